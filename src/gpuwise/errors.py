@@ -1,0 +1,56 @@
+"""Every error gpuwise raises on purpose: one tree, each class with its exit code.
+
+    GpuwiseError
+    ├── GateFailed     1    a condition the user set was not met (compare --fail-if)
+    ├── InputError     2    bad input: unknown name, bad value, unreadable file
+    ├── MachineError   3    this machine cannot do it: no GPU, no torch, GPU busy
+    ├── RunError       4    the run itself failed: out of memory, killed, diverged
+    └── NoDataError    5    nothing is known about what was asked
+
+The message says what failed and why; `hint` is the exact next command or step.
+Ctrl-C exits with 130, as shells expect.
+"""
+
+from __future__ import annotations
+
+INTERRUPTED = 130
+
+
+class GpuwiseError(Exception):
+    """What failed and why; `hint` tells the next step."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class GateFailed(GpuwiseError):
+    """A condition that the user set was not met."""
+
+    exit_code = 1
+
+
+class InputError(GpuwiseError):
+    """What the user gave cannot be used."""
+
+    exit_code = 2
+
+
+class MachineError(GpuwiseError):
+    """This machine lacks what is needed."""
+
+    exit_code = 3
+
+
+class RunError(GpuwiseError):
+    """A measurement started and failed."""
+
+    exit_code = 4
+
+
+class NoDataError(GpuwiseError):
+    """Nothing is known about what was asked."""
+
+    exit_code = 5

@@ -1,0 +1,106 @@
+"""What a GPU is, as its sources state it: every value travels with the source it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+SourceKind = Literal["vendor", "third-party", "measured", "derived", "article"]
+Value = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a value was read."""
+
+    id: str
+    title: str
+    kind: SourceKind
+    read_on: str
+    """ISO date on which the value was read there."""
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One value of one field, with its source; `locator` is the page or table in it."""
+
+    field: str
+    value: Value
+    source: Source
+    locator: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """A stated arithmetic peak. Dense unless `sparse`: the two are never mixed."""
+
+    format: str
+    """Number format of the operands: fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4."""
+    accumulate: str
+    """Format of the accumulator; GeForce cards halve the FP16 rate when it is fp32."""
+    unit: Literal["vector", "matrix"]
+    """Which hardware runs it: ordinary cores (vector) or tensor / matrix cores (matrix)."""
+    flop_per_s: float
+    sparse: bool = False
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuSpec:
+    """One GPU variant. Properties read the facts; a field that no source states is None."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    device_names: tuple[str, ...] = ()
+    """Names under which drivers (NVML, CUDA, HIP) report this variant."""
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    peaks: tuple[Peak, ...] = ()
+
+    def text(self, name: str) -> str | None:
+        """The value of a field as text, or None where no source states it."""
+        fact = self.facts.get(name)
+        return None if fact is None else str(fact.value)
+
+    def number(self, name: str) -> float | None:
+        """The value of a numeric field in SI units, or None where no source states it."""
+        fact = self.facts.get(name)
+        return None if fact is None or isinstance(fact.value, str) else float(fact.value)
+
+    @property
+    def vendor(self) -> str | None:
+        return self.text("vendor")
+
+    @property
+    def architecture(self) -> str | None:
+        return self.text("architecture")
+
+    @property
+    def memory_bytes(self) -> float | None:
+        return self.number("memory_bytes")
+
+    @property
+    def memory_bytes_per_s(self) -> float | None:
+        return self.number("memory_bytes_per_s")
+
+    @property
+    def power_w(self) -> float | None:
+        return self.number("power_w")
+
+    def peak(self, precision: str) -> Peak | None:
+        """The dense peak that bounds deep learning in this precision, or None if unstated.
+
+        fp16 and bf16 training accumulates in fp32, so that peak is the bound, also where the
+        card multiplies faster with an fp16 accumulator.
+        """
+        unit = "vector" if precision in ("fp32", "fp64") else "matrix"
+        for peak in self.peaks:
+            if (peak.format, peak.accumulate, peak.unit, peak.sparse) == (precision, _ACCUMULATE[precision], unit, False):
+                return peak
+        return None
+
+
+_ACCUMULATE = {"fp64": "fp64", "fp32": "fp32", "tf32": "fp32", "fp16": "fp32", "bf16": "fp32", "fp8": "fp32"}

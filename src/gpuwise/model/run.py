@@ -1,0 +1,98 @@
+"""What was asked (RunConfig) and what was found (Environment)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from gpuwise.model.workload import Mode, Precision
+
+Recipe = Literal["tuned", "parity"]
+"""tuned: the best gpuwise knows. parity: the benchmark article's public script, for old tables."""
+Protocol = Literal["adaptive", "aime"]
+"""adaptive: until the 95 % interval is narrow. aime: 50 steps, mean of three runs, start below 50 C."""
+Device = Literal["cpu", "cuda"]
+Size = Literal["full", "toy"]
+
+RECIPES: tuple[Recipe, ...] = ("tuned", "parity")
+PROTOCOLS: tuple[Protocol, ...] = ("adaptive", "aime")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig:
+    """One measurement as asked for."""
+
+    workload: str
+    mode: Mode
+    precision: Precision
+    compile: bool = False
+    batch: int | None = None
+    """Items per step; None = search for the throughput-best."""
+    recipe: Recipe = "tuned"
+    protocol: Protocol = "adaptive"
+    time_s: float = 60.0
+    """Budget of the timed windows."""
+    target_ci: float = 0.01
+    """Stop when the 95 % interval is within this share of the value, to either side."""
+    quick: bool = False
+    """Take the default batch (halved while it does not fit) instead of searching."""
+    device: Device = "cuda"
+    size: Size = "full"
+    """toy: a shrunken model, for tests only; never comparable with full."""
+
+    @property
+    def cell(self) -> str:
+        """What makes two measurements the same question, whatever the batch and device."""
+        compiled = "compiled" if self.compile else "eager"
+        toy = ("toy",) if self.size == "toy" else ()
+        return ":".join((self.workload, self.mode, self.precision, compiled, self.recipe, *toy))
+
+    @property
+    def key(self) -> str:
+        """Stable identity of what was asked."""
+        batch = "auto" if self.batch is None else f"b{self.batch}"
+        return ":".join((self.cell, batch, self.protocol, self.device))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The machine and software of a result; no host name, user name or serial number."""
+
+    device: str
+    """Name as the driver reports it, or the CPU model."""
+    gpu_id: str | None = None
+    """Catalog entry of the device; None for a CPU and for a GPU the catalog does not know."""
+    gpuwise: str | None = None
+    python: str | None = None
+    os: str | None = None
+    cpu: str | None = None
+    cpu_count: int | None = None
+    torch: str | None = None
+    cuda: str | None = None
+    """CUDA (or HIP) version that torch was built with."""
+    cudnn: str | None = None
+    driver: str | None = None
+    device_memory_bytes: int | None = None
+    power_limit_w: float | None = None
+    power_limit_default_w: float | None = None
+    sm_clock_max_hz: float | None = None
+    memory_clock_max_hz: float | None = None
+    ecc: bool | None = None
+    mig: bool | None = None
+    pcie_generation: int | None = None
+    pcie_generation_max: int | None = None
+    pcie_width: int | None = None
+    pcie_width_max: int | None = None
+    other_processes: int | None = None
+    """Processes of others on the device when the session began."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """Environment variables that change speed (TORCH*, NCCL*, CUDA*, OMP*, ...)."""
+
+    def diff(self, other: Environment) -> tuple[tuple[str, object, object], ...]:
+        """(field, mine, theirs) for every field that both state and that differs."""
+        pairs = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return tuple(
+            (name, a, b)
+            for name, a, b in pairs
+            if a != b and (name == "variables" or (a is not None and b is not None))
+        )

@@ -1,0 +1,54 @@
+"""What can be measured, and what one item of it costs in arithmetic and memory traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["train", "infer", "limit"]
+"""train: forward, loss, backward, optimiser. infer: forward only. limit: a hardware ceiling."""
+
+Precision = Literal["fp32", "tf32", "fp16", "bf16"]
+"""What really runs: fp32 is IEEE (TF32 off for matmul and convolutions); tf32; fp16 is autocast
+with a gradient scaler when training; bf16 is autocast without one."""
+
+MODES: tuple[Mode, ...] = ("train", "infer", "limit")
+PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
+
+OPERAND_BYTES: dict[str, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
+"""Bytes of one activation value under each precision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one item costs at a batch size: the least a step must compute and move.
+
+    `flop_per_item` counts a multiply-add as two operations and backward as twice forward (no
+    recomputation), the convention of MFU. `bytes_per_item` is compulsory memory traffic under
+    the fusion that the workload's docstring states; None where no such count is made.
+    """
+
+    flop_per_item: float
+    bytes_per_item: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadSpec:
+    """One workload. Numbers of different `version`s are not comparable."""
+
+    id: str
+    version: int
+    title: str
+    task: str
+    item: str
+    """What one unit of throughput is: image, sequence, token, FLOP, byte."""
+    modes: tuple[Mode, ...]
+    parameters: int | None
+    default_batch: int
+    """The batch at which a GPU search starts; also the published recipe's batch."""
+    cpu_batch: int
+    """The batch for a CPU, where a step at `default_batch` would take minutes."""
+    cost: Callable[[Mode, Precision, int], Cost]
+    """(mode, precision, batch) -> Cost of one item."""
+    recipes: tuple[str, ...] = ("tuned",)
