@@ -101,7 +101,9 @@ class Measurement:
     started_at: str
     """UTC, ISO 8601."""
     batch: int | None = None
-    """Items per step that really ran."""
+    """Items per step that really ran, in the user's unit (images, sequences)."""
+    items_per_step: float | None = None
+    """Items of throughput that one step handles; the batch, except for limits."""
     throughput: Interval | None = None
     """Items per second."""
     windows: tuple[Window, ...] = ()

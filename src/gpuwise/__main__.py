@@ -1,0 +1,5 @@
+"""`python -m gpuwise` is `gpuwise`."""
+
+from gpuwise.cli.main import run
+
+run()

@@ -1,0 +1,153 @@
+"""From the child's events and the sensor's samples to a Measurement. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpuwise.bench import events
+from gpuwise.bench.gates import judge
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.result import BatchTrial, Caution, Interval, Measurement, Status, Window
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import WorkloadSpec
+from gpuwise.stats import mean_of_runs, throughput
+from gpuwise.telemetry import Sample, summarise
+
+
+@dataclass(slots=True, kw_only=True)
+class Heard:
+    """What a child (or three, one after the other) has said so far."""
+
+    ready: events.Ready | None = None
+    tried: list[events.Tried] = field(default_factory=list)
+    built: events.Built | None = None
+    mismatch: float | None = None
+    first_s: float | None = None
+    warmup_s: tuple[float, ...] = ()
+    windows: list[Window] = field(default_factory=list)
+    done: events.Done | None = None
+    failed: events.Failed | None = None
+
+    def add(self, event: events.Event) -> None:
+        """Take in one event; warm-up and cold start are those of the first child."""
+        match event:
+            case events.Ready():
+                self.ready = event
+            case events.Tried():
+                self.tried.append(event)
+            case events.Built():
+                self.built = event
+            case events.Checked(mismatch=mismatch):
+                self.mismatch = mismatch
+            case events.First(seconds=seconds):
+                self.first_s = self.first_s or seconds
+            case events.Warmup(step_s=step_s):
+                self.warmup_s = self.warmup_s or step_s
+            case events.Timed(step_s=step_s, started_s=started, ended_s=ended):
+                self.windows.append(Window(step_s=step_s, started_s=started, ended_s=ended))
+            case events.Done():
+                self.done = event
+            case events.Failed():
+                self.failed = event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What this machine reached in this session."""
+
+    flop_per_s: dict[str, float] = field(default_factory=dict)
+    """By precision."""
+    bytes_per_s: float | None = None
+
+    def with_measured(self, m: Measurement) -> Limits:
+        """These limits and, where `m` is a limit, its value."""
+        if m.config.mode != "limit" or m.status != "ok" or m.throughput is None:
+            return self
+        if m.config.workload == "copy":
+            return replace(self, bytes_per_s=m.throughput.value)
+        return replace(self, flop_per_s={**self.flop_per_s, m.config.precision: m.throughput.value})
+
+
+def status_of(heard: Heard, *, interrupted: bool) -> Status:
+    """ok only when the child said it was done."""
+    if heard.failed is not None:
+        return "oom" if heard.failed.kind == "oom" else "failed"
+    if interrupted:
+        return "interrupted"
+    return "ok" if heard.done is not None else "failed"
+
+
+def assemble(
+    config: RunConfig,
+    workload: WorkloadSpec,
+    heard: Heard,
+    *,
+    started_at: str,
+    samples: Sequence[Sample] = (),
+    gpu: GpuSpec | None = None,
+    limits: Limits,
+    interrupted: bool = False,
+    error: str | None = None,
+    cautions: Iterable[Caution] = (),
+) -> Measurement:
+    """One Measurement, complete with derived numbers and cautions."""
+    status = status_of(heard, interrupted=interrupted)
+    measured = Measurement(
+        config=config,
+        workload_version=workload.version,
+        status=status,
+        item=workload.item,
+        started_at=started_at,
+        batch=heard.built.batch if heard.built else config.batch,
+        items_per_step=heard.built.items if heard.built else None,
+        throughput=_speed(config, heard),
+        windows=tuple(heard.windows),
+        warmup_s=heard.warmup_s,
+        cold_start_s=heard.first_s,
+        memory_peak_bytes=heard.done.memory_peak_bytes if heard.done else None,
+        loss=heard.done.loss if heard.done else (),
+        telemetry=summarise(samples, heard.windows) if heard.windows else None,
+        batch_trials=tuple(
+            BatchTrial(batch=t.batch, fits=t.fits, items_per_s=t.items_per_s) for t in heard.tried
+        ),
+        error=heard.failed.message if heard.failed else error,
+    )
+    measured = _against_limits(measured, workload, gpu, limits)
+    judged = judge(measured, samples=samples, mismatch=heard.mismatch)
+    return replace(measured, cautions=(*cautions, *judged))
+
+
+def _speed(config: RunConfig, heard: Heard) -> Interval | None:
+    if not heard.windows or heard.built is None:
+        return None
+    steps = [window.step_s for window in heard.windows]
+    estimate = mean_of_runs if config.protocol == "aime" and config.mode != "limit" else throughput
+    return estimate(steps, heard.built.items)
+
+
+def _against_limits(m: Measurement, workload: WorkloadSpec, gpu: GpuSpec | None, limits: Limits) -> Measurement:
+    """Add cost, MFU and the share of the measured limit; a toy model has none of them."""
+    if m.throughput is None or m.batch is None or m.config.size == "toy":
+        return m
+    cost = workload.cost(m.config.mode, m.config.precision, m.batch)
+    peak = gpu.peak(m.config.precision) if gpu is not None else None
+    speed = m.throughput.value
+    mfu = cost.flop_per_item * speed / peak.flop_per_s if peak and cost.flop_per_item else None
+    if m.config.mode == "limit":
+        return replace(m, flop_per_item=cost.flop_per_item, bytes_per_item=cost.bytes_per_item, mfu=mfu)
+    compute, memory = limits.flop_per_s.get(m.config.precision), limits.bytes_per_s
+    shares = {
+        "compute": cost.flop_per_item * speed / compute if compute else 0.0,
+        "memory": cost.bytes_per_item * speed / memory if memory and cost.bytes_per_item else 0.0,
+    }
+    nearer = "compute" if shares["compute"] >= shares["memory"] else "memory"
+    known = shares[nearer] > 0
+    return replace(
+        m,
+        flop_per_item=cost.flop_per_item,
+        bytes_per_item=cost.bytes_per_item,
+        mfu=mfu,
+        limit_share=shares[nearer] if known else None,
+        limit=nearer if known else None,  # type: ignore[arg-type]
+    )

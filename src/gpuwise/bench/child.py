@@ -1,0 +1,165 @@
+"""The process that holds the device: `python -m gpuwise.bench.child EVENTS_FD`.
+
+Reads a JSON list of configurations from standard input, measures them one after the other and
+writes events to the given file descriptor. Whatever torch prints goes to standard output and
+error, which the parent keeps as a log. If the parent dies, the next event ends this process.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from gpuwise import workloads
+from gpuwise.bench import events
+from gpuwise.bench.batch import search
+from gpuwise.bench.clock import Clock, clock_for
+from gpuwise.bench.engine import measure, pace, run_steps
+from gpuwise.model.run import RunConfig
+
+if TYPE_CHECKING:
+    from gpuwise.workloads.job import Job
+
+TRIAL_WARMUP, TRIAL_STEPS = 2, 4
+
+
+def ready(config: RunConfig) -> events.Ready:
+    """What torch and the device say of themselves. Raises RuntimeError without a device."""
+    if config.device == "cpu":
+        return events.Ready(torch=torch.__version__, cuda=None, cudnn=None, device="cpu", memory_bytes=None)
+    properties = torch.cuda.get_device_properties(0)
+    version = torch.backends.cudnn.version()
+    return events.Ready(
+        torch=torch.__version__,
+        cuda=torch.version.cuda or torch.version.hip,
+        cudnn=None if version is None else str(version),
+        device=properties.name,
+        memory_bytes=properties.total_memory,
+    )
+
+
+def unsupported(config: RunConfig) -> str | None:
+    """Why the device cannot run the precision, or None where it can."""
+    if config.device == "cpu":
+        return None if config.precision in ("fp32", "bf16") else f"a CPU has no {config.precision}"
+    if torch.version.hip is not None:
+        return None
+    capability = torch.cuda.get_device_capability()
+    if config.precision in ("tf32", "bf16") and capability < (8, 0):
+        return f"compute capability {capability[0]}.{capability[1]} has no {config.precision}"
+    return None
+
+
+def run(config: RunConfig, report: events.Report, began: float) -> None:
+    """Measure one configuration. Raises torch's own errors."""
+    report(ready(config))
+    if (why := unsupported(config)) is not None:
+        report(events.Failed(kind="unsupported", message=why))
+        return
+    torch.manual_seed(0)
+    clock = clock_for(config.device)
+    batch = choose_batch(config, clock, report)
+    if batch is None:
+        report(events.Failed(kind="oom", message="not even one item fits"))
+        return
+    _release(config)
+    job = workloads.get(config.workload).build(config, batch)
+    report(events.Built(batch=batch, items=job.items))
+    if job.mismatch is not None:
+        report(events.Checked(mismatch=job.mismatch()))
+        _release(config)
+    if config.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    first = job.step()
+    clock.mark()
+    clock.read()
+    report(events.First(seconds=time.monotonic() - began))
+    measure(job.step, job.items, clock, pace(config), report)
+    report(_done(config, job, first))
+
+
+def _done(config: RunConfig, job: Job, first: torch.Tensor) -> events.Done | events.Failed:
+    peak = torch.cuda.max_memory_allocated() if config.device == "cuda" else None
+    loss = (float(first), float(job.step())) if config.mode == "train" else ()
+    if not all(math.isfinite(value) for value in loss):
+        return events.Failed(kind="failed", message=f"training diverged: loss went from {loss[0]} to {loss[1]}")
+    return events.Done(memory_peak_bytes=peak, loss=loss)
+
+
+def choose_batch(config: RunConfig, clock: Clock, report: events.Report) -> int | None:
+    """The batch asked for; else the search's answer. A quick run only shrinks to fit."""
+    if config.batch is not None:
+        return config.batch
+    spec = workloads.get(config.workload).spec
+    if config.mode == "limit" or config.device == "cpu" or config.size == "toy":
+        return spec.cpu_batch
+    if config.quick and _trial(config, clock, spec.default_batch) is not None:
+        return spec.default_batch
+    start = spec.default_batch // 2 if config.quick else spec.default_batch
+    return search(lambda batch: _trial(config, clock, batch), start, report)
+
+
+def _trial(config: RunConfig, clock: Clock, batch: int) -> float | None:
+    """Items per second of a few eager steps, or None where the batch does not fit."""
+    _release(config)
+    try:
+        job = workloads.get(config.workload).build(replace(config, compile=False), batch)
+        run_steps(job.step, clock, TRIAL_WARMUP)
+        times = run_steps(job.step, clock, TRIAL_STEPS)
+        return job.items * len(times) / sum(times)
+    except RuntimeError as error:
+        if not out_of_memory(error):
+            raise
+        return None
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether the device, or the host when it is the device, ran out of memory."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return any(sign in str(error) for sign in ("can't allocate memory", "ALLOC_FAILED", "not enough memory"))
+
+
+def _release(config: RunConfig) -> None:
+    """Give back what the last trial held, also from a failed one's reference cycles."""
+    gc.collect()
+    if config.device == "cuda":
+        torch.cuda.empty_cache()
+
+
+def _guarded(config: RunConfig, report: events.Report, began: float) -> None:
+    try:
+        run(config, report, began)
+    except Exception as error:  # noqa: BLE001  the parent must hear of every failure
+        kind: events.ErrorKind = "oom" if out_of_memory(error) else "failed"
+        report(events.Failed(kind=kind, message=f"{type(error).__name__}: {error}"[:2000]))
+    _release(config)
+
+
+def main() -> None:
+    """Entry point of the child process."""
+    began = time.monotonic()
+    stream = os.fdopen(int(sys.argv[1]), "wb", buffering=0)
+
+    def report(event: events.Event) -> None:
+        with suppress(BrokenPipeError):
+            stream.write(events.encode(event))
+            return
+        os._exit(1)  # nobody listens any more: free the device
+
+    for fields in json.load(sys.stdin):
+        _guarded(RunConfig(**fields), report, began)
+        began = time.monotonic()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Judge a measurement: every reason to doubt it becomes a Caution. Pure.
+
+The gates are physics (no speed above the peak or the measured limit), statistics (the interval,
+drift across windows), numerics (loss finite and falling, compiled equals eager) and the state of
+the machine (throttling, heat, company).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpuwise.model.result import Caution, Measurement
+from gpuwise.stats import drift
+from gpuwise.telemetry import Sample
+from gpuwise.telemetry import cautions as telemetry_cautions
+from gpuwise.units import percent
+
+ABOVE = 1.02
+"""Share of a peak or limit above which a number is wrong, not lucky: boost clocks exceed the
+clock of the data sheet by no more, and two timings of one limit differ by less."""
+
+DRIFT = 0.03
+"""Relative trend over the timed windows above which a speed is not one speed."""
+
+MISMATCH = {"fp32": 1e-3, "tf32": 1e-2, "fp16": 2e-2, "bf16": 5e-2}
+"""Tolerated relative difference between compiled and eager: some ten roundings of the format."""
+TRAIN_MISMATCH = 5e-2
+"""For a training loss, where dropout draws other random numbers under compile."""
+
+FALLING_STEPS = 30
+"""After so many steps on one fixed batch the loss must be lower than at first."""
+
+
+def judge(m: Measurement, *, samples: Sequence[Sample], mismatch: float | None) -> tuple[Caution, ...]:
+    """All cautions of one measurement."""
+    found = [*_numerics(m, mismatch)]
+    if m.throughput is not None and m.status == "ok":
+        found += [*_physics(m), *_statistics(m)]
+    if m.telemetry is not None:
+        found += telemetry_cautions(m.telemetry, samples, m.windows)
+    return tuple(found)
+
+
+def _physics(m: Measurement) -> Iterator[Caution]:
+    doubt = "INVALID: recheck the precision, the batch and the clock; report it with `gpuwise show last --json`"
+    if m.mfu is not None and m.mfu > ABOVE:
+        yield Caution(
+            code="above-peak",
+            detail=f"{percent(m.mfu)} of the dense {m.config.precision} peak",
+            next_step=doubt,
+        )
+    if m.limit_share is not None and m.limit_share > ABOVE:
+        yield Caution(
+            code="above-peak",
+            detail=f"{percent(m.limit_share)} of the measured {m.limit} limit",
+            next_step=doubt,
+        )
+
+
+def _statistics(m: Measurement) -> Iterator[Caution]:
+    assert m.throughput is not None
+    steps = sum(len(window.step_s) for window in m.windows)
+    if steps < 10:
+        yield Caution(
+            code="short",
+            detail=f"only {steps} timed steps",
+            next_step="give it more time, e.g. --time 5min",
+        )
+    elif m.config.protocol == "adaptive" and m.throughput.half_width > m.config.target_ci:
+        yield Caution(
+            code="noisy",
+            detail=f"interval of ±{percent(m.throughput.half_width)} when the time was up, asked ±{percent(m.config.target_ci)}",
+            next_step="stop other work on this machine, or give it more time with --time",
+        )
+    trend = drift([window.step_s for window in m.windows])
+    if len(m.windows) >= 3 and abs(trend) > DRIFT:
+        yield Caution(
+            code="unsteady",
+            detail=f"step time changed by {percent(trend)} from first to last window",
+            next_step="let the device settle: run again, or longer with --time",
+        )
+
+
+def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
+    tolerance = MISMATCH[m.config.precision]
+    if m.config.mode == "train":
+        tolerance = max(tolerance, TRAIN_MISMATCH)
+    if mismatch is not None and not mismatch <= tolerance:  # NaN must not pass
+        yield Caution(
+            code="mismatch",
+            detail=f"compiled differs from eager by {percent(mismatch)}",
+            next_step="measure with --compile off; a fast wrong number is worse than none",
+        )
+    if not m.loss:
+        return
+    first, last = m.loss
+    steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
+    if steps >= FALLING_STEPS and last >= first:
+        yield Caution(
+            code="diverging",
+            detail=f"loss went from {first:.3f} to {last:.3f} in {steps} steps on one fixed batch",
+            next_step="the training is not sound in this precision; compare with --precision fp32",
+        )

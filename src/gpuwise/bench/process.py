@@ -1,0 +1,96 @@
+"""Start a measuring child and read its events; the parent never imports torch.
+
+The child leads its own process group, so Ctrl-C reaches the parent alone, and the parent decides.
+Reading blocks in the kernel: a parent that spins would disturb what it watches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from gpuwise.bench import events
+from gpuwise.model.run import RunConfig
+
+SILENCE_S = 900.0
+"""A child that says nothing for so long hangs. Compiling a large model takes some minutes."""
+
+LOG_TAIL = 2000
+
+
+class Child:
+    """A running child. Iterate `events()`; always `close()`."""
+
+    def __init__(self, configs: Sequence[RunConfig], environment: dict[str, str]) -> None:
+        reader, writer = os.pipe()
+        self._reader = reader
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "gpuwise.bench.child", str(writer)],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            pass_fds=(writer,),
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(writer)
+        assert self._process.stdin is not None
+        with self._process.stdin as pipe:
+            pipe.write(json.dumps([asdict(config) for config in configs]).encode())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def events(self, tick_s: float = 0.5) -> Iterator[events.Event | None]:
+        """Events as they come, None every `tick_s` of silence, until the child ends.
+
+        Raises TimeoutError after SILENCE_S without a word.
+        """
+        pending, heard = b"", time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._reader, selectors.EVENT_READ)
+            while True:
+                if not selector.select(tick_s):
+                    if time.monotonic() - heard > SILENCE_S:
+                        raise TimeoutError(f"the measuring process said nothing for {SILENCE_S:.0f} s")
+                    yield None
+                    continue
+                chunk = os.read(self._reader, 1 << 16)
+                if not chunk:
+                    return
+                heard = time.monotonic()
+                *lines, pending = (pending + chunk).split(b"\n")
+                yield from (events.decode(line) for line in lines)
+
+    def ending(self) -> str | None:
+        """How the child died, with the end of its log; None where it ended well."""
+        code = self._process.wait()
+        if code == 0:
+            return None
+        self._log.seek(0)
+        tail = self._log.read()[-LOG_TAIL:].decode(errors="replace").strip()
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+        return f"the measuring process {how}" + (f"; its last words: {tail}" if tail else "")
+
+    def close(self) -> None:
+        """End the child and everything it started, politely first."""
+        for sign, patience_s in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 10.0)):
+            if self._process.poll() is not None:
+                break
+            os.killpg(self._process.pid, sign)
+            try:
+                self._process.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                continue
+        os.close(self._reader)
+        self._log.close()

@@ -1,0 +1,175 @@
+"""Run configurations one after the other, each in a fresh process, and keep every result.
+
+`measure_all` yields Progress while a measurement runs and the Measurement when it is final, and
+hands the growing Result to `keep` after each, so that a crash, a kill or Ctrl-C loses nothing
+that was already measured. A child that dies, hangs or runs out of memory is a row; the rest go on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from gpuwise import catalog, workloads
+from gpuwise.bench import events
+from gpuwise.bench.assemble import Heard, Limits, assemble
+from gpuwise.bench.plan import expected_s
+from gpuwise.bench.process import Child
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.result import Caution, Measurement, Result
+from gpuwise.model.run import RunConfig
+from gpuwise.telemetry import Sample, Sampler, Sensor, environment, wait_until_cool
+from gpuwise.units import seconds, significant
+
+AIME_RUNS = 3
+COOL_C = 50.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What is going on, for the progress line."""
+
+    config: RunConfig
+    number: int
+    """This measurement, counted from 1."""
+    total: int
+    doing: str
+    eta_s: float
+
+
+Update = Progress | Measurement
+Keep = Callable[[Result], object]
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """State of one session: what the machine is, what was measured so far."""
+
+    result: Result
+    keep: Keep
+    sensor: Sensor | None = None
+    gpu: GpuSpec | None = None
+    cautions: tuple[Caution, ...] = ()
+    """Cautions that hold for every measurement, such as company on the GPU."""
+    limits: Limits = field(default_factory=Limits)
+
+    def measure_all(self, configs: Sequence[RunConfig]) -> Iterator[Update]:
+        """Measure every configuration; KeyboardInterrupt keeps what is done and goes on up."""
+        for index, config in enumerate(configs):
+            eta_s = sum(expected_s(later) for later in configs[index:])
+            place = Progress(config=config, number=index + 1, total=len(configs), doing="starting", eta_s=eta_s)
+            yield from self._measure(config, place)
+
+    def _measure(self, config: RunConfig, place: Progress) -> Iterator[Update]:
+        started_at = datetime.now(UTC).isoformat(timespec="seconds")
+        heard, samples, cautions = Heard(), list[Sample](), list(self.cautions)
+        error: str | None = None
+        interrupted = True
+        try:
+            for run in range(_runs(config)):
+                hot = self._cool_down(config, run)
+                cautions += [hot] if hot else []
+                heard.done = None
+                error = yield from self._watch(config, heard, samples, place)
+                if heard.done is None:
+                    break
+            interrupted = False
+        finally:
+            # Also on Ctrl-C, and when the caller stops iterating: the windows heard so far count.
+            measurement = assemble(
+                config,
+                workloads.get(config.workload).spec,
+                heard,
+                started_at=started_at,
+                samples=samples,
+                gpu=self.gpu,
+                limits=self.limits,
+                interrupted=interrupted,
+                error=error,
+                cautions=cautions,
+            )
+            if heard.ready is not None or not interrupted:
+                self._add(measurement, heard)
+        yield measurement
+
+    def _watch(
+        self, config: RunConfig, heard: Heard, samples: list[Sample], place: Progress
+    ) -> Generator[Update, None, str | None]:
+        """One child from start to end; returns how it died, if it did."""
+        child = Child([config], child_environment(os.environ, config, self.sensor))
+        with Sampler(self.sensor) as sampler:
+            try:
+                yield place
+                for event in child.events():
+                    if event is not None:
+                        heard.add(event)
+                        yield replace(place, doing=describe(event, heard))
+                return child.ending()
+            except TimeoutError as hang:
+                return str(hang)
+            finally:
+                samples += sampler.samples
+                child.close()
+
+    def _cool_down(self, config: RunConfig, run: int) -> Caution | None:
+        """The start gate: below 50 C before the first run, and before each under aime."""
+        first = not self.result.measurements and run == 0
+        if self.sensor is None or not (config.protocol == "aime" or first) or config.quick:
+            return None
+        return wait_until_cool(self.sensor, below_c=COOL_C)
+
+    def _add(self, measurement: Measurement, heard: Heard) -> None:
+        self.limits = self.limits.with_measured(measurement)
+        found = self.result.environment
+        if heard.ready is not None and found.torch is None:
+            found = replace(found, torch=heard.ready.torch, cuda=heard.ready.cuda, cudnn=heard.ready.cudnn)
+        self.result = replace(
+            self.result, environment=found, measurements=(*self.result.measurements, measurement)
+        )
+        self.keep(self.result)
+
+
+def _runs(config: RunConfig) -> int:
+    return AIME_RUNS if config.protocol == "aime" and config.mode != "limit" else 1
+
+
+def child_environment(
+    variables: os._Environ[str] | dict[str, str], config: RunConfig, sensor: Sensor | None
+) -> dict[str, str]:
+    """The child's environment: it sees the one device that is measured, by its unique id."""
+    own = dict(variables)
+    if config.device == "cuda" and sensor is not None:
+        info = sensor.info()
+        own["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+        own["CUDA_VISIBLE_DEVICES"] = info.uuid or str(info.index)
+    return own
+
+
+def describe(event: events.Event, heard: Heard) -> str:
+    """The event in words, for the progress line."""
+    match event:
+        case events.Tried(batch=batch, fits=fits):
+            return f"searching the batch: {batch} {'fits' if fits else 'does not fit'}"
+        case events.Built(batch=batch):
+            return f"first step at batch {batch} (compiling, if asked)"
+        case events.First(seconds=value):
+            return f"warming up (first step after {seconds(value)})"
+        case events.Timed(step_s=step_s):
+            items = heard.built.items if heard.built else 0
+            return f"timing: {significant(items * len(step_s) / sum(step_s))} items/s"
+        case _:
+            return "measuring"
+
+
+def new_session(
+    *, sensor: Sensor | None, device_name: str, identity: str, command: str, keep: Keep, others: int | None
+) -> Session:
+    """A session on the device behind `sensor`, or on the CPU or an unwatched device without one."""
+    info = sensor.info() if sensor is not None else None
+    gpu = catalog.resolve_device(info.name, info.memory_bytes) if info is not None else None
+    found = environment(info, device=device_name, gpu_id=gpu.id if gpu else None, other_processes=others)
+    created_at = datetime.now(UTC).isoformat(timespec="seconds")
+    result = Result(id=identity, created_at=created_at, command=command, environment=found)
+    return Session(result=result, keep=keep, sensor=sensor, gpu=gpu)

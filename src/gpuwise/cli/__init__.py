@@ -1,0 +1,1 @@
+"""The hands: one file per verb, no arithmetic. `print` alone writes to the terminal."""

@@ -1,0 +1,203 @@
+"""`gpuwise bench`: parse the options, run the session, print each measurement as it is final."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import click
+
+from gpuwise import catalog, store, telemetry, units
+from gpuwise.bench.device import check_idle, choose
+from gpuwise.bench.plan import Request, check_precisions, configs, lacking
+from gpuwise.bench.session import Progress, Session, new_session
+from gpuwise.cli import print as printer
+from gpuwise.errors import INTERRUPTED, InputError, RunError
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.result import Measurement, Result
+from gpuwise.model.run import PROTOCOLS, RECIPES, Device, Protocol, Recipe
+from gpuwise.model.workload import MODES, PRECISIONS, Mode, Precision
+from gpuwise.report import results as report
+
+QUICK_S = {"cuda": 4.0, "cpu": 8.0}
+"""Time budget of each measurement of a quick run."""
+
+REFERENCE = "resnet50,bert-large"
+
+
+def _choices(text: str, allowed: tuple[str, ...], what: str) -> tuple[str, ...]:
+    chosen = units.parse_list(text)
+    for value in chosen:
+        if value not in allowed:
+            raise InputError(f"unknown {what} {value!r}", hint=f"choose from {','.join(allowed)}")
+    if not chosen:
+        raise InputError(f"no {what} given", hint=f"choose from {','.join(allowed)}")
+    return chosen
+
+
+def _batch(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise InputError(f"a batch is a positive number or auto, not {text!r}", hint="gpuwise bench --batch auto")
+    return int(text)
+
+
+@click.command("bench", short_help="Measure this machine.")
+@click.option("--workload", default=REFERENCE, show_default=True, help="What to measure; see gpuwise workloads.")
+@click.option("--mode", default="train,infer", show_default=True, help="train, infer.")
+@click.option("--precision", default=None, help="fp32, tf32, fp16, bf16. [default: bf16, where missing fp16; fp32 on a CPU]")
+@click.option("--compile", "compiled", default=None, help="off, on. [default: on; off for a CPU or --quick]")
+@click.option("--batch", default="auto", show_default=True, help="Items per step, or auto: search the fastest.")
+@click.option("--recipe", default="tuned", show_default=True, type=click.Choice(RECIPES), help="tuned: the best known. parity: the benchmark article's public script.")
+@click.option("--protocol", default="adaptive", show_default=True, type=click.Choice(PROTOCOLS), help="adaptive: until the interval is narrow. aime: 50 steps, mean of three runs, start below 50 C.")
+@click.option("--time", "time_text", default=None, help="Longest timing of one measurement, e.g. 60s. [default: 60s]")
+@click.option("--target-ci", default="1%", show_default=True, help="Stop when the 95 % interval is within ± this.")
+@click.option("--quick", is_flag=True, help="A first picture: eager, default batch, a few seconds each.")
+@click.option("--gpu", "index", type=int, default=None, help="GPU index, as nvidia-smi counts.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default=None, help="[default: cuda where there is a GPU]")
+@click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
+@printer.output_option
+@printer.json_option
+def command(
+    workload: str,
+    mode: str,
+    precision: str | None,
+    compiled: str | None,
+    batch: str,
+    recipe: Recipe,
+    protocol: Protocol,
+    time_text: str | None,
+    target_ci: str,
+    quick: bool,
+    index: int | None,
+    device: Device | None,
+    toy: bool,
+    quiet: bool,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure this machine: limits first, then each workload, one line each as it is final.
+
+    Every list takes commas. The result is kept after every measurement; Ctrl-C keeps what is done.
+    """
+    printer.check_output(output)
+    asked = Request(
+        workloads=units.parse_list(workload),
+        modes=cast("tuple[Mode, ...]", _choices(mode, MODES, "mode")),
+        precisions=cast("tuple[Precision, ...]", _choices(precision, PRECISIONS, "precision") if precision else ()),
+        compile=tuple(c == "on" for c in _choices(compiled, ("off", "on"), "compile")) if compiled else (),
+        recipe=recipe,
+        device="cpu",
+        protocol=protocol,
+        batch=_batch(batch),
+        time_s=units.parse_seconds(time_text) if time_text else 0.0,
+        target_ci=units.parse_share(target_ci),
+        quick=quick,
+        size="toy" if toy else "full",
+    )
+    session, request = _prepare(asked, device, index, output)
+    plan = configs(request)
+    _measure(session, plan, quiet=quiet or as_json)
+    _finish(session.result, output, as_json=as_json)
+
+
+def _prepare(
+    asked: Request, device: Device | None, index: int | None, output: Path | None
+) -> tuple[Session, Request]:
+    """Everything that can be refused is refused here, before anything is measured."""
+    sensors = telemetry.sensors()
+    chosen, sensor = choose(sensors, telemetry.torch_build(), device=device, index=index, variables=os.environ)
+    info = sensor.info() if sensor else None
+    spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
+    name = info.name if info else telemetry.cpu_name() if chosen == "cpu" else "GPU"
+    check_precisions(asked.precisions, spec, chosen, name)
+    request = _with_defaults(asked, chosen, spec)
+    configs(request)
+    others, cautions = check_idle(sensor, [s.info() for s in sensors]) if sensor else (None, ())
+    identity = store.new_id(datetime.now(UTC), spec.id if spec else name, secrets.token_hex(2))
+    path = output if output is not None and output.suffix == ".json" else store.results_dir() / f"{identity}.json"
+    store.check_writable(path)
+    session = new_session(
+        sensor=sensor,
+        device_name=name,
+        identity=identity,
+        command=shlex.join(["gpuwise", *sys.argv[1:]]),
+        keep=lambda result: store.save(result, path),
+        others=others,
+    )
+    session.cautions = cautions
+    return session, request
+
+
+def _with_defaults(asked: Request, device: Device, spec: GpuSpec | None) -> Request:
+    from dataclasses import replace
+
+    missing = lacking(spec, device)
+    half: Precision = "fp16" if "bf16" in missing else "bf16"
+    return replace(
+        asked,
+        device=device,
+        precisions=asked.precisions or (("fp32",) if device == "cpu" else (half,)),
+        compile=asked.compile or (device == "cuda" and not asked.quick,),
+        time_s=asked.time_s or (QUICK_S[device] if asked.quick else 60.0),
+    )
+
+
+def _measure(session: Session, plan: tuple, *, quiet: bool) -> None:  # type: ignore[type-arg]
+    """Print progress and each final line. Ctrl-C and SIGTERM (a batch system's) end it cleanly."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if not quiet:
+        printer.talk(report.headline(session.result))
+    try:
+        for update in session.measure_all(plan):
+            if quiet:
+                continue
+            if isinstance(update, Progress):
+                printer.status(_progress(update))
+            else:
+                printer.status("")
+                printer.out(report.line(update))
+    except KeyboardInterrupt:
+        printer.status("")
+        printer.talk(f"interrupted; kept {len(session.result.measurements)} of {len(plan)} measurements")
+        _show(session.result, as_json=False)
+        sys.exit(INTERRUPTED)
+
+
+def _progress(update: Progress) -> str:
+    where = f"[{update.number}/{update.total}] {report.cell_name(update.config)}"
+    return f"{where}: {update.doing} · about {units.seconds(update.eta_s)} left"
+
+
+def _show(result: Result, *, as_json: bool) -> None:
+    if as_json:
+        printer.out(printer.json_text(store.encode(result)))
+    else:
+        printer.table(report.measurements(result))
+
+
+def _finish(result: Result, output: Path | None, *, as_json: bool) -> None:
+    """The table, where the file is, and exit code 4 where a measurement failed."""
+    _show(result, as_json=as_json)
+    if output is not None and output.suffix != ".json":
+        printer.write(output, report.measurements(result), lambda: store.encode(result))
+    kept = output or store.results_dir() / f"{result.id}.json"
+    printer.talk(f"kept in {kept}; see it again with: gpuwise show {output or 'last'}")
+    failed = [m for m in result.measurements if m.status != "ok"]
+    if failed:
+        names = ", ".join(f"{report.cell_name(m.config)} ({m.status})" for m in failed)
+        raise RunError(f"{len(failed)} of {len(result.measurements)} measurements failed: {names}", hint=_remedy(failed))
+
+
+def _remedy(failed: list[Measurement]) -> str:
+    if any(m.status == "oom" for m in failed):
+        return "gpuwise bench --batch auto finds a batch that fits"
+    return "gpuwise doctor; the notes above say how each one ended"

@@ -1,0 +1,103 @@
+"""The command group: verbs are imported when called, so that `--help` stays fast.
+
+Exit codes: 0 fine · 1 a gate failed · 2 bad input · 3 this machine cannot · 4 a run failed ·
+5 no data · 70 a defect of gpuwise itself · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from gpuwise import __version__
+from gpuwise.cli import print as printer
+from gpuwise.errors import INTERRUPTED, GpuwiseError
+
+DEFECT = 70
+"""EX_SOFTWARE of sysexits.h."""
+
+VERBS = {
+    "bench": "Measure this machine.",
+    "show": "Show a result file, or what is known of a GPU.",
+    "compare": "Compare result files, or two GPUs by name.",
+    "gpus": "List the GPUs of the catalog.",
+    "workloads": "List what can be measured.",
+    "doctor": "Check this machine; say how to fix what is wrong.",
+}
+
+
+class LazyGroup(click.Group):
+    """Finds a verb in the module of its name, at the moment it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command = import_module(f"gpuwise.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{guess}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(
+    cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, prog_name="gpuwise", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def gpuwise(ctx: click.Context, debug: bool) -> None:
+    """Measure any GPU for deep learning, keep the result, and see where it stands.
+
+    Without a command: what was found on this machine, and what to do next.
+    """
+    if ctx.invoked_subcommand is None:
+        from gpuwise.cli.hello import hello
+
+        hello()
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with the documented code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        gpuwise.main(arguments, prog_name="gpuwise", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        sys.exit(leave.exit_code)
+    except click.ClickException as usage:
+        usage.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        printer.error("interrupted", None)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (head, less) has what it wanted.
+        sys.stderr.close()
+        sys.exit(0)
+    except GpuwiseError as failure:
+        if "--debug" in arguments:
+            raise
+        printer.error(str(failure), failure.hint)
+        sys.exit(failure.exit_code)
+    except Exception as defect:
+        if "--debug" in arguments:
+            raise
+        printer.error(f"a defect in gpuwise: {type(defect).__name__}: {defect}", "gpuwise --debug ...")
+        sys.exit(DEFECT)

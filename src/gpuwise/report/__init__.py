@@ -1,0 +1,1 @@
+"""Show: results, comparisons and specifications as tables. Pure; printing is cli/print.py's."""

@@ -1,0 +1,83 @@
+"""Comparisons of results: environment differences first, then ratio, interval and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gpuwise.model.answer import Comparison
+from gpuwise.model.result import Result
+from gpuwise.report.results import rate, spread
+from gpuwise.report.table import Table
+
+Found = Sequence[tuple[Result, tuple[Comparison, ...]]]
+
+COLUMNS = ("measurement", "baseline", "against", "ratio (95 %)", "verdict", "note")
+
+
+def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
+    """One row a pair; `names` are what the user called the results, the baseline's first."""
+    several = len(found) > 1
+    rows = []
+    for (_, pairs), name in zip(found, names[1:], strict=True):
+        prefix = f"{name}: " if several else ""
+        rows += [_row(prefix, comparison) for comparison in pairs]
+    table = Table(
+        title=f"baseline {names[0]} against {', '.join(names[1:])}",
+        columns=COLUMNS,
+        rows=tuple(rows),
+        numeric=frozenset({"baseline", "against", "ratio (95 %)"}),
+        notes=tuple(
+            f"{name}: {line}"
+            for (result, _), name in zip(found, names[1:], strict=True)
+            for line in differences(baseline, result)
+        ),
+    )
+    return table.without_empty_columns()
+
+
+def differences(a: Result, b: Result) -> tuple[str, ...]:
+    """`driver 570.1 -> 580.2` for everything in the environments that differs."""
+    changes = tuple(f"{name}: {mine} -> {theirs}" for name, mine, theirs in a.environment.diff(b.environment))
+    published = tuple(f"published figures: {r.source}" for r in (a, b) if r.origin == "published")
+    return published + changes
+
+
+def _row(prefix: str, c: Comparison) -> tuple[str, ...]:
+    values = [
+        rate(m.throughput.value, m.item) + spread(m.throughput) if m.throughput else m.status for m in (c.a, c.b)
+    ]
+    ratio = "" if c.ratio is None else f"{c.ratio.value:.3f} ({c.ratio.low:.3f} to {c.ratio.high:.3f})"
+    return (prefix + c.cell.replace(":", " "), *values, ratio, c.verdict, c.note)
+
+
+def document(baseline: Result, found: Found) -> dict[str, Any]:
+    """The comparison as plain data, without the raw step times."""
+    return {
+        "baseline": baseline.id,
+        "comparisons": [
+            {
+                "against": result.id,
+                "environment_differences": [
+                    {"field": name, "baseline": str(a), "against": str(b)}
+                    for name, a, b in baseline.environment.diff(result.environment)
+                ],
+                "pairs": [_pair(comparison) for comparison in pairs],
+            }
+            for result, pairs in found
+        ],
+    }
+
+
+def _pair(c: Comparison) -> dict[str, Any]:
+    speeds = {
+        name: asdict(m.throughput) if m.throughput else None for name, m in (("baseline", c.a), ("against", c.b))
+    }
+    return {
+        "cell": c.cell,
+        "items_per_s": speeds,
+        "ratio": asdict(c.ratio) if c.ratio else None,
+        "verdict": c.verdict,
+        "note": c.note,
+    }

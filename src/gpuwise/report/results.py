@@ -1,0 +1,173 @@
+"""A result file as tables: what was measured, where, and every caution."""
+
+from __future__ import annotations
+
+from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.run import Environment, RunConfig
+from gpuwise.report.table import Table
+from gpuwise.units import gibibytes, percent, seconds, si, significant
+
+_PLURAL = {"image": "images", "sequence": "sequences", "token": "tokens"}
+
+
+def speed(m: Measurement) -> str:
+    """`7,210 images/s ±0.3 %`, or why there is none."""
+    if m.throughput is None:
+        return m.status
+    partial = "" if m.status == "ok" else f" ({m.status})"
+    return rate(m.throughput.value, m.item) + spread(m.throughput) + partial
+
+
+def rate(value: float, item: str) -> str:
+    """Items per second in the field's units."""
+    if item in ("FLOP", "byte"):
+        return si(value, "FLOP/s" if item == "FLOP" else "B/s")
+    return f"{significant(value, 4)} {_PLURAL.get(item, item)}/s"
+
+
+def spread(interval: Interval) -> str:
+    """` ±0.3 %` from a measured interval, nothing from a stated figure."""
+    return "" if interval.level is None else f" ±{percent(interval.half_width)}"
+
+
+def cell_name(config: RunConfig) -> str:
+    """`resnet50 train bf16 compiled`."""
+    if config.mode == "limit":
+        return config.workload if config.workload == "copy" else f"{config.workload} {config.precision}"
+    how = "compiled" if config.compile else "eager"
+    return f"{config.workload} {config.mode} {config.precision} {how}"
+
+
+def line(m: Measurement) -> str:
+    """One measurement in one line, as it becomes final."""
+    parts = [f"{cell_name(m.config):<34}{speed(m)}"]
+    if m.batch and m.config.mode != "limit":
+        parts.append(f"batch {m.batch}")
+    if m.limit_share:
+        parts.append(f"{percent(m.limit_share, 0)} of the {m.limit} limit")
+    if m.mfu and m.config.mode == "limit":
+        parts.append(f"{percent(m.mfu, 0)} of peak")
+    if m.telemetry is not None and m.telemetry.power_w and m.config.mode != "limit":
+        parts.append(f"{m.telemetry.power_w:.0f} W")
+    if m.cautions:
+        parts.append("! " + ", ".join(dict.fromkeys(caution.code for caution in m.cautions)))
+    if m.error is not None:
+        parts.append(m.error.splitlines()[0][:100])
+    return "  ".join(parts)
+
+
+def _efficiency(m: Measurement) -> str:
+    if m.items_per_joule is None:
+        return ""
+    return f"{significant(m.items_per_joule)} {m.item}/J"
+
+
+def measurement_row(m: Measurement) -> tuple[str, ...]:
+    """The cells of one measurement."""
+    limit = m.config.mode == "limit"
+    return (
+        m.config.workload,
+        "" if limit else m.config.mode,
+        "" if m.config.workload == "copy" else m.config.precision,
+        "" if limit else "compiled" if m.config.compile else "eager",
+        "" if limit else m.config.recipe,
+        str(m.batch) if m.batch and not limit else "",
+        speed(m),
+        percent(m.mfu) if m.mfu else "",
+        f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else "",
+        gibibytes(m.memory_peak_bytes) if m.memory_peak_bytes and not limit else "",
+        f"{m.telemetry.power_w:.0f} W" if m.telemetry and m.telemetry.power_w else "",
+        "" if limit else _efficiency(m),
+        ", ".join(dict.fromkeys(caution.code for caution in m.cautions)),
+    )
+
+
+COLUMNS = (
+    "workload",
+    "mode",
+    "precision",
+    "compile",
+    "recipe",
+    "batch",
+    "throughput (95 %)",
+    "MFU",
+    "of limit",
+    "peak memory",
+    "power",
+    "efficiency",
+    "cautions",
+)
+NUMERIC = frozenset({"batch", "throughput (95 %)", "MFU", "peak memory", "power", "efficiency"})
+
+
+def measurements(result: Result) -> Table:
+    """All measurements of a result, one row each; empty columns dropped."""
+    table = Table(
+        title=headline(result),
+        columns=COLUMNS,
+        rows=tuple(measurement_row(m) for m in result.measurements),
+        numeric=NUMERIC,
+        notes=notes(result),
+    )
+    return table.without_empty_columns() if table.rows else table
+
+
+def headline(result: Result) -> str:
+    """Which device, which software, when."""
+    found = result.environment
+    parts = [found.device, f"torch {found.torch}" if found.torch else "", result.created_at[:10]]
+    if result.origin == "published":
+        parts.append("published figures, not measured by gpuwise")
+    return " · ".join(part for part in parts if part)
+
+
+def notes(result: Result) -> tuple[str, ...]:
+    """Every distinct caution and error of a result, in words, and the source of a published one."""
+    found = [f"Source: {result.source}"] if result.source else []
+    for m in result.measurements:
+        name = cell_name(m.config)
+        found += [f"{name}: {c.code}: {c.detail}. {_sentence(c.next_step)}" for c in m.cautions]
+        if m.error is not None:
+            found.append(f"{name}: {m.status}: {m.error.splitlines()[0]}")
+    return tuple(dict.fromkeys(found))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def environment(found: Environment) -> Table:
+    """What was found on the machine, one row a field."""
+    watts = f"{found.power_limit_w:.0f} W" if found.power_limit_w else ""
+    if watts and found.power_limit_default_w and found.power_limit_default_w != found.power_limit_w:
+        watts += f" (default {found.power_limit_default_w:.0f} W)"
+    link = f"generation {found.pcie_generation} x{found.pcie_width}" if found.pcie_generation else ""
+    rows = (
+        ("device", found.device),
+        ("catalog entry", found.gpu_id or ("none: this GPU is unknown" if found.cuda else "")),
+        ("device memory", gibibytes(found.device_memory_bytes) if found.device_memory_bytes else ""),
+        ("driver", found.driver or ""),
+        ("torch", found.torch or ""),
+        ("CUDA", found.cuda or ""),
+        ("cuDNN", found.cudnn or ""),
+        ("power limit", watts),
+        ("ECC", _yes_no(found.ecc)),
+        ("MIG", _yes_no(found.mig)),
+        ("PCIe", link),
+        ("CPU", f"{found.cpu}, {found.cpu_count} usable cores" if found.cpu else ""),
+        ("system", " · ".join(x for x in (found.os, f"Python {found.python}" if found.python else "") if x)),
+        ("other processes", "" if found.other_processes is None else str(found.other_processes)),
+        ("variables", ", ".join(f"{name}={value}" for name, value in found.variables)),
+    )
+    return Table(columns=("environment", "found"), rows=tuple(row for row in rows if row[1]))
+
+
+def _yes_no(value: bool | None) -> str:
+    return "" if value is None else "on" if value else "off"
+
+
+def timing(m: Measurement) -> str:
+    """Cold start, warm-up and windows of one measurement, in a sentence."""
+    steps = sum(len(window.step_s) for window in m.windows)
+    cold = f"first step after {seconds(m.cold_start_s)}, " if m.cold_start_s else ""
+    return f"{cold}{len(m.warmup_s)} warm-up steps, {steps} timed steps in {len(m.windows)} windows"

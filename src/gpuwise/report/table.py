@@ -1,0 +1,46 @@
+"""One table type for every output: the terminal, CSV and Markdown show the same cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """`rows` hold text; a column whose name is in `numeric` is aligned right."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    numeric: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    """Lines below the table."""
+
+    def without_empty_columns(self) -> Table:
+        """The table less the columns in which no row says anything."""
+        kept = [i for i, _ in enumerate(self.columns) if any(row[i] for row in self.rows)]
+        return Table(
+            columns=tuple(self.columns[i] for i in kept),
+            rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
+            title=self.title,
+            numeric=self.numeric,
+            notes=self.notes,
+        )
+
+
+def markdown(table: Table) -> str:
+    """A GitHub-flavoured Markdown table with title and notes."""
+    rule = ("---:" if column in table.numeric else "---" for column in table.columns)
+    lines = [table.columns, tuple(rule), *table.rows]
+    body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    parts = [f"**{table.title}**" if table.title else "", body, "\n".join(f"- {note}" for note in table.notes)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def comma_separated(table: Table) -> str:
+    """CSV with a header line; title and notes are left out."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([table.columns, *table.rows])
+    return out.getvalue()

@@ -1,0 +1,18 @@
+"""Statistics on step times: intervals, steadiness, comparison. Standard library only."""
+
+from gpuwise.stats.compare import Condition, compare, pair, parse_condition, violations
+from gpuwise.stats.interval import mean_of_runs, ratio, throughput
+from gpuwise.stats.steady import drift, settled
+
+__all__ = [
+    "Condition",
+    "compare",
+    "drift",
+    "mean_of_runs",
+    "pair",
+    "parse_condition",
+    "ratio",
+    "settled",
+    "throughput",
+    "violations",
+]

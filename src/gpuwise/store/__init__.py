@@ -1,0 +1,39 @@
+"""Keep results: one JSON file a run, written atomically, readable for ever.
+
+The codec (and with it msgspec) is loaded when a result is read or written, not before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpuwise.store.files import check_writable, find, home, new_id, results_dir, saved
+
+if TYPE_CHECKING:
+    from gpuwise.store.codec import decode, encode
+    from gpuwise.store.keep import load, save
+    from gpuwise.store.schema import json_schema
+
+_LATER = {"decode": "codec", "encode": "codec", "load": "keep", "save": "keep", "json_schema": "schema"}
+
+__all__ = [
+    "check_writable",
+    "decode",
+    "encode",
+    "find",
+    "home",
+    "json_schema",
+    "load",
+    "new_id",
+    "results_dir",
+    "save",
+    "saved",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

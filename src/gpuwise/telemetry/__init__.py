@@ -1,0 +1,34 @@
+"""Watch the device and describe the machine. Reads only: no clock, limit or mode is ever set."""
+
+from gpuwise.telemetry.cool import wait_until_cool
+from gpuwise.telemetry.detect import Machine, environment, machine
+from gpuwise.telemetry.health import Check, checks
+from gpuwise.telemetry.host import TorchBuild, cpu_count, cpu_name, disk_free_bytes, torch_build
+from gpuwise.telemetry.nvml import sensors
+from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
+from gpuwise.telemetry.sampler import Sampler
+from gpuwise.telemetry.scripted import ScriptedSensor
+from gpuwise.telemetry.summary import cautions, summarise
+
+__all__ = [
+    "Check",
+    "DeviceInfo",
+    "Machine",
+    "Process",
+    "Sample",
+    "Sampler",
+    "ScriptedSensor",
+    "Sensor",
+    "TorchBuild",
+    "cautions",
+    "checks",
+    "cpu_count",
+    "cpu_name",
+    "disk_free_bytes",
+    "environment",
+    "machine",
+    "sensors",
+    "summarise",
+    "torch_build",
+    "wait_until_cool",
+]

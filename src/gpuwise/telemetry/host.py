@@ -1,0 +1,94 @@
+"""The computer around the device, and torch, without importing it."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import platform
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_SPEED_VARIABLES = (
+    "CUBLAS", "CUDA_", "CUDNN", "HIP_", "HSA_", "MKL_", "NCCL_", "NVIDIA_TF32", "OMP_", "PYTORCH", "ROCR_", "TORCH", "TRITON_",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorchBuild:
+    """An installed torch: its version and what it was built for."""
+
+    version: str
+    cuda: str | None = None
+    hip: str | None = None
+
+
+def torch_build() -> TorchBuild | None:
+    """The torch that `import torch` would load, read from its version file (`torch.version`).
+
+    Importing torch takes over a second; this takes a millisecond. None where there is none.
+    """
+    try:
+        found = importlib.util.find_spec("torch")
+    except (ImportError, ValueError):
+        return None
+    if found is None or found.origin is None:
+        return None
+    stated = _assignments(Path(found.origin).with_name("version.py"))
+    version = stated.get("__version__")
+    if version is None:
+        return None
+    return TorchBuild(version=version, cuda=stated.get("cuda"), hip=stated.get("hip"))
+
+
+def _assignments(path: Path) -> dict[str, str]:
+    """Names that a module assigns a string literal."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError):
+        return {}
+    found = {}
+    for node in tree.body:
+        target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0] if isinstance(node, ast.Assign) else None
+        value = getattr(node, "value", None)
+        if isinstance(target, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
+            found[target.id] = value.value
+    return found
+
+
+def cpu_name() -> str:
+    """Model name of the processor (`lscpu`), or the architecture where it is not told."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return match[1].strip() if match else platform.machine()
+
+
+def cpu_count() -> int:
+    """Cores that this process may use (`nproc`)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def os_name() -> str:
+    """Operating system and kernel (`uname -sr`)."""
+    return f"{platform.system()} {platform.release()}"
+
+
+def disk_free_bytes(path: Path) -> int:
+    """Free bytes where `path` is or would be (`df`)."""
+    existing = next(folder for folder in (path, *path.parents) if folder.exists())
+    return shutil.disk_usage(existing).free
+
+
+def speed_variables(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Environment variables that change speed, sorted; a path in a value is left out as private."""
+    return tuple(
+        (name, "<path>" if "/" in value else value)
+        for name, value in sorted(environ.items())
+        if name.startswith(_SPEED_VARIABLES)
+    )

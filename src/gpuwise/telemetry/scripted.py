@@ -1,0 +1,30 @@
+"""A sensor that plays a script: for tests, and for trying gpuwise without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample
+
+
+class ScriptedSensor:
+    """Replays `samples` in order and repeats the last. Raises ValueError without any."""
+
+    def __init__(
+        self, info: DeviceInfo, samples: Sequence[Sample], processes: tuple[Process, ...] = ()
+    ) -> None:
+        if not samples:
+            raise ValueError("a script needs at least one sample")
+        self._info, self._samples, self._processes = info, tuple(samples), processes
+        self._next = 0
+
+    def info(self) -> DeviceInfo:
+        return self._info
+
+    def sample(self) -> Sample:
+        sample = self._samples[min(self._next, len(self._samples) - 1)]
+        self._next += 1
+        return sample
+
+    def processes(self) -> tuple[Process, ...]:
+        return self._processes

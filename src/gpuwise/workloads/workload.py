@@ -1,0 +1,34 @@
+"""A workload: its specification (no torch needed) and the function that builds its job (torch).
+
+    @workload(WorkloadSpec(id="my-net", ...))
+    def my_net(config: RunConfig, batch: int) -> Job:
+        import torch            # inside, so that listing workloads stays fast
+        ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import WorkloadSpec
+
+if TYPE_CHECKING:
+    from gpuwise.workloads.job import Job
+
+Build = Callable[[RunConfig, int], "Job"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """`build(config, batch)` allocates model and input on `config.device` and returns the job."""
+
+    spec: WorkloadSpec
+    build: Build
+
+
+def workload(spec: WorkloadSpec) -> Callable[[Build], Workload]:
+    """Turn a build function into a Workload."""
+    return lambda build: Workload(spec=spec, build=build)
