@@ -109,7 +109,8 @@ def assemble(
         loss=heard.done.loss if heard.done else (),
         telemetry=summarise(samples, heard.windows) if heard.windows else None,
         batch_trials=tuple(
-            BatchTrial(batch=t.batch, fits=t.fits, items_per_s=t.items_per_s) for t in heard.tried
+            BatchTrial(batch=t.batch, fits=t.fits, compiled=t.compiled, items_per_s=t.items_per_s)
+            for t in heard.tried
         ),
         error=heard.failed.message if heard.failed else error,
     )
@@ -126,7 +127,9 @@ def _speed(config: RunConfig, heard: Heard) -> Interval | None:
     return estimate(steps, heard.built.items)
 
 
-def _against_limits(m: Measurement, workload: WorkloadSpec, gpu: GpuSpec | None, limits: Limits) -> Measurement:
+def _against_limits(
+    m: Measurement, workload: WorkloadSpec, gpu: GpuSpec | None, limits: Limits
+) -> Measurement:
     """Add cost, MFU and the share of the measured limit; a toy model has none of them."""
     if m.throughput is None or m.batch is None or m.config.size == "toy":
         return m

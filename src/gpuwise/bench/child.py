@@ -21,7 +21,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.bench import events
-from gpuwise.bench.batch import search
+from gpuwise.bench.batch import search, walk_down
 from gpuwise.bench.clock import Clock, clock_for
 from gpuwise.bench.engine import measure, pace, run_steps
 from gpuwise.model.run import RunConfig
@@ -37,7 +37,7 @@ def ready(config: RunConfig) -> events.Ready:
     if config.device == "cpu":
         return events.Ready(torch=torch.__version__, cuda=None, cudnn=None, device="cpu", memory_bytes=None)
     properties = torch.cuda.get_device_properties(0)
-    version = torch.backends.cudnn.version()
+    version = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
     return events.Ready(
         torch=torch.__version__,
         cuda=torch.version.cuda or torch.version.hip,
@@ -89,9 +89,13 @@ def run(config: RunConfig, report: events.Report, began: float) -> None:
 
 def _done(config: RunConfig, job: Job, first: torch.Tensor) -> events.Done | events.Failed:
     peak = torch.cuda.max_memory_allocated() if config.device == "cuda" else None
-    loss = (float(first), float(job.step())) if config.mode == "train" else ()
+    if config.mode != "train":
+        return events.Done(memory_peak_bytes=peak, loss=())
+    loss = (float(first), float(job.step()))
     if not all(math.isfinite(value) for value in loss):
-        return events.Failed(kind="failed", message=f"training diverged: loss went from {loss[0]} to {loss[1]}")
+        return events.Failed(
+            kind="failed", message=f"training diverged: loss went from {loss[0]} to {loss[1]}"
+        )
     return events.Done(memory_peak_bytes=peak, loss=loss)
 
 
@@ -102,17 +106,21 @@ def choose_batch(config: RunConfig, clock: Clock, report: events.Report) -> int 
     spec = workloads.get(config.workload).spec
     if config.mode == "limit" or config.device == "cpu" or config.size == "toy":
         return spec.cpu_batch
-    if config.quick and _trial(config, clock, spec.default_batch) is not None:
+    eager = replace(config, compile=False)
+    if config.quick and _trial(eager, clock, spec.default_batch) is not None:
         return spec.default_batch
     start = spec.default_batch // 2 if config.quick else spec.default_batch
-    return search(lambda batch: _trial(config, clock, batch), start, report)
+    best = search(lambda batch: _trial(eager, clock, batch), start, report)
+    if best is None or config.quick or not config.compile:
+        return best
+    return walk_down(lambda batch: _trial(config, clock, batch), best, report)
 
 
 def _trial(config: RunConfig, clock: Clock, batch: int) -> float | None:
-    """Items per second of a few eager steps, or None where the batch does not fit."""
+    """Items per second of a few steps, or None where the batch does not fit."""
     _release(config)
     try:
-        job = workloads.get(config.workload).build(replace(config, compile=False), batch)
+        job = workloads.get(config.workload).build(config, batch)
         run_steps(job.step, clock, TRIAL_WARMUP)
         times = run_steps(job.step, clock, TRIAL_STEPS)
         return job.items * len(times) / sum(times)
@@ -131,6 +139,8 @@ def out_of_memory(error: Exception) -> bool:
 
 def _release(config: RunConfig) -> None:
     """Give back what the last trial held, also from a failed one's reference cycles."""
+    if config.compile:
+        torch.compiler.reset()
     gc.collect()
     if config.device == "cuda":
         torch.cuda.empty_cache()

@@ -8,6 +8,7 @@ but the work itself is timed; on the CPU it is the monotonic counter.
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import Any, Protocol
 
 
@@ -41,7 +42,7 @@ class HostClock:
 
     def read(self) -> tuple[float, ...]:
         marks, self._marks = self._marks, []
-        return tuple((b - a) / 1e9 for a, b in zip(marks, marks[1:], strict=False))
+        return tuple((b - a) / 1e9 for a, b in pairwise(marks))
 
 
 class CudaClock:
@@ -56,7 +57,7 @@ class CudaClock:
     def mark(self) -> None:
         import torch
 
-        event = torch.cuda.Event(enable_timing=True)
+        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         event.record()
         self._marks.append(event)
 
@@ -65,7 +66,7 @@ class CudaClock:
 
         torch.cuda.synchronize()
         marks, self._marks = self._marks, []
-        return tuple(a.elapsed_time(b) / 1e3 for a, b in zip(marks, marks[1:], strict=False))
+        return tuple(a.elapsed_time(b) / 1e3 for a, b in pairwise(marks))
 
 
 def clock_for(device: str) -> Clock:

@@ -27,7 +27,9 @@ def choose(
     Raises MachineError where torch or the GPU is missing, InputError for a GPU that is not there.
     """
     if torch is None:
-        raise MachineError("torch is not installed, and it does the measuring", hint='pip install "gpuwise[torch]"')
+        raise MachineError(
+            "torch is not installed, and it does the measuring", hint='pip install "gpuwise[torch]"'
+        )
     accelerated = torch.cuda is not None or torch.hip is not None
     if device == "cpu" or (device is None and index is None and not sensors and not torch.hip):
         return "cpu", None
@@ -37,7 +39,9 @@ def choose(
             hint="pip install --force-reinstall torch, or measure the CPU: gpuwise bench --device cpu",
         )
     if not sensors and (index is not None or not torch.hip):
-        raise MachineError("no GPU found on this machine", hint="gpuwise doctor, or gpuwise bench --device cpu")
+        raise MachineError(
+            "no GPU found on this machine", hint="gpuwise doctor, or gpuwise bench --device cpu"
+        )
     if not sensors:
         return "cuda", None
     return "cuda", _sensor(sensors, index, variables)
@@ -49,7 +53,9 @@ def _sensor(sensors: Sequence[Sensor], index: int | None, variables: Mapping[str
         return _first_visible(sensors, variables.get("CUDA_VISIBLE_DEVICES"))
     if index not in by_index:
         there = ", ".join(str(i) for i in sorted(by_index))
-        raise InputError(f"there is no GPU {index} here, only {there}", hint=f"gpuwise bench --gpu {min(by_index)}")
+        raise InputError(
+            f"there is no GPU {index} here, only {there}", hint=f"gpuwise bench --gpu {min(by_index)}"
+        )
     return by_index[index]
 
 

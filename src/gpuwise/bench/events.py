@@ -31,6 +31,7 @@ class Tried:
 
     batch: int
     fits: bool
+    compiled: bool
     items_per_s: float | None
 
 
@@ -92,8 +93,7 @@ Event = Ready | Tried | Built | Checked | First | Warmup | Timed | Done | Failed
 Report = Callable[[Event], None]
 
 _KINDS: dict[str, type[Event]] = {
-    kind.__name__.lower(): kind
-    for kind in (Ready, Tried, Built, Checked, First, Warmup, Timed, Done, Failed)
+    kind.__name__.lower(): kind for kind in (Ready, Tried, Built, Checked, First, Warmup, Timed, Done, Failed)
 }
 
 
@@ -106,7 +106,7 @@ def decode(line: bytes) -> Event:
     """The event of one line. Raises ValueError for anything else."""
     try:
         fields = json.loads(line)
-        kind = _KINDS[fields.pop("event")]
+        kind: Callable[..., Event] = _KINDS[fields.pop("event")]
         return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not an event: {line[:80]!r}") from error

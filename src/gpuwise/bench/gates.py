@@ -42,7 +42,9 @@ def judge(m: Measurement, *, samples: Sequence[Sample], mismatch: float | None) 
 
 
 def _physics(m: Measurement) -> Iterator[Caution]:
-    doubt = "INVALID: recheck the precision, the batch and the clock; report it with `gpuwise show last --json`"
+    doubt = (
+        "INVALID: recheck the precision, the batch and the clock; report it with `gpuwise show last --json`"
+    )
     if m.mfu is not None and m.mfu > ABOVE:
         yield Caution(
             code="above-peak",
@@ -50,10 +52,16 @@ def _physics(m: Measurement) -> Iterator[Caution]:
             next_step=doubt,
         )
     if m.limit_share is not None and m.limit_share > ABOVE:
+        host = m.config.device == "cpu"
         yield Caution(
             code="above-peak",
-            detail=f"{percent(m.limit_share)} of the measured {m.limit} limit",
-            next_step=doubt,
+            detail=f"{percent(m.limit_share)} of the measured {m.limit} limit"
+            + (
+                ", which is no ceiling on a CPU: convolutions and matrix products are different libraries"
+                if host
+                else ""
+            ),
+            next_step="take the share as a comparison, not as a limit" if host else doubt,
         )
 
 
@@ -67,9 +75,10 @@ def _statistics(m: Measurement) -> Iterator[Caution]:
             next_step="give it more time, e.g. --time 5min",
         )
     elif m.config.protocol == "adaptive" and m.throughput.half_width > m.config.target_ci:
+        width, asked = percent(m.throughput.half_width), percent(m.config.target_ci)
         yield Caution(
             code="noisy",
-            detail=f"interval of ±{percent(m.throughput.half_width)} when the time was up, asked ±{percent(m.config.target_ci)}",
+            detail=f"interval of ±{width} when the time was up, asked ±{asked}",
             next_step="stop other work on this machine, or give it more time with --time",
         )
     trend = drift([window.step_s for window in m.windows])

@@ -121,6 +121,4 @@ def check_precisions(
     missing = [p for p in precisions if p in lacking(spec, device)]
     if missing:
         there = ",".join(p for p in PRECISIONS if p not in lacking(spec, device))
-        raise MachineError(
-            f"{name} has no {', '.join(missing)}", hint=f"gpuwise bench --precision {there}"
-        )
+        raise MachineError(f"{name} has no {', '.join(missing)}", hint=f"gpuwise bench --precision {there}")

@@ -59,7 +59,9 @@ class Session:
         """Measure every configuration; KeyboardInterrupt keeps what is done and goes on up."""
         for index, config in enumerate(configs):
             eta_s = sum(expected_s(later) for later in configs[index:])
-            place = Progress(config=config, number=index + 1, total=len(configs), doing="starting", eta_s=eta_s)
+            place = Progress(
+                config=config, number=index + 1, total=len(configs), doing="starting", eta_s=eta_s
+            )
             yield from self._measure(config, place)
 
     def _measure(self, config: RunConfig, place: Progress) -> Iterator[Update]:

@@ -1,8 +1,9 @@
-"""What is known of GPUs: one line of `data/specs.csv` is one fact with its source.
+"""What is known of each GPU, every value with its source and the date on which it was read.
 
-This first cut holds the GPUs that five public articles compare, all variants of the A100 that
-they call just "A100" included.
+The facts are data (`data/*.csv`), never code; an unknown GPU is unknown.
 """
+
+from __future__ import annotations
 
 from gpuwise.catalog.load import all_gpus, get, sources
 from gpuwise.catalog.query import find, resolve_device, select

@@ -1,87 +1,140 @@
-"""From what people and drivers call a GPU to its entry, never by guessing.
+"""Find a GPU by the names people type and by the names drivers report, and never guess.
 
-Names are compared without case, spaces, punctuation and brand words; the words that are left
-must be the same, so that `4090` is the desktop card and never the laptop part.
+`find` accepts an id, a name or an alias in any case, with any spaces and dashes, with or without
+nvidia, geforce, amd or tesla; and a driver's name as the driver writes it. A part of a name
+("a100", "4060 ti") never resolves, not even where the catalog holds one match, because variants
+that it does not hold share it. `resolve_device` accepts a driver's exact name only.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections import defaultdict
+from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
 
-from gpuwise.catalog.load import all_gpus
+from gpuwise.catalog import load
 from gpuwise.errors import InputError
 from gpuwise.model.gpu import GpuSpec
 
-_BRANDS = re.compile(r"\b(nvidia|geforce|tesla|quadro|amd|instinct|rtx|gpu|generation)\b")
-
 MEMORY_TOLERANCE = 0.12
-"""Drivers report less than the product number: ECC takes up to 6 % of GDDR, firmware some more."""
+"""Drivers report less than the product number: ECC on GDDR6 takes 6.25 %, firmware some more."""
 
-
-@cache
-def plain(name: str) -> str:
-    """A name as it is compared: `NVIDIA RTX A5000` and `rtx-a5000` are both `a5000`."""
-    words = _BRANDS.sub(" ", re.sub(r"[^a-z0-9]+", " ", name.lower()))
-    return "".join(words.split())
-
-
-def _names(spec: GpuSpec) -> set[str]:
-    return {plain(name) for name in (spec.id, spec.name, *spec.aliases, *spec.device_names)}
+_BRANDS = re.compile(r"nvidia|geforce|amd|tesla")
+_MEMORY = re.compile(r"(\d+)[\s_-]*gi?b")
+_WORDS = re.compile(r"[a-z0-9]+")
+_LISTED = 6
 
 
 def find(name: str) -> GpuSpec:
-    """The GPU of that name. Raises InputError with the variants, or the nearest names."""
-    wanted = plain(name)
-    exact = [spec for spec in all_gpus() if wanted in _names(spec)]
-    if len(exact) == 1:
-        return exact[0]
-    variants = exact or [spec for spec in all_gpus() if wanted and any(n.startswith(wanted) for n in _names(spec))]
-    if variants:
-        ids = ", ".join(spec.id for spec in variants)
-        raise InputError(f"{name!r} could be any of {ids}", hint=f"gpuwise show {variants[0].id}")
-    raise _unknown(name, wanted)
+    """The one GPU that `name` names.
 
-
-def _unknown(name: str, wanted: str) -> InputError:
-    known = {plain_name: spec.id for spec in all_gpus() for plain_name in _names(spec)}
-    near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.6)
-    ids = list(dict.fromkeys(known[match] for match in near))
-    if not ids:
-        return InputError(f"no GPU and no result is called {name!r}", hint="gpuwise gpus lists the GPUs")
-    return InputError(
-        f"no GPU and no result is called {name!r}; did you mean {' or '.join(ids)}?", hint=f"gpuwise show {ids[0]}"
-    )
+    Raises InputError where the name is unknown, with the nearest names, and where it fits several
+    variants, with their ids; the hint is a command that works.
+    """
+    reported = _by_device_name().get(_driver_key(name), ())
+    if len(reported) == 1 and _driver_key(name) not in load.shared_device_names():
+        return reported[0]
+    spec = _by_key().get(name_key(name))
+    if spec is not None:
+        return spec
+    raise _not_found(name.strip(), _words(name))
 
 
 def select(query: str | None) -> tuple[GpuSpec, ...]:
-    """The GPUs in whose id, name, alias, vendor or architecture the query occurs; all without one."""
-    if not query:
-        return all_gpus()
-    wanted = query.lower()
-    return tuple(spec for spec in all_gpus() if any(wanted in text.lower() for text in _texts(spec)))
-
-
-def _texts(spec: GpuSpec) -> tuple[str, ...]:
-    return (spec.id, spec.name, *spec.aliases, spec.vendor or "", spec.architecture or "")
+    """The GPUs whose id, name, alias, vendor or architecture contains `query`; all where it is None."""
+    wanted = _squeezed(query or "")
+    return tuple(spec for spec in load.all_gpus() if any(wanted in text for text in _searched(spec)))
 
 
 def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None:
-    """The entry of a device as its driver names it, or None: an unknown device stays unknown.
+    """The catalog entry of the device that a driver reports, or None where that is not certain.
 
-    Cards of different memory can share a name, so the reported memory must fit the entry's.
+    The name must be a known driver name (case aside), and the memory, where given, within 12 % of the
+    entry's. A name that several variants share resolves only where the memory tells them apart.
     """
-    reported = device_name.strip().lower()
-    found = [
-        spec
-        for spec in all_gpus()
-        if reported in (name.lower() for name in spec.device_names) and _memory_fits(spec, memory_bytes)
-    ]
-    return found[0] if len(found) == 1 else None
+    key = _driver_key(device_name)
+    if memory_bytes is None and key in load.shared_device_names():
+        return None
+    fitting = [spec for spec in _by_device_name().get(key, ()) if _memory_fits(spec, memory_bytes)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
-def _memory_fits(spec: GpuSpec, reported: int | None) -> bool:
-    if reported is None or spec.memory_bytes is None:
+def name_key(name: str) -> str:
+    """What two spellings of one name have in common: `NVIDIA A100 PCIe 80 GB` -> `a100pcie80gb`."""
+    return "".join(_words(name))
+
+
+def _memory_fits(spec: GpuSpec, memory_bytes: int | None) -> bool:
+    if memory_bytes is None:
         return True
-    return abs(reported - spec.memory_bytes) <= MEMORY_TOLERANCE * spec.memory_bytes
+    stated = spec.memory_bytes
+    return stated is not None and abs(memory_bytes - stated) <= MEMORY_TOLERANCE * stated
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name that tell GPUs apart: `NVIDIA A100 PCIe 80 GB` -> a100, pcie, 80gb."""
+    plain = _BRANDS.sub(" ", name.casefold())
+    return _WORDS.findall(_MEMORY.sub(r"\1gb", plain))
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\s_-]", "", text.casefold())
+
+
+def _driver_key(device_name: str) -> str:
+    return device_name.strip().casefold()
+
+
+def _written(spec: GpuSpec) -> tuple[str, ...]:
+    """Every complete name under which people may ask for this GPU."""
+    return (spec.id, spec.name, *spec.aliases)
+
+
+def _searched(spec: GpuSpec) -> tuple[str, ...]:
+    texts = (*_written(spec), spec.vendor or "", spec.architecture or "")
+    return tuple(_squeezed(text) for text in texts)
+
+
+@cache
+def _by_key() -> Mapping[str, GpuSpec]:
+    """Complete names, as joined words, to their GPU; the data tests keep them unambiguous."""
+    return {name_key(name): spec for spec in load.all_gpus() for name in _written(spec)}
+
+
+@cache
+def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
+    found: dict[str, list[GpuSpec]] = defaultdict(list)
+    for spec in load.all_gpus():
+        for name in spec.device_names:
+            found[_driver_key(name)].append(spec)
+    return {name: tuple(specs) for name, specs in found.items()}
+
+
+def _not_found(name: str, words: list[str]) -> InputError:
+    """The error for a name that is not one GPU: several variants, a near miss, or unknown."""
+    variants = _variants(words)
+    if len(variants) > 1:
+        listed = ", ".join(variants[:_LISTED]) + (", ..." if len(variants) > _LISTED else "")
+        message = f"{name!r} could be any of {len(variants)} GPUs of the catalog: {listed}"
+        return InputError(message, hint=f"gpuwise show {variants[0]}")
+    near = variants or _near(words)
+    if near:
+        message = f"no GPU in the catalog is called {name!r}; did you mean {' or '.join(near)}?"
+        return InputError(message, hint=f"gpuwise show {near[0]}")
+    return InputError(f"no GPU in the catalog is called {name!r}", hint="gpuwise gpus")
+
+
+def _variants(words: list[str]) -> list[str]:
+    """Ids of the GPUs whose names hold all these words; none for no words."""
+    wanted = set(words)
+    specs = load.all_gpus() if wanted else ()
+    return [spec.id for spec in specs if wanted <= {word for name in _written(spec) for word in _words(name)}]
+
+
+def _near(words: list[str]) -> list[str]:
+    """Ids of up to three GPUs with a similar name; laptop parts only for a laptop name, and back."""
+    key, laptop = "".join(words), not {"laptop", "mobile"}.isdisjoint(words)
+    known = {k: spec.id for k, spec in _by_key().items() if (spec.text("form") == "laptop") == laptop}
+    return list(dict.fromkeys(known[match] for match in get_close_matches(key, known, n=3, cutoff=0.6)))

@@ -45,23 +45,51 @@ def _batch(text: str) -> int | None:
     if text == "auto":
         return None
     if not text.isdecimal() or int(text) == 0:
-        raise InputError(f"a batch is a positive number or auto, not {text!r}", hint="gpuwise bench --batch auto")
+        raise InputError(
+            f"a batch is a positive number or auto, not {text!r}", hint="gpuwise bench --batch auto"
+        )
     return int(text)
 
 
 @click.command("bench", short_help="Measure this machine.")
-@click.option("--workload", default=REFERENCE, show_default=True, help="What to measure; see gpuwise workloads.")
+@click.option(
+    "--workload", default=REFERENCE, show_default=True, help="What to measure; see gpuwise workloads."
+)
 @click.option("--mode", default="train,infer", show_default=True, help="train, infer.")
-@click.option("--precision", default=None, help="fp32, tf32, fp16, bf16. [default: bf16, where missing fp16; fp32 on a CPU]")
+@click.option(
+    "--precision",
+    default=None,
+    help="fp32, tf32, fp16, bf16. [default: bf16, where missing fp16; fp32 on a CPU]",
+)
 @click.option("--compile", "compiled", default=None, help="off, on. [default: on; off for a CPU or --quick]")
-@click.option("--batch", default="auto", show_default=True, help="Items per step, or auto: search the fastest.")
-@click.option("--recipe", default="tuned", show_default=True, type=click.Choice(RECIPES), help="tuned: the best known. parity: the benchmark article's public script.")
-@click.option("--protocol", default="adaptive", show_default=True, type=click.Choice(PROTOCOLS), help="adaptive: until the interval is narrow. aime: 50 steps, mean of three runs, start below 50 C.")
-@click.option("--time", "time_text", default=None, help="Longest timing of one measurement, e.g. 60s. [default: 60s]")
-@click.option("--target-ci", default="1%", show_default=True, help="Stop when the 95 % interval is within ± this.")
+@click.option(
+    "--batch", default="auto", show_default=True, help="Items per step, or auto: search the fastest."
+)
+@click.option(
+    "--recipe",
+    default="tuned",
+    show_default=True,
+    type=click.Choice(RECIPES),
+    help="tuned: the best known. parity: the benchmark article's public script.",
+)
+@click.option(
+    "--protocol",
+    default="adaptive",
+    show_default=True,
+    type=click.Choice(PROTOCOLS),
+    help="adaptive: until the interval is narrow. aime: 50 steps, mean of three runs, start below 50 C.",
+)
+@click.option(
+    "--time", "time_text", default=None, help="Longest timing of one measurement, e.g. 60s. [default: 60s]"
+)
+@click.option(
+    "--target-ci", default="1%", show_default=True, help="Stop when the 95 % interval is within ± this."
+)
 @click.option("--quick", is_flag=True, help="A first picture: eager, default batch, a few seconds each.")
 @click.option("--gpu", "index", type=int, default=None, help="GPU index, as nvidia-smi counts.")
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default=None, help="[default: cuda where there is a GPU]")
+@click.option(
+    "--device", type=click.Choice(["cpu", "cuda"]), default=None, help="[default: cuda where there is a GPU]"
+)
 @click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
 @printer.output_option
@@ -92,7 +120,9 @@ def command(
     asked = Request(
         workloads=units.parse_list(workload),
         modes=cast("tuple[Mode, ...]", _choices(mode, MODES, "mode")),
-        precisions=cast("tuple[Precision, ...]", _choices(precision, PRECISIONS, "precision") if precision else ()),
+        precisions=cast(
+            "tuple[Precision, ...]", _choices(precision, PRECISIONS, "precision") if precision else ()
+        ),
         compile=tuple(c == "on" for c in _choices(compiled, ("off", "on"), "compile")) if compiled else (),
         recipe=recipe,
         device="cpu",
@@ -114,7 +144,9 @@ def _prepare(
 ) -> tuple[Session, Request]:
     """Everything that can be refused is refused here, before anything is measured."""
     sensors = telemetry.sensors()
-    chosen, sensor = choose(sensors, telemetry.torch_build(), device=device, index=index, variables=os.environ)
+    chosen, sensor = choose(
+        sensors, telemetry.torch_build(), device=device, index=index, variables=os.environ
+    )
     info = sensor.info() if sensor else None
     spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
     name = info.name if info else telemetry.cpu_name() if chosen == "cpu" else "GPU"
@@ -123,7 +155,11 @@ def _prepare(
     configs(request)
     others, cautions = check_idle(sensor, [s.info() for s in sensors]) if sensor else (None, ())
     identity = store.new_id(datetime.now(UTC), spec.id if spec else name, secrets.token_hex(2))
-    path = output if output is not None and output.suffix == ".json" else store.results_dir() / f"{identity}.json"
+    path = (
+        output
+        if output is not None and output.suffix == ".json"
+        else store.results_dir() / f"{identity}.json"
+    )
     store.check_writable(path)
     session = new_session(
         sensor=sensor,
@@ -194,7 +230,9 @@ def _finish(result: Result, output: Path | None, *, as_json: bool) -> None:
     failed = [m for m in result.measurements if m.status != "ok"]
     if failed:
         names = ", ".join(f"{report.cell_name(m.config)} ({m.status})" for m in failed)
-        raise RunError(f"{len(failed)} of {len(result.measurements)} measurements failed: {names}", hint=_remedy(failed))
+        raise RunError(
+            f"{len(failed)} of {len(result.measurements)} measurements failed: {names}", hint=_remedy(failed)
+        )
 
 
 def _remedy(failed: list[Measurement]) -> str:

@@ -29,14 +29,20 @@ def command(what: tuple[str, ...], condition: str | None, output: Path | None, a
     paths = [find_result(name) for name in what]
     if all(path is None for path in paths):
         if gate is not None:
-            raise InputError("--fail-if judges measurements, not specifications", hint="give two result files")
+            raise InputError(
+                "--fail-if judges measurements, not specifications", hint="give two result files"
+            )
         specs = tuple(catalog.find(name) for name in what)
         content = gpu_report.side_by_side(specs)
-        printer.deliver(content, lambda: [gpu_report.document(s) for s in specs], as_json=as_json, output=output)
+        printer.deliver(
+            content, lambda: [gpu_report.document(s) for s in specs], as_json=as_json, output=output
+        )
         return
     if any(path is None for path in paths):
         unknown = next(name for name, path in zip(what, paths, strict=True) if path is None)
-        raise InputError(f"{unknown!r} is no result file, the others are", hint="compare results with results")
+        raise InputError(
+            f"{unknown!r} is no result file, the others are", hint="compare results with results"
+        )
     results = [store.load(path) for path in paths if path is not None]
     found = [(other, pair(results[0], other)) for other in results[1:]]
     every = [comparison for _, comparisons in found for comparison in comparisons]

@@ -5,6 +5,7 @@ rich is imported when a table is printed for a person, never for --json, CSV or 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -17,7 +18,9 @@ import click
 from gpuwise.errors import InputError
 from gpuwise.report.table import Table, comma_separated, markdown
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
+)
 output_option = click.option(
     "-o",
     "--output",
@@ -66,7 +69,9 @@ def table(content: Table) -> None:
     from rich.table import Table as RichTable
 
     terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else 400, highlight=False, soft_wrap=not terminal)
+    console = Console(
+        width=None if terminal else 400, highlight=False, file=None if terminal else io.StringIO()
+    )
     drawn = RichTable(box=box.SIMPLE_HEAD, title=content.title or None, title_justify="left", pad_edge=False)
     for column in content.columns:
         drawn.add_column(column, justify="right" if column in content.numeric else "left", overflow="fold")
@@ -75,6 +80,9 @@ def table(content: Table) -> None:
     console.print(drawn)
     for note in content.notes:
         console.print(f"  {note}", markup=False)
+    if isinstance(console.file, io.StringIO):
+        # rich pads lines to the table's width; a file or pipe wants them bare.
+        out("\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n")))
 
 
 def deliver(

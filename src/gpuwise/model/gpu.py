@@ -46,6 +46,8 @@ class Peak:
     flop_per_s: float
     sparse: bool = False
     source: Source
+    locator: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,16 +93,14 @@ class GpuSpec:
         return self.number("power_w")
 
     def peak(self, precision: str) -> Peak | None:
-        """The dense peak that bounds deep learning in this precision, or None if unstated.
+        """The dense floating-point peak that bounds deep learning in this precision, if stated.
 
         fp16 and bf16 training accumulates in fp32, so that peak is the bound, also where the
         card multiplies faster with an fp16 accumulator.
         """
-        unit = "vector" if precision in ("fp32", "fp64") else "matrix"
+        vector = precision in ("fp32", "fp64")
+        wanted = (precision, precision if vector else "fp32", "vector" if vector else "matrix", False)
         for peak in self.peaks:
-            if (peak.format, peak.accumulate, peak.unit, peak.sparse) == (precision, _ACCUMULATE[precision], unit, False):
+            if (peak.format, peak.accumulate, peak.unit, peak.sparse) == wanted:
                 return peak
         return None
-
-
-_ACCUMULATE = {"fp64": "fp64", "fp32": "fp32", "tf32": "fp32", "fp16": "fp32", "bf16": "fp32", "fp8": "fp32"}

@@ -69,6 +69,8 @@ class BatchTrial:
 
     batch: int
     fits: bool
+    compiled: bool = False
+    """Whether this trial ran compiled; the first ranking is made eagerly."""
     items_per_s: float | None = None
 
 

@@ -46,7 +46,8 @@ def differences(a: Result, b: Result) -> tuple[str, ...]:
 
 def _row(prefix: str, c: Comparison) -> tuple[str, ...]:
     values = [
-        rate(m.throughput.value, m.item) + spread(m.throughput) if m.throughput else m.status for m in (c.a, c.b)
+        rate(m.throughput.value, m.item) + spread(m.throughput) if m.throughput else m.status
+        for m in (c.a, c.b)
     ]
     ratio = "" if c.ratio is None else f"{c.ratio.value:.3f} ({c.ratio.low:.3f} to {c.ratio.high:.3f})"
     return (prefix + c.cell.replace(":", " "), *values, ratio, c.verdict, c.note)
@@ -72,7 +73,8 @@ def document(baseline: Result, found: Found) -> dict[str, Any]:
 
 def _pair(c: Comparison) -> dict[str, Any]:
     speeds = {
-        name: asdict(m.throughput) if m.throughput else None for name, m in (("baseline", c.a), ("against", c.b))
+        name: asdict(m.throughput) if m.throughput else None
+        for name, m in (("baseline", c.a), ("against", c.b))
     }
     return {
         "cell": c.cell,

@@ -21,6 +21,32 @@ _UNITS = (
 )
 
 
+_LABELS = {
+    "base_hz": "base clock",
+    "boost_hz": "boost clock",
+    "tensor_hz": "clock of the tensor peaks",
+    "link_bytes_per_s": "link bandwidth, both ways",
+    "memory_bytes": "memory",
+    "memory_bytes_per_s": "memory bandwidth",
+    "memory_bus_bits": "memory bus",
+    "l2_bytes": "L2 cache",
+    "power_w": "power",
+    "process_nm": "process",
+    "sm_count": "multiprocessors",
+    "ecc": "ECC",
+    "mig": "MIG",
+    "form": "form factor",
+    "launch_price_usd": "launch price",
+    "pcie_generation": "PCIe generation",
+    "pcie_peer_to_peer": "PCIe peer-to-peer",
+}
+
+
+def label(field: str) -> str:
+    """A field's name as people say it; the unit stands with the value."""
+    return _LABELS.get(field, field.replace("_", " "))
+
+
 def shown(fact: Fact) -> str:
     """A fact's value with its unit, from the suffix of its field."""
     if isinstance(fact.value, bool):
@@ -43,19 +69,21 @@ def peak_name(peak: Peak) -> str:
 
 def specification(spec: GpuSpec) -> Table:
     """Everything known of one GPU, one row a fact, each with its source."""
-    facts = [
-        (fact.field.rsplit("_bytes", 1)[0] if fact.field.endswith("_bytes") else fact.field, shown(fact), fact.source.title, fact.note)
-        for fact in spec.facts.values()
-    ]
+    facts = [(label(f.field), shown(f), f.source.title, f.note) for f in spec.facts.values()]
     unit = {True: "OP/s", False: "FLOP/s"}
     peaks = [
-        (f"peak {peak_name(p)}", si(p.flop_per_s, unit[p.format.startswith("int")], 4), p.source.title, "")
+        (
+            f"peak {peak_name(p)}",
+            si(p.flop_per_s, unit[p.format.startswith("int")], 4),
+            p.source.title,
+            p.note,
+        )
         for p in spec.peaks
     ]
     return Table(
         title=f"{spec.name} ({spec.id})",
         columns=("field", "value", "source", "note"),
-        rows=tuple((*facts, *peaks)),
+        rows=(*facts, *peaks),
         numeric=frozenset({"value"}),
     ).without_empty_columns()
 
@@ -63,7 +91,17 @@ def specification(spec: GpuSpec) -> Table:
 def listing(specs: Sequence[GpuSpec]) -> Table:
     """One row a GPU: what is compared first when choosing."""
     return Table(
-        columns=("id", "name", "architecture", "memory", "bandwidth", "fp32", "16 bit, dense", "power", "launch"),
+        columns=(
+            "id",
+            "name",
+            "architecture",
+            "memory",
+            "bandwidth",
+            "fp32",
+            "16 bit, dense",
+            "power",
+            "launch",
+        ),
         rows=tuple(_row(spec) for spec in specs),
         numeric=frozenset({"memory", "bandwidth", "fp32", "16 bit, dense", "power"}),
         notes=("one GPU with every source: gpuwise show ID",),
@@ -91,7 +129,7 @@ def side_by_side(specs: Sequence[GpuSpec]) -> Table:
     """Specifications of several GPUs, one column each, the later ones with their ratio to the first."""
     fields = list(dict.fromkeys(field for spec in specs for field in spec.facts))
     names = list(dict.fromkeys(peak_name(p) for spec in specs for p in spec.peaks))
-    rows = [(field, *(_cell(specs[0], spec, field) for spec in specs)) for field in fields]
+    rows = [(label(field), *(_cell(specs[0], spec, field) for spec in specs)) for field in fields]
     rows += [(f"peak {name}", *(_peak_cell(specs[0], spec, name) for spec in specs)) for name in names]
     return Table(
         columns=("field", *(spec.id for spec in specs)),

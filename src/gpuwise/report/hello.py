@@ -48,7 +48,11 @@ def _next(machine: Machine, known: Sequence[GpuSpec | None], saved: int) -> list
         first = ('pip install "gpuwise[torch]"', "so that it can measure")
     else:
         first = ("gpuwise bench --quick", "measure this machine")
-    second = ("gpuwise show last", "see the last result") if saved else (f"gpuwise show {here}", "what is known, and where from")
+    second = (
+        ("gpuwise show last", "see the last result")
+        if saved
+        else (f"gpuwise show {here}", "what is known, and where from")
+    )
     other = "h200-sxm" if here != "h200-sxm" else "h100-nvl-94gb"
     third = (f"gpuwise compare {here} {other}", "two GPUs side by side")
     commands = (first, second, third)

@@ -35,7 +35,11 @@ def markdown(table: Table) -> str:
     rule = ("---:" if column in table.numeric else "---" for column in table.columns)
     lines = [table.columns, tuple(rule), *table.rows]
     body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    parts = [f"**{table.title}**" if table.title else "", body, "\n".join(f"- {note}" for note in table.notes)]
+    parts = [
+        f"**{table.title}**" if table.title else "",
+        body,
+        "\n".join(f"- {note}" for note in table.notes),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -1,7 +1,7 @@
 """Statistics on step times: intervals, steadiness, comparison. Standard library only."""
 
 from gpuwise.stats.compare import Condition, compare, pair, parse_condition, violations
-from gpuwise.stats.interval import mean_of_runs, ratio, throughput
+from gpuwise.stats.interval import mean_of_runs, ratio, ratio_of, throughput
 from gpuwise.stats.steady import drift, settled
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "pair",
     "parse_condition",
     "ratio",
+    "ratio_of",
     "settled",
     "throughput",
     "violations",

@@ -8,14 +8,14 @@ faster / slower: the whole interval lies on one side of 1. unclear: anything els
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
 from gpuwise.errors import InputError
 from gpuwise.model.answer import Comparison, Verdict
 from gpuwise.model.result import Interval, Measurement, Result
-from gpuwise.stats.interval import ratio
+from gpuwise.stats.interval import ratio, ratio_of
 
 SAME = 0.02
 
@@ -31,10 +31,12 @@ def compare(a: Measurement, b: Measurement) -> Comparison:
 
 
 def _obstacle(a: Measurement, b: Measurement) -> str | None:
-    """Why the two cannot be compared, or None."""
-    for name, m in (("baseline", a), ("other", b)):
-        if m.status != "ok" or m.throughput is None:
+    """Why the two cannot be compared, or None. The cell holds workload, mode, precision and size."""
+    for name, m in (("the baseline", a), ("the other", b)):
+        if m.status != "ok":
             return f"{name} is {m.status}"
+        if m.throughput is None:
+            return f"{name} has no throughput"
     if a.config.cell != b.config.cell:
         return f"{a.config.cell} is another question than {b.config.cell}"
     if a.workload_version != b.workload_version:
@@ -43,24 +45,25 @@ def _obstacle(a: Measurement, b: Measurement) -> str | None:
 
 
 def _ratio(a: Measurement, b: Measurement) -> Interval:
-    """By bootstrap where both have raw windows; else the known interval over the stated figure."""
-    assert a.throughput is not None and b.throughput is not None
-    if a.windows and b.windows and a.items_per_step and b.items_per_step:
-        return ratio(*_raw(a), *_raw(b))
-    one, other = a.throughput, b.throughput
-    return Interval(
-        value=other.value / one.value,
-        low=other.low / one.high,
-        high=other.high / one.low,
-        level=one.level or other.level,
-        method="interval over stated figure",
-    )
+    """From raw steps where both sides were estimated from theirs, else from the two intervals.
+
+    A mean of runs is no median of windows, so its own interval is used: the ratio is always that
+    of the two values shown.
+    """
+    assert a.throughput is not None
+    assert b.throughput is not None
+    raw = _raw(a), _raw(b)
+    if raw[0] is not None and raw[1] is not None:
+        return ratio(*raw[0], *raw[1])
+    return ratio_of(a.throughput, b.throughput)
 
 
-def _raw(m: Measurement) -> tuple[list[tuple[float, ...]], float]:
-    """Step times by window, and items per step."""
-    assert m.items_per_step is not None
-    return [window.step_s for window in m.windows], m.items_per_step
+def _raw(m: Measurement) -> tuple[list[tuple[float, ...]], float] | None:
+    """Step times by window and items per step, where the throughput is a bootstrap over them."""
+    if m.throughput is None or m.throughput.method != "bootstrap" or not m.items_per_step:
+        return None
+    steps = [window.step_s for window in m.windows if window.step_s]
+    return (steps, m.items_per_step) if steps else None
 
 
 def _verdict(found: Interval) -> Verdict:
@@ -72,21 +75,33 @@ def _verdict(found: Interval) -> Verdict:
 
 
 def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
-    """Every measurement of `a` with its counterpart in `b`; what has none is left out.
+    """The measurements of `a` with their counterparts in `b`, in the order of `a`.
 
-    Counterparts ask the same question (`config.cell`). Where one side asks it at several
-    batches, the batches must be equal; where each side asks it once, they may differ.
+    Counterparts ask the same question (`config.cell`) at the same batch. Where each side asks it
+    once, the batches may differ. What has no counterpart is left out.
     """
-    found = []
-    for mine in a.measurements:
-        theirs = [m for m in b.measurements if m.config.cell == mine.config.cell]
-        ours = [m for m in a.measurements if m.config.cell == mine.config.cell]
-        equal = [m for m in theirs if m.batch == mine.batch]
-        if equal:
-            found.append(compare(mine, equal[-1]))
-        elif len(ours) == len(theirs) == 1:
-            found.append(compare(mine, theirs[0]))
-    return tuple(found)
+    cells = dict.fromkeys(m.config.cell for m in a.measurements)
+    pairs = [two for cell in cells for two in _counterparts(_asking(cell, a), _asking(cell, b))]
+    return tuple(compare(mine, theirs) for mine, theirs in pairs)
+
+
+def _asking(cell: str, result: Result) -> list[Measurement]:
+    return [m for m in result.measurements if m.config.cell == cell]
+
+
+def _counterparts(
+    ours: list[Measurement], theirs: list[Measurement]
+) -> Iterator[tuple[Measurement, Measurement]]:
+    """Pairs within one cell; each measurement is used once."""
+    if len(ours) == len(theirs) == 1:
+        yield ours[0], theirs[0]
+        return
+    left = list(theirs)
+    for mine in ours:
+        match = next((m for m in left if m.batch == mine.batch), None)
+        if match is not None:
+            left.remove(match)
+            yield mine, match
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,27 +114,31 @@ class Condition:
 
 def parse_condition(text: str) -> Condition:
     """`slower>5%`, `faster>3%`, `slower` or `unclear`. Raises InputError for anything else."""
-    match = re.fullmatch(r"\s*(slower|faster|unclear)\s*(?:>\s*([0-9.]+)\s*%)?\s*", text)
-    if match is None or (match[1] == "unclear" and match[2]):
+    match = re.fullmatch(r"\s*(?:(slower|faster)\s*(?:>\s*(\d+(?:\.\d+)?)\s*%)?|(unclear))\s*", text)
+    if match is None:
         raise InputError(f"cannot read the condition {text!r}", hint="write it like 'slower>5%' or 'unclear'")
-    verdict = cast("Literal['slower', 'faster', 'unclear']", match[1])
+    if match[1] == "slower" and float(match[2] or 0) >= 100:
+        raise InputError(f"nothing is ever {text.strip()}", hint="give a share below 100, like 'slower>5%'")
+    verdict = cast("Literal['slower', 'faster', 'unclear']", match[1] or match[3])
     return Condition(verdict=verdict, by=float(match[2] or 0) / 100)
 
 
 def violations(comparisons: Sequence[Comparison], condition: Condition) -> tuple[Comparison, ...]:
     """The comparisons that meet the condition with their whole interval: noise fails no gate.
 
-    slower>5% needs the interval's high end below 0.95. A measurement that failed on the other
-    side meets every `slower` condition: it has become infinitely slow.
+    slower>5% needs the interval's high end below 0.95, faster>5% its low end above 1.05; without
+    a share, the verdict. A measurement that ran in the baseline and now fails or runs out of memory
+    meets every `slower` condition: that is no noise, and a gate that it passes would be worthless.
     """
     return tuple(c for c in comparisons if _meets(c, condition))
 
 
 def _meets(c: Comparison, condition: Condition) -> bool:
     if c.ratio is None:
-        return condition.verdict == "slower" and c.a.status == "ok" and c.b.status != "ok"
-    if condition.verdict == "unclear":
-        return c.verdict == "unclear"
+        broke = c.a.status == "ok" and c.b.status in ("oom", "failed")
+        return condition.verdict == "slower" and broke
+    if condition.by == 0:
+        return c.verdict == condition.verdict
     if condition.verdict == "slower":
         return c.ratio.high < 1 - condition.by
     return c.ratio.low > 1 + condition.by

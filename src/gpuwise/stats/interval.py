@@ -3,9 +3,15 @@
 The rate of a window is items * steps / time, so a hiccup counts as the time it took; a median of
 step times would hide it. The value is the median of the window rates. The interval is a
 percentile bootstrap in two levels: windows are drawn with replacement, and within each drawn
-window blocks of consecutive steps, because neighbouring step times are correlated (moving-block
-bootstrap, Künsch 1989; nested resampling, Davison & Hinkley 1997, section 3.8).
+window blocks of about sqrt(n) consecutive steps, because neighbouring step times are correlated
+(nested resampling: Davison & Hinkley 1997, section 3.8; blocks: Künsch 1989, on a circle after
+Politis & Romano 1992, so that the first step after a synchronisation weighs like any other).
 Deterministic: the random numbers have a fixed seed.
+
+What "95 %" is worth, by simulation (tests/stats/test_coverage.py): 92 to 99 % from five windows on;
+78 to 94 % with three, the less the more windows differ beyond their own noise, since no resampling
+goes beyond the slowest and the fastest. One window knows nothing of the differences between
+windows: its interval is that of its own blocks (85 to 91 % even where there is no difference).
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from math import gamma, isqrt, pi, sqrt
+from math import atan, cos, exp, hypot, isqrt, lgamma, log, pi, sqrt
 from statistics import fmean, median, stdev
 
 from gpuwise.model.result import Interval
@@ -21,32 +27,63 @@ from gpuwise.model.result import Interval
 LEVEL = 0.95
 RESAMPLES = 1000
 
+LEAST = 1e-3
+"""Share of a value below which the low end of its interval is not followed: keeps ratios finite."""
+
 Windows = Sequence[Sequence[float]]
 
 
-def throughput(windows: Windows, items_per_step: float, *, level: float = LEVEL) -> Interval:
+def throughput(
+    windows: Windows, items_per_step: float, *, level: float = LEVEL, resamples: int = RESAMPLES
+) -> Interval:
     """Items per second from windows of step times in seconds.
 
-    One window is resampled by its blocks alone; a single step gives low = high = value, which
-    says that nothing is known of the uncertainty. Raises ValueError for no step at all.
+    One window is resampled by its blocks alone; a single step, or steps that are all equal, give
+    low = high = value. Windows without steps are skipped. Raises ValueError where there is no step,
+    or one that took no time.
     """
-    rates = _resampled(windows, items_per_step, seed=0)
-    return _interval(median(_rates(windows, items_per_step)), rates(RESAMPLES), level)
+    replicate = _replicates(windows, items_per_step, seed=0)
+    value = median(_rates(windows, items_per_step))
+    return _interval(value, [replicate() for _ in range(resamples)], level)
 
 
 def ratio(
-    a: Windows, a_items: float, b: Windows, b_items: float, *, level: float = LEVEL
+    a: Windows,
+    a_items: float,
+    b: Windows,
+    b_items: float,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
 ) -> Interval:
-    """Throughput of `b` over that of `a`, both resampled independently. Raises as `throughput`."""
+    """Throughput of `b` over that of `a`, each resampled on its own. Raises as `throughput`."""
     value = median(_rates(b, b_items)) / median(_rates(a, a_items))
-    pairs = zip(_resampled(a, a_items, seed=0)(RESAMPLES), _resampled(b, b_items, seed=1)(RESAMPLES), strict=True)
-    return _interval(value, [mine / base for base, mine in pairs], level)
+    base, other = _replicates(a, a_items, seed=0), _replicates(b, b_items, seed=1)
+    return _interval(value, [other() / base() for _ in range(resamples)], level)
+
+
+def ratio_of(a: Interval, b: Interval) -> Interval:
+    """`b` over `a` from their intervals alone, for figures without raw steps.
+
+    The distances to the ends, as logarithms, add in quadrature (MOVER: Donner & Zou 2012). So a
+    published figure (low = high = value) leaves just the other side's uncertainty.
+    """
+    value = b.value / a.value
+    low = value * exp(-hypot(_distance(b.value, b.low), _distance(a.value, a.high)))
+    high = value * exp(hypot(_distance(b.value, b.high), _distance(a.value, a.low)))
+    level = a.level if b.level is None else b.level
+    return Interval(value=value, low=low, high=high, level=level, method="ratio-of-intervals")
+
+
+def _distance(value: float, end: float) -> float:
+    return abs(log(max(end / value, LEAST)))
 
 
 def mean_of_runs(windows: Windows, items_per_step: float, *, level: float = LEVEL) -> Interval:
-    """Mean of the rates of few separate runs, with Student's t interval over the runs.
+    """Mean of the rates of a few separate runs: mean +/- t * s / sqrt(runs), Student's t.
 
-    The aime protocol's estimate (three runs of fifty steps). With one run low = high = value.
+    The aime protocol's estimate (three runs of fifty steps). With one run, or equal runs,
+    low = high = value; low is never negative. Raises ValueError for no step at all.
     """
     rates = _rates(windows, items_per_step)
     value = fmean(rates)
@@ -58,63 +95,67 @@ def mean_of_runs(windows: Windows, items_per_step: float, *, level: float = LEVE
 
 
 def _rates(windows: Windows, items: float) -> list[float]:
+    """Items per second of every window that has steps."""
+    if any(step <= 0 for steps in windows for step in steps):
+        raise ValueError("a step must take longer than 0 s")
     rates = [items * len(steps) / sum(steps) for steps in windows if steps]
     if not rates:
         raise ValueError("no timed step")
     return rates
 
 
-def _resampled(windows: Windows, items: float, seed: int) -> Callable[[int], list[float]]:
-    """A function that draws n bootstrap replicates of the median window rate."""
-    filled = [steps for steps in windows if steps]
-    _rates(filled, items)
-    sums = [list(accumulate(steps, initial=0.0)) for steps in filled]
-    draw = random.Random(seed)
+def _replicates(windows: Windows, items: float, seed: int) -> Callable[[], float]:
+    """A function that draws one bootstrap replicate of the median window rate per call."""
+    tables = [_block_table(steps) for steps in windows if steps]
+    if not tables:
+        raise ValueError("no timed step")
+    choices = random.Random(seed).choices
 
     def replicate() -> float:
-        return median(_block_rate(draw.choice(sums), items, draw) for _ in sums)
+        drawn = choices(tables, k=len(tables))
+        return items * median(steps / sum(choices(sums, k=blocks)) for sums, blocks, steps in drawn)
 
-    return lambda count: [replicate() for _ in range(count)]
+    return replicate
 
 
-def _block_rate(sums: list[float], items: float, draw: random.Random) -> float:
-    """Rate of as many steps as the window has, in blocks of about sqrt(n) consecutive ones."""
-    steps = len(sums) - 1
-    length = max(1, isqrt(steps))
-    blocks = -(-steps // length)
-    starts = (int(draw.random() * (steps - length + 1)) for _ in range(blocks))
-    seconds = sum(sums[start + length] - sums[start] for start in starts)
-    return items * blocks * length / seconds
+def _block_table(steps: Sequence[float]) -> tuple[list[float], int, int]:
+    """Seconds of each block of consecutive steps, blocks per replicate, and steps in those.
+
+    Prefix sums over the window and its own beginning, so that blocks run around the end.
+    """
+    length = max(1, isqrt(len(steps)))
+    prefix = list(accumulate((*steps, *steps[: length - 1]), initial=0.0))
+    sums = [end - start for start, end in zip(prefix, prefix[length:], strict=False)]
+    blocks = -(-len(steps) // length)
+    return sums, blocks, blocks * length
 
 
 def _interval(value: float, replicates: list[float], level: float) -> Interval:
-    """Percentile interval, widened to hold the value itself."""
+    """Percentile interval, widened where needed to hold the value itself."""
     replicates.sort()
     tail = (1 - level) / 2
-    low, high = (replicates[min(len(replicates) - 1, int(q * len(replicates)))] for q in (tail, 1 - tail))
+    low, high = (replicates[round(share * (len(replicates) - 1))] for share in (tail, 1 - tail))
     return Interval(value=value, low=min(low, value), high=max(high, value), level=level, method="bootstrap")
 
 
 def t_quantile(probability: float, degrees: int) -> float:
-    """Quantile of Student's t, by bisection of its distribution function (probability >= 0.5)."""
+    """Quantile of Student's t for 0.5 <= probability < 1, by bisection of its distribution function."""
     low, high = 0.0, 1e4
-    for _ in range(80):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if _t_cumulative(middle, degrees) < probability else (low, middle)
     return (low + high) / 2
 
 
 def _t_cumulative(t: float, degrees: int) -> float:
-    """Distribution function of Student's t for whole degrees of freedom, t >= 0.
+    """Distribution function of Student's t with n whole degrees of freedom, t >= 0.
 
-    Simpson's rule after the substitution t = sqrt(n) tan(u), which makes the integrand
-    cos(u)**(n - 1) on a finite range.
+    Substituting t = sqrt(n) tan(u) leaves the integrand cos(u)**(n - 1) on a finite range, for
+    which Simpson's rule does.
     """
-    from math import atan, cos
-
-    scale = gamma((degrees + 1) / 2) / (sqrt(pi) * gamma(degrees / 2))
-    end, parts = atan(t / sqrt(degrees)), 400
+    log_scale = lgamma((degrees + 1) / 2) - lgamma(degrees / 2) - log(pi) / 2
+    end, parts = atan(t / sqrt(degrees)), 200
     width = end / parts
     weights = (1 if i in (0, parts) else 4 if i % 2 else 2 for i in range(parts + 1))
     area = sum(w * cos(i * width) ** (degrees - 1) for i, w in enumerate(weights)) * width / 3
-    return 0.5 + scale * area
+    return 0.5 + exp(log_scale) * area

@@ -16,7 +16,17 @@ import msgspec
 from gpuwise.errors import InputError
 from gpuwise.model.result import SCHEMA, Result
 
-_NUMBERS = re.compile(rb"\[\s+(-?[0-9][^\[\]{}\"]*?)\s+\]")
+NEW = "measure again: gpuwise bench"
+
+# A raw line break never occurs inside a JSON string, so neither can these.
+_NUMBERS = re.compile(rb"\[\n\s*([^\[\]{}\"]*?)\s*\]")
+_BREAK = re.compile(rb",\n\s*")
+
+
+class _Header(msgspec.Struct):
+    """What every result file of every schema begins with."""
+
+    schema: int | None = None
 
 
 def encode(result: Result) -> bytes:
@@ -26,7 +36,7 @@ def encode(result: Result) -> bytes:
     """
     _check_finite(result, "$")
     text = msgspec.json.format(msgspec.json.encode(result), indent=1)
-    return _NUMBERS.sub(lambda match: b"[" + b", ".join(match[1].split(b",\n")).replace(b"  ", b"") + b"]", text) + b"\n"
+    return _NUMBERS.sub(lambda match: b"[" + _BREAK.sub(b", ", match[1]) + b"]", text) + b"\n"
 
 
 def _check_finite(value: Any, path: str) -> None:
@@ -46,18 +56,30 @@ def decode(data: bytes, origin: str) -> Result:
 
     Raises InputError for what is no JSON, no result, of a newer schema, or of a wrong type.
     """
+    _check_schema(data, origin)
     try:
-        header = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
-        raise InputError(f"{origin} is damaged: {error}", hint="gpuwise bench makes a new one") from error
-    schema = header.get("schema") if isinstance(header, dict) else None
-    if not isinstance(schema, int):
-        raise InputError(f"{origin} is not a gpuwise result: it has no schema number", hint="gpuwise show last")
+        return msgspec.json.decode(data, type=Result)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{origin} is no valid result: {error}", hint=NEW) from error
+    except UnicodeDecodeError as error:
+        # The check of the header skips the text of other keys.
+        raise _damaged(origin, error) from error
+
+
+def _damaged(origin: str, error: Exception) -> InputError:
+    return InputError(f"{origin} is damaged, no complete JSON: {error}", hint=NEW)
+
+
+def _check_schema(data: bytes, origin: str) -> None:
+    try:
+        schema = msgspec.json.decode(data, type=_Header).schema
+    except msgspec.ValidationError:
+        schema = None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _damaged(origin, error) from error
+    if schema is None or schema < 1:
+        raise InputError(f"{origin} is not a gpuwise result: it has no schema number", hint=NEW)
     if schema > SCHEMA:
         raise InputError(
-            f"{origin} has schema {schema}, this gpuwise reads up to {SCHEMA}", hint="pip install -U gpuwise"
+            f"{origin} has schema {schema}; this gpuwise reads up to {SCHEMA}", hint="pip install -U gpuwise"
         )
-    try:
-        return msgspec.convert(header, Result)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{origin} is no valid result: {error}", hint="gpuwise bench makes a new one") from error

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from datetime import datetime
+from datetime import UTC, datetime
+from errno import EISDIR
 from pathlib import Path
 
 from gpuwise.errors import InputError, NoDataError
@@ -27,9 +27,9 @@ def results_dir() -> Path:
 
 
 def new_id(now: datetime, device: str, token: str) -> str:
-    """`20261121-044012-h200-sxm-3fa9`: sorts by time, fit for a file name."""
-    slug = re.sub(r"[^a-z0-9]+", "-", device.lower()).strip("-")[:40].strip("-") or "device"
-    return f"{now:%Y%m%d-%H%M%S}-{slug}-{token}"
+    """`20261121-044012-h200-3fa9`: UTC, so that it sorts by time; fit for a file name."""
+    slug = re.sub(r"[^a-z0-9]+", "-", device.lower())[:40].strip("-") or "device"
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{slug}-{token}"
 
 
 def saved() -> tuple[Path, ...]:
@@ -38,31 +38,44 @@ def saved() -> tuple[Path, ...]:
 
 
 def find(reference: str) -> Path:
-    """The file that `reference` names: a path, `last`, or the beginning of an id.
+    """The file that `reference` names: `last`, a path, an id or the beginning of one.
 
     Raises NoDataError where nothing matches, InputError where several do.
     """
-    if Path(reference).is_file():
-        return Path(reference)
     kept = saved()
-    matching = kept[-1:] if reference == "last" else tuple(p for p in kept if p.stem.startswith(reference))
+    if reference == "last":
+        matching = kept[-1:]
+    elif Path(reference).is_file():
+        return Path(reference)
+    else:
+        exact = tuple(path for path in kept if path.stem == reference)
+        matching = exact or tuple(path for path in kept if path.stem.startswith(reference))
     if not matching:
-        what = "no result has been kept yet" if reference == "last" else f"no result is called {reference!r}"
-        raise NoDataError(what, hint="gpuwise bench --quick" if not kept else "gpuwise show last")
+        raise _nothing(reference, kept)
     if len(matching) > 1:
         some = ", ".join(path.stem for path in matching[-5:])
-        raise InputError(f"{reference!r} begins {len(matching)} results: {some}", hint=f"gpuwise show {matching[-1].stem}")
+        message = f"{reference!r} begins {len(matching)} results: {some}"
+        raise InputError(message, hint=f"gpuwise show {matching[-1].stem}")
     return matching[0]
 
 
+def _nothing(reference: str, kept: tuple[Path, ...]) -> NoDataError:
+    """The error for a reference that names no file."""
+    if not kept:
+        return NoDataError(f"no result has been kept yet in {results_dir()}", hint="gpuwise bench --quick")
+    message = f"no file and none of {len(kept)} kept results is called {reference!r}"
+    return NoDataError(message, hint="gpuwise show last, or measure: gpuwise bench --quick")
+
+
 def check_writable(path: Path) -> None:
-    """Raise InputError now if a result could not be written to `path` later."""
+    """Raise InputError now if a result could not be written to `path` later; makes its folder."""
+    probe = path.parent / f".{os.urandom(8).hex()}.gpuwise"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
-            raise IsADirectoryError(21, "it is a folder")
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".gpuwise-"):
-            pass
+            raise IsADirectoryError(EISDIR, "it is a folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe.touch(exist_ok=False)
+        probe.unlink()
     except OSError as error:
         raise unwritable(path, error) from error
 

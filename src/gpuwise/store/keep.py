@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,41 +20,40 @@ def save(result: Result, path: Path | None = None) -> Path:
     """
     path = path or results_dir() / f"{result.id}.json"
     data = encode(result)
-    temporary: str | None = None
+    temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files private; a result is an ordinary file.
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-        temporary = None
-        _sync_folder(path.parent)
+        _write(temporary, data)
+        temporary.replace(path)
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
-        if temporary is not None:
-            with suppress(OSError):
-                Path(temporary).unlink()
+        # After the rename it is gone; after anything else, Ctrl-C included, it must go.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
     return path
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _write(path: Path, data: bytes) -> None:
+    """Write a new file and see it on the disk, not just in the cache."""
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Make the rename itself durable, where the file system can (some network ones cannot).
+
+    The new file is in place by now, so a refusal is no failure to write it.
+    """
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def load(path: Path) -> Result:
@@ -63,5 +61,7 @@ def load(path: Path) -> Result:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", hint="gpuwise show last") from error
+        raise InputError(
+            f"cannot read {path}: {error.strerror or error}", hint="gpuwise show last"
+        ) from error
     return decode(data, str(path))

@@ -3,8 +3,17 @@
 from gpuwise.telemetry.cool import wait_until_cool
 from gpuwise.telemetry.detect import Machine, environment, machine
 from gpuwise.telemetry.health import Check, checks
-from gpuwise.telemetry.host import TorchBuild, cpu_count, cpu_name, disk_free_bytes, torch_build
-from gpuwise.telemetry.nvml import sensors
+from gpuwise.telemetry.host import (
+    TorchBuild,
+    cpu_count,
+    cpu_name,
+    disk_free_bytes,
+    memory_bytes,
+    os_name,
+    speed_variables,
+    torch_build,
+)
+from gpuwise.telemetry.nvml import NvmlSensor, sensors
 from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
 from gpuwise.telemetry.sampler import Sampler
 from gpuwise.telemetry.scripted import ScriptedSensor
@@ -14,6 +23,7 @@ __all__ = [
     "Check",
     "DeviceInfo",
     "Machine",
+    "NvmlSensor",
     "Process",
     "Sample",
     "Sampler",
@@ -27,7 +37,10 @@ __all__ = [
     "disk_free_bytes",
     "environment",
     "machine",
+    "memory_bytes",
+    "os_name",
     "sensors",
+    "speed_variables",
     "summarise",
     "torch_build",
     "wait_until_cool",

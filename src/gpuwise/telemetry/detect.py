@@ -4,58 +4,81 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuwise import __version__
 from gpuwise.model.run import Environment
-from gpuwise.telemetry.host import TorchBuild, cpu_count, cpu_name, os_name, speed_variables, torch_build
+from gpuwise.telemetry import host
 from gpuwise.telemetry.nvml import sensors
 from gpuwise.telemetry.protocol import DeviceInfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Devices, torch and processor."""
+    """Devices, torch and the computer around them."""
 
     devices: tuple[DeviceInfo, ...]
-    torch: TorchBuild | None
+    torch: host.TorchBuild | None
     cpu: str
     cpu_count: int
+    """Cores that this process may use."""
+    memory_bytes: int | None = None
+    os: str | None = None
 
 
 def machine() -> Machine:
     """Look at this machine; never raises."""
-    devices = tuple(sensor.info() for sensor in sensors())
-    return Machine(devices=devices, torch=torch_build(), cpu=cpu_name(), cpu_count=cpu_count())
+    watched = sensors()
+    try:
+        devices = tuple(sensor.info() for sensor in watched)
+    finally:
+        for sensor in watched:
+            sensor.close()
+    return Machine(
+        devices=devices,
+        torch=host.torch_build(),
+        cpu=host.cpu_name(),
+        cpu_count=host.cpu_count(),
+        memory_bytes=host.memory_bytes(),
+        os=host.os_name(),
+    )
 
 
 def environment(
-    info: DeviceInfo | None, *, device: str, gpu_id: str | None = None, other_processes: int | None = None
+    info: DeviceInfo | None,
+    *,
+    device: str,
+    gpu_id: str | None = None,
+    other_processes: int | None = None,
+    torch: str | None = None,
+    cuda: str | None = None,
+    cudnn: str | None = None,
 ) -> Environment:
-    """The environment of a result; torch's own facts are added when the child has told them.
+    """The environment of a result. Neither host name nor unique ids are kept.
 
-    `device` names what is measured where there is no sensor (`info` is None). Neither host name
-    nor unique ids are kept.
+    `device` names what is measured where there is no sensor (`info` is None). `torch`, `cuda` (or
+    HIP) and `cudnn` are the versions that the measuring child has told, where it already has.
     """
-    host = Environment(
+    found = Environment(
         device=device,
         gpu_id=gpu_id,
         gpuwise=__version__,
         python=platform.python_version(),
-        os=os_name(),
-        cpu=cpu_name(),
-        cpu_count=cpu_count(),
+        os=host.os_name(),
+        cpu=host.cpu_name(),
+        cpu_count=host.cpu_count(),
+        torch=torch,
+        cuda=cuda,
+        cudnn=cudnn,
         other_processes=other_processes,
-        variables=speed_variables(os.environ),
+        variables=host.speed_variables(os.environ),
     )
-    return host if info is None else _with_device(host, info)
+    return found if info is None else _with_device(found, info)
 
 
-def _with_device(host: Environment, info: DeviceInfo) -> Environment:
-    from dataclasses import replace
-
+def _with_device(found: Environment, info: DeviceInfo) -> Environment:
     return replace(
-        host,
+        found,
         device=info.name,
         driver=info.driver,
         device_memory_bytes=info.memory_bytes,

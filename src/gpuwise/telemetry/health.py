@@ -8,12 +8,17 @@ from typing import Literal
 
 from gpuwise.telemetry.host import TorchBuild
 from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample
-from gpuwise.units import gibibytes
+from gpuwise.units import gibibytes, si
 
 HOT_C = 50.0
 """The start gate of a measurement."""
-DISK_BYTES = 2 * 2**30
+DISK_BYTES = 2 * 10**9
 """Results are small; compiled kernels are cached on disk and are not."""
+
+WHEELS = {11: "cu118", 12: "cu126"}
+NEWEST_WHEELS = "cu130"
+"""The torch build for a driver's CUDA major: any minor version of the driver runs it.
+https://docs.nvidia.com/deploy/cuda-compatibility/ and https://download.pytorch.org/whl/"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,153 +33,199 @@ class Check:
 
 def checks(
     devices: Sequence[DeviceInfo],
-    samples: Sequence[Sample],
+    samples: Sequence[Sample | None],
     processes: Sequence[tuple[Process, ...]],
     torch: TorchBuild | None,
     disk_free_bytes: int,
 ) -> tuple[Check, ...]:
-    """Every check, machine first, then device by device."""
-    found = [_gpu_found(devices), _torch(devices, torch), _disk(disk_free_bytes)]
+    """Every check, machine first, then device by device.
+
+    `samples` and `processes` go with `devices`, one each; None = the device did not answer.
+    """
+    found = [_gpu_found(devices, torch), *_driver(devices), _torch(devices, torch), _disk(disk_free_bytes)]
     for info, sample, company in zip(devices, samples, processes, strict=True):
         found += _device(info, sample, company)
     return tuple(found)
 
 
-def _gpu_found(devices: Sequence[DeviceInfo]) -> Check:
-    if not devices:
+def _ok(name: str, detail: str) -> Check:
+    return Check(name=name, status="ok", detail=detail)
+
+
+def _gpu_found(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check:
+    if devices:
+        return _ok("GPU", ", ".join(f"{info.index}: {info.name}" for info in devices))
+    if torch is not None and torch.hip is not None:
         return Check(
             name="GPU",
             status="warn",
-            detail="none found: no NVIDIA driver answers; the CPU can be measured",
-            fix="install the NVIDIA driver, if there is a GPU: nvidia-smi must list it",
+            detail="no NVIDIA GPU found; torch is built for ROCm, an AMD GPU is measured without telemetry",
+            fix="gpuwise bench --device cuda",
         )
-    names = ", ".join(f"{info.index}: {info.name}" for info in devices)
-    return Check(name="GPU", status="ok", detail=f"{names}; driver {devices[0].driver}")
+    return Check(
+        name="GPU",
+        status="warn",
+        detail="no GPU found: no NVIDIA driver answers. Measuring the CPU works: gpuwise bench --device cpu",
+        fix="if there is a GPU, install the NVIDIA driver until nvidia-smi lists it",
+    )
+
+
+def _driver(devices: Sequence[DeviceInfo]) -> Iterator[Check]:
+    if not devices:
+        return
+    driver, cuda = devices[0].driver, devices[0].cuda_driver
+    if driver is None:
+        yield Check(
+            name="driver",
+            status="warn",
+            detail="does not tell its version, so results cannot name it",
+            fix="install the NVIDIA driver again until nvidia-smi shows its version",
+        )
+    else:
+        yield _ok("driver", f"{driver}, up to CUDA {cuda}" if cuda else driver)
 
 
 def _torch(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check:
     if torch is None:
         return Check(name="torch", status="fail", detail="not installed", fix='pip install "gpuwise[torch]"')
     if not devices:
-        return Check(name="torch", status="ok", detail=torch.version)
+        return _ok("torch", torch.version)
+    driver = _major(devices[0].cuda_driver)
     if torch.cuda is None:
-        return Check(
-            name="torch",
-            status="fail",
-            detail=f"{torch.version} is built without CUDA and cannot use the GPU",
-            fix="pip install --force-reinstall torch",
-        )
-    driver = devices[0].cuda_driver
-    if driver is not None and int(torch.cuda.split(".")[0]) > int(driver.split(".")[0]):
-        return Check(
-            name="torch",
-            status="fail",
-            detail=f"{torch.version} needs CUDA {torch.cuda}, driver {devices[0].driver} offers {driver}",
-            fix="update the NVIDIA driver, or install a torch built for an older CUDA",
-        )
-    return Check(name="torch", status="ok", detail=f"{torch.version}, CUDA {torch.cuda}, driver offers {driver}")
+        built = "for ROCm" if torch.hip else "without CUDA"
+        detail = f"{torch.version} is built {built} and cannot use the GPU"
+        return Check(name="torch", status="fail", detail=detail, fix=_install(driver))
+    needed = _major(torch.cuda)
+    if driver is not None and needed is not None and needed > driver:
+        detail = f"{torch.version} needs CUDA {torch.cuda}, the driver offers {devices[0].cuda_driver}"
+        return Check(name="torch", status="fail", detail=detail, fix=_install(driver))
+    return _ok("torch", f"{torch.version}, CUDA {torch.cuda}")
+
+
+def _major(version: str | None) -> int | None:
+    """13.0 -> 13."""
+    head = (version or "").split(".")[0]
+    return int(head) if head.isdigit() else None
+
+
+def _install(driver: int | None) -> str:
+    """The command that installs a torch which this driver can run; the user needs no rights for it."""
+    if driver is not None and driver < min(WHEELS):
+        return "update the NVIDIA driver: https://www.nvidia.com/drivers"
+    build = NEWEST_WHEELS if driver is None else WHEELS.get(driver, NEWEST_WHEELS)
+    return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/{build}"
 
 
 def _disk(free: int) -> Check:
-    detail = f"{gibibytes(free)} free where results are kept"
+    detail = f"{si(free, 'B')} free where results are kept"
     if free >= DISK_BYTES:
-        return Check(name="disk", status="ok", detail=detail)
-    return Check(name="disk", status="warn", detail=detail, fix="free some space, or set GPUWISE_HOME to another disk")
+        return _ok("disk", detail)
+    return Check(
+        name="disk",
+        status="warn",
+        detail=f"{detail}, less than {si(DISK_BYTES, 'B')}",
+        fix="set GPUWISE_HOME to a folder on a disk with more space",
+    )
 
 
-def _device(info: DeviceInfo, sample: Sample, company: tuple[Process, ...]) -> Iterator[Check]:
+def _device(info: DeviceInfo, sample: Sample | None, company: tuple[Process, ...]) -> Iterator[Check]:
     name = f"GPU {info.index} "
-    yield _ecc(name, info)
-    yield _mig(name, info)
-    yield _power(name, info)
-    yield _clocks(name, info, sample)
-    yield _temperature(name, sample)
-    yield _pcie(name, info)
-    yield _company(name, info, company)
+    yield _ecc(name + "ECC", info)
+    yield _mig(name + "MIG", info)
+    yield _power(name + "power limit", info)
+    yield _clocks(name + "clocks", info, sample)
+    yield _temperature(name + "temperature", sample)
+    yield _pcie(name + "PCIe", info)
+    yield _company(name + "processes", info, company)
 
 
 def _ecc(name: str, info: DeviceInfo) -> Check:
-    state = {None: "not told (most GeForce cards have none)", True: "on", False: "off"}[info.ecc]
-    return Check(name=name + "ECC", status="ok", detail=state)
+    states = {None: "not told (most GeForce cards have none)", True: "on", False: "off"}
+    return _ok(name, states[info.ecc])
 
 
 def _mig(name: str, info: DeviceInfo) -> Check:
-    if info.mig:
-        return Check(
-            name=name + "MIG",
-            status="warn",
-            detail="on: a slice is measured, not the card",
-            fix=f"an administrator can turn it off: nvidia-smi -i {info.index} -mig 0",
-        )
-    return Check(name=name + "MIG", status="ok", detail="off" if info.mig is False else "not supported")
+    if not info.mig:
+        return _ok(name, "off" if info.mig is False else "not supported")
+    return Check(
+        name=name,
+        status="warn",
+        detail="on: a slice is measured, not the card",
+        fix=f"an administrator can turn it off: nvidia-smi -i {info.index} -mig 0",
+    )
 
 
 def _power(name: str, info: DeviceInfo) -> Check:
     limit, default = info.power_limit_w, info.power_limit_default_w
     if limit is None:
-        return Check(name=name + "power limit", status="ok", detail="not told")
-    if default is not None and limit < default - 0.5:
-        return Check(
-            name=name + "power limit",
-            status="warn",
-            detail=f"{limit:.0f} W, below the default {default:.0f} W: speeds are those of the limit",
-            fix=f"an administrator can lift it: nvidia-smi -i {info.index} -pl {default:.0f}",
-        )
-    return Check(name=name + "power limit", status="ok", detail=f"{limit:.0f} W, the default" if default else f"{limit:.0f} W")
+        return _ok(name, "not told")
+    if default is None:
+        return _ok(name, f"{limit:.0f} W")
+    if limit >= default - 0.5:
+        rank = "the default" if limit <= default + 0.5 else f"above the default {default:.0f} W"
+        return _ok(name, f"{limit:.0f} W, {rank}")
+    return Check(
+        name=name,
+        status="warn",
+        detail=f"{limit:.0f} W, below the default {default:.0f} W: speeds are those of the limit",
+        fix=f"an administrator can lift it: nvidia-smi -i {info.index} -pl {default:.0f}",
+    )
 
 
-def _clocks(name: str, info: DeviceInfo, sample: Sample) -> Check:
+def _clocks(name: str, info: DeviceInfo, sample: Sample | None) -> Check:
+    if sample is None:
+        return _ok(name, "not told")
     now = f"{sample.sm_clock_hz / 1e6:.0f} MHz now" if sample.sm_clock_hz else "not told"
     most = f", {info.sm_clock_max_hz / 1e6:.0f} MHz at most" if info.sm_clock_max_hz else ""
-    if sample.throttle:
-        return Check(
-            name=name + "clocks",
-            status="warn",
-            detail=f"{now}{most}; lowered by {', '.join(sample.throttle)}",
-            fix=f"see why: nvidia-smi -i {info.index} -q -d PERFORMANCE,CLOCK",
-        )
-    return Check(name=name + "clocks", status="ok", detail=now + most)
+    if not sample.throttle:
+        return _ok(name, now + most)
+    detail = f"{now}{most}; lowered by {', '.join(sample.throttle)}"
+    if "user-clocks" in sample.throttle:
+        fix = f"an administrator can reset them: nvidia-smi -i {info.index} -rac"
+    else:
+        fix = f"see why: nvidia-smi -i {info.index} -q -d PERFORMANCE,CLOCK,TEMPERATURE,POWER"
+    return Check(name=name, status="warn", detail=detail, fix=fix)
 
 
-def _temperature(name: str, sample: Sample) -> Check:
-    if sample.temperature_c is None:
-        return Check(name=name + "temperature", status="ok", detail="not told")
+def _temperature(name: str, sample: Sample | None) -> Check:
+    if sample is None or sample.temperature_c is None:
+        return _ok(name, "not told")
     detail = f"{sample.temperature_c:.0f} °C"
     if sample.temperature_c < HOT_C:
-        return Check(name=name + "temperature", status="ok", detail=detail)
+        return _ok(name, detail)
     return Check(
-        name=name + "temperature",
+        name=name,
         status="warn",
         detail=f"{detail}; a measurement waits until it is below {HOT_C:.0f} °C",
-        fix="stop what heats it, or improve the cooling",
+        fix="stop what heats it, or improve the cooling if nothing runs",
     )
 
 
 def _pcie(name: str, info: DeviceInfo) -> Check:
     if info.pcie_generation is None or info.pcie_width is None:
-        return Check(name=name + "PCIe", status="ok", detail="not told")
+        return _ok(name, "not told")
     detail = f"generation {info.pcie_generation} x{info.pcie_width}"
-    if info.pcie_width_max is not None and info.pcie_width < info.pcie_width_max:
-        return Check(
-            name=name + "PCIe",
-            status="warn",
-            detail=f"{detail}, the card has x{info.pcie_width_max}: transfers are slower",
-            fix="move the card to a slot with all lanes, and check the riser",
-        )
     if info.pcie_generation_max is not None and info.pcie_generation < info.pcie_generation_max:
-        detail += f" now, generation {info.pcie_generation_max} under load (idle cards lower it)"
-    return Check(name=name + "PCIe", status="ok", detail=detail)
+        detail += f" now, generation {info.pcie_generation_max} possible (idle cards lower it)"
+    if info.pcie_width_max is None or info.pcie_width >= info.pcie_width_max:
+        return _ok(name, detail)
+    return Check(
+        name=name,
+        status="warn",
+        detail=f"{detail}; x{info.pcie_width_max} is possible: transfers to the GPU are slower",
+        fix="move the card to a slot with all lanes, without a riser",
+    )
 
 
 def _company(name: str, info: DeviceInfo, company: tuple[Process, ...]) -> Check:
     if not company:
-        return Check(name=name + "processes", status="ok", detail="none")
+        return _ok(name, "none")
     listed = ", ".join(
-        f"{p.pid} ({gibibytes(p.memory_bytes)})" if p.memory_bytes else str(p.pid) for p in company
+        str(p.pid) if p.memory_bytes is None else f"{p.pid} ({gibibytes(p.memory_bytes)})" for p in company
     )
     return Check(
-        name=name + "processes",
+        name=name,
         status="warn",
         detail=f"others are on it: {listed}",
-        fix="wait for them, or measure another: gpuwise bench --gpu INDEX",
+        fix=f"wait until they end: nvidia-smi -i {info.index} lists them",
     )

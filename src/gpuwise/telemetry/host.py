@@ -13,8 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _SPEED_VARIABLES = (
-    "CUBLAS", "CUDA_", "CUDNN", "HIP_", "HSA_", "MKL_", "NCCL_", "NVIDIA_TF32", "OMP_", "PYTORCH", "ROCR_", "TORCH", "TRITON_",
-)  # fmt: skip
+    "CUBLAS",
+    "CUDA_",
+    "CUDNN",
+    "HIP_",
+    "HSA_",
+    "MKL_",
+    "NCCL_",
+    "NVIDIA_TF32",
+    "OMP_",
+    "PYTORCH",
+    "ROCR_",
+    "TORCH",
+    "TRITON_",
+)
+_PATH = re.compile(r"[/\\~]")
+_DEVICE_ID = re.compile(r"\b(GPU|MIG)-[0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,21 +62,27 @@ def _assignments(path: Path) -> dict[str, str]:
     """Names that a module assigns a string literal."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError):
+    except (OSError, SyntaxError, ValueError):  # ValueError: not UTF-8, or a null byte
         return {}
     found = {}
     for node in tree.body:
-        target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0] if isinstance(node, ast.Assign) else None
-        value = getattr(node, "value", None)
+        target, value = _target(node), getattr(node, "value", None)
         if isinstance(target, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
             found[target.id] = value.value
     return found
 
 
+def _target(node: ast.stmt) -> ast.expr | None:
+    """What `a = ...` or `a: T = ...` assigns to."""
+    if isinstance(node, ast.AnnAssign):
+        return node.target
+    return node.targets[0] if isinstance(node, ast.Assign) else None
+
+
 def cpu_name() -> str:
     """Model name of the processor (`lscpu`), or the architecture where it is not told."""
     try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return platform.processor() or platform.machine()
     match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
@@ -74,6 +94,14 @@ def cpu_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def memory_bytes() -> int | None:
+    """Main memory of the machine (`free -b`); a container's own limit may be lower."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # no such call on Windows
+        return None
+
+
 def os_name() -> str:
     """Operating system and kernel (`uname -sr`)."""
     return f"{platform.system()} {platform.release()}"
@@ -81,14 +109,20 @@ def os_name() -> str:
 
 def disk_free_bytes(path: Path) -> int:
     """Free bytes where `path` is or would be (`df`)."""
-    existing = next(folder for folder in (path, *path.parents) if folder.exists())
+    absolute = path.absolute()
+    existing = next(folder for folder in (absolute, *absolute.parents) if folder.exists())
     return shutil.disk_usage(existing).free
 
 
 def speed_variables(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Environment variables that change speed, sorted; a path in a value is left out as private."""
+    """Environment variables that change speed, sorted by name, without what is private in them."""
     return tuple(
-        (name, "<path>" if "/" in value else value)
+        (name, _public(value))
         for name, value in sorted(environ.items())
-        if name.startswith(_SPEED_VARIABLES)
+        if name.startswith(_SPEED_VARIABLES) and name != "NCCL_COMM_ID"  # an address, not a setting
     )
+
+
+def _public(value: str) -> str:
+    """A path names its user, a device's unique id its owner: neither belongs in a published file."""
+    return "<path>" if _PATH.search(value) else _DEVICE_ID.sub(r"\1-<id>", value)

@@ -1,16 +1,24 @@
 """NVIDIA devices through NVML (nvidia-ml-py), the library behind nvidia-smi.
 
 Every query may be missing on some card, driver or partition, so each is asked on its own and
-answers None where NVML refuses; only the device's name is required.
+answers None where NVML refuses. Only queries are used: nothing is ever set.
+
+Reference: https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+from gpuwise.errors import MachineError
 from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
+
+A = TypeVar("A")
+
+IDLE = 0x01
+"""Set when nothing runs; a low clock is then wanted, so it is no throttling."""
 
 REASONS = {
     0x02: "user-clocks",
@@ -21,37 +29,77 @@ REASONS = {
     0x40: "thermal",
     0x80: "power-brake",
     0x100: "display-clocks",
+    0x200: "board-limit",
+    0x400: "reliability",
 }
-"""Bits of nvmlClocksEventReasons that lower the clock; 0x01, idle, is not throttling."""
+"""Bits of nvmlClocksEventReasons that lower the clock. 0x20 is heat as the driver sees it, 0x40 as
+the hardware does; the remedy is the same."""
 
 
 def reasons(bits: int | None) -> tuple[str, ...]:
-    """The names of the reasons set in `bits`, each once."""
-    return tuple(dict.fromkeys(name for bit, name in REASONS.items() if (bits or 0) & bit))
+    """The names of the reasons set in `bits`, each once; `other` for a bit that is not known here."""
+    left = (bits or 0) & ~IDLE
+    names = [name for bit, name in REASONS.items() if left & bit]
+    unknown = ["other"] if left & ~sum(REASONS) else []
+    return tuple(dict.fromkeys(names + unknown))
 
 
 def sensors() -> tuple[Sensor, ...]:
-    """A sensor for each NVIDIA device; empty without driver or device."""
+    """A sensor for each NVIDIA device that answers; empty without library, driver or device."""
     try:
         import pynvml
     except ImportError:
         return ()
     try:
         pynvml.nvmlInit()
-        count = pynvml.nvmlDeviceGetCount()
-        return tuple(NvmlSensor(index, pynvml) for index in range(count))
     except pynvml.NVMLError:
         return ()
+    try:
+        found = [_sensor(index) for index in range(pynvml.nvmlDeviceGetCount())]
+    except pynvml.NVMLError:
+        found = []
+    finally:
+        # Each sensor holds its own reference: NVML counts them.
+        pynvml.nvmlShutdown()
+    return tuple(sensor for sensor in found if sensor is not None)
+
+
+def _sensor(index: int) -> Sensor | None:
+    """One card that fell off the bus must not hide the others."""
+    try:
+        return NvmlSensor(index)
+    except MachineError:
+        return None
 
 
 class NvmlSensor:
-    """The device with this index in NVML's order, which is nvidia-smi's (by PCI bus)."""
+    """The device with this index in NVML's order, which is nvidia-smi's (by PCI bus).
 
-    def __init__(self, index: int, library: Any) -> None:
-        self._nvml = library
-        self._handle = library.nvmlDeviceGetHandleByIndex(index)
+    Raises MachineError where there is no such device.
+    """
+
+    def __init__(self, index: int) -> None:
+        import pynvml
+
+        self._nvml: Any = pynvml
+        # The second is no NVMLError: a driver older than this library raises it (processes, before 510).
+        self._refusals = (pynvml.NVMLError, getattr(pynvml, "NVMLLibraryMismatchError", pynvml.NVMLError))
         self._index = index
         self._info: DeviceInfo | None = None
+        self._open = False
+        try:
+            pynvml.nvmlInit()
+            self._open = True
+            self._handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        except pynvml.NVMLError as error:
+            self.close()
+            raise MachineError(f"GPU {index} does not answer: {error}", hint="nvidia-smi -L") from error
+
+    def close(self) -> None:
+        """Give back the reference to NVML; queries then answer None."""
+        if self._open:
+            self._open = False
+            self._call("nvmlShutdown")
 
     def _ask(self, query: str, *arguments: Any) -> Any:
         """The answer of one query about this device, or None where NVML has none."""
@@ -63,8 +111,13 @@ class NvmlSensor:
             return None
         try:
             return function(*arguments)
-        except self._nvml.NVMLError:
+        except self._refusals:
             return None
+
+    def _either(self, new: str, old: str, *arguments: Any) -> Any:
+        """`new`, or `old` where library or driver do not know `new`."""
+        answer = self._ask(new, *arguments)
+        return self._ask(old, *arguments) if answer is None else answer
 
     def info(self) -> DeviceInfo:
         """What does not change; asked once, for some answers take milliseconds."""
@@ -74,22 +127,21 @@ class NvmlSensor:
 
     def _read_info(self) -> DeviceInfo:
         n = self._nvml
-        memory = self._ask("nvmlDeviceGetMemoryInfo")
-        capability = self._ask("nvmlDeviceGetCudaComputeCapability")
+        limit = self._either("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit")
         return DeviceInfo(
             index=self._index,
-            name=_text(n.nvmlDeviceGetName(self._handle)),
+            name=_maybe(_text, self._ask("nvmlDeviceGetName")) or "unknown NVIDIA GPU",
             uuid=_maybe(_text, self._ask("nvmlDeviceGetUUID")),
-            memory_bytes=None if memory is None else int(memory.total),
+            memory_bytes=_maybe(_total, self._ask("nvmlDeviceGetMemoryInfo")),
             driver=_maybe(_text, self._call("nvmlSystemGetDriverVersion")),
             cuda_driver=_maybe(_cuda_version, self._call("nvmlSystemGetCudaDriverVersion_v2")),
-            compute_capability=_maybe(lambda c: f"{c[0]}.{c[1]}", capability),
-            power_limit_w=_maybe(_thousandth, self._ask("nvmlDeviceGetEnforcedPowerLimit")),
+            compute_capability=_maybe(_capability, self._ask("nvmlDeviceGetCudaComputeCapability")),
+            power_limit_w=_maybe(_thousandth, limit),
             power_limit_default_w=_maybe(_thousandth, self._ask("nvmlDeviceGetPowerManagementDefaultLimit")),
             sm_clock_max_hz=_maybe(_mega, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_SM)),
             memory_clock_max_hz=_maybe(_mega, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
-            ecc=_maybe(_first_flag, self._ask("nvmlDeviceGetEccMode")),
-            mig=_maybe(_first_flag, self._ask("nvmlDeviceGetMigMode")),
+            ecc=_maybe(_current, self._ask("nvmlDeviceGetEccMode")),
+            mig=_maybe(_current, self._ask("nvmlDeviceGetMigMode")),
             persistence=_maybe(bool, self._ask("nvmlDeviceGetPersistenceMode")),
             pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
             pcie_generation_max=self._ask("nvmlDeviceGetMaxPcieLinkGeneration"),
@@ -100,36 +152,38 @@ class NvmlSensor:
     def sample(self) -> Sample:
         """One reading of everything that changes."""
         n = self._nvml
-        bits = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
-        if bits is None:
-            # The name before driver 535.
-            bits = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons")
-        memory = self._ask("nvmlDeviceGetMemoryInfo")
-        busy = self._ask("nvmlDeviceGetUtilizationRates")
+        # The counter right after the clock: energy is interpolated in time, the rest is not.
+        at_s, energy = time.monotonic(), self._ask("nvmlDeviceGetTotalEnergyConsumption")
+        bits = self._either(
+            "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"
+        )
+        heat = self._either("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature", n.NVML_TEMPERATURE_GPU)
         return Sample(
-            at_s=time.monotonic(),
+            at_s=at_s,
             power_w=_maybe(_thousandth, self._ask("nvmlDeviceGetPowerUsage")),
-            energy_j=_maybe(_thousandth, self._ask("nvmlDeviceGetTotalEnergyConsumption")),
+            energy_j=_maybe(_thousandth, energy),
             sm_clock_hz=_maybe(_mega, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_SM)),
             memory_clock_hz=_maybe(_mega, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_MEM)),
-            temperature_c=_maybe(float, self._ask("nvmlDeviceGetTemperature", n.NVML_TEMPERATURE_GPU)),
+            temperature_c=_maybe(float, heat),
             throttle=reasons(bits),
-            memory_used_bytes=None if memory is None else int(memory.used),
-            utilisation=None if busy is None else busy.gpu / 100,
+            memory_used_bytes=_maybe(_used, self._ask("nvmlDeviceGetMemoryInfo")),
+            utilisation=_maybe(_busy, self._ask("nvmlDeviceGetUtilizationRates")),
         )
 
     def processes(self) -> tuple[Process, ...]:
         """Compute processes; a desktop's graphics processes do not count."""
-        found = self._ask("nvmlDeviceGetComputeRunningProcesses") or ()
-        return tuple(Process(pid=p.pid, memory_bytes=p.usedGpuMemory) for p in found)
+        found = self._either(
+            "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetComputeRunningProcesses_v2"
+        )
+        return tuple(Process(pid=p.pid, memory_bytes=p.usedGpuMemory) for p in found or ())
 
 
-def _maybe(convert: Callable[[Any], Any], value: Any) -> Any:
+def _maybe(convert: Callable[[Any], A], value: Any) -> A | None:
     return None if value is None else convert(value)
 
 
 def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _thousandth(value: int) -> float:
@@ -138,12 +192,31 @@ def _thousandth(value: int) -> float:
 
 
 def _mega(value: int) -> float:
+    """Megahertz to hertz."""
     return value * 1e6
 
 
-def _first_flag(pair: Any) -> bool:
+def _total(memory: Any) -> int:
+    return int(memory.total)
+
+
+def _used(memory: Any) -> int:
+    return int(memory.used)
+
+
+def _busy(rates: Any) -> float:
+    """Percent of the last sampling period in which a kernel ran, as a share."""
+    return float(rates.gpu) / 100
+
+
+def _current(modes: Any) -> bool:
     """(current, pending) modes -> current."""
-    return bool(pair[0])
+    return bool(modes[0])
+
+
+def _capability(pair: Any) -> str:
+    """(9, 0) -> 9.0."""
+    return f"{pair[0]}.{pair[1]}"
 
 
 def _cuda_version(number: int) -> str:

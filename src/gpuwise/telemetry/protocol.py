@@ -15,19 +15,19 @@ class DeviceInfo:
 
     index: int  # index
     name: str  # name
-    uuid: str | None = None  # uuid
+    uuid: str | None = None  # uuid; never written to a result
     memory_bytes: int | None = None  # memory.total
     driver: str | None = None  # driver_version
-    cuda_driver: str | None = None  # the CUDA version in the header of nvidia-smi
+    cuda_driver: str | None = None  # the CUDA version in the header of nvidia-smi, such as 13.0
     compute_capability: str | None = None  # compute_cap
-    power_limit_w: float | None = None  # power.limit
+    power_limit_w: float | None = None  # enforced.power.limit, else power.limit
     power_limit_default_w: float | None = None  # power.default_limit
     sm_clock_max_hz: float | None = None  # clocks.max.sm
     memory_clock_max_hz: float | None = None  # clocks.max.memory
     ecc: bool | None = None  # ecc.mode.current
     mig: bool | None = None  # mig.mode.current
     persistence: bool | None = None  # persistence_mode
-    pcie_generation: int | None = None  # pcie.link.gen.current (falls when idle)
+    pcie_generation: int | None = None  # pcie.link.gen.gpucurrent (falls when idle)
     pcie_generation_max: int | None = None  # pcie.link.gen.max
     pcie_width: int | None = None  # pcie.link.width.current
     pcie_width_max: int | None = None  # pcie.link.width.max
@@ -39,12 +39,12 @@ class Sample:
 
     at_s: float
     """Monotonic clock, seconds."""
-    power_w: float | None = None  # power.draw
-    energy_j: float | None = None  # total energy since the driver was loaded
-    sm_clock_hz: float | None = None  # clocks.sm
-    memory_clock_hz: float | None = None  # clocks.mem
+    power_w: float | None = None  # power.draw; the mean of the last second on Ampere (not GA100) and later
+    energy_j: float | None = None  # since the driver was loaded; `dcgmi dmon -e 156`, not in nvidia-smi
+    sm_clock_hz: float | None = None  # clocks.current.sm
+    memory_clock_hz: float | None = None  # clocks.current.memory
     temperature_c: float | None = None  # temperature.gpu
-    throttle: tuple[str, ...] = ()  # clocks_event_reasons.active
+    throttle: tuple[str, ...] = ()  # clocks_event_reasons.active (before driver 535: clocks_throttle_reasons)
     memory_used_bytes: int | None = None  # memory.used
     utilisation: float | None = None  # utilization.gpu, as a share
 
@@ -58,10 +58,20 @@ class Process:
 
 
 class Sensor(Protocol):
-    """One device, read only."""
+    """One device, read only. What it cannot tell is None; a failing device may raise."""
 
-    def info(self) -> DeviceInfo: ...
+    def info(self) -> DeviceInfo:
+        """What does not change (`nvidia-smi -q`)."""
+        ...
 
-    def sample(self) -> Sample: ...
+    def sample(self) -> Sample:
+        """One reading of everything that changes (`nvidia-smi dmon`)."""
+        ...
 
-    def processes(self) -> tuple[Process, ...]: ...
+    def processes(self) -> tuple[Process, ...]:
+        """Who computes on it now (`nvidia-smi pmon`)."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the library; a second call does nothing."""
+        ...

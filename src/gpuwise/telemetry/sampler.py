@@ -9,12 +9,16 @@ from types import TracebackType
 
 from gpuwise.telemetry.protocol import Sample, Sensor
 
+STOP_S = 2.0
+"""Longest wait for the last sample at the end: a driver that hangs must not hang the run."""
+
 
 class Sampler:
-    """Collects samples between `__enter__` and `__exit__`.
+    """Collects samples between `__enter__` and `__exit__`, one every `period_s` seconds.
 
     A sensor that fails ends the sampling, not the measurement: `error` then holds its words.
-    Without a sensor nothing is collected.
+    Without a sensor nothing is collected. `clock` times the sampling itself; samples carry the
+    sensor's own time. One more sample is taken at the end, so that the last window is covered.
     """
 
     def __init__(
@@ -24,7 +28,9 @@ class Sampler:
         self._samples: list[Sample] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._busy_s = self._wall_s = 0.0
+        self._began_s: float | None = None
+        self._ended_s: float | None = None
+        self._busy_s = 0.0
         self.error: str | None = None
 
     @property
@@ -34,12 +40,18 @@ class Sampler:
 
     @property
     def cost_share(self) -> float:
-        """Processor time of the sampling over wall time."""
-        return self._busy_s / self._wall_s if self._wall_s else 0.0
+        """Processor time of the sampling thread over wall time so far; 0 before it has begun."""
+        if self._began_s is None:
+            return 0.0
+        wall_s = (self._clock() if self._ended_s is None else self._ended_s) - self._began_s
+        return self._busy_s / wall_s if wall_s > 0 else 0.0
 
     def __enter__(self) -> Sampler:
+        self._began_s = self._clock()
         if self._sensor is not None:
-            self._thread = threading.Thread(target=self._run, args=(self._sensor,), daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, args=(self._sensor,), name="gpuwise-sampler", daemon=True
+            )
             self._thread.start()
         return self
 
@@ -48,15 +60,22 @@ class Sampler:
     ) -> None:
         self._stop.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(STOP_S)
+            if self._thread.is_alive():
+                self.error = f"the sensor did not answer for {STOP_S:.0f} s"
+        self._ended_s = self._clock()
 
     def _run(self, sensor: Sensor) -> None:
-        began = self._clock()
-        while not self._stop.is_set():
-            try:
-                self._samples.append(sensor.sample())
-            except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
-                self.error = f"{type(error).__name__}: {error}"
-                return
-            self._busy_s, self._wall_s = time.thread_time(), self._clock() - began
-            self._stop.wait(self._period_s)
+        while self._take(sensor) and not self._stop.wait(self._period_s):
+            pass
+        if self.error is None:
+            self._take(sensor)
+
+    def _take(self, sensor: Sensor) -> bool:
+        """One sample; False where the sensor failed."""
+        try:
+            self._samples.append(sensor.sample())
+        except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
+            self.error = f"{type(error).__name__}: {error}"
+        self._busy_s = time.thread_time()
+        return self.error is None

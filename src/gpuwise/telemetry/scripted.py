@@ -19,12 +19,18 @@ class ScriptedSensor:
         self._next = 0
 
     def info(self) -> DeviceInfo:
+        """The device of the script."""
         return self._info
 
     def sample(self) -> Sample:
+        """The next sample, at the time that the script gives it."""
         sample = self._samples[min(self._next, len(self._samples) - 1)]
         self._next += 1
         return sample
 
     def processes(self) -> tuple[Process, ...]:
+        """The processes of the script."""
         return self._processes
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -85,6 +85,7 @@ def bert_large(config: RunConfig, batch: int) -> Job:
     words = min(TOKENS_IN_VOCABULARY, shape.vocabulary)
     with torch.device(device):
         model = BertForQuestionAnswering(shape, fused=tuned)
+        inputs: tuple[Tensor, ...]
         inputs = (torch.randint(words, (batch, tokens)), torch.randint(2, (batch, tokens)))
         if not tuned:
             inputs = (*inputs, torch.ones(batch, tokens))

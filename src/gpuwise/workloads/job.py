@@ -72,7 +72,7 @@ def training_job(
 
     def step() -> Tensor:
         loss = run()
-        scaler.scale(loss).backward()
+        torch.autograd.backward(scaler.scale(loss))
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad(set_to_none=True)
@@ -101,7 +101,7 @@ def _parity_training(
         optimizer.zero_grad()
         with autocast(config):
             loss = loss_of(run(*inputs))
-            scaler.scale(loss).backward()
+            torch.autograd.backward(scaler.scale(loss))
             scaler.step(optimizer)
             scaler.update()
         return loss.detach()
@@ -126,9 +126,13 @@ def inference_job(model: nn.Module, inputs: tuple[Tensor, ...], config: RunConfi
     run = torch.compile(model, dynamic=False) if config.compile else model
 
     def call(function: Callable[..., Any]) -> Tensor:
-        with torch.inference_mode(), autocast(config) if not cast else torch.autocast(config.device, enabled=False):
+        with (
+            torch.inference_mode(),
+            autocast(config) if not cast else torch.autocast(config.device, enabled=False),
+        ):
             output = function(*inputs)
-        return output[0] if isinstance(output, tuple) else output
+        first: Tensor = output[0] if isinstance(output, tuple) else output
+        return first
 
     def mismatch() -> float:
         return relative_difference(call(run), call(model))

@@ -1,9 +1,9 @@
 """A workload: its specification (no torch needed) and the function that builds its job (torch).
 
-    @workload(WorkloadSpec(id="my-net", ...))
-    def my_net(config: RunConfig, batch: int) -> Job:
-        import torch            # inside, so that listing workloads stays fast
-        ...
+@workload(WorkloadSpec(id="my-net", ...))
+def my_net(config: RunConfig, batch: int) -> Job:
+    import torch            # inside, so that listing workloads stays fast
+    ...
 """
 
 from __future__ import annotations

@@ -91,7 +91,8 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         x = self.norm1(x + self.dropout(self.project(self.attention(x, mask))))
-        return self.norm2(x + self.dropout(self.contract(functional.gelu(self.expand(x)))))
+        out: Tensor = self.norm2(x + self.dropout(self.contract(functional.gelu(self.expand(x)))))
+        return out
 
 
 class BertForQuestionAnswering(nn.Module):

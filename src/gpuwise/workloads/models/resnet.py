@@ -65,7 +65,8 @@ class ResNet(nn.Module):
         x = functional.max_pool2d(x, 3, 2, 1)
         for stage in range(self.stages):
             x = getattr(self, f"layer{stage + 1}")(x)
-        return self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))
+        logits: Tensor = self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))
+        return logits
 
 
 def _initialise(model: nn.Module) -> None:

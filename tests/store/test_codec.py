@@ -1,0 +1,146 @@
+"""A result survives its file; a bad file is refused with file, place and next step."""
+
+from __future__ import annotations
+
+import json
+import math
+import types
+import typing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpuwise import store
+from gpuwise.errors import InputError
+from gpuwise.model.result import SCHEMA, Measurement, Result
+
+GOLDEN = Path(__file__).with_name("golden") / "result-1.json"
+
+st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
+st.register_type_strategy(str, st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
+st.register_type_strategy(int, st.integers(-(2**53), 2**53))
+
+
+def of_type(kind: object) -> st.SearchStrategy:
+    """Values of an annotation; dataclasses field by field, as hypothesis fills only required ones."""
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if hasattr(kind, "__dataclass_fields__"):
+        hints = typing.get_type_hints(kind)
+        return st.builds(kind, **{name: of_type(hint) for name, hint in hints.items()})
+    if origin is tuple and args[-1] is ...:
+        return st.lists(of_type(args[0]), max_size=2).map(tuple)
+    if origin is tuple:
+        return st.tuples(*map(of_type, args))
+    if origin in (types.UnionType, typing.Union):
+        return st.one_of(*map(of_type, args))
+    return st.from_type(kind)
+
+
+results = of_type(Result).map(lambda result: replace(result, schema=SCHEMA))
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(results)
+def test_any_result_survives_its_file(result: Result) -> None:
+    data = store.encode(result)
+    assert store.decode(data, "x.json") == result
+    assert data == store.encode(store.decode(data, "x.json"))
+
+
+def test_the_file_is_readable_by_people(example: Result) -> None:
+    text = store.encode(example).decode()
+    assert text.startswith('{\n "schema": 1,\n "id": "20261121-044012-h200-3fa9"')
+    assert text.endswith("}\n")
+    assert '"step_s": [0.0372, 0.0371, 0.0373]' in text
+    assert '"next_step": "cool [ 1, 2 ] it"' in text, "text that looks like an array is text"
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_numbers_that_json_lacks_are_refused_by_name(example: Result, bad: float) -> None:
+    broken = replace(example.measurements[0], warmup_s=(1.0, bad))
+    with pytest.raises(ValueError, match=r"\$\.measurements\[0\]\.warmup_s\[1\]"):
+        store.encode(replace(example, measurements=(broken,)))
+
+
+def test_the_golden_file_of_schema_1_loads_for_ever() -> None:
+    result = store.load(GOLDEN)
+    assert result.id == "20261121-044012-h200-3fa9"
+    ok, oom = result.measurements
+    assert isinstance(ok, Measurement)
+    assert (ok.config.cell, ok.batch, ok.status) == ("resnet50:train:bf16:compiled:tuned", 256, "ok")
+    assert ok.throughput is not None
+    assert (ok.throughput.low, ok.throughput.value, ok.throughput.high) == (6870.5, 6882.0, 6893.0)
+    assert ok.windows[1].step_s == (0.0371, 0.0372, 0.0374)
+    assert ok.telemetry is not None
+    assert ok.telemetry.throttled == (("software power cap", 0.05),)
+    assert ok.items_per_joule == pytest.approx(6882.0 / 612.5)
+    assert (oom.status, oom.error, oom.throughput) == ("oom", "CUDA out of memory", None)
+    assert result.environment.variables == (("OMP_NUM_THREADS", "8"),)
+
+
+def edited(example: Result, **changes: object) -> bytes:
+    document = json.loads(store.encode(example))
+    document.update(changes)
+    return json.dumps(document).encode()
+
+
+def refusal(data: bytes) -> InputError:
+    with pytest.raises(InputError) as caught:
+        store.decode(data, "some.json")
+    assert "some.json" in str(caught.value)
+    assert caught.value.hint is not None
+    assert "msgspec" not in str(caught.value)
+    return caught.value
+
+
+def test_unknown_keys_are_ignored(example: Result) -> None:
+    assert store.decode(edited(example, invented_later=[1, {"a": None}]), "some.json") == example
+
+
+def test_missing_optional_keys_take_their_defaults(example: Result) -> None:
+    document = json.loads(store.encode(example))
+    del document["origin"], document["measurements"][0]["telemetry"]
+    found = store.decode(json.dumps(document).encode(), "some.json")
+    assert (found.origin, found.measurements[0].telemetry) == ("measured", None)
+
+
+def test_a_newer_schema_asks_for_an_upgrade(example: Result) -> None:
+    error = refusal(edited(example, schema=SCHEMA + 1, id=["new", "type"]))
+    assert f"schema {SCHEMA + 1}" in str(error)
+    assert "pip install -U gpuwise" in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    "data", [b"{}", b"[]", b"3", b'{"schema": null}', b'{"schema": "1"}', b'{"schema": 0}']
+)
+def test_other_json_is_no_result(data: bytes) -> None:
+    assert "not a gpuwise result" in str(refusal(data))
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\x00\xff", b'{"schema": 1, "id": "\xff"}', b"GPU,ms\n"])
+def test_no_json_is_damaged(data: bytes) -> None:
+    assert "is damaged" in str(refusal(data))
+
+
+def test_any_truncated_file_is_refused(example: Result) -> None:
+    data = store.encode(example).rstrip()
+    for length in range(0, len(data), 37):
+        refusal(data[:length])
+
+
+def test_a_wrong_type_is_named_with_its_place(example: Result) -> None:
+    document = json.loads(store.encode(example))
+    document["measurements"][1]["batch"] = "many"
+    error = refusal(json.dumps(document).encode())
+    assert "$.measurements[1].batch" in str(error) or "$.measurements[...].batch" in str(error)
+
+
+def test_a_missing_key_is_named(example: Result) -> None:
+    document = json.loads(store.encode(example))
+    del document["environment"]["device"]
+    error = refusal(json.dumps(document).encode())
+    assert "device" in str(error)
+    assert "$.environment" in str(error)
