@@ -133,10 +133,11 @@ def test_five_percent(watts: float, agrees: bool) -> None:
 
 
 def test_too_short_to_tell() -> None:
-    """Counters tick: below 2 s a difference means nothing, so there is no caution."""
+    """Counters tick and power is a mean of the last second: below 2 s neither says anything."""
     samples, windows = steady(power_w=1224.0), [window(1, 2.5)]
     telemetry = told(samples, *windows)
-    assert telemetry.energy_j == pytest.approx(1050)
+    assert (telemetry.energy_j, telemetry.power_w) == (None, None)
+    assert telemetry.samples > 0
     assert cautions(telemetry, samples, windows) == ()
     few = steady(period=1.0, power_w=1224.0)
     assert cautions(told(few, window(1, 9)), few, [window(1, 9)]) == ()
@@ -145,10 +146,20 @@ def test_too_short_to_tell() -> None:
 @pytest.mark.parametrize("counter", [lambda t: 1e6, lambda t: 1e6 - 700 * t])
 def test_counter_that_stands_still_or_runs_back(counter: Callable[[float], float]) -> None:
     samples = [Sample(at_s=i / 10, power_w=700.0, energy_j=counter(i / 10)) for i in range(101)]
-    for windows in ([window(1, 9)], [window(1, 1.5)]):
-        telemetry = told(samples, *windows)
-        assert telemetry.energy_j is None
-        assert telemetry.power_w == pytest.approx(700)
+    telemetry = told(samples, window(1, 9))
+    assert telemetry.energy_j is None
+    assert telemetry.power_w == pytest.approx(700)
+
+
+def test_a_power_cap_matters_when_it_costs_clock() -> None:
+    """A large GPU at its cap is normal; a tenth of the clock lost is worth a word."""
+    for clock_mhz, said in ((1900, False), (1500, True)):
+        samples = [
+            Sample(at_s=i / 10, sm_clock_hz=clock_mhz * 1e6, throttle=("power-cap",)) for i in range(101)
+        ]
+        windows = [window(1, 9)]
+        found = cautions(told(samples, *windows), samples, windows, sm_clock_max_hz=1980e6)
+        assert [c.code for c in found] == (["throttled"] if said else [])
 
 
 def test_no_counter_and_no_power() -> None:

@@ -87,6 +87,7 @@ def assemble(
     samples: Sequence[Sample] = (),
     gpu: GpuSpec | None = None,
     limits: Limits,
+    sm_clock_max_hz: float | None = None,
     interrupted: bool = False,
     error: str | None = None,
     cautions: Iterable[Caution] = (),
@@ -115,7 +116,7 @@ def assemble(
         error=heard.failed.message if heard.failed else error,
     )
     measured = _against_limits(measured, workload, gpu, limits)
-    judged = judge(measured, samples=samples, mismatch=heard.mismatch)
+    judged = judge(measured, samples=samples, mismatch=heard.mismatch, sm_clock_max_hz=sm_clock_max_hz)
     return replace(measured, cautions=(*cautions, *judged))
 
 

@@ -1,6 +1,6 @@
 """Find the batch with the highest throughput, surviving out-of-memory on the way.
 
-Doubling from the workload's default batch while throughput rises by more than 2 % (below that,
+Doubling from the workload's default batch while throughput rises by more than 1 % (below that,
 a larger batch only costs memory); halving first while the default itself does not fit. These
 trials run eagerly and for a few steps, for compiling each candidate would take minutes.
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from gpuwise.bench.events import Report, Tried
 
-GAIN = 1.02
+GAIN = 1.01
 
 Trial = Callable[[int], float | None]
 """Batch -> items per second, or None where it does not fit."""
@@ -36,7 +36,7 @@ def search(trial: Trial, start: int, report: Report) -> int | None:
 
 
 def walk_down(trial: Trial, start: int, report: Report) -> int:
-    """The smallest batch of start, start / 2, ... before halving again costs more than 2 %.
+    """The smallest batch of start, start / 2, ... before halving again costs more than 1 %.
 
     `trial` runs compiled. A start that does not fit compiled is halved as well.
     """

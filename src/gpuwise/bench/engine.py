@@ -41,6 +41,8 @@ class Pace:
     """A fixed number of steps a window; None = as many as fill `window_s`."""
     warmup_steps: int | None = None
     """A fixed number of warm-up steps; None = until settled."""
+    warmup_min_s: float = 1.0
+    """Least load before timing: sampled power is a mean of the last second on most cards."""
 
 
 def pace(config: RunConfig) -> Pace:
@@ -50,9 +52,9 @@ def pace(config: RunConfig) -> Pace:
     """
     timed = partial(Pace, windows=5, time_s=config.time_s, target_ci=config.target_ci)
     if config.mode == "limit":
-        # Short: after a tenth of a second a large GPU lowers its clock for a matrix product, and a
-        # limit is what the device reaches, not what it sustains at its hottest.
-        return timed(window_s=0.02, warmup_block_s=0.02)
+        # Short bursts: within a tenth of a second a large GPU lowers its clock for a matrix product
+        # (an H200 from 1980 to 1530 MHz), and a limit is what the silicon reaches before that.
+        return timed(window_s=0.007, warmup_steps=3)
     if config.protocol == "aime":
         return Pace(window_s=0.0, windows=1, steps=50, warmup_steps=10, time_s=0.0, target_ci=1.0)
     if config.quick:
@@ -74,7 +76,7 @@ def warm_up(step: Step, clock: Clock, pace: Pace) -> tuple[float, ...]:
     if pace.warmup_steps is not None:
         return run_steps(step, clock, pace.warmup_steps)
     times = list(run_steps(step, clock, 1))
-    while not settled(times) and sum(times) < pace.time_s:
+    while sum(times) < pace.warmup_min_s or not (settled(times) or sum(times) >= pace.time_s):
         # Blocks, so that a GPU is not stopped after every step.
         block = max(1, min(50, round(pace.warmup_block_s / times[-1])))
         times += run_steps(step, clock, block)

@@ -27,17 +27,24 @@ MISMATCH = {"fp32": 1e-3, "tf32": 1e-2, "fp16": 2e-2, "bf16": 5e-2}
 TRAIN_MISMATCH = 5e-2
 """For a training loss, where dropout draws other random numbers under compile."""
 
-FALLING_STEPS = 30
-"""After so many steps on one fixed batch the loss must be lower than at first."""
+RISE = 1.05
+"""A loss above this multiple of the first, on one fixed batch, has not fallen; dropout makes a
+loss vary by some per cent from step to step."""
 
 
-def judge(m: Measurement, *, samples: Sequence[Sample], mismatch: float | None) -> tuple[Caution, ...]:
-    """All cautions of one measurement."""
+def judge(
+    m: Measurement,
+    *,
+    samples: Sequence[Sample] = (),
+    mismatch: float | None = None,
+    sm_clock_max_hz: float | None = None,
+) -> tuple[Caution, ...]:
+    """All cautions of one measurement; `samples` are the sensor's over its whole run."""
     found = [*_numerics(m, mismatch)]
     if m.throughput is not None and m.status == "ok":
         found += [*_physics(m), *_statistics(m)]
     if m.telemetry is not None:
-        found += telemetry_cautions(m.telemetry, samples, m.windows)
+        found += telemetry_cautions(m.telemetry, samples, m.windows, sm_clock_max_hz=sm_clock_max_hz)
     return tuple(found)
 
 
@@ -68,7 +75,7 @@ def _physics(m: Measurement) -> Iterator[Caution]:
 def _statistics(m: Measurement) -> Iterator[Caution]:
     assert m.throughput is not None
     steps = sum(len(window.step_s) for window in m.windows)
-    if steps < 10:
+    if steps < 10 and m.config.mode != "limit":
         yield Caution(
             code="short",
             detail=f"only {steps} timed steps",
@@ -103,8 +110,8 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
     if not m.loss:
         return
     first, last = m.loss
-    steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
-    if steps >= FALLING_STEPS and last >= first:
+    if last > RISE * first:
+        steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
         yield Caution(
             code="diverging",
             detail=f"loss went from {first:.3f} to {last:.3f} in {steps} steps on one fixed batch",

@@ -67,6 +67,7 @@ class Session:
     def _measure(self, config: RunConfig, place: Progress) -> Iterator[Update]:
         started_at = datetime.now(UTC).isoformat(timespec="seconds")
         heard, samples, cautions = Heard(), list[Sample](), list(self.cautions)
+        company: set[int] = set()
         error: str | None = None
         interrupted = True
         try:
@@ -74,12 +75,13 @@ class Session:
                 hot = self._cool_down(config, run)
                 cautions += [hot] if hot else []
                 heard.done = None
-                error = yield from self._watch(config, heard, samples, place)
+                error = yield from self._watch(config, heard, samples, company, place)
                 if heard.done is None:
                     break
             interrupted = False
         finally:
             # Also on Ctrl-C, and when the caller stops iterating: the windows heard so far count.
+            cautions += intrusion(company) if not self.cautions else ()
             measurement = assemble(
                 config,
                 workloads.get(config.workload).spec,
@@ -88,6 +90,7 @@ class Session:
                 samples=samples,
                 gpu=self.gpu,
                 limits=self.limits,
+                sm_clock_max_hz=self.result.environment.sm_clock_max_hz,
                 interrupted=interrupted,
                 error=error,
                 cautions=cautions,
@@ -97,23 +100,27 @@ class Session:
         yield measurement
 
     def _watch(
-        self, config: RunConfig, heard: Heard, samples: list[Sample], place: Progress
+        self, config: RunConfig, heard: Heard, samples: list[Sample], company: set[int], place: Progress
     ) -> Generator[Update, None, str | None]:
         """One child from start to end; returns how it died, if it did."""
+        sampler = Sampler(self.sensor)
         child = Child([config], child_environment(os.environ, config, self.sensor))
-        with Sampler(self.sensor) as sampler:
-            try:
+        try:
+            with sampler:
                 yield place
                 for event in child.events():
-                    if event is not None:
-                        heard.add(event)
-                        yield replace(place, doing=describe(event, heard))
-                return child.ending()
-            except TimeoutError as hang:
-                return str(hang)
-            finally:
-                samples += sampler.samples
-                child.close()
+                    if event is None:
+                        continue
+                    heard.add(event)
+                    if isinstance(event, events.Timed):
+                        company.update(strangers(self.sensor, child.pid))
+                    yield replace(place, doing=describe(event, heard))
+            return child.ending()
+        except TimeoutError as hang:
+            return str(hang)
+        finally:
+            samples += sampler.samples
+            child.close()
 
     def _cool_down(self, config: RunConfig, run: int) -> Caution | None:
         """The start gate: below 50 C before the first run, and before each under aime."""
@@ -135,6 +142,30 @@ class Session:
 
 def _runs(config: RunConfig) -> int:
     return AIME_RUNS if config.protocol == "aime" and config.mode != "limit" else 1
+
+
+def strangers(sensor: Sensor | None, child: int) -> set[int]:
+    """Compute processes on the device other than the child's.
+
+    In a container the driver may call the child by another number: then one of them is it.
+    """
+    pids = {process.pid for process in sensor.processes()} if sensor is not None else set()
+    if child in pids:
+        return pids - {child}
+    return pids if len(pids) > 1 else set()
+
+
+def intrusion(company: set[int]) -> tuple[Caution, ...]:
+    """The caution for processes that came while a measurement was timed."""
+    if not company:
+        return ()
+    return (
+        Caution(
+            code="contended",
+            detail=f"other processes used the GPU while it was timed: {', '.join(map(str, sorted(company)))}",
+            next_step="run it again on an idle GPU",
+        ),
+    )
 
 
 def child_environment(

@@ -165,12 +165,22 @@ def _prepare(
         sensor=sensor,
         device_name=name,
         identity=identity,
-        command=shlex.join(["gpuwise", *sys.argv[1:]]),
+        command=_repeatable(),
         keep=lambda result: store.save(result, path),
         others=others,
     )
     session.cautions = cautions
     return session, request
+
+
+def _repeatable() -> str:
+    """The command line that makes this result again; where it was written does not matter."""
+    words = [word for word in sys.argv[1:] if not word.startswith(("--output=", "-o="))]
+    for option in ("-o", "--output"):
+        if option in words:
+            at = words.index(option)
+            del words[at : at + 2]
+    return shlex.join(["gpuwise", *words])
 
 
 def _with_defaults(asked: Request, device: Device, spec: GpuSpec | None) -> Request:

@@ -28,8 +28,9 @@ counter, after 4 s 0.6 % less."""
 
 THROTTLED = 0.05
 POWER_CAPPED = 0.5
-"""Share of samples that is worth a caution. A power cap is how large GPUs normally run, so it
-is named only when it holds most of the time."""
+CAPPED_CLOCK = 0.9
+"""Share of samples that is worth a caution. A power cap is how large GPUs normally run, so it is
+named only when it holds most of the time and costs more than a tenth of the clock."""
 
 NEXT_STEPS = {
     "power-cap": "the number is that of this power limit: `gpuwise doctor` shows it and the default",
@@ -55,7 +56,9 @@ def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry
     if not during:
         return None
     energy = _trusted_energy(samples, windows, len(during))
-    powers = [s.power_w for s in during if s.power_w is not None]
+    # Of a window shorter than its averaging time, power says nothing.
+    long = _seconds(windows) >= ENOUGH_S
+    powers = [s.power_w for s in during if s.power_w is not None and long]
     clocks = [s.sm_clock_hz for s in during if s.sm_clock_hz is not None]
     heats = [s.temperature_c for s in during if s.temperature_c is not None]
     return Telemetry(
@@ -129,7 +132,9 @@ def _trapezoid(series: Series, start_s: float, end_s: float) -> float:
 def _trusted_energy(samples: Sequence[Sample], windows: Sequence[Window], count: int) -> float | None:
     """Joules from the counter, unless it stands still, runs back, or power contradicts it."""
     counted, integrated = energies(samples, windows)
-    if counted is None or counted <= 0 or _disagree(counted, integrated, _seconds(windows), count):
+    if counted is None or counted <= 0 or _seconds(windows) < ENOUGH_S:
+        return None
+    if _disagree(counted, integrated, _seconds(windows), count):
         return None
     return counted
 
@@ -152,11 +157,13 @@ def cautions(
     `sm_clock_max_hz` is what the card can do; without it the highest clock seen stands beside the
     median.
     """
+    if telemetry.samples < ENOUGH_SAMPLES:
+        return ()
     clocks = _clocks(telemetry, samples, sm_clock_max_hz)
     found = [
         _throttled(reason, share, clocks)
         for reason, share in telemetry.throttled
-        if share > (POWER_CAPPED if reason == "power-cap" else THROTTLED)
+        if _matters(reason, share, telemetry.sm_clock_hz, sm_clock_max_hz)
     ]
     counted, integrated = energies(samples, windows)
     if counted is None or integrated is None:
@@ -164,6 +171,13 @@ def cautions(
     if _disagree(counted, integrated, _seconds(windows), telemetry.samples):
         found.append(_energy_mismatch(counted, integrated))
     return tuple(found)
+
+
+def _matters(reason: str, share: float, clock_hz: float | None, most_hz: float | None) -> bool:
+    if reason != "power-cap":
+        return share > THROTTLED
+    known = clock_hz is not None and most_hz is not None
+    return share > POWER_CAPPED and not (known and clock_hz > CAPPED_CLOCK * most_hz)  # type: ignore[operator]
 
 
 def _clocks(telemetry: Telemetry, samples: Sequence[Sample], most_hz: float | None) -> str:
