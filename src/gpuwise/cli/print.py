@@ -72,11 +72,15 @@ def table(content: Table) -> None:
     console = Console(
         width=None if terminal else 400, highlight=False, file=None if terminal else io.StringIO()
     )
-    drawn = RichTable(box=box.SIMPLE_HEAD, title=content.title or None, title_justify="left", pad_edge=False)
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in content.columns:
         drawn.add_column(column, justify="right" if column in content.numeric else "left", overflow="fold")
     for row in content.rows:
         drawn.add_row(*(cell.replace("[", "\\[") for cell in row))
+    if content.title:
+        console.print(content.title, style="bold", markup=False)
+    for line in content.before:
+        console.print(f"  {line}", markup=False)
     console.print(drawn)
     for note in content.notes:
         console.print(f"  {note}", markup=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuwise.model.answer import Comparison
 from gpuwise.model.result import Result
-from gpuwise.report.results import rate, spread
+from gpuwise.report.results import cell_name, rate, spread
 from gpuwise.report.table import Table
 
 Found = Sequence[tuple[Result, tuple[Comparison, ...]]]
@@ -28,7 +28,7 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
         columns=COLUMNS,
         rows=tuple(rows),
         numeric=frozenset({"baseline", "against", "ratio (95 %)"}),
-        notes=tuple(
+        before=tuple(
             f"{name}: {line}"
             for (result, _), name in zip(found, names[1:], strict=True)
             for line in differences(baseline, result)
@@ -39,9 +39,21 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
 
 def differences(a: Result, b: Result) -> tuple[str, ...]:
     """`driver 570.1 -> 580.2` for everything in the environments that differs."""
-    changes = tuple(f"{name}: {mine} -> {theirs}" for name, mine, theirs in a.environment.diff(b.environment))
     published = tuple(f"published figures: {r.source}" for r in (a, b) if r.origin == "published")
-    return published + changes
+    changes = (
+        f"{name}: {_plain(mine)} -> {_plain(theirs)}"
+        for name, mine, theirs in a.environment.diff(b.environment)
+        # A published figure does not tell its environment variables; that is no difference.
+        if not (published and name == "variables")
+    )
+    return (*published, *changes)
+
+
+def _plain(value: object) -> str:
+    """Environment variables as `NAME=value`, anything else as it is."""
+    if isinstance(value, tuple):
+        return " ".join(f"{name}={text}" for name, text in value) or "none"
+    return str(value)
 
 
 def _row(prefix: str, c: Comparison) -> tuple[str, ...]:
@@ -50,7 +62,8 @@ def _row(prefix: str, c: Comparison) -> tuple[str, ...]:
         for m in (c.a, c.b)
     ]
     ratio = "" if c.ratio is None else f"{c.ratio.value:.3f} ({c.ratio.low:.3f} to {c.ratio.high:.3f})"
-    return (prefix + c.cell.replace(":", " "), *values, ratio, c.verdict, c.note)
+    recipe = "" if c.a.config.mode == "limit" else f" {c.a.config.recipe}"
+    return (prefix + cell_name(c.a.config) + recipe, *values, ratio, c.verdict, c.note)
 
 
 def document(baseline: Result, found: Found) -> dict[str, Any]:

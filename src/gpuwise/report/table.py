@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,18 +15,18 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     title: str = ""
     numeric: frozenset[str] = frozenset()
+    before: tuple[str, ...] = ()
+    """Lines between title and table: what must be read first."""
     notes: tuple[str, ...] = ()
     """Lines below the table."""
 
     def without_empty_columns(self) -> Table:
         """The table less the columns in which no row says anything."""
         kept = [i for i, _ in enumerate(self.columns) if any(row[i] for row in self.rows)]
-        return Table(
+        return replace(
+            self,
             columns=tuple(self.columns[i] for i in kept),
             rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
-            title=self.title,
-            numeric=self.numeric,
-            notes=self.notes,
         )
 
 
@@ -35,11 +35,8 @@ def markdown(table: Table) -> str:
     rule = ("---:" if column in table.numeric else "---" for column in table.columns)
     lines = [table.columns, tuple(rule), *table.rows]
     body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    parts = [
-        f"**{table.title}**" if table.title else "",
-        body,
-        "\n".join(f"- {note}" for note in table.notes),
-    ]
+    before, notes = ("\n".join(f"- {line}" for line in lines) for lines in (table.before, table.notes))
+    parts = [f"**{table.title}**" if table.title else "", before, body, notes]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
