@@ -35,7 +35,9 @@ def test_times_keep_every_bit(times: list[float]) -> None:
     assert events.decode(events.encode(event)) == event
 
 
-@pytest.mark.parametrize("line", [b"", b"{}", b"[]", b"null", b'{"event": "unheard"}', b'{"event": "first"}', b"loading"])
+@pytest.mark.parametrize(
+    "line", [b"", b"{}", b"[]", b"null", b'{"event": "unheard"}', b'{"event": "first"}', b"loading"]
+)
 def test_anything_else_is_no_event(line: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  json's own error is a ValueError too
         events.decode(line)

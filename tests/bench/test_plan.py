@@ -25,7 +25,11 @@ def request(**changes: object) -> Request:
 
 def test_limits_come_first_one_product_a_precision_and_one_copy() -> None:
     plan = configs(request())
-    assert [(c.workload, c.precision) for c in plan[:3]] == [("matmul", "fp32"), ("matmul", "bf16"), ("copy", "fp32")]
+    assert [(c.workload, c.precision) for c in plan[:3]] == [
+        ("matmul", "fp32"),
+        ("matmul", "bf16"),
+        ("copy", "fp32"),
+    ]
     assert all(c.mode == "limit" and c.time_s <= 2 for c in plan[:3])
 
 
@@ -35,7 +39,9 @@ def test_every_combination_once() -> None:
 
 
 def test_options_reach_the_configurations() -> None:
-    config = configs(request(batch=64, time_s=9.0, target_ci=0.02, protocol="aime", recipe="parity", quick=True))[-1]
+    config = configs(
+        request(batch=64, time_s=9.0, target_ci=0.02, protocol="aime", recipe="parity", quick=True)
+    )[-1]
     assert (config.batch, config.time_s, config.target_ci) == (64, 9.0, 0.02)
     assert (config.protocol, config.recipe, config.quick) == ("aime", "parity", True)
 

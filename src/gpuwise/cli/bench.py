@@ -15,13 +15,14 @@ import click
 
 from gpuwise import catalog, store, telemetry, units
 from gpuwise.bench.device import check_idle, choose
+from gpuwise.bench.keep import Keeper
 from gpuwise.bench.plan import Request, check_precisions, configs, lacking
 from gpuwise.bench.session import Progress, Session, new_session
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError, RunError
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import PROTOCOLS, RECIPES, Device, Protocol, Recipe
+from gpuwise.model.run import PROTOCOLS, RECIPES, Device, Protocol, Recipe, RunConfig
 from gpuwise.model.workload import MODES, PRECISIONS, Mode, Precision
 from gpuwise.report import results as report
 
@@ -133,15 +134,17 @@ def command(
         quick=quick,
         size="toy" if toy else "full",
     )
-    session, request = _prepare(asked, device, index, output)
+    session, keeper, request = _prepare(asked, device, index, output)
     plan = configs(request)
-    _measure(session, plan, quiet=quiet or as_json)
-    _finish(session.result, output, as_json=as_json)
+    complete = _measure(session, plan, quiet=quiet or as_json)
+    _finish(session.result, keeper, output, as_json=as_json)
+    if not complete:
+        sys.exit(INTERRUPTED)
 
 
 def _prepare(
     asked: Request, device: Device | None, index: int | None, output: Path | None
-) -> tuple[Session, Request]:
+) -> tuple[Session, Keeper, Request]:
     """Everything that can be refused is refused here, before anything is measured."""
     sensors = telemetry.sensors()
     chosen, sensor = choose(
@@ -161,16 +164,17 @@ def _prepare(
         else store.results_dir() / f"{identity}.json"
     )
     store.check_writable(path)
+    keeper = Keeper(path)
     session = new_session(
         sensor=sensor,
         device_name=name,
         identity=identity,
         command=_repeatable(),
-        keep=lambda result: store.save(result, path),
+        keep=keeper,
         others=others,
     )
     session.cautions = cautions
-    return session, request
+    return session, keeper, request
 
 
 def _repeatable() -> str:
@@ -197,8 +201,11 @@ def _with_defaults(asked: Request, device: Device, spec: GpuSpec | None) -> Requ
     )
 
 
-def _measure(session: Session, plan: tuple, *, quiet: bool) -> None:  # type: ignore[type-arg]
-    """Print progress and each final line. Ctrl-C and SIGTERM (a batch system's) end it cleanly."""
+def _measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:
+    """Print progress and each final line; whether all were measured.
+
+    Ctrl-C and SIGTERM (a batch system's) end the session, not what it has measured.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if not quiet:
         printer.talk(report.headline(session.result))
@@ -213,9 +220,9 @@ def _measure(session: Session, plan: tuple, *, quiet: bool) -> None:  # type: ig
                 printer.out(report.line(update))
     except KeyboardInterrupt:
         printer.status("")
-        printer.talk(f"interrupted; kept {len(session.result.measurements)} of {len(plan)} measurements")
-        _show(session.result, as_json=False)
-        sys.exit(INTERRUPTED)
+        printer.talk(f"interrupted after {len(session.result.measurements)} of {len(plan)} measurements")
+        return False
+    return True
 
 
 def _progress(update: Progress) -> str:
@@ -223,21 +230,20 @@ def _progress(update: Progress) -> str:
     return f"{where}: {update.doing} · about {units.seconds(update.eta_s)} left"
 
 
-def _show(result: Result, *, as_json: bool) -> None:
-    if as_json:
+def _finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool) -> None:
+    """The table, where the file is, and an error where something failed."""
+    if as_json or (keeper.kept is None and result.measurements):
+        # Where no disk takes it, the terminal is the last place to keep it.
         printer.out(printer.json_text(store.encode(result)))
     else:
         printer.table(report.measurements(result))
-
-
-def _finish(result: Result, output: Path | None, *, as_json: bool) -> None:
-    """The table, where the file is, and exit code 4 where a measurement failed."""
-    _show(result, as_json=as_json)
     if output is not None and output.suffix != ".json":
         printer.write(output, report.measurements(result), lambda: store.encode(result))
-    kept = output or store.results_dir() / f"{result.id}.json"
-    printer.talk(f"kept in {kept}; see it again with: gpuwise show {output or 'last'}")
-    failed = [m for m in result.measurements if m.status != "ok"]
+    if keeper.kept is not None:
+        printer.talk(f"kept in {keeper.kept}; see it again with: gpuwise show {keeper.kept}")
+    if keeper.trouble is not None:
+        raise keeper.trouble
+    failed = [m for m in result.measurements if m.status in ("oom", "failed")]
     if failed:
         names = ", ".join(f"{report.cell_name(m.config)} ({m.status})" for m in failed)
         raise RunError(

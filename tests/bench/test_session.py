@@ -1,0 +1,157 @@
+"""Whole sessions with real children, toy models on the CPU: deaths, memory, interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuwise.bench.process import Child
+from gpuwise.bench.session import Progress, Session, child_environment, new_session, strangers
+from gpuwise.model.result import Measurement, Result
+from gpuwise.model.run import RunConfig
+from gpuwise.telemetry import DeviceInfo, Process, Sample, ScriptedSensor
+
+TOY = RunConfig(
+    workload="resnet50", mode="train", precision="fp32", device="cpu", size="toy", time_s=1.0, quick=True
+)
+H200 = DeviceInfo(
+    index=3, name="NVIDIA H200", uuid="GPU-abc", memory_bytes=150754820096, sm_clock_max_hz=1980e6
+)
+
+
+def session(kept: list[Result], sensor: ScriptedSensor | None = None) -> Session:
+    return new_session(
+        sensor=sensor,
+        device_name="CPU",
+        identity="test",
+        command="gpuwise bench",
+        keep=kept.append,
+        others=None,
+    )
+
+
+def final(updates: list[object]) -> list[Measurement]:
+    return [update for update in updates if isinstance(update, Measurement)]
+
+
+def test_a_real_session_keeps_the_result_after_each_measurement() -> None:
+    kept: list[Result] = []
+    limit = replace(TOY, workload="matmul", mode="limit")
+    updates = list(session(kept).measure_all([limit, TOY]))
+    assert [m.status for m in final(updates)] == ["ok", "ok"]
+    assert [len(r.measurements) for r in kept] == [1, 2]
+    train = kept[-1].measurements[1]
+    assert train.batch == 8
+    assert train.throughput is not None
+    assert train.throughput.low <= train.throughput.value <= train.throughput.high
+    assert train.loss[1] < train.loss[0]
+    assert kept[-1].environment.torch is not None
+    assert any(isinstance(u, Progress) and "timing" in u.doing for u in updates)
+
+
+def test_a_killed_child_is_a_row_and_the_rest_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids: list[int] = []
+    start = Child.__init__
+
+    def remember(child: Child, *arguments: object, **options: object) -> None:
+        start(child, *arguments, **options)  # type: ignore[arg-type]
+        pids.append(child.pid)
+
+    monkeypatch.setattr(Child, "__init__", remember)
+    kept: list[Result] = []
+    endless = replace(TOY, time_s=600.0, target_ci=1e-9)
+    updates = []
+    for update in session(kept).measure_all([endless, TOY]):
+        updates.append(update)
+        if isinstance(update, Progress) and "timing" in update.doing and update.number == 1:
+            os.kill(pids[0], signal.SIGKILL)
+    killed, after = final(updates)
+    assert (killed.status, after.status) == ("failed", "ok")
+    assert killed.error is not None
+    assert "SIGKILL" in killed.error
+    assert killed.windows  # what was timed before is kept
+    assert len(kept[-1].measurements) == 2
+
+
+def test_a_batch_that_does_not_fit_is_a_row_and_the_rest_go_on() -> None:
+    kept: list[Result] = []
+    updates = list(session(kept).measure_all([replace(TOY, batch=10**10), TOY]))
+    assert [m.status for m in final(updates)] == ["oom", "ok"]
+    assert kept[-1].measurements[0].throughput is None
+
+
+def test_an_interrupted_measurement_keeps_its_windows() -> None:
+    kept: list[Result] = []
+    updates = session(kept).measure_all([replace(TOY, time_s=600.0, target_ci=1e-9)])
+    for update in updates:
+        if isinstance(update, Progress) and "timing" in update.doing:
+            break
+    with pytest.raises(KeyboardInterrupt):
+        updates.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
+    (interrupted,) = kept[-1].measurements
+    assert interrupted.status == "interrupted"
+    assert interrupted.throughput is not None
+
+
+def test_an_unsupported_precision_is_told_by_the_child() -> None:
+    kept: list[Result] = []
+    list(session(kept).measure_all([replace(TOY, precision="tf32")]))
+    (m,) = kept[-1].measurements
+    assert (m.status, m.error) == ("failed", "a CPU has no tf32")
+
+
+def test_aime_runs_three_children_and_waits_until_it_is_cool() -> None:
+    hot, cool = (Sample(at_s=0, temperature_c=t) for t in (45.0, 40.0))
+    sensor = ScriptedSensor(H200, [hot, cool])
+    kept: list[Result] = []
+    aime = replace(TOY, protocol="aime", quick=False, batch=2)
+    list(session(kept, sensor).measure_all([aime]))
+    (m,) = kept[-1].measurements
+    assert m.status == "ok"
+    assert [len(w.step_s) for w in m.windows] == [50, 50, 50]
+    assert m.throughput is not None
+    assert m.throughput.method == "mean-of-runs"
+
+
+def test_company_during_the_measurement_is_a_caution() -> None:
+    sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=30.0)], (Process(pid=1), Process(pid=2)))
+    kept: list[Result] = []
+    list(session(kept, sensor).measure_all([TOY]))
+    assert "contended" in [c.code for c in kept[-1].measurements[0].cautions]
+
+
+def test_strangers() -> None:
+    def seen(*pids: int) -> ScriptedSensor:
+        return ScriptedSensor(H200, [Sample(at_s=0)], tuple(Process(pid=pid) for pid in pids))
+
+    assert strangers(None, 7) == set()
+    assert strangers(seen(7), 7) == set()
+    assert strangers(seen(7, 8), 7) == {8}
+    assert strangers(seen(99), 7) == set()  # the child under another number
+    assert strangers(seen(98, 99), 7) == {98, 99}
+
+
+def test_the_child_sees_the_one_device_by_its_unique_id() -> None:
+    sensor = ScriptedSensor(H200, [Sample(at_s=0)])
+    own = child_environment({"PATH": "x", "CUDA_VISIBLE_DEVICES": "0,1"}, replace(TOY, device="cuda"), sensor)
+    assert own["CUDA_VISIBLE_DEVICES"] == "GPU-abc"
+    assert own["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert child_environment({"A": "b"}, TOY, None) == {"A": "b"}
+
+
+def test_the_catalog_entry_of_the_device_is_found() -> None:
+    made = session([], ScriptedSensor(H200, [Sample(at_s=0)]))
+    assert made.gpu is not None
+    assert made.result.environment.gpu_id == "h200-sxm"
+
+
+def test_no_child_is_left_behind(tmp_path: Path) -> None:
+    child = Child([replace(TOY, time_s=600.0)], dict(os.environ))
+    pid = child.pid
+    child.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

@@ -1,0 +1,56 @@
+"""Run the command line in this process or in one of its own, with a store of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpuwise.cli.main import run
+
+Ran = tuple[int, str, str]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store that is empty and goes away."""
+    monkeypatch.setenv("GPUWISE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def gpuwise(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    """`gpuwise("show", "last")` -> (exit code, stdout, stderr)."""
+
+    def call(*arguments: str) -> Ran:
+        capsys.readouterr()
+        code = 0
+        try:
+            run(list(arguments))
+        except SystemExit as leave:
+            code = int(leave.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def process() -> Callable[..., subprocess.Popen[str]]:
+    """The same in a process of its own."""
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "gpuwise", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=dict(os.environ),
+        )
+
+    return start

@@ -1,0 +1,197 @@
+"""Every verb: what it prints, in which format, and how it fails."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpuwise import store, telemetry
+from gpuwise.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild
+
+RESULTS = Path(__file__).parents[2] / "results"
+TUNED = str(RESULTS / "h200" / "resnet50-tuned.json")
+PARITY = str(RESULTS / "h200" / "resnet50-parity.json")
+KNOWN = str(RESULTS / "known" / "h200.json")
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def test_bare_names_what_is_here_and_three_commands_that_work(gpuwise: Call) -> None:
+    code, out, err = gpuwise()
+    assert (code, err) == (0, "")
+    commands = [line.split("   ")[0].strip() for line in out.splitlines() if line.startswith("  ")]
+    assert len(commands) == 3
+    assert "no GPU found" in out
+    for command in commands[1:]:
+        assert gpuwise(*command.split()[1:])[0] == 0
+
+
+def test_gpus(gpuwise: Call) -> None:
+    code, out, _ = gpuwise("gpus", "ampere")
+    assert code == 0
+    assert "rtx-a5000" in out
+    assert "rtx-4090" not in out
+    assert gpuwise("gpus", "voodoo")[0] == 5
+
+
+def test_gpus_in_every_format(gpuwise: Call, tmp_path: Path) -> None:
+    listed = json.loads(gpuwise("gpus", "--json")[1])
+    assert len(listed) == 24
+    assert all(fact["source"]["read_on"] for gpu in listed for fact in gpu["facts"])
+    for suffix in ("json", "csv", "md"):
+        assert gpuwise("gpus", "-o", str(tmp_path / f"gpus.{suffix}"))[0] == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "gpus.csv").read_text())))
+    assert len(rows) == 24
+    assert (tmp_path / "gpus.md").read_text().count("\n| ") == 24 + 1
+    code, _, err = gpuwise("gpus", "-o", str(tmp_path / "gpus.docx"))
+    assert (code, ".json, .csv, .md" in err) == (2, True)
+
+
+def test_show_a_gpu_with_its_sources(gpuwise: Call) -> None:
+    code, out, _ = gpuwise("show", "RTX A5000")
+    assert code == 0
+    assert "NVIDIA RTX A5000 (rtx-a5000)" in out
+    assert "768.0 GB/s" in out
+
+
+def test_names_that_do_not_resolve(gpuwise: Call) -> None:
+    assert gpuwise("show", "a100")[0] == 2
+    code, _, err = gpuwise("show", "rtx-a500")
+    assert code == 2
+    assert "did you mean rtx-a5000" in err
+    assert "next: gpuwise show" in err
+
+
+def test_show_a_result(gpuwise: Call) -> None:
+    code, out, _ = gpuwise("show", TUNED)
+    assert code == 0
+    assert "NVIDIA H200 · torch 2.11.0+cu130" in out
+    document = json.loads(gpuwise("show", TUNED, "--json")[1])
+    assert document["schema"] == 1
+    full = gpuwise("show", TUNED, "--full")[1]
+    assert "power limit" in full
+    assert "timed steps" in full
+
+
+def test_show_last_and_prefixes(gpuwise: Call) -> None:
+    code, _, err = gpuwise("show", "last")
+    assert code == 5
+    assert "next: gpuwise bench --quick" in err
+    result = store.load(Path(TUNED))
+    store.save(result)
+    assert gpuwise("show", "last")[0] == 0
+    assert gpuwise("show", result.id[:13])[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "damaged"),
+        ("[]", "not a gpuwise result"),
+        ('{"schema": 99}', "pip install -U gpuwise"),
+        ('{"schema": 1, "id": 5}', "$.id"),
+    ],
+)
+def test_files_that_are_no_results(gpuwise: Call, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    code, out, err = gpuwise("show", str(path))
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "next: " in err
+
+
+def test_compare_results(gpuwise: Call) -> None:
+    code, out, _ = gpuwise("compare", KNOWN, PARITY)
+    assert code == 0
+    assert out.index("published figures") < out.index("verdict")
+    assert "resnet50 train fp16 eager parity" in out
+    document = json.loads(gpuwise("compare", KNOWN, PARITY, "--json")[1])
+    pairs = document["comparisons"][0]["pairs"]
+    assert all(p["ratio"]["low"] <= p["ratio"]["value"] <= p["ratio"]["high"] for p in pairs)
+
+
+def test_a_recipe_is_never_compared_with_the_other(gpuwise: Call) -> None:
+    pairs = json.loads(gpuwise("compare", TUNED, PARITY, "--json")[1])["comparisons"][0]["pairs"]
+    assert {p["cell"].split(":")[1] for p in pairs} == {"limit"}
+
+
+def test_the_gate(gpuwise: Call) -> None:
+    assert gpuwise("compare", PARITY, PARITY, "--fail-if", "slower>1%")[0] == 0
+    code, _, err = gpuwise("compare", KNOWN, PARITY, "--fail-if", "faster>10%")
+    assert code == 1
+    assert "resnet50:train:fp16:compiled:parity" in err
+    assert gpuwise("compare", KNOWN, PARITY, "--fail-if", "ugly")[0] == 2
+
+
+def test_compare_gpus_by_name(gpuwise: Call) -> None:
+    code, out, _ = gpuwise("compare", "4090", "4090 laptop")
+    assert code == 0
+    assert "0.59x" in out
+    assert gpuwise("compare", "4090", TUNED)[0] == 2
+    assert gpuwise("compare", "4090")[0] == 2
+    assert gpuwise("compare", "4090", "3090", "--fail-if", "slower")[0] == 2
+
+
+def test_nothing_in_common(gpuwise: Call, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    result = store.load(Path(TUNED))
+    models = tuple(m for m in result.measurements if m.config.mode != "limit")
+    alone = store.save(replace(result, measurements=models), tmp_path / "alone.json")
+    assert gpuwise("compare", str(alone), PARITY)[0] == 5
+
+
+def test_workloads(gpuwise: Call) -> None:
+    listed = json.loads(gpuwise("workloads", "--json")[1])
+    assert [w["id"] for w in listed] == ["resnet50", "bert-large", "matmul", "copy"]
+    assert "25,557,032" in gpuwise("workloads")[1]
+
+
+def test_doctor_without_a_gpu(gpuwise: Call) -> None:
+    code, out, _ = gpuwise("doctor")
+    assert code == 0
+    assert "no NVIDIA driver answers" in out
+    document = json.loads(gpuwise("doctor", "--json")[1])
+    assert {c["status"] for c in document["checks"]} <= {"ok", "warn"}
+
+
+def test_doctor_fails_without_torch(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "torch_build", lambda: None)
+    code, _, err = gpuwise("doctor")
+    assert code == 3
+    assert 'pip install "gpuwise[torch]"' in err
+
+
+INFO = DeviceInfo(
+    index=0, name="NVIDIA H200", uuid="GPU-0", memory_bytes=150754820096, driver="580.1", cuda_driver="13.0"
+)
+
+
+def with_gpu(monkeypatch: pytest.MonkeyPatch, *processes: Process, name: str = "NVIDIA H200") -> None:
+    from dataclasses import replace
+
+    sensor = ScriptedSensor(replace(INFO, name=name), [Sample(at_s=0, utilisation=0.9)], processes)
+    monkeypatch.setattr(telemetry, "sensors", lambda: (sensor,))
+    monkeypatch.setattr("gpuwise.telemetry.detect.sensors", lambda: (sensor,))
+    monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.11.0+cu130", cuda="13.0"))
+
+
+def test_bare_with_a_gpu(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_gpu(monkeypatch)
+    assert "GPU 0  NVIDIA H200, 140.4 GiB, driver 580.1, catalog entry h200-sxm" in gpuwise()[1]
+    with_gpu(monkeypatch, name="NVIDIA H9000")
+    assert "NVIDIA H9000, 140.4 GiB, driver 580.1, not in the catalog" in gpuwise()[1]
+
+
+def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_gpu(monkeypatch, Process(pid=4711))
+    code, out, err = gpuwise("bench")
+    assert (code, out) == (3, "")
+    assert "busy with process 4711" in err
+    assert "next: " in err
