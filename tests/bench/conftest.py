@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -24,7 +25,7 @@ class FakeClock:
     def read(self) -> tuple[float, ...]:
         self.reads += 1
         marks, self._marks = self._marks, []
-        return tuple(b - a for a, b in zip(marks, marks[1:], strict=False))
+        return tuple(b - a for a, b in itertools.pairwise(marks))
 
     def stepper(self, durations: Iterator[float]) -> Callable[[], None]:
         """A step that takes the next of `durations`, in seconds."""

@@ -113,7 +113,7 @@ def test_an_interrupt_keeps_what_is_done(process: Start, sign: signal.Signals) -
     wait_for(started, "copy")
     time.sleep(4)
     started.send_signal(sign)
-    out, err = started.communicate(timeout=30)
+    _out, err = started.communicate(timeout=30)
     assert started.returncode == 130
     assert "interrupted" in err
     assert "Traceback" not in err
@@ -127,7 +127,7 @@ def test_a_killed_child_is_reported_with_exit_4(process: Start) -> None:
     time.sleep(4)
     children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
     subprocess.run(["kill", "-9", *children], check=True)
-    out, err = started.communicate(timeout=30)
+    out, _err = started.communicate(timeout=30)
     assert started.returncode == 4
     assert "SIGKILL" in out
     assert [m.status for m in store.load(store.find("last")).measurements] == ["ok", "ok", "failed"]

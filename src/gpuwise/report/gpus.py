@@ -33,6 +33,8 @@ _LABELS = {
     "power_w": "power",
     "process_nm": "process",
     "sm_count": "multiprocessors",
+    "cuda_cores": "CUDA cores",
+    "rt_cores": "RT cores",
     "ecc": "ECC",
     "mig": "MIG",
     "form": "form factor",
@@ -40,6 +42,10 @@ _LABELS = {
     "pcie_generation": "PCIe generation",
     "pcie_peer_to_peer": "PCIe peer-to-peer",
 }
+
+
+_NO_RATIO = frozenset({"pcie_generation", "tensor_core_generation", "process_nm", "slots"})
+"""Numbers of which a multiple means nothing."""
 
 
 def label(field: str) -> str:
@@ -144,7 +150,8 @@ def _cell(first: GpuSpec, spec: GpuSpec, field: str) -> str:
         return "-"
     base, value = first.number(field), spec.number(field)
     text = shown(spec.facts[field])
-    if spec is first or not base or value is None or isinstance(spec.facts[field].value, bool):
+    plain = field in _NO_RATIO or isinstance(spec.facts[field].value, bool)
+    if plain or spec is first or not base or value is None:
         return text
     return f"{text} ({value / base:.2f}x)"
 

@@ -1,0 +1,98 @@
+"""README and docs: commands run, outputs and figures are those of the raw files."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpuwise
+from gpuwise.cli.main import VERBS
+from gpuwise.report.results import line
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def run(command: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """A `gpuwise ...` command line from the repository's root."""
+    words = shlex.split(command, comments=True)
+    assert words[0] == "gpuwise"
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "GPUWISE_HOME": str(home), "CUDA_VISIBLE_DEVICES": ""},
+    )
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_three_commands_work_in_their_order(tmp_path: Path) -> None:
+    commands = blocks("sh")[0].strip().splitlines()
+    assert len(commands) == 3
+    bench = commands[0].split("#")[0] + " --toy --device cpu --workload resnet50 --time 1s"
+    for command in (bench, *commands[1:]):
+        done = run(command, tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+def test_console_blocks_show_what_the_command_prints(tmp_path: Path) -> None:
+    shown = blocks("console")
+    assert shown
+    for block in shown:
+        command, _, output = block.partition("\n")
+        assert run(command.removeprefix("$ "), tmp_path).stdout.strip() == output.strip()
+
+
+def test_the_first_output_is_that_of_the_raw_file() -> None:
+    result = gpuwise.load(ROOT / "results" / "h200" / "quick.json")
+    assert "\n".join(line(m) for m in result.measurements) in README
+
+
+def test_the_h200_table_is_made_from_the_raw_files() -> None:
+    spec = importlib.util.spec_from_file_location("h200_table", ROOT / "experiments" / "h200_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for recipe in ("tuned", "parity"):
+        assert module.table(recipe) in README
+
+
+def test_figures_in_the_prose_are_in_the_raw_files() -> None:
+    import json
+
+    rows = json.loads((ROOT / "results" / "h200" / "parity-input.json").read_text())["rows"]
+    speeds = {f"{row['images_per_s']:,.0f}" for row in rows}
+    assert {"6,790", "6,456", "4,806"} <= speeds
+    earlier = gpuwise.load(ROOT / "results" / "h200" / "resnet50-parity-earlier.json")
+    found = {f"{m.throughput.value:,.0f}" for m in earlier.measurements if m.throughput}
+    assert {"6,815", "2,993"} <= found
+
+
+def test_continuous_integration_runs_the_readme_s_test_command() -> None:
+    command = next(block.strip() for block in blocks("sh") if "pytest" in block)
+    assert command in (ROOT / ".ci" / "run").read_text()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_and_is_in_the_changelog(verb: str, tmp_path: Path) -> None:
+    done = run(f"gpuwise {verb} --help", tmp_path)
+    assert done.returncode == 0
+    assert verb in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
