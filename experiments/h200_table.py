@@ -1,7 +1,7 @@
 """The README's H200 table, from the raw result files: `python experiments/h200_table.py`.
 
 One row a workload, mode and recipe; one column a precision, eager → compiled. Tuned and parity are
-separate tables. `–` is not measured.
+separate tables. A dash is not measured.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def measured(recipe: str) -> dict[str, Measurement]:
 def speed(m: Measurement | None) -> str:
     """Items per second with three or four digits, batch as a subscript."""
     if m is None or m.throughput is None:
-        return "–"
+        return "-"
     digits = 4 if m.throughput.value < 1e4 else 5
     return f"{significant(m.throughput.value, digits)} <sub>{m.batch}</sub>"
 

@@ -150,7 +150,7 @@ def test_the_catalog_entry_of_the_device_is_found() -> None:
 
 
 def test_no_child_is_left_behind(tmp_path: Path) -> None:
-    child = Child([replace(TOY, time_s=600.0)], dict(os.environ))
+    child = Child(replace(TOY, time_s=600.0), dict(os.environ))
     pid = child.pid
     child.close()
     with pytest.raises(ProcessLookupError):

@@ -1,7 +1,7 @@
 """The process that holds the device: `python -m gpuwise.bench.child EVENTS_FD`.
 
-Reads a JSON list of configurations from standard input, measures them one after the other and
-writes events to the given file descriptor. Whatever torch prints goes to standard output and
+Reads one configuration as JSON from standard input, measures it and writes events to the given
+file descriptor. Whatever torch prints goes to standard output and
 error, which the parent keeps as a log. If the parent dies, the next event ends this process.
 """
 
@@ -71,12 +71,11 @@ def run(config: RunConfig, report: events.Report, began: float) -> None:
     if batch is None:
         report(events.Failed(kind="oom", message="not even one item fits"))
         return
-    _release(config)
     job = workloads.get(config.workload).build(config, batch)
     report(events.Built(batch=batch, items=job.items))
     if job.mismatch is not None:
         report(events.Checked(mismatch=job.mismatch()))
-        _release(config)
+    _release(config)
     if config.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
     first = job.step()
@@ -118,16 +117,23 @@ def choose_batch(config: RunConfig, clock: Clock, report: events.Report) -> int 
 
 def _trial(config: RunConfig, clock: Clock, batch: int) -> float | None:
     """Items per second of a few steps, or None where the batch does not fit."""
-    _release(config)
     try:
-        job = workloads.get(config.workload).build(config, batch)
-        run_steps(job.step, clock, TRIAL_WARMUP)
-        times = run_steps(job.step, clock, TRIAL_STEPS)
-        return job.items * len(times) / sum(times)
+        return _few_steps(config, clock, batch)
     except RuntimeError as error:
         if not out_of_memory(error):
             raise
         return None
+    finally:
+        if config.compile:
+            torch.compiler.reset()
+        _release(config)
+
+
+def _few_steps(config: RunConfig, clock: Clock, batch: int) -> float:
+    job = workloads.get(config.workload).build(config, batch)
+    run_steps(job.step, clock, TRIAL_WARMUP)
+    times = run_steps(job.step, clock, TRIAL_STEPS)
+    return job.items * len(times) / sum(times)
 
 
 def out_of_memory(error: Exception) -> bool:
@@ -138,21 +144,10 @@ def out_of_memory(error: Exception) -> bool:
 
 
 def _release(config: RunConfig) -> None:
-    """Give back what the last trial held, also from a failed one's reference cycles."""
-    if config.compile:
-        torch.compiler.reset()
+    """Give back memory that nothing refers to, also that of a failed trial's reference cycles."""
     gc.collect()
     if config.device == "cuda":
         torch.cuda.empty_cache()
-
-
-def _guarded(config: RunConfig, report: events.Report, began: float) -> None:
-    try:
-        run(config, report, began)
-    except Exception as error:  # noqa: BLE001  the parent must hear of every failure
-        kind: events.ErrorKind = "oom" if out_of_memory(error) else "failed"
-        report(events.Failed(kind=kind, message=f"{type(error).__name__}: {error}"[:2000]))
-    _release(config)
 
 
 def main() -> None:
@@ -166,9 +161,11 @@ def main() -> None:
             return
         os._exit(1)  # nobody listens any more: free the device
 
-    for fields in json.load(sys.stdin):
-        _guarded(RunConfig(**fields), report, began)
-        began = time.monotonic()
+    try:
+        run(RunConfig(**json.load(sys.stdin)), report, began)
+    except Exception as error:  # noqa: BLE001  the parent must hear of every failure
+        kind: events.ErrorKind = "oom" if out_of_memory(error) else "failed"
+        report(events.Failed(kind=kind, message=f"{type(error).__name__}: {error}"[:2000]))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 
 from gpuwise.bench import events
@@ -29,7 +29,7 @@ LOG_TAIL = 2000
 class Child:
     """A running child. Iterate `events()`; always `close()`."""
 
-    def __init__(self, configs: Sequence[RunConfig], environment: dict[str, str]) -> None:
+    def __init__(self, config: RunConfig, environment: dict[str, str]) -> None:
         reader, writer = os.pipe()
         self._reader = reader
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
@@ -45,7 +45,7 @@ class Child:
         os.close(writer)
         assert self._process.stdin is not None
         with self._process.stdin as pipe:
-            pipe.write(json.dumps([asdict(config) for config in configs]).encode())
+            pipe.write(json.dumps(asdict(config)).encode())
 
     @property
     def pid(self) -> int:

@@ -104,7 +104,7 @@ class Session:
     ) -> Generator[Update, None, str | None]:
         """One child from start to end; returns how it died, if it did."""
         sampler = Sampler(self.sensor)
-        child = Child([config], child_environment(os.environ, config, self.sensor))
+        child = Child(config, child_environment(os.environ, config, self.sensor))
         try:
             with sampler:
                 yield place
