@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuwise.bench.device import check_idle, choose
+from gpuwise.bench.device import check_host, check_idle, choose
 from gpuwise.errors import InputError, MachineError
 from gpuwise.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild
 
@@ -57,6 +57,11 @@ def test_obstacles() -> None:
         chosen((), device="cuda")
     with pytest.raises(InputError, match="there is no GPU 7 here, only 0, 1"):
         chosen(TWO, index=7)
+
+
+@pytest.mark.parametrize(("load", "said"), [(None, False), (0.4, False), (1.3, True)])
+def test_a_busy_host_is_a_caution(load: float | None, said: bool) -> None:
+    assert bool(check_host(load)) == said
 
 
 def test_an_idle_gpu() -> None:

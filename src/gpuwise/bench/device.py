@@ -8,9 +8,12 @@ from gpuwise.errors import InputError, MachineError
 from gpuwise.model.result import Caution
 from gpuwise.model.run import Device
 from gpuwise.telemetry import DeviceInfo, Sensor, TorchBuild
+from gpuwise.units import percent
 
 BUSY_SHARE = 0.05
 """Utilisation above which another process is at work, not merely resident."""
+BUSY_CORES = 0.5
+"""Load above which a CPU is not ours to measure; the minute's mean lags, so it is no reason to refuse."""
 
 
 def choose(
@@ -67,6 +70,19 @@ def _first_visible(sensors: Sequence[Sensor], visible: str | None) -> Sensor:
         if wanted and (wanted == str(info.index) or (info.uuid or "").startswith(wanted)):
             return sensor
     return sensors[0]
+
+
+def check_host(load: float | None) -> tuple[Caution, ...]:
+    """A caution where other programs keep the cores busy that are to be measured."""
+    if load is None or load <= BUSY_CORES:
+        return ()
+    return (
+        Caution(
+            code="contended",
+            detail=f"other programs kept {percent(load, 0)} of the cores busy in the last minute",
+            next_step="stop them and run again",
+        ),
+    )
 
 
 def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, tuple[Caution, ...]]:

@@ -14,7 +14,7 @@ from typing import cast
 import click
 
 from gpuwise import catalog, store, telemetry, units
-from gpuwise.bench.device import check_idle, choose
+from gpuwise.bench.device import check_host, check_idle, choose
 from gpuwise.bench.keep import Keeper
 from gpuwise.bench.plan import Request, check_precisions, configs, lacking
 from gpuwise.bench.session import Progress, Session, new_session
@@ -157,6 +157,8 @@ def _prepare(
     request = _with_defaults(asked, chosen, spec)
     configs(request)
     others, cautions = check_idle(sensor, [s.info() for s in sensors]) if sensor else (None, ())
+    if chosen == "cpu":
+        cautions = check_host(telemetry.load_share())
     identity = store.new_id(datetime.now(UTC), spec.id if spec else name, secrets.token_hex(2))
     path = (
         output
@@ -179,7 +181,8 @@ def _prepare(
 
 def _repeatable() -> str:
     """The command line that makes this result again; where it was written does not matter."""
-    words = [word for word in sys.argv[1:] if not word.startswith(("--output=", "-o="))]
+    given: tuple[str, ...] = click.get_current_context().obj
+    words = [word for word in given if not word.startswith("--output=")]
     for option in ("-o", "--output"):
         if option in words:
             at = words.index(option)

@@ -78,7 +78,7 @@ def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        gpuwise.main(arguments, prog_name="gpuwise", standalone_mode=False)
+        gpuwise.main(arguments, prog_name="gpuwise", standalone_mode=False, obj=tuple(arguments))
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except click.ClickException as usage:

@@ -102,6 +102,13 @@ def memory_bytes() -> int | None:
         return None
 
 
+def load_share() -> float | None:
+    """Share of the usable cores that was busy over the last minute (`uptime`), 1.0 = all of them."""
+    if not hasattr(os, "getloadavg"):
+        return None
+    return os.getloadavg()[0] / cpu_count()
+
+
 def os_name() -> str:
     """Operating system and kernel (`uname -sr`)."""
     return f"{platform.system()} {platform.release()}"

@@ -8,7 +8,9 @@ under autocast with a gradient scaler, as in the benchmark article's public scri
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -60,57 +62,36 @@ def training_job(
 ) -> Job:
     """Forward, `loss_of(output)`, backward, optimiser, on one fixed batch."""
     model.train()
-    if config.recipe == "parity":
-        return _parity_training(model, inputs, loss_of, optimizer, config, items)
+    parity = config.recipe == "parity"
 
-    def forward() -> Tensor:
+    def forward(network: Callable[..., Any]) -> Tensor:
         with autocast(config):
-            return loss_of(model(*inputs))
+            return loss_of(network(*inputs))
 
-    run = torch.compile(forward, dynamic=False) if config.compile else forward
+    def eager() -> Tensor:
+        return forward(model)
+
+    run: Callable[[], Tensor] = eager
+    if config.compile and parity:
+        run = partial(forward, torch.compile(model))
+    elif config.compile:
+        run = torch.compile(eager, dynamic=False)
     scaler = torch.amp.GradScaler(config.device, enabled=config.precision == "fp16")
 
     def step() -> Tensor:
-        loss = run()
-        torch.autograd.backward(scaler.scale(loss))
-        scaler.step(optimizer)
-        scaler.update()
+        # PyTorch advises against backward under autocast; the public script does it.
+        with autocast(config) if parity else nullcontext():
+            loss = run()
+            torch.autograd.backward(scaler.scale(loss))
+            scaler.step(optimizer)
+            scaler.update()
         optimizer.zero_grad(set_to_none=True)
         return loss.detach()
 
     def mismatch() -> float:
         with torch.no_grad():
-            expected = forward()
+            expected = eager()
         return relative_difference(run().detach(), expected)
-
-    return Job(step=step, items=items, mismatch=mismatch if config.compile else None)
-
-
-def _parity_training(
-    model: nn.Module,
-    inputs: tuple[Tensor, ...],
-    loss_of: Callable[[Any], Tensor],
-    optimizer: torch.optim.Optimizer,
-    config: RunConfig,
-    items: int,
-) -> Job:
-    run = torch.compile(model) if config.compile else model
-    scaler = torch.amp.GradScaler(config.device, enabled=config.precision == "fp16")
-
-    def step() -> Tensor:
-        optimizer.zero_grad()
-        with autocast(config):
-            loss = loss_of(run(*inputs))
-            torch.autograd.backward(scaler.scale(loss))
-            scaler.step(optimizer)
-            scaler.update()
-        return loss.detach()
-
-    def mismatch() -> float:
-        with torch.no_grad(), autocast(config):
-            expected = loss_of(model(*inputs))
-        with autocast(config):
-            return relative_difference(loss_of(run(*inputs)).detach(), expected)
 
     return Job(step=step, items=items, mismatch=mismatch if config.compile else None)
 
