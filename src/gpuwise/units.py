@@ -50,7 +50,8 @@ def significant(value: float, digits: int = 3) -> str:
     """`value` rounded to `digits` significant digits, without exponent, thousands grouped."""
     if value == 0:
         return "0"
-    exponent = int(f"{abs(value):e}".split("e")[1])
+    # The exponent after rounding: 99.96 is 100, not 100.0.
+    exponent = int(f"{abs(value):.{digits - 1}e}".split("e")[1])
     decimals = max(0, digits - 1 - exponent)
     return f"{value:,.{decimals}f}"
 

@@ -51,7 +51,7 @@ def line(m: Measurement) -> str:
         parts.append(f"{m.telemetry.power_w:.0f} W")
     if m.cautions:
         parts.append("! " + ", ".join(dict.fromkeys(caution.code for caution in m.cautions)))
-    if m.error is not None:
+    if m.error:
         parts.append(m.error.splitlines()[0][:100])
     return "  ".join(parts)
 
@@ -109,7 +109,7 @@ def measurements(result: Result) -> Table:
         numeric=NUMERIC,
         notes=notes(result),
     )
-    return table.without_empty_columns() if table.rows else table
+    return table.without_empty_columns()
 
 
 def headline(result: Result) -> str:
@@ -127,7 +127,7 @@ def notes(result: Result) -> tuple[str, ...]:
     for m in result.measurements:
         name = cell_name(m.config)
         found += [f"{name}: {c.code}: {c.detail}. {_sentence(c.next_step)}" for c in m.cautions]
-        if m.error is not None:
+        if m.error:
             found.append(f"{name}: {m.status}: {m.error.splitlines()[0]}")
     return tuple(dict.fromkeys(found))
 
@@ -141,7 +141,9 @@ def environment(found: Environment) -> Table:
     watts = f"{found.power_limit_w:.0f} W" if found.power_limit_w else ""
     if watts and found.power_limit_default_w and found.power_limit_default_w != found.power_limit_w:
         watts += f" (default {found.power_limit_default_w:.0f} W)"
-    link = f"generation {found.pcie_generation} x{found.pcie_width}" if found.pcie_generation else ""
+    link = f"generation {found.pcie_generation}" if found.pcie_generation else ""
+    link += f" x{found.pcie_width}" if link and found.pcie_width else ""
+    cores = f", {found.cpu_count} usable cores" if found.cpu_count else ""
     rows = (
         ("device", found.device),
         ("catalog entry", found.gpu_id or ("none: this GPU is unknown" if found.cuda else "")),
@@ -154,7 +156,7 @@ def environment(found: Environment) -> Table:
         ("ECC", _yes_no(found.ecc)),
         ("MIG", _yes_no(found.mig)),
         ("PCIe", link),
-        ("CPU", f"{found.cpu}, {found.cpu_count} usable cores" if found.cpu else ""),
+        ("CPU", f"{found.cpu}{cores}" if found.cpu else ""),
         ("system", " · ".join(x for x in (found.os, f"Python {found.python}" if found.python else "") if x)),
         ("other processes", "" if found.other_processes is None else str(found.other_processes)),
         ("variables", ", ".join(f"{name}={value}" for name, value in found.variables)),

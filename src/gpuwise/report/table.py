@@ -21,7 +21,9 @@ class Table:
     """Lines below the table."""
 
     def without_empty_columns(self) -> Table:
-        """The table less the columns in which no row says anything."""
+        """The table less the columns in which no row says anything; without rows, as it is."""
+        if not self.rows:
+            return self
         kept = [i for i, _ in enumerate(self.columns) if any(row[i] for row in self.rows)]
         return replace(
             self,

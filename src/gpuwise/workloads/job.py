@@ -123,5 +123,5 @@ def inference_job(model: nn.Module, inputs: tuple[Tensor, ...], config: RunConfi
 
 def relative_difference(actual: Tensor, expected: Tensor) -> float:
     """||actual - expected|| / ||expected|| in fp32; NaN where either holds one."""
-    a, b = actual.float(), expected.float()
+    a, b = actual.detach().float(), expected.detach().float()
     return float((a - b).norm() / b.norm().clamp_min(1e-12))

@@ -1,0 +1,19 @@
+"""Torch's global switches as they were, and one seed for every test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def own_switches() -> Iterator[None]:
+    """Building a job sets global switches of torch; every test begins with the same and puts them back."""
+    cudnn = torch.backends.cudnn
+    before = torch.get_float32_matmul_precision(), cudnn.allow_tf32, cudnn.benchmark
+    torch.manual_seed(0)
+    yield
+    torch.set_float32_matmul_precision(before[0])
+    cudnn.allow_tf32, cudnn.benchmark = before[1:]

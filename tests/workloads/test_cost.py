@@ -1,0 +1,125 @@
+"""Operations and bytes of one item: the formulas against a count of what torch really runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from gpuwise import workloads
+from gpuwise.model.workload import Cost, Mode, Precision
+from gpuwise.workloads import bert_large, matmul, memory_copy, resnet50
+from gpuwise.workloads.models.bert import BertForQuestionAnswering, BertShape
+from gpuwise.workloads.models.resnet import ResNet
+
+ENDLESS = 10**15
+"""A batch at which the weights' share of an item's traffic vanishes."""
+
+MODELS = pytest.mark.parametrize("cost", [resnet50.cost, bert_large.cost], ids=["resnet50", "bert-large"])
+CostOf = Callable[[Mode, Precision, int], Cost]
+
+
+def traffic(cost: CostOf, mode: Mode, precision: Precision, batch: int) -> float:
+    """Bytes an item."""
+    found = cost(mode, precision, batch).bytes_per_item
+    assert found is not None
+    return found
+
+
+def parameters(model: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def test_resnet50_has_as_many_operations_and_parameters_as_stated() -> None:
+    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        model = ResNet()
+        model(torch.empty(2, 3, resnet50.IMAGE, resnet50.IMAGE))
+    assert counter.get_total_flops() / 2 == pytest.approx(resnet50.forward_flop(), rel=0.01)
+    assert parameters(model) == 25_557_032 == workloads.get("resnet50").spec.parameters
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_bert_large_has_as_many_operations_as_stated(fused: bool) -> None:
+    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        ids = torch.empty(2, bert_large.TOKENS, dtype=torch.long)
+        BertForQuestionAnswering(BertShape(), fused=fused).eval()(ids, ids)
+    counted = {str(name): flop for name, flop in counter.get_flop_counts()["Global"].items()}
+    attention = 2 * 4 * bert_large.LAYERS * bert_large.HIDDEN * bert_large.TOKENS**2
+    assert counted["aten.bmm"] == attention, "attention is not in the count"
+    assert counter.get_total_flops() / 2 == pytest.approx(bert_large.forward_flop(), rel=0.01)
+
+
+def test_bert_large_has_as_many_parameters_as_stated() -> None:
+    with torch.device("meta"):
+        tuned, parity = (BertForQuestionAnswering(BertShape(), fused=fused) for fused in (True, False))
+    assert parameters(tuned) == 332_535_810 == workloads.get("bert-large").spec.parameters
+    assert tuned.pooler is None
+    assert parity.pooler is not None
+    assert parameters(parity) - parameters(tuned) == parameters(parity.pooler) == 1024 * 1025
+
+
+def test_magnitudes_are_those_of_the_docstrings() -> None:
+    assert resnet50.forward_flop() == pytest.approx(8.18e9, rel=0.001)
+    assert bert_large.forward_flop() == pytest.approx(2.46e11, rel=0.003)
+
+
+@MODELS
+def test_backward_is_twice_forward(cost: CostOf) -> None:
+    infer, train = cost("infer", "bf16", 8), cost("train", "bf16", 8)
+    assert train.flop_per_item == 3 * infer.flop_per_item
+
+
+@MODELS
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_the_weights_share_of_the_bytes_falls_with_the_batch(cost: CostOf, mode: Mode) -> None:
+    bytes_at = [traffic(cost, mode, "bf16", batch) for batch in (1, 8, 64, ENDLESS)]
+    assert bytes_at == sorted(bytes_at, reverse=True)
+    assert len(set(bytes_at)) == 4
+    weights = bytes_at[0] - bytes_at[-1]
+    assert bytes_at[1] - bytes_at[-1] == pytest.approx(weights / 8)
+
+
+@MODELS
+def test_the_weights_move_once_in_inference_and_more_in_training(cost: CostOf) -> None:
+    weights = {mode: traffic(cost, mode, "fp32", 1) - traffic(cost, mode, "fp32", ENDLESS) for mode in MODES}
+    count = 25_557_032 if cost is resnet50.cost else 332_535_810
+    assert weights["infer"] == pytest.approx(4 * count)
+    assert weights["train"] == pytest.approx((32 if cost is resnet50.cost else 40) * count)
+
+
+MODES: tuple[Mode, ...] = ("train", "infer")
+
+
+@MODELS
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("batch", [1, 256])
+def test_inference_moves_less_than_training(cost: CostOf, precision: Precision, batch: int) -> None:
+    assert traffic(cost, "infer", precision, batch) < traffic(cost, "train", precision, batch)
+
+
+@MODELS
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_activations_take_half_the_bytes_in_16_bit(cost: CostOf, mode: Mode) -> None:
+    full, half = (traffic(cost, mode, precision, ENDLESS) for precision in ("fp32", "bf16"))
+    assert full == pytest.approx(2 * half)
+    assert traffic(cost, mode, "tf32", ENDLESS) == full
+    assert traffic(cost, mode, "fp16", ENDLESS) == half
+
+
+def test_arithmetic_does_not_depend_on_precision_or_batch() -> None:
+    for spec in workloads.specs():
+        mode = spec.modes[0]
+        assert spec.cost(mode, "fp32", 1).flop_per_item == spec.cost(mode, "bf16", 64).flop_per_item
+
+
+def test_a_limit_counts_its_own_item() -> None:
+    assert matmul.cost("limit", "bf16", 1).flop_per_item == 1.0
+    assert memory_copy.cost("limit", "fp32", 1) == Cost(flop_per_item=0.0, bytes_per_item=1.0)
+
+
+def test_three_square_matrices_are_moved_for_two_n_cubed_operations() -> None:
+    side = matmul.GPU_SIDE
+    moved = traffic(matmul.cost, "limit", "bf16", 1) * 2 * side**3
+    assert moved == pytest.approx(3 * side**2 * 2)

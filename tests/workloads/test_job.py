@@ -1,0 +1,282 @@
+"""From a configuration to a step: precision switches, recipes and every workload at toy size."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from typing import Literal
+
+import pytest
+import torch
+
+from gpuwise import workloads
+from gpuwise.model.run import RECIPES, Recipe, RunConfig
+from gpuwise.model.workload import Mode, Precision
+from gpuwise.workloads import matmul, memory_copy
+from gpuwise.workloads.bert_large import bert_large
+from gpuwise.workloads.job import Job, autocast, inference_job, relative_difference, set_precision
+
+Name = Literal["resnet50", "bert-large", "matmul", "copy"]
+BATCH = 4
+
+
+def toy(
+    name: Name, mode: Mode, precision: Precision = "fp32", recipe: Recipe = "tuned", *, compiled: bool = False
+) -> RunConfig:
+    return RunConfig(
+        workload=name,
+        mode=mode,
+        precision=precision,
+        recipe=recipe,
+        compile=compiled,
+        size="toy",
+        device="cpu",
+    )
+
+
+def build(config: RunConfig, batch: int = BATCH) -> Job:
+    torch.manual_seed(0)
+    return workloads.get(config.workload).build(config, batch)
+
+
+NAMES = pytest.mark.parametrize("name", ["resnet50", "bert-large"])
+BOTH_RECIPES = pytest.mark.parametrize("recipe", RECIPES)
+ON_CPU = pytest.mark.parametrize("precision", ["fp32", "bf16"])
+
+
+@NAMES
+@BOTH_RECIPES
+@ON_CPU
+def test_inference_runs(name: Name, recipe: Recipe, precision: Precision) -> None:
+    job = build(toy(name, "infer", precision, recipe))
+    outputs = [job.step() for _ in range(3)]
+    assert job.items == BATCH
+    assert job.mismatch is None
+    for output in outputs:
+        assert output.shape == ((BATCH, 1000) if name == "resnet50" else (BATCH, 32))
+        assert output.dtype == (torch.bfloat16 if precision == "bf16" else torch.float32)
+        assert bool(output.isfinite().all())
+        assert torch.equal(output, outputs[0])  # evaluation mode: no dropout, no batch statistics
+
+
+@NAMES
+@BOTH_RECIPES
+@ON_CPU
+def test_training_runs_and_learns_its_one_batch(name: Name, recipe: Recipe, precision: Precision) -> None:
+    job = build(toy(name, "train", precision, recipe))
+    losses = [float(job.step()) for _ in range(30)]
+    assert job.items == BATCH
+    assert job.mismatch is None
+    assert all(map(math.isfinite, losses))
+    # A loss at random: ln 1000 classes, ln 32 tokens.
+    assert losses[0] == pytest.approx(math.log(1000 if name == "resnet50" else 32), rel=0.1)
+    if name == "resnet50":
+        assert losses[-1] < 0.1 * losses[0]
+    else:  # its learning rate is so small on purpose that some hundred steps do not fit the batch
+        assert losses[-1] < 1.05 * losses[0]
+        assert losses[-1] > 0.8 * losses[0]
+
+
+@NAMES
+@BOTH_RECIPES
+def test_a_training_loss_is_a_detached_scalar(name: Name, recipe: Recipe) -> None:
+    loss = build(toy(name, "train", recipe=recipe)).step()
+    assert loss.shape == ()
+    assert not loss.requires_grad
+
+
+@BOTH_RECIPES
+@NAMES
+def test_bf16_really_runs_in_16_bit(name: Name, recipe: Recipe) -> None:
+    """The same seed gives the same first loss up to bf16's 8 bits, but not the same to the last."""
+    full, half = (float(build(toy(name, "train", p, recipe)).step()) for p in ("fp32", "bf16"))
+    assert full != half
+    assert half == pytest.approx(full, rel=0.02)
+
+
+def test_both_recipes_train_the_same_network() -> None:
+    tuned, parity = (build(toy("resnet50", "train", recipe=recipe)) for recipe in RECIPES)
+    for _ in range(3):
+        assert float(tuned.step()) == pytest.approx(float(parity.step()), rel=0.01)
+
+
+def test_bert_updates_its_weights() -> None:
+    job = build(toy("bert-large", "train"))
+    assert len({float(job.step()) for _ in range(3)}) == 3  # dropout alone would also do this; see below
+
+
+@BOTH_RECIPES
+def test_the_optimiser_of_bert_decays_matrices_only_and_leaves_the_pooler(recipe: Recipe) -> None:
+    from gpuwise.workloads.bert_adam import BertAdam
+    from gpuwise.workloads.bert_large import LEARNING_RATE, _optimizer
+    from gpuwise.workloads.models.bert import BertForQuestionAnswering, BertShape
+
+    shape = BertShape(layers=1, hidden=8, heads=2, vocabulary=16, positions=8)
+    model = BertForQuestionAnswering(shape, fused=recipe == "tuned")
+    optimizer = _optimizer(model, tuned=recipe == "tuned")
+    assert isinstance(optimizer, torch.optim.AdamW if recipe == "tuned" else BertAdam)
+    matrices, vectors = optimizer.param_groups
+    assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.01, 0.0)
+    assert matrices["lr"] == vectors["lr"] == LEARNING_RATE
+    assert all(p.ndim > 1 for p in matrices["params"])
+    assert all(p.ndim <= 1 for p in vectors["params"])
+    stepped = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    left_out = {name for name, p in model.named_parameters() if id(p) not in stepped}
+    assert left_out == (set() if recipe == "tuned" else {"pooler.weight", "pooler.bias"})
+
+
+def test_tuned_inference_casts_the_weights_and_parity_leaves_them() -> None:
+    for recipe, dtype in (("tuned", torch.bfloat16), ("parity", torch.float32)):
+        model = torch.nn.Linear(4, 2)
+        inference_job(model, (torch.randn(1, 4),), toy("resnet50", "infer", "bf16", recipe), 1)
+        assert model.weight.dtype == dtype
+        assert not model.training
+
+
+def test_whole_numbers_are_not_cast() -> None:
+    model = torch.nn.Embedding(8, 2)
+    job = inference_job(model, (torch.arange(4),), toy("bert-large", "infer", "bf16"), 4)
+    assert job.step().dtype == torch.bfloat16
+
+
+def test_the_first_of_several_outputs_is_returned_without_a_graph() -> None:
+    class Two(torch.nn.Linear):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:  # type: ignore[override]
+            y = super().forward(x)
+            return y, -y
+
+    model, x = Two(4, 2), torch.randn(3, 4)
+    output = inference_job(model, (x,), toy("bert-large", "infer"), 3).step()
+    torch.testing.assert_close(output, model(x)[0])
+    assert output.is_inference()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "tf32", "fp16", "bf16"])
+@BOTH_RECIPES
+def test_the_switches_are_those_of_the_precision(precision: Precision, recipe: Recipe) -> None:
+    cudnn = torch.backends.cudnn
+    cudnn.allow_tf32 = cudnn.benchmark = precision != "tf32"  # the opposite of what some must find
+    set_precision(toy("resnet50", "train", precision, recipe))
+    tf32 = precision == "tf32"
+    assert torch.get_float32_matmul_precision() == ("high" if tf32 else "highest")
+    assert cudnn.allow_tf32 is tf32
+    assert cudnn.benchmark is (recipe == "tuned")
+
+
+@pytest.mark.parametrize("name", ["resnet50", "bert-large", "matmul"])
+def test_building_a_job_sets_the_switches(name: Name) -> None:
+    torch.backends.cudnn.allow_tf32 = True
+    torch.set_float32_matmul_precision("medium")
+    build(toy(name, workloads.get(name).spec.modes[0], "fp32"), 1)
+    assert torch.backends.cudnn.allow_tf32 is False
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype"),
+    [("fp32", None), ("tf32", None), ("fp16", torch.float16), ("bf16", torch.bfloat16)],
+)
+def test_autocast_is_on_for_16_bit_only(precision: Precision, dtype: torch.dtype | None) -> None:
+    with autocast(toy("resnet50", "train", precision)):
+        assert torch.is_autocast_enabled("cpu") is (dtype is not None)
+        assert dtype is None or torch.get_autocast_dtype("cpu") == dtype
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype", "tolerance"),
+    [("fp32", torch.float32, 1e-5), ("bf16", torch.bfloat16, 4e-3), ("fp16", torch.float16, 5e-4)],
+)
+def test_the_matrix_product_is_one(precision: Precision, dtype: torch.dtype, tolerance: float) -> None:
+    job = build(toy("matmul", "limit", precision), 1)
+    torch.manual_seed(0)
+    a, b = (torch.randn(matmul.TOY_SIDE, matmul.TOY_SIDE).to(dtype) for _ in range(2))
+    out = job.step()
+    assert out.dtype == dtype
+    assert relative_difference(out, a.double() @ b.double()) < tolerance
+    assert job.items == 2 * matmul.TOY_SIDE**3
+
+
+def test_the_matrices_are_random_and_not_the_same() -> None:
+    out = build(toy("matmul", "limit"), 1).step()
+    assert float(out.std()) == pytest.approx(math.sqrt(matmul.TOY_SIDE), rel=0.1)
+    assert abs(float(out.mean())) < 1
+
+
+def test_a_copy_fills_its_target_and_counts_bytes_read_and_written() -> None:
+    job = build(toy("copy", "limit"), 1)
+    target = job.step()
+    copied = target.clone()
+    assert copied.nbytes == memory_copy.TOY_BYTES
+    assert job.items == 2 * memory_copy.TOY_BYTES
+    assert copied.unique().numel() > 0.99 * copied.numel()  # random, not zeros
+    target.zero_()
+    assert torch.equal(job.step(), copied)
+    assert job.step().data_ptr() == target.data_ptr()  # nothing is allocated in a step
+
+
+def test_the_copy_of_a_gpu_halves_until_two_buffers_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """12 GB free hold two buffers of 4 GiB with a quarter to spare, 10 GB only two of 2 GiB."""
+    sizes = []
+    monkeypatch.setattr(torch, "empty_like", lambda x: x)
+    monkeypatch.setattr(torch, "randint", lambda low, high, shape, **_: sizes.append(4 * shape[0]))
+    for free in (12e9, 10e9, 0.5e9):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda free=free: (free, free))
+        config = RunConfig(workload="copy", mode="limit", precision="fp32", device="cuda")
+        assert workloads.get("copy").build(config, 1).items == 2 * sizes[-1]
+    assert sizes == [2**32, 2**31, 2**27]
+
+
+def test_relative_difference() -> None:
+    x = torch.tensor([3.0, 4.0])
+    assert relative_difference(x, x) == 0.0
+    assert relative_difference(torch.zeros(2), torch.zeros(2)) == 0.0
+    assert relative_difference(torch.tensor([3.0, 4.5]), x) == pytest.approx(0.1)
+    assert relative_difference(-x, x) == pytest.approx(2.0)
+    half = x.to(torch.bfloat16)
+    assert relative_difference(half, x) == 0.0
+
+
+@pytest.mark.parametrize("nan_in", ["actual", "expected", "both"])
+def test_relative_difference_of_nan_is_nan(nan_in: str) -> None:
+    x, nan = torch.ones(2), torch.tensor([1.0, float("nan")])
+    actual, expected = (nan if nan_in in (side, "both") else x for side in ("actual", "expected"))
+    assert math.isnan(relative_difference(actual, expected))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile on a CPU needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, when inductor is imported
+def test_the_compiled_network_computes_what_the_eager_one_does() -> None:
+    job = build(toy("resnet50", "infer", compiled=True), 2)
+    assert job.mismatch is not None
+    assert job.mismatch() < 1e-3
+    eager = build(toy("resnet50", "infer"), 2)
+    assert relative_difference(job.step(), eager.step()) < 1e-3
+
+
+def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a compiler that gets everything wrong by a tenth."""
+
+    def wrong(function: object, **_: object) -> object:
+        assert callable(function)
+
+        def call(*inputs: torch.Tensor) -> object:
+            found = function(*inputs)
+            return tuple(1.1 * x for x in found) if isinstance(found, tuple) else 1.1 * found
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", wrong)
+    for name in ("resnet50", "bert-large"):
+        for mode in ("train", "infer"):
+            for recipe in RECIPES:
+                job = build(toy(name, mode, recipe=recipe, compiled=True))
+                assert job.mismatch is not None
+                # Parity training compiles the logits, not the loss: no tenth of the loss then.
+                logits_only = mode == "train" and recipe == "parity"
+                assert job.mismatch() == pytest.approx(0.1, abs=0.1 if logits_only else 0.02)
+
+
+def test_the_toy_is_not_the_full_size() -> None:
+    config = toy("bert-large", "infer")
+    assert bert_large.build(config, 1).step().shape == (1, 32)

@@ -1,0 +1,69 @@
+"""Names, specifications and what they promise without torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from gpuwise import workloads
+from gpuwise.errors import InputError
+from gpuwise.model.run import RECIPES
+from gpuwise.model.workload import MODES, WorkloadSpec
+from gpuwise.workloads.workload import Workload
+
+
+def test_models_come_first_and_limits_last() -> None:
+    assert workloads.names() == ("resnet50", "bert-large", "matmul", "copy")
+
+
+@pytest.mark.parametrize("name", workloads.names())
+def test_a_workload_answers_to_the_name_in_its_specification(name: str) -> None:
+    found = workloads.get(name)
+    assert isinstance(found, Workload)
+    assert found.spec.id == name
+
+
+def test_specs_are_those_of_every_name() -> None:
+    assert tuple(spec.id for spec in workloads.specs()) == workloads.names()
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("resnet", "resnet50"), ("bert_large", "bert-large")])
+def test_an_unknown_name_is_told_the_nearest(typed: str, meant: str) -> None:
+    with pytest.raises(InputError, match=f"unknown workload '{typed}'; did you mean {meant}") as caught:
+        workloads.get(typed)
+    assert caught.value.hint == "gpuwise workloads"
+
+
+def test_a_name_like_no_other_gets_no_guess() -> None:
+    with pytest.raises(InputError) as caught:
+        workloads.get("zzzz")
+    assert "did you mean" not in str(caught.value)
+
+
+def test_specifications_and_costs_import_no_torch() -> None:
+    code = (
+        "import sys, gpuwise.workloads as w\n"
+        "for s in w.specs():\n"
+        "    for m in s.modes: s.cost(m, 'bf16', 8)\n"
+        "assert len(w.specs()) == 4\n"
+        "assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("spec", workloads.specs(), ids=lambda spec: spec.id)
+def test_a_specification_is_sound(spec: WorkloadSpec) -> None:
+    assert spec.version >= 1
+    assert spec.modes
+    assert set(spec.modes) <= set(MODES)
+    assert set(spec.recipes) <= set(RECIPES)
+    assert 1 <= spec.cpu_batch <= spec.default_batch
+    assert ("limit" in spec.modes) == (spec.parameters is None)
+
+
+def test_the_decorator_keeps_specification_and_function() -> None:
+    spec = workloads.get("copy").spec
+    build = workloads.get("copy").build
+    assert workloads.workload(spec)(build) == Workload(spec=spec, build=build)
