@@ -106,12 +106,20 @@ def test_the_ratio_is_that_of_the_values_shown() -> None:
         ({"status": "oom", "throughput": None}, "the other is oom"),
         ({"status": "interrupted"}, "the other is interrupted"),
         ({"throughput": None}, "the other has no throughput"),
+        ({"throughput": Interval(value=0, low=0, high=0, method="stated")}, "the other has no throughput"),
     ],
 )
 def test_not_comparable(change: dict[str, Any], note: str) -> None:
     found = compare(measured(), measured(**change))
     assert (found.verdict, found.ratio) == ("not-comparable", None)
     assert note in found.note
+
+
+def test_steps_without_time_leave_the_stated_interval() -> None:
+    odd = measured(windows=(Window(step_s=(0.0, 0.03), started_s=0, ended_s=0.03),))
+    found = compare(measured(), odd)
+    assert found.ratio is not None
+    assert (found.verdict, found.ratio.method) == ("same", "ratio-of-intervals")
 
 
 def test_one_on_each_side_are_compared_across_batches() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,6 +63,28 @@ def test_same_input_gives_the_same_interval() -> None:
     w = noisy(5, 40)
     assert throughput(w, 256) == throughput(w, 256)
     assert ratio(w, 256, w, 256) == ratio(w, 256, w, 256)
+
+
+def test_the_order_of_windows_does_not_change_the_value() -> None:
+    w = noisy(5, 40)
+    assert throughput(w, 256).value == throughput(w[::-1], 256).value
+
+
+def test_windows_of_one_step_agree_with_the_plain_bootstrap_of_scipy() -> None:
+    w = noisy(40, 1)
+    oracle = scipy_stats.bootstrap(
+        ([64 / steps[0] for steps in w],), np.median, n_resamples=5000, method="percentile", random_state=1
+    ).confidence_interval
+    found = throughput(w, 64)
+    width = oracle.high - oracle.low
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=0.15 * width)
+
+
+def test_one_window_agrees_with_the_normal_interval_of_its_mean() -> None:
+    """Independent steps: the blocks change nothing, and the mean of 400 is as good as normal."""
+    (steps,) = noisy(1, 400)
+    spread = 1.96 * scipy_stats.sem(steps) / np.mean(steps)
+    assert throughput([steps], 64).half_width == pytest.approx(spread, rel=0.25)
 
 
 def test_a_wider_level_gives_a_wider_interval() -> None:
@@ -155,4 +178,4 @@ def test_twenty_windows_of_200_steps_take_no_time() -> None:
         start = time.perf_counter()
         throughput(w, 256)
         best = min(best, time.perf_counter() - start)
-    assert best < 0.25, "about 0.04 s on an idle machine"
+    assert best < 0.25, "about 0.05 s on an idle machine"

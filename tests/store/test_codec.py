@@ -65,6 +65,14 @@ def test_numbers_that_json_lacks_are_refused_by_name(example: Result, bad: float
         store.encode(replace(example, measurements=(broken,)))
 
 
+def test_text_that_is_no_utf_8_loses_no_measurement(example: Result) -> None:
+    odd = replace(example.environment, variables=(("CUDA_CACHE_PATH", "/caf\udce9"),))
+    found = store.decode(store.encode(replace(example, command="a \udcff", environment=odd)), "x.json")
+    assert found.command == r"a \udcff"
+    assert found.environment.variables == (("CUDA_CACHE_PATH", r"/caf\udce9"),)
+    assert found.measurements == example.measurements
+
+
 def test_the_golden_file_of_schema_1_loads_for_ever() -> None:
     result = store.load(GOLDEN)
     assert result.id == "20261121-044012-h200-3fa9"
@@ -123,6 +131,11 @@ def test_other_json_is_no_result(data: bytes) -> None:
 @pytest.mark.parametrize("data", [b"", b"{", b"\x00\xff", b'{"schema": 1, "id": "\xff"}', b"GPU,ms\n"])
 def test_no_json_is_damaged(data: bytes) -> None:
     assert "is damaged" in str(refusal(data))
+
+
+def test_endless_nesting_is_damaged() -> None:
+    deep = b'{"schema": 1, "later": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    assert "is damaged" in str(refusal(deep))
 
 
 def test_any_truncated_file_is_refused(example: Result) -> None:

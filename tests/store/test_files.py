@@ -133,6 +133,22 @@ def test_check_writable_refuses_a_read_only_folder(tmp_path: Path) -> None:
         store.check_writable(tmp_path / "a.json")
 
 
+def test_check_writable_names_the_folder_by_default_the_store(tmp_path: Path, own_home: Path) -> None:
+    assert store.check_writable(tmp_path / "deep" / "a.json") == tmp_path / "deep"
+    assert store.check_writable() == own_home / "results"
+    assert names(own_home / "results") == []
+
+
+def test_pipes_and_devices_are_not_replaced(example: Result, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    for attempt in (lambda: store.check_writable(pipe), lambda: store.save(example, pipe)):
+        with pytest.raises(InputError, match="no ordinary file"):
+            attempt()
+    assert pipe.is_fifo()
+    assert names(tmp_path) == ["pipe.json"]
+
+
 def test_load_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     for path in (tmp_path / "missing.json", tmp_path):
         with pytest.raises(InputError, match="cannot read"):
@@ -182,6 +198,28 @@ def test_an_empty_store_says_how_to_fill_it() -> None:
 def test_an_unknown_reference_is_no_data(three: tuple[Path, ...]) -> None:
     with pytest.raises(NoDataError, match="nonsense"):
         store.find("nonsense")
+
+
+@pytest.mark.parametrize("reference", ["", "x" * 300, "nul\0", "file/a.json"])
+def test_what_can_be_no_file_is_no_data(
+    example: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+) -> None:
+    """With one result kept, the empty text would be a unique beginning."""
+    store.save(example)
+    (tmp_path / "file").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoDataError):
+        store.find(reference)
+
+
+def test_a_path_that_may_not_be_looked_at_is_a_path(
+    monkeypatch: pytest.MonkeyPatch, three: tuple[Path, ...]
+) -> None:
+    def denied(*_: object) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "is_file", denied)
+    assert store.find("/locked/a.json") == Path("/locked/a.json")
 
 
 def test_a_file_called_last_does_not_hide_the_newest(

@@ -112,6 +112,7 @@ def h200() -> DeviceInfo:
         memory_bytes=150_754_820_096,
         driver="580.159.04",
         cuda_driver="13.0",
+        compute_capability="9.0",
         power_limit_w=700.0,
         power_limit_default_w=700.0,
         sm_clock_max_hz=1.98e9,

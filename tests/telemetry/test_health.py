@@ -92,6 +92,36 @@ def test_torch_without_cuda(h200: DeviceInfo, cool: Sample, driver: str | None, 
     assert found["torch"].fix == f"pip install --force-reinstall torch --index-url {wheels}"
 
 
+@pytest.mark.parametrize(
+    ("driver", "capability", "build"),
+    [
+        ("13.0", "7.0", "cu126"),  # CUDA 13 has no kernels for a V100
+        ("13.0", "7.5", "cu130"),
+        ("12.8", "12.0", "cu128"),  # 12.6 has none for Blackwell
+        ("12.8", "8.6", "cu126"),
+        ("13.0", "12.0", "cu130"),
+        ("11.8", "7.0", "cu118"),
+        (None, "7.0", "cu126"),
+    ],
+)
+def test_the_build_fits_the_card(
+    h200: DeviceInfo, cool: Sample, driver: str | None, capability: str, build: str
+) -> None:
+    info = replace(h200, cuda_driver=driver, compute_capability=capability)
+    found = doctor(info, cool, torch=TorchBuild(version="2.13.0+cpu"))
+    assert (found["torch"].fix or "").endswith(f"/{build}")
+
+
+def test_card_too_old_for_this_torch(h200: DeviceInfo, cool: Sample) -> None:
+    v100 = replace(h200, name="Tesla V100", compute_capability="7.0")
+    found = doctor(v100, cool)
+    assert wrong(found) == {"torch": "fail"}
+    detail = "2.11.0+cu130 has no kernels for compute capability 7.0: CUDA 13 begins at 7.5"
+    assert found["torch"].detail == detail
+    assert (found["torch"].fix or "").endswith("/cu126")
+    assert wrong(doctor(v100, cool, torch=TorchBuild(version="2.13.0+cu126", cuda="12.6"))) == {}
+
+
 def test_torch_for_another_vendor(h200: DeviceInfo, cool: Sample) -> None:
     found = doctor(h200, cool, torch=TorchBuild(version="2.11.0+rocm7.1", hip="7.1"))
     assert found["torch"].status == "fail"

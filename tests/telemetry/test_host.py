@@ -14,6 +14,7 @@ from gpuwise.telemetry import (
     cpu_count,
     cpu_name,
     disk_free_bytes,
+    load_share,
     memory_bytes,
     os_name,
     speed_variables,
@@ -84,6 +85,17 @@ def test_processor_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cpu_name() == "aarch64"
 
 
+def test_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (cpu_count() / 2, 0.0, 0.0))
+    assert load_share() == 0.5
+
+    def refuse() -> tuple[float, float, float]:
+        raise OSError("no /proc/loadavg")
+
+    monkeypatch.setattr("os.getloadavg", refuse)
+    assert load_share() is None
+
+
 def test_disk_of_a_folder_that_is_not_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert disk_free_bytes(tmp_path / "not" / "yet") > 0
     monkeypatch.chdir(tmp_path)
@@ -99,7 +111,11 @@ def test_variables_that_change_speed() -> None:
         "CUDA_PATH": "C:\\Users\\ada",
         "TRITON_CACHE_DIR": "~ada",
         "CUDA_VISIBLE_DEVICES": "GPU-8f1c-22,MIG-ab12",
+        "HIP_HOST_COHERENT": "1",
         "NCCL_COMM_ID": "10.0.0.1:29500",
+        "NCCL_HOSTID": "ada-desk",
+        "TORCHINDUCTOR_REDIS_HOST": "cache.lan",
+        "TORCHX_TOKEN": "x",
         "NVIDIA_VISIBLE_DEVICES": "all",
         "PATH": "/usr/bin",
         "USER": "ada",
@@ -108,6 +124,7 @@ def test_variables_that_change_speed() -> None:
     assert speed_variables(environ) == (
         ("CUDA_PATH", "<path>"),
         ("CUDA_VISIBLE_DEVICES", "GPU-<id>,MIG-<id>"),
+        ("HIP_HOST_COHERENT", "1"),
         ("NVIDIA_TF32_OVERRIDE", "0"),
         ("OMP_NUM_THREADS", "8"),
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),

@@ -95,6 +95,22 @@ def test_driver_older_than_the_library(nvml: Any) -> None:
     assert NvmlSensor(0).processes() == ()
 
 
+def test_name_that_is_no_text(nvml: Any) -> None:
+    """Driver 555 under WSL: pynvml itself fails to decode (gpuopenanalytics/pynvml#53)."""
+    nvml.answers["nvmlDeviceGetName"] = UnicodeDecodeError("utf-8", b"\xf8", 0, 1, "invalid start byte")
+    info = NvmlSensor(0).info()
+    assert (info.name, info.power_limit_w) == ("unknown NVIDIA GPU", 700.0)
+
+
+def test_library_that_does_not_shut_down(nvml: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise nvml.NVMLError("Unknown Error")
+
+    monkeypatch.setattr(nvml, "nvmlShutdown", refuse, raising=False)
+    (sensor,) = sensors()
+    sensor.close()
+
+
 def test_power_limit_that_is_not_enforced(nvml: Any) -> None:
     nvml.answers["nvmlDeviceGetEnforcedPowerLimit"] = nvml.NVMLError("Not Supported")
     assert NvmlSensor(0).info().power_limit_w == 650.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from typing import Literal
 
 import pytest
@@ -14,7 +13,14 @@ from gpuwise.model.run import RECIPES, Recipe, RunConfig
 from gpuwise.model.workload import Mode, Precision
 from gpuwise.workloads import matmul, memory_copy
 from gpuwise.workloads.bert_large import bert_large
-from gpuwise.workloads.job import Job, autocast, inference_job, relative_difference, set_precision
+from gpuwise.workloads.job import (
+    Job,
+    autocast,
+    inference_job,
+    relative_difference,
+    set_precision,
+    training_job,
+)
 
 Name = Literal["resnet50", "bert-large", "matmul", "copy"]
 BATCH = 4
@@ -100,9 +106,20 @@ def test_both_recipes_train_the_same_network() -> None:
         assert float(tuned.step()) == pytest.approx(float(parity.step()), rel=0.01)
 
 
-def test_bert_updates_its_weights() -> None:
-    job = build(toy("bert-large", "train"))
-    assert len({float(job.step()) for _ in range(3)}) == 3  # dropout alone would also do this; see below
+@BOTH_RECIPES
+def test_a_step_is_one_descent_and_gradients_do_not_add_up(recipe: Recipe) -> None:
+    """Loss w * 3 has gradient 3 at any w; with a rate of 0.1 each step takes off 0.3."""
+    model = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.ones_(model.weight)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    config = toy("resnet50", "train", recipe=recipe)
+    job = training_job(model, (torch.tensor([[3.0]]),), lambda y: y.sum(), optimizer, config, 7)
+    losses = [float(job.step()) for _ in range(3)]
+    assert losses == pytest.approx([3.0, 2.1, 1.2])
+    assert model.weight.item() == pytest.approx(0.1)
+    assert model.weight.grad is None
+    assert model.training
+    assert job.items == 7
 
 
 @BOTH_RECIPES
@@ -241,17 +258,6 @@ def test_relative_difference_of_nan_is_nan(nan_in: str) -> None:
     x, nan = torch.ones(2), torch.tensor([1.0, float("nan")])
     actual, expected = (nan if nan_in in (side, "both") else x for side in ("actual", "expected"))
     assert math.isnan(relative_difference(actual, expected))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile on a CPU needs a C++ compiler")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, when inductor is imported
-def test_the_compiled_network_computes_what_the_eager_one_does() -> None:
-    job = build(toy("resnet50", "infer", compiled=True), 2)
-    assert job.mismatch is not None
-    assert job.mismatch() < 1e-3
-    eager = build(toy("resnet50", "infer"), 2)
-    assert relative_difference(job.step(), eager.step()) < 1e-3
 
 
 def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pytest.MonkeyPatch) -> None:

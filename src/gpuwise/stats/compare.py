@@ -35,7 +35,7 @@ def _obstacle(a: Measurement, b: Measurement) -> str | None:
     for name, m in (("the baseline", a), ("the other", b)):
         if m.status != "ok":
             return f"{name} is {m.status}"
-        if m.throughput is None:
+        if m.throughput is None or m.throughput.value <= 0:
             return f"{name} has no throughput"
     if a.config.cell != b.config.cell:
         return f"{a.config.cell} is another question than {b.config.cell}"
@@ -63,7 +63,8 @@ def _raw(m: Measurement) -> tuple[list[tuple[float, ...]], float] | None:
     if m.throughput is None or m.throughput.method != "bootstrap" or not m.items_per_step:
         return None
     steps = [window.step_s for window in m.windows if window.step_s]
-    return (steps, m.items_per_step) if steps else None
+    # A step without time comes from an edited file: its stated interval is all there is to go by.
+    return (steps, m.items_per_step) if steps and min(map(min, steps)) > 0 else None
 
 
 def _verdict(found: Interval) -> Verdict:

@@ -35,7 +35,11 @@ def encode(result: Result) -> bytes:
     Raises ValueError naming the field where a number is not finite.
     """
     _check_finite(result, "$")
-    text = msgspec.json.format(msgspec.json.encode(result), indent=1)
+    try:
+        data = msgspec.json.encode(result)
+    except UnicodeEncodeError:
+        data = msgspec.json.encode(_legible(msgspec.to_builtins(result)))
+    text = msgspec.json.format(data, indent=1)
     return _NUMBERS.sub(lambda match: b"[" + _BREAK.sub(b", ", match[1]) + b"]", text) + b"\n"
 
 
@@ -49,6 +53,18 @@ def _check_finite(value: Any, path: str) -> None:
     elif isinstance(value, tuple):
         for index, item in enumerate(value):
             _check_finite(item, f"{path}[{index}]")
+
+
+def _legible(value: Any) -> Any:
+    """`value` with bytes that are no UTF-8 written as `\\udce9` in text.
+
+    Command lines and environment variables may hold them; a measurement is not lost for that.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {key: _legible(item) for key, item in value.items()}
+    return [_legible(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def decode(data: bytes, origin: str) -> Result:
@@ -75,7 +91,7 @@ def _check_schema(data: bytes, origin: str) -> None:
         schema = msgspec.json.decode(data, type=_Header).schema
     except msgspec.ValidationError:
         schema = None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _damaged(origin, error) from error
     if schema is None or schema < 1:
         raise InputError(f"{origin} is not a gpuwise result: it has no schema number", hint=NEW)

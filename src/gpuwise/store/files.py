@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from datetime import UTC, datetime
-from errno import EISDIR
+from errno import EINVAL, EISDIR
 from pathlib import Path
 
 from gpuwise.errors import InputError, NoDataError
@@ -45,11 +45,12 @@ def find(reference: str) -> Path:
     kept = saved()
     if reference == "last":
         matching = kept[-1:]
-    elif Path(reference).is_file():
+    elif _is_file(reference):
         return Path(reference)
     else:
         exact = tuple(path for path in kept if path.stem == reference)
-        matching = exact or tuple(path for path in kept if path.stem.startswith(reference))
+        # The empty text begins every id: an unset shell variable must not mean the only result.
+        matching = exact or tuple(p for p in kept if reference and p.stem.startswith(reference))
     if not matching:
         raise _nothing(reference, kept)
     if len(matching) > 1:
@@ -57,6 +58,17 @@ def find(reference: str) -> Path:
         message = f"{reference!r} begins {len(matching)} results: {some}"
         raise InputError(message, hint=f"gpuwise show {matching[-1].stem}")
     return matching[0]
+
+
+def _is_file(reference: str) -> bool:
+    """Whether `reference` is the path of a file; one that may not be looked at counts, and `load`
+    says why it cannot be read."""
+    try:
+        return Path(reference).is_file()
+    except PermissionError:
+        return True
+    except OSError:  # too long for a file name
+        return False
 
 
 def _nothing(reference: str, kept: tuple[Path, ...]) -> NoDataError:
@@ -67,17 +79,30 @@ def _nothing(reference: str, kept: tuple[Path, ...]) -> NoDataError:
     return NoDataError(message, hint="gpuwise show last, or measure: gpuwise bench --quick")
 
 
-def check_writable(path: Path) -> None:
-    """Raise InputError now if a result could not be written to `path` later; makes its folder."""
-    probe = path.parent / f".{os.urandom(8).hex()}.gpuwise"
+def check_writable(path: Path | None = None) -> Path:
+    """Raise InputError now if a result could not be written to `path` (None: the store) later.
+
+    Makes the folder that would hold it, and returns that.
+    """
+    folder = results_dir() if path is None else path.parent
+    probe = folder / f".{os.urandom(8).hex()}.gpuwise"
     try:
-        if path.is_dir():
-            raise IsADirectoryError(EISDIR, "it is a folder")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path is not None:
+            check_target(path)
+        folder.mkdir(parents=True, exist_ok=True)
         probe.touch(exist_ok=False)
         probe.unlink()
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable(path or folder, error) from error
+    return folder
+
+
+def check_target(path: Path) -> None:
+    """Raise OSError where `path` is a folder, a pipe or a device: a rename would replace the last two."""
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, "it is a folder")
+    if path.exists() and not path.is_file():
+        raise OSError(EINVAL, "it is no ordinary file")
 
 
 def unwritable(path: Path, error: OSError) -> InputError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from gpuwise.errors import InputError
 from gpuwise.model.result import Result
 from gpuwise.store.codec import decode, encode
-from gpuwise.store.files import results_dir, unwritable
+from gpuwise.store.files import check_target, results_dir, unwritable
 
 
 def save(result: Result, path: Path | None = None) -> Path:
@@ -22,6 +22,7 @@ def save(result: Result, path: Path | None = None) -> Path:
     data = encode(result)
     temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
     try:
+        check_target(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(temporary, data)
         temporary.replace(path)

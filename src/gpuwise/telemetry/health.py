@@ -15,10 +15,11 @@ HOT_C = 50.0
 DISK_BYTES = 2 * 10**9
 """Results are small; compiled kernels are cached on disk and are not."""
 
-WHEELS = {11: "cu118", 12: "cu126"}
-NEWEST_WHEELS = "cu130"
-"""The torch build for a driver's CUDA major: any minor version of the driver runs it.
-https://docs.nvidia.com/deploy/cuda-compatibility/ and https://download.pytorch.org/whl/"""
+OLDEST_CUDA = 11
+"""The oldest CUDA major for which there is a torch that gpuwise can use."""
+TURING, BLACKWELL = 7.5, 10.0
+"""Compute capabilities at which torch builds part: those for CUDA 13 start at Turing, those for
+12.6 end before Blackwell (https://github.com/pytorch/pytorch/blob/main/RELEASE.md)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,16 +91,27 @@ def _torch(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check:
         return Check(name="torch", status="fail", detail="not installed", fix='pip install "gpuwise[torch]"')
     if not devices:
         return _ok("torch", torch.version)
-    driver = _major(devices[0].cuda_driver)
+    why = _unusable(devices, torch)
+    if why is None:
+        return _ok("torch", f"{torch.version}, CUDA {torch.cuda}")
+    return Check(name="torch", status="fail", detail=f"{torch.version} {why}", fix=_install(devices))
+
+
+def _unusable(devices: Sequence[DeviceInfo], torch: TorchBuild) -> str | None:
+    """Why this torch cannot use the devices; None where nothing speaks against it."""
     if torch.cuda is None:
-        built = "for ROCm" if torch.hip else "without CUDA"
-        detail = f"{torch.version} is built {built} and cannot use the GPU"
-        return Check(name="torch", status="fail", detail=detail, fix=_install(driver))
-    needed = _major(torch.cuda)
-    if driver is not None and needed is not None and needed > driver:
-        detail = f"{torch.version} needs CUDA {torch.cuda}, the driver offers {devices[0].cuda_driver}"
-        return Check(name="torch", status="fail", detail=detail, fix=_install(driver))
-    return _ok("torch", f"{torch.version}, CUDA {torch.cuda}")
+        return f"is built {'for ROCm' if torch.hip else 'without CUDA'} and cannot use the GPU"
+    offered, needed = _major(devices[0].cuda_driver), _major(torch.cuda)
+    if offered is not None and needed is not None and needed > offered:
+        return f"needs CUDA {torch.cuda}, the driver offers {devices[0].cuda_driver}"
+    oldest = min(_capabilities(devices), default=TURING)
+    if needed is not None and needed >= 13 and oldest < TURING:
+        return f"has no kernels for compute capability {oldest}: CUDA 13 begins at {TURING}"
+    return None
+
+
+def _capabilities(devices: Sequence[DeviceInfo]) -> list[float]:
+    return [float(info.compute_capability) for info in devices if info.compute_capability is not None]
 
 
 def _major(version: str | None) -> int | None:
@@ -108,12 +120,28 @@ def _major(version: str | None) -> int | None:
     return int(head) if head.isdigit() else None
 
 
-def _install(driver: int | None) -> str:
-    """The command that installs a torch which this driver can run; the user needs no rights for it."""
-    if driver is not None and driver < min(WHEELS):
+def _install(devices: Sequence[DeviceInfo]) -> str:
+    """The command that installs a torch which these devices can run; it needs no administrator."""
+    driver, capabilities = _major(devices[0].cuda_driver), _capabilities(devices)
+    if driver is not None and driver < OLDEST_CUDA:
         return "update the NVIDIA driver: https://www.nvidia.com/drivers"
-    build = NEWEST_WHEELS if driver is None else WHEELS.get(driver, NEWEST_WHEELS)
+    build = _build(driver, min(capabilities, default=TURING), max(capabilities, default=TURING))
     return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/{build}"
+
+
+def _build(driver: int | None, oldest: float, newest: float) -> str:
+    """The build by the driver's CUDA major and the compute capabilities of the devices.
+
+    Any minor version of a driver runs a build of its major or an older one
+    (https://docs.nvidia.com/deploy/cuda-compatibility/).
+    """
+    if driver == 11:
+        return "cu118"
+    if oldest < TURING:
+        return "cu126"
+    if driver == 12:
+        return "cu128" if newest >= BLACKWELL else "cu126"
+    return "cu130"
 
 
 def _disk(free: int) -> Check:

@@ -27,6 +27,8 @@ _SPEED_VARIABLES = (
     "TORCH",
     "TRITON_",
 )
+_PRIVATE = re.compile(r"COMM_ID$|HOST(ID)?$|PASSWORD|SECRET|TOKEN|USERNAME")
+"""Names of addresses, hosts and credentials (NCCL_HOSTID, TORCHINDUCTOR_REDIS_HOST): no settings."""
 _PATH = re.compile(r"[/\\~]")
 _DEVICE_ID = re.compile(r"\b(GPU|MIG)-[0-9A-Za-z-]+")
 
@@ -104,9 +106,10 @@ def memory_bytes() -> int | None:
 
 def load_share() -> float | None:
     """Share of the usable cores that was busy over the last minute (`uptime`), 1.0 = all of them."""
-    if not hasattr(os, "getloadavg"):
+    try:
+        return os.getloadavg()[0] / cpu_count()
+    except (AttributeError, OSError):  # no such call on Windows; no /proc in some containers
         return None
-    return os.getloadavg()[0] / cpu_count()
 
 
 def os_name() -> str:
@@ -126,7 +129,7 @@ def speed_variables(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (name, _public(value))
         for name, value in sorted(environ.items())
-        if name.startswith(_SPEED_VARIABLES) and name != "NCCL_COMM_ID"  # an address, not a setting
+        if name.startswith(_SPEED_VARIABLES) and not _PRIVATE.search(name)
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from gpuwise.errors import MachineError
@@ -60,7 +61,8 @@ def sensors() -> tuple[Sensor, ...]:
         found = []
     finally:
         # Each sensor holds its own reference: NVML counts them.
-        pynvml.nvmlShutdown()
+        with suppress(pynvml.NVMLError):
+            pynvml.nvmlShutdown()
     return tuple(sensor for sensor in found if sensor is not None)
 
 
@@ -82,8 +84,10 @@ class NvmlSensor:
         import pynvml
 
         self._nvml: Any = pynvml
-        # The second is no NVMLError: a driver older than this library raises it (processes, before 510).
-        self._refusals = (pynvml.NVMLError, getattr(pynvml, "NVMLLibraryMismatchError", pynvml.NVMLError))
+        # Two are no NVMLError: a driver older than this library raises the second (processes, before
+        # 510); some drivers give names that are no text (555 under WSL, gpuopenanalytics/pynvml#53).
+        mismatch = getattr(pynvml, "NVMLLibraryMismatchError", pynvml.NVMLError)
+        self._refusals = (pynvml.NVMLError, mismatch, UnicodeDecodeError)
         self._index = index
         self._info: DeviceInfo | None = None
         self._open = False

@@ -176,8 +176,8 @@ def cautions(
 def _matters(reason: str, share: float, clock_hz: float | None, most_hz: float | None) -> bool:
     if reason != "power-cap":
         return share > THROTTLED
-    known = clock_hz is not None and most_hz is not None
-    return share > POWER_CAPPED and not (known and clock_hz > CAPPED_CLOCK * most_hz)  # type: ignore[operator]
+    cheap = clock_hz is not None and most_hz is not None and clock_hz > CAPPED_CLOCK * most_hz
+    return share > POWER_CAPPED and not cheap
 
 
 def _clocks(telemetry: Telemetry, samples: Sequence[Sample], most_hz: float | None) -> str:

@@ -1,0 +1,138 @@
+"""The catalog as tables: units, sources, ratios."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gpuwise import catalog
+from gpuwise.model.gpu import Fact, Peak
+from gpuwise.report import gpus
+
+from .conftest import DATABASE, DATASHEET, card
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("memory_bytes_per_s", 4.8e12, "4.800 TB/s"),
+        ("link_bytes_per_s", 900e9, "900.0 GB/s"),
+        ("memory_bytes", 141 * 2**30, "141.0 GiB"),
+        ("l2_bytes", 50 * 2**20, "50 MiB"),
+        ("l2_bytes", 5.5 * 2**20, "5.5 MiB"),
+        ("boost_hz", 1.98e9, "1980 MHz"),
+        ("power_w", 700, "700 W"),
+        ("power_w", 72.5, "72.5 W"),
+        ("launch_price_usd", 1599, "1,599 USD"),
+        ("process_nm", 4, "4 nm"),
+        ("memory_bus_bits", 6144, "6144 bit"),
+        ("cuda_cores", 16896, "16,896"),
+        ("slots", 2.5, "2.5"),
+        ("slots", 2.0, "2.0"),
+        ("ecc", True, "yes"),
+        ("mig", False, "no"),
+        ("architecture", "Hopper", "Hopper"),
+        ("compute_capability", "9.0", "9.0"),
+    ],
+)
+def test_a_value_has_the_unit_of_its_field(field: str, value: str | float | bool, expected: str) -> None:
+    assert gpus.shown(Fact(field=field, value=value, source=DATASHEET)) == expected
+
+
+def test_labels() -> None:
+    assert gpus.label("l2_bytes") == "L2 cache"
+    assert gpus.label("compute_capability") == "compute capability"
+
+
+def test_peak_names_tell_apart_what_must_not_be_mixed() -> None:
+    peak = Peak(format="fp16", accumulate="fp32", unit="matrix", flop_per_s=1.0, source=DATASHEET)
+    assert gpus.peak_name(peak) == "fp16 matrix, fp32 accumulate"
+    assert gpus.peak_name(replace(peak, sparse=True)) == "fp16 matrix, fp32 accumulate, sparse"
+    assert gpus.peak_name(replace(peak, accumulate="fp16", unit="vector")) == "fp16 vector"
+
+
+def test_every_row_of_a_specification_names_its_source() -> None:
+    spec = card("one", vendor="NVIDIA", power_w=700)
+    table = gpus.specification(spec)
+    assert table.title == "Card one (one)"
+    assert table.columns == ("field", "value", "source")  # no notes, no column for them
+    assert table.rows == (
+        ("vendor", "NVIDIA", "The datasheet"),
+        ("power", "700 W", "A database"),
+        ("peak bf16 matrix, fp32 accumulate", "100.0 TFLOP/s", "The datasheet"),
+    )
+
+
+def test_a_note_to_a_fact_is_shown() -> None:
+    spec = card("one")
+    noted = Fact(field="power_w", value=1, source=DATABASE, note="at the wall")
+    table = gpus.specification(replace(spec, facts={"power_w": noted}))
+    assert table.columns == ("field", "value", "source", "note")
+    assert table.rows[0] == ("power", "1.00 W", "A database", "at the wall")
+
+
+def test_integer_peaks_are_not_floating_point() -> None:
+    peak = replace(card("one").peaks[0], format="int8", accumulate="int32")
+    spec = replace(card("one"), peaks=(peak,))
+    assert gpus.specification(spec).rows[-1][1] == "100.0 TOP/s"
+    assert gpus.side_by_side([spec]).rows[-1][1] == "100.0 TOP/s"
+
+
+def test_the_whole_catalog_has_a_row_each() -> None:
+    everything = catalog.all_gpus()
+    table = gpus.listing(everything)
+    assert [row[0] for row in table.rows] == [spec.id for spec in everything]
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    assert table.numeric <= set(table.columns)
+
+
+def test_the_listing_shows_the_dense_peak() -> None:
+    row = dict(zip(gpus.listing([]).columns, gpus.listing([catalog.get("h200-sxm")]).rows[0], strict=True))
+    assert row["16 bit, dense"] == "990 TFLOP/s" or row["16 bit, dense"] == "989 TFLOP/s"
+    assert row["memory"].endswith("GiB")
+    assert row["bandwidth"].endswith("TB/s")
+    assert row["power"] == "700 W"
+
+
+def test_a_gpu_of_which_nothing_is_known_has_empty_cells() -> None:
+    bare = replace(card("bare"), peaks=())
+    assert gpus.listing([bare]).rows == (("bare", "Card bare", "", "", "", "", "", "", ""),)
+
+
+@pytest.mark.parametrize("spec", catalog.all_gpus(), ids=lambda spec: spec.id)
+def test_every_source_title_of_a_gpu_is_in_its_specification(spec: catalog.load.GpuSpec) -> None:
+    table = gpus.specification(spec)
+    titles = [row[table.columns.index("source")] for row in table.rows]
+    assert titles == [x.source.title for x in (*spec.facts.values(), *spec.peaks)]
+    assert all(row[1] for row in table.rows)
+
+
+def test_the_later_gpus_have_their_ratio_to_the_first() -> None:
+    one = card("one", vendor="NVIDIA", power_w=200, cuda_cores=1000, ecc=True, process_nm=8)
+    two = card("two", vendor="NVIDIA", power_w=300, ecc=True, process_nm=4, slots=2)
+    table = gpus.side_by_side([one, two])
+    assert table.columns == ("field", "one", "two")
+    assert table.rows == (
+        ("vendor", "NVIDIA", "NVIDIA"),
+        ("power", "200 W", "300 W (1.50x)"),
+        ("CUDA cores", "1,000", "-"),
+        ("ECC", "yes", "yes"),
+        ("process", "8 nm", "4 nm"),
+        ("slots", "-", "2"),
+        ("peak bf16 matrix, fp32 accumulate", "100.0 TFLOP/s", "250.0 TFLOP/s (2.50x)"),
+    )
+
+
+def test_a_peak_that_the_first_lacks_has_no_ratio() -> None:
+    table = gpus.side_by_side([replace(card("one"), peaks=()), card("two")])
+    assert table.rows == (("peak bf16 matrix, fp32 accumulate", "-", "250.0 TFLOP/s"),)
+
+
+def test_the_document_is_plain_data_with_sources() -> None:
+    document = json.loads(json.dumps(gpus.document(card("one", power_w=700))))
+    assert document["facts"][0]["source"]["title"] == "The datasheet"
+    assert document["facts"][0]["value"] == 700
+    assert document["peaks"][0]["flop_per_s"] == 1e14
+    assert document["id"] == "one"

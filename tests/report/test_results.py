@@ -1,0 +1,246 @@
+"""What is said of each kind of measurement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuwise.model.result import Caution, Interval, Measurement, Telemetry
+from gpuwise.model.run import Environment
+from gpuwise.report import results
+
+from .conftest import COPY, MATMUL, NOISY, OK, OOM, PUBLISHED, THROTTLED, result
+
+FAILED = replace(OOM, status="failed", error="RuntimeError: boom\n  File x")
+INTERRUPTED = replace(OK, status="interrupted")
+STOPPED_EARLY = replace(INTERRUPTED, throughput=None)
+
+
+@pytest.mark.parametrize(
+    ("measurement", "expected"),
+    [
+        (OK, "7,210 images/s ±0.3 %"),
+        (OOM, "oom"),
+        (FAILED, "failed"),
+        (INTERRUPTED, "7,210 images/s ±0.3 % (interrupted)"),
+        (STOPPED_EARLY, "interrupted"),
+        (PUBLISHED, "900.0 images/s"),
+        (MATMUL, "797 TFLOP/s ±0.1 %"),
+        (COPY, "4.10 TB/s ±2.4 %"),
+    ],
+)
+def test_speed(measurement: Measurement, expected: str) -> None:
+    assert results.speed(measurement) == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ("image", "1,235 images/s"),
+        ("sequence", "1,235 sequences/s"),
+        ("token", "1,235 tokens/s"),
+        ("step", "1,235 step/s"),
+        ("FLOP", "1.23 kFLOP/s"),
+        ("byte", "1.23 kB/s"),
+    ],
+)
+def test_rates_have_the_units_of_the_field(item: str, expected: str) -> None:
+    assert results.rate(1234.56 if item not in ("FLOP", "byte") else 1234.0, item) == expected
+
+
+def test_the_spread_is_the_larger_side_and_nothing_where_it_is_not_known() -> None:
+    skewed = Interval(value=100.0, low=99.0, high=104.0, method="bootstrap")
+    assert results.spread(skewed) == " ±4.0 %"
+    assert results.spread(replace(skewed, level=None)) == ""
+
+
+def test_a_line_of_a_model() -> None:
+    assert results.line(OK) == (
+        "resnet50 train bf16 compiled      7,210 images/s ±0.3 %  batch 256  21 % of the memory limit  612 W"
+    )
+
+
+def test_a_line_of_a_limit_tells_its_share_of_the_peak_and_neither_batch_nor_power() -> None:
+    assert results.line(MATMUL).split() == [
+        "matmul",
+        "bf16",
+        "797",
+        "TFLOP/s",
+        "±0.1",
+        "%",
+        "81",
+        "%",
+        "of",
+        "peak",
+    ]
+    assert results.line(COPY).split() == ["copy", "4.10", "TB/s", "±2.4", "%"]
+
+
+def test_a_line_of_a_failure_ends_with_the_first_line_of_its_error() -> None:
+    assert results.line(OOM).endswith("oom  batch 256  CUDA out of memory")
+    assert results.line(replace(FAILED, error="x" * 300)).endswith("  " + "x" * 100)
+    assert "x" * 101 not in results.line(replace(FAILED, error="x" * 300))
+
+
+def test_an_error_without_words_is_no_error_of_the_report() -> None:
+    silent = replace(FAILED, error="")
+    assert results.line(silent).endswith("batch 256")
+    assert results.notes(result(silent)) == ()
+
+
+def test_a_line_names_each_caution_once() -> None:
+    warned = replace(OK, cautions=(THROTTLED, NOISY, THROTTLED))
+    assert results.line(warned).endswith("  ! throttled, noisy")
+    assert results.measurement_row(warned)[-1] == "throttled, noisy"
+
+
+def test_a_row_has_a_cell_for_every_column() -> None:
+    for m in (OK, OOM, FAILED, INTERRUPTED, PUBLISHED, MATMUL, COPY):
+        assert len(results.measurement_row(m)) == len(results.COLUMNS)
+    assert set(results.COLUMNS) >= results.NUMERIC
+
+
+def test_the_row_of_a_model() -> None:
+    assert dict(zip(results.COLUMNS, results.measurement_row(OK), strict=True)) == {
+        "workload": "resnet50",
+        "mode": "train",
+        "precision": "bf16",
+        "compile": "compiled",
+        "recipe": "tuned",
+        "batch": "256",
+        "throughput (95 %)": "7,210 images/s ±0.3 %",
+        "MFU": "17.8 %",
+        "of limit": "21 % memory",
+        "peak memory": "22.0 GiB",
+        "power": "612 W",
+        "efficiency": "11.8 image/J",
+        "cautions": "",
+    }
+
+
+def test_the_row_of_a_limit_leaves_out_what_is_no_question_of_it() -> None:
+    row = dict(zip(results.COLUMNS, results.measurement_row(MATMUL), strict=True))
+    said = {name: text for name, text in row.items() if text}
+    assert said == {
+        "workload": "matmul",
+        "precision": "bf16",
+        "throughput (95 %)": "797 TFLOP/s ±0.1 %",
+        "MFU": "80.6 %",
+        "power": "650 W",
+    }
+    assert results.measurement_row(COPY)[2] == ""  # a copy has no precision
+
+
+def test_columns_that_say_nothing_are_dropped() -> None:
+    table = results.measurements(result(OOM))
+    assert table.columns == (
+        "workload",
+        "mode",
+        "precision",
+        "compile",
+        "recipe",
+        "batch",
+        "throughput (95 %)",
+    )
+    assert "cautions" in results.measurements(result(OOM, replace(OK, cautions=(NOISY,)))).columns
+
+
+def test_a_result_without_measurements_still_has_a_table() -> None:
+    table = results.measurements(result())
+    assert (table.columns, table.rows) == (results.COLUMNS, ())
+
+
+def test_the_headline() -> None:
+    assert results.headline(result()) == "NVIDIA H200 · torch 2.11.0 · 2026-11-21"
+    published = result(origin="published", environment=Environment(device="A100"))
+    assert results.headline(published) == "A100 · 2026-11-21 · published figures, not measured by gpuwise"
+
+
+def test_each_distinct_caution_is_noted_once_with_its_next_step() -> None:
+    hot = Caution(code="hot-start", detail="began at 71 C", next_step="wait")
+    parity = replace(OK, config=replace(OK.config, recipe="parity"), cautions=(THROTTLED,))
+    notes = results.notes(result(replace(OK, cautions=(THROTTLED, hot, THROTTLED)), parity, OOM))
+    name = "resnet50 train bf16 compiled"
+    assert notes == (
+        f"{name}: throttled: 5.0 % of the time. Cool the card",
+        f"{name}: hot-start: began at 71 C. Wait",
+        "resnet50 train fp32 eager: oom: CUDA out of memory",
+    )
+
+
+def test_a_published_results_source_is_its_first_note() -> None:
+    assert results.notes(result(OOM, source="An article, 2024"))[0] == "Source: An article, 2024"
+
+
+def test_a_known_machine() -> None:
+    found = Environment(
+        device="NVIDIA H200",
+        gpu_id="h200-sxm",
+        python="3.11.9",
+        os="Linux 6.1",
+        cpu="EPYC",
+        cpu_count=16,
+        torch="2.11.0",
+        cuda="13.0",
+        cudnn="9.1",
+        driver="580.1",
+        device_memory_bytes=141 * 2**30,
+        power_limit_w=500.0,
+        power_limit_default_w=700.0,
+        ecc=True,
+        mig=False,
+        pcie_generation=5,
+        pcie_width=16,
+        other_processes=0,
+        variables=(("A", "1"), ("B", "2")),
+    )
+    assert results.environment(found).rows == (
+        ("device", "NVIDIA H200"),
+        ("catalog entry", "h200-sxm"),
+        ("device memory", "141.0 GiB"),
+        ("driver", "580.1"),
+        ("torch", "2.11.0"),
+        ("CUDA", "13.0"),
+        ("cuDNN", "9.1"),
+        ("power limit", "500 W (default 700 W)"),
+        ("ECC", "on"),
+        ("MIG", "off"),
+        ("PCIe", "generation 5 x16"),
+        ("CPU", "EPYC, 16 usable cores"),
+        ("system", "Linux 6.1 · Python 3.11.9"),
+        ("other processes", "0"),
+        ("variables", "A=1, B=2"),
+    )
+
+
+def test_what_is_unknown_is_hidden() -> None:
+    assert results.environment(Environment(device="Some CPU")).rows == (("device", "Some CPU"),)
+
+
+@pytest.mark.parametrize("default", [None, 700.0])
+def test_a_power_limit_at_its_default_is_one_number(default: float | None) -> None:
+    found = Environment(device="d", power_limit_w=700.0, power_limit_default_w=default)
+    assert ("power limit", "700 W") in results.environment(found).rows
+
+
+def test_half_known_pairs_do_not_say_none() -> None:
+    found = Environment(device="d", pcie_generation=4, cpu="EPYC")
+    assert results.environment(found).rows[1:] == (("PCIe", "generation 4"), ("CPU", "EPYC"))
+
+
+def test_a_gpu_that_the_catalog_lacks_is_called_unknown() -> None:
+    rows = results.environment(Environment(device="New GPU", cuda="13.0")).rows
+    assert ("catalog entry", "none: this GPU is unknown") in rows
+
+
+def test_timing_counts_the_steps_of_all_windows() -> None:
+    assert results.timing(OK) == "first step after 55.1 s, 2 warm-up steps, 5 timed steps in 2 windows"
+    assert results.timing(PUBLISHED).endswith("0 timed steps in 0 windows")
+    assert results.timing(replace(OK, cold_start_s=None)).startswith("2 warm-up")
+
+
+def test_efficiency_needs_power() -> None:
+    assert "11.8 image/J" in results.measurement_row(OK)
+    bare = replace(OK, telemetry=Telemetry(samples=0))
+    assert not any(cell.endswith("/J") for cell in results.measurement_row(bare))
