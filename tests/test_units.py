@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,10 +71,11 @@ def test_a_share_needs_its_sign() -> None:
     assert caught.value.hint == "write 1%"
 
 
-@pytest.mark.parametrize("text", ["", "%", "a%", "-1%", "1%%"])
+@pytest.mark.parametrize("text", ["", "%", "a%", "-1%", "1%%", "1s", "1 m%"])
 def test_what_is_no_share(text: str) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"cannot read .* as a percentage") as caught:
         parse_share(text)
+    assert caught.value.hint == "write it like 1%"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +182,8 @@ def test_gibibytes_are_binary() -> None:
         (1.0, "1.00 s"),
         (12.34, "12.3 s"),
         (60, "1 min 00 s"),
-        (245.9, "4 min 05 s"),
+        (245.4, "4 min 05 s"),
+        (245.9, "4 min 06 s"),
         (3600, "1 h 00 min"),
         (3725, "1 h 02 min"),
         (90_000, "25 h 00 min"),
@@ -189,13 +193,60 @@ def test_durations_as_people_say_them(value: float, expected: str) -> None:
     assert seconds(value) == expected
 
 
-@given(st.floats(min_value=60, max_value=1e6))
-def test_a_long_duration_is_never_overstated_and_loses_less_than_its_last_unit(value: float) -> None:
-    words = seconds(value).split(" ")
-    size = {"h": 3600, "min": 60, "s": 1}
-    shown = sum(int(n) * size[unit] for n, unit in zip(words[::2], words[1::2], strict=True))
-    assert 0 <= value - shown < size[words[-1]]
-    assert int(words[2]) < 60
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (9.994e-4, "999 µs"),
+        (9.9996e-4, "1.00 ms"),
+        (0.9994, "999 ms"),
+        (0.99999, "1.00 s"),
+        (59.94, "59.9 s"),
+        (59.99, "1 min 00 s"),
+        (119.6, "2 min 00 s"),
+        (3599.4, "59 min 59 s"),
+        (3599.9, "1 h 00 min"),
+        (7199.0, "2 h 00 min"),
+    ],
+)
+def test_rounding_carries_into_the_next_unit(value: float, expected: str) -> None:
+    assert seconds(value) == expected
+
+
+SIZES = {"h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6}
+durations = st.floats(min_value=1e-6, max_value=1e6)
+near_a_carry = st.sampled_from([1e-3, 1.0, 60.0, 120.0, 3600.0, 7200.0]).flatmap(
+    lambda edge: st.floats(min_value=0.99 * edge, max_value=1.01 * edge)
+)
+
+
+def parts(text: str) -> list[tuple[float, str]]:
+    """`4 min 05 s` as [(4, "min"), (5, "s")]."""
+    words = text.split(" ")
+    return [(float(n.replace(",", "")), unit) for n, unit in zip(words[::2], words[1::2], strict=True)]
+
+
+def read(text: str) -> float:
+    """What a person takes `seconds` to say."""
+    return sum(number * SIZES[unit] for number, unit in parts(text))
+
+
+@given(durations | near_a_carry)
+def test_a_duration_is_right_to_half_its_last_place(value: float) -> None:
+    text = seconds(value)
+    last = SIZES[parts(text)[-1][1]] if len(parts(text)) == 2 else 10 ** math.floor(math.log10(value)) / 100
+    assert abs(read(text) - value) <= 0.5001 * last
+
+
+@given(durations | near_a_carry, st.floats(min_value=1.0, max_value=1.05))
+def test_a_longer_duration_never_reads_shorter(value: float, factor: float) -> None:
+    # 59 min 59 s and then 1 h 00 min: read in order, whatever the units. 1e-9: sums of floats.
+    assert read(seconds(value)) <= read(seconds(value * factor)) * (1 + 1e-9)
+
+
+@given(durations | near_a_carry)
+def test_no_number_reaches_its_next_unit(value: float) -> None:
+    full = {"µs": 1000, "ms": 1000, "s": 60, "min": 60}
+    assert all(number < full.get(unit, math.inf) for number, unit in parts(seconds(value)))
 
 
 def test_percent() -> None:

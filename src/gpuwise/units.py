@@ -36,8 +36,10 @@ def parse_seconds(text: str) -> float:
 def parse_share(text: str) -> float:
     """A share from `1%` (0.01). The percent sign is required: `1` alone would be ambiguous."""
     number, unit = _split(text, "a percentage", "1%")
-    if unit != "%":
+    if unit == "":
         raise InputError(f"{text!r} lacks its percent sign", hint=f"write {text.strip()}%")
+    if unit != "%":
+        raise InputError(f"cannot read {text!r} as a percentage", hint="write it like 1%")
     return number / 100
 
 
@@ -70,16 +72,19 @@ def gibibytes(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration as people say it: `35.5 ms`, `12.3 s`, `4 min 05 s`, `1 h 02 min`."""
-    if value < 1e-3:
-        return f"{significant(value * 1e6)} µs"
-    if value < 1:
-        return f"{significant(value * 1e3)} ms"
-    if value < 60:
-        return f"{significant(value)} s"
-    if value < 3600:
-        return f"{int(value // 60)} min {int(value % 60):02d} s"
-    return f"{int(value // 3600)} h {int(value % 3600 // 60):02d} min"
+    """A duration as people say it, to the nearest: `35.5 ms`, `12.3 s`, `4 min 05 s`, `1 h 02 min`."""
+    # The unit after rounding: 0.9999 s is 1.00 s, not 1,000 ms, and 59.99 s is a minute.
+    shown = float(f"{value:.2e}")
+    if shown < 1e-3:
+        return f"{significant(shown * 1e6)} µs"
+    if shown < 1:
+        return f"{significant(shown * 1e3)} ms"
+    if shown < 60:
+        return f"{significant(shown)} s"
+    whole, minutes = round(value), round(value / 60)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def percent(share: float, digits: int = 1) -> str:

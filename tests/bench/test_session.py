@@ -6,14 +6,15 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from gpuwise.bench.process import Child
-from gpuwise.bench.session import Progress, Session, child_environment, new_session, strangers
+from gpuwise.bench.session import Progress, Session, Watched, child_environment, new_session, strangers
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
-from gpuwise.telemetry import DeviceInfo, Process, Sample, ScriptedSensor
+from gpuwise.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
 
 TOY = RunConfig(
     workload="resnet50", mode="train", precision="fp32", device="cpu", size="toy", time_s=1.0, quick=True
@@ -122,6 +123,51 @@ def test_company_during_the_measurement_is_a_caution() -> None:
     kept: list[Result] = []
     list(session(kept, sensor).measure_all([TOY]))
     assert "contended" in [c.code for c in kept[-1].measurements[0].cautions]
+
+
+class Dying(ScriptedSensor):
+    """Answers twice; every later question raises, as of a card that fell off the bus."""
+
+    asked = 0
+
+    def sample(self) -> Sample:
+        self.asked += 1
+        return super().sample() if self.asked <= 2 else self.die()
+
+    def processes(self) -> tuple[Process, ...]:
+        return super().processes() if self.asked <= 2 else self.die()
+
+    def die(self) -> NoReturn:
+        raise OSError("GPU is lost\nreboot")
+
+
+def test_a_sensor_that_dies_is_a_caution_and_the_measurement_goes_on() -> None:
+    kept: list[Result] = []
+    list(session(kept, Dying(H200, [Sample(at_s=0, temperature_c=30.0)])).measure_all([TOY]))
+    (m,) = kept[-1].measurements
+    assert m.status == "ok"
+    (caution,) = [c for c in m.cautions if c.code == "telemetry"]
+    assert caution.detail.endswith("are unknown: OSError: GPU is lost")
+    assert caution.next_step
+
+
+def test_a_sensor_that_answers_is_no_caution() -> None:
+    kept: list[Result] = []
+    sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=30.0)])
+    list(session(kept, sensor).measure_all([replace(TOY, workload="matmul", mode="limit")]))
+    assert "telemetry" not in [c.code for c in kept[-1].measurements[0].cautions]
+
+
+def test_one_failure_of_a_sensor_is_told_and_not_replaced_by_a_later_one() -> None:
+    watched, dying = Watched(), Dying(H200, [Sample(at_s=0)])
+    watched.look(dying, 7)
+    assert (watched.company, watched.error) == (set(), None)
+    dying.asked = 3
+    watched.look(dying, 7)
+    sampler = Sampler(dying)
+    sampler.error = "later"
+    watched.take(sampler)
+    assert watched.error == "OSError: GPU is lost\nreboot"
 
 
 def test_strangers() -> None:

@@ -11,18 +11,29 @@ from typing import get_args
 import pytest
 
 from gpuwise import catalog
-from gpuwise.catalog.load import DATA, TEXT_FIELDS
+from gpuwise.catalog.load import DATA
 from gpuwise.catalog.query import name_key
+from gpuwise.errors import InputError
 from gpuwise.model.gpu import GpuSpec, SourceKind
 
 GPUS = pytest.mark.parametrize("spec", catalog.all_gpus(), ids=lambda spec: spec.id)
-REQUIRED = (
-    *("vendor", "architecture", "chip", "launch", "sm_count", "boost_hz", "memory_bytes", "memory_type"),
-    *("memory_bus_bits", "memory_bytes_per_s", "power_w", "form", "pcie_generation"),
-)
+ALWAYS = ("vendor", "architecture", "form", "segment")
+# What no source that was read states, GPU by GPU; a gap that closes leaves this list.
+SUPERCHIPS = {"gh200-96gb", "gh200-hbm3e", "gb200", "gb300"}
+LACKING = {
+    "memory_bytes": {"b100-sxm"},
+    "memory_type": {"b100-sxm"},
+    "memory_bytes_per_s": {"b100-sxm"},
+    "power_w": {"b100-sxm", "gh200-96gb", "gh200-hbm3e"},
+    "chip": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3"},
+    "launch": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20"},
+    "sm_count": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3"},
+    "boost_hz": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20"},
+    "memory_bus_bits": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20", "b200-sxm", "b300-sxm"},
+}
 FORMATS = {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"}
-# Transfers per second and pin: HBM2 of 2017 to GDDR7 and HBM3e.
-PIN_RATE = {"HBM": (1.5e9, 8e9), "GDD": (10e9, 32e9)}
+# Transfers per second and pin: HBM2 of 2016 to GDDR7 and HBM3e.
+PIN_RATE = {"HBM": (1.4e9, 8e9), "GDD": (10e9, 32e9), "LPD": (6e9, 10e9)}
 
 
 def rows(name: str) -> list[dict[str, str]]:
@@ -45,12 +56,24 @@ def test_ids_agree_between_files() -> None:
 def test_every_source_is_dated_known_and_used() -> None:
     ids = [row["id"] for row in rows("sources.csv")]
     assert len(set(ids)) == len(ids)
-    assert set(ids) == {row["source"] for row in rows("specs.csv")}
+    cited = {row["source"] for name in ("specs.csv", "chips.csv", "rates.csv") for row in rows(name)}
+    assert set(ids) == cited
     for source in catalog.sources().values():
         assert source.kind in get_args(SourceKind)
         assert date.fromisoformat(source.read_on) >= date(2026, 1, 1)
         assert source.title
-        assert source.url is None or source.url.startswith("https://")
+        assert source.licence != ""
+        assert source.url is None or re.match(r"https?://", source.url)
+
+
+def test_the_licence_column_is_filled_where_the_publisher_grants_one() -> None:
+    granted = {source.id: source.licence for source in catalog.sources().values() if source.licence}
+    assert granted["ml-engineering"] == "CC BY-SA 4.0"
+    assert {"Apache-2.0", "MIT", "BSD-3-Clause"} <= set(granted.values())
+    # An open repository is cited with its licence.
+    for source in catalog.sources().values():
+        if source.url and re.match(r"https://github\.com/[^/]+/[^/]+/(blob|tree)/", source.url):
+            assert source.licence, source.id
 
 
 def test_computed_values_state_their_formula() -> None:
@@ -64,23 +87,42 @@ def test_computed_matrix_peaks_equal_their_formula() -> None:
         formula = row["locator"].partition(" = ")[2]
         if row["locator"].startswith("sm_count x boost_hz") and formula:
             units, clock, rate = (float(factor) for factor in formula.split(" x "))
-            assert float(row["value"]) == pytest.approx(units * clock * rate, rel=2e-3), row
+            assert float(row["value"]) == pytest.approx(units * clock * rate, rel=3e-3), row
             spec = catalog.get(row["gpu_id"])
             assert (units, clock) == (spec.number("sm_count"), spec.number("boost_hz")), row
 
 
-@pytest.mark.parametrize("name", ["specs.csv", "sources.csv", "names.csv"])
+FILES = sorted(path.name for path in DATA.glob("*.csv"))
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_no_trace_of_how_the_data_was_gathered(name: str) -> None:
     text = (DATA / name).read_text(encoding="utf-8")
     assert not re.search(r"/work|/home|/tmp|file index|SEED|seed-\d|[0-9a-f]{16}\.txt", text)
+    assert not re.search(r"pypi\.org|pythonhosted|npmjs|crates\.io", text)
     assert text.isascii()
 
 
 def test_numbers_parse_and_are_positive() -> None:
+    known = catalog.fields()
     for row in rows("specs.csv"):
-        if row["field"] not in TEXT_FIELDS and row["value"] not in ("true", "false"):
+        kind = "number" if row["field"].startswith("peak:") else known[row["field"]].kind
+        if kind == "number":
             assert float(row["value"]) > 0, row
+        if kind == "flag":
+            assert row["value"] in ("true", "false"), row
         assert row["value"].strip() == row["value"] != "", row
+
+
+def test_fields_are_described_once_and_grouped_together() -> None:
+    described = [row["field"] for row in rows("fields.csv")]
+    assert len(set(described)) == len(described)
+    groups = [row["group"] for row in rows("fields.csv")]
+    runs = [group for i, group in enumerate(groups) if i == 0 or groups[i - 1] != group]
+    assert len(set(runs)) == len(runs)
+    assert {row["kind"] for row in rows("fields.csv")} == {"text", "number", "flag"}
+    labels = [row["label"] for row in rows("fields.csv")]
+    assert len(set(labels)) == len(labels)
 
 
 def test_aliases_are_unambiguous() -> None:
@@ -91,6 +133,20 @@ def test_aliases_are_unambiguous() -> None:
     assert {key: ids for key, ids in owners.items() if len(ids) > 1} == {}
 
 
+def test_names_without_the_order_of_their_words_are_unambiguous() -> None:
+    owners: dict[frozenset[str], set[str]] = {}
+    for spec in catalog.all_gpus():
+        for name in (spec.id, spec.name, *spec.aliases):
+            owners.setdefault(frozenset(re.findall(r"[a-z0-9]+", name.lower())), set()).add(spec.id)
+    assert {tuple(words): ids for words, ids in owners.items() if len(ids) > 1} == {}
+
+
+def test_gpus_outside_the_catalog_are_not_in_it() -> None:
+    for row in rows("outside.csv"):
+        with pytest.raises(InputError):
+            catalog.find(row["name"])
+
+
 def test_shared_device_names_are_device_names() -> None:
     for row in rows("names.csv"):
         assert set(row["shared_device_names"].split(";")) - {""} <= set(row["device_names"].split(";"))
@@ -98,12 +154,92 @@ def test_shared_device_names_are_device_names() -> None:
 
 @GPUS
 def test_the_essential_facts_are_there(spec: GpuSpec) -> None:
-    assert [field for field in REQUIRED if field not in spec.facts] == []
-    assert spec.peak("fp32") is not None
-    assert spec.peak("fp16") is not None
-    assert spec.device_names
-    assert re.fullmatch(r"\d{4}-\d\d(-\d\d)?", spec.text("launch") or "")
-    assert spec.text("form") in {"pcie", "sxm", "laptop"}
+    assert [field for field in ALWAYS if field not in spec.facts] == []
+    assert any(not peak.sparse for peak in spec.peaks)
+    assert spec.device_names or spec.vendor == "Intel"
+    assert spec.text("form") in {"pcie", "sxm", "oam", "laptop", "soc"}
+    assert spec.text("segment") in {"consumer", "workstation", "server"}
+
+
+@pytest.mark.parametrize("field", sorted(LACKING))
+def test_gaps_are_known(field: str) -> None:
+    assert {spec.id for spec in catalog.all_gpus() if field not in spec.facts} == LACKING[field]
+
+
+@GPUS
+def test_launches_are_dates_of_the_past(spec: GpuSpec) -> None:
+    launch = spec.facts.get("launch")
+    if launch is not None:
+        assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", str(launch.value))
+        assert "2016" <= str(launch.value) <= launch.source.read_on
+
+
+@GPUS
+def test_laptop_parts_draw_less_than_the_desktop_card_of_that_name(spec: GpuSpec) -> None:
+    if spec.text("form") == "laptop":
+        desktop = catalog.get(spec.id.removesuffix("-laptop"))
+        for field in ("power_w", "memory_bytes_per_s", "cuda_cores"):
+            assert (spec.number(field) or 0) < (desktop.number(field) or 0)
+
+
+def test_every_row_of_the_chart_of_one_card_is_filled() -> None:
+    missing = [
+        name
+        for name, field in catalog.fields().items()
+        if field.chart and ":" not in name and name not in catalog.get("rtx-a5000").facts
+    ]
+    assert missing == []
+
+
+@GPUS
+def test_what_belongs_together_stands_together(spec: GpuSpec) -> None:
+    assert ("link_bytes_per_s" in spec.facts) == (spec.text("link") not in (None, "none"))
+    for count, generation in (("tensor_cores", "tensor_core_generation"), ("rt_cores", "rt_core_generation")):
+        assert count not in spec.facts or generation in spec.facts
+    slots, form = spec.number("slots"), spec.text("form")
+    assert slots is None or form == "pcie"
+    assert spec.number("pcie_lanes") in (None, 8, 16)
+
+
+@GPUS
+def test_a_product_holds_no_more_than_its_whole_die(spec: GpuSpec) -> None:
+    chip = spec.text("chip")
+    if chip is None:
+        return
+    die = catalog.full_die(chip)
+    for field, whole in (
+        ("sm_count", die.sm_count),
+        ("cuda_cores", die.cuda_cores),
+        ("tensor_cores", die.tensor_cores),
+        ("rt_cores", die.rt_cores),
+    ):
+        # Two dies make an MI250X; dies of which the whole is unknown say nothing.
+        assert whole is None or (spec.number(field) or 0) <= whole, field
+
+
+def test_every_disagreement_with_a_formula_is_explained() -> None:
+    compared = 0
+    for spec in catalog.all_gpus():
+        notes = {p.field: p.note for p in spec.peaks} | {f.field: f.note for f in spec.facts.values()}
+        for row in catalog.derive(spec):
+            compared += row.agrees is not None
+            assert row.agrees is not False or "the formula gives" in notes[row.field], (spec.id, row)
+    assert compared > 600
+
+
+def test_conflicts_between_sources_are_told() -> None:
+    noted = [row for row in rows("specs.csv") if "other sources differ" in row["note"]]
+    assert len(noted) > 40
+    for gpu_id, field in [
+        ("v100-pcie-16gb", "power_w"),
+        ("h100-pcie-80gb", "memory_bytes_per_s"),
+        ("h100-nvl-94gb", "memory_bus_bits"),
+        ("rtx-4090-laptop", "power_w"),
+        ("l4", "sm_count"),
+        ("mi300x", "memory_bytes_per_s"),
+        ("b300-sxm", "memory_bytes"),
+    ]:
+        assert "other sources differ" in catalog.get(gpu_id).facts[field].note, (gpu_id, field)
 
 
 @GPUS
@@ -122,41 +258,17 @@ def test_sparse_peaks_are_twice_the_dense_ones(spec: GpuSpec) -> None:
     for field, row in peaks.items():
         if field.endswith(":sparse"):
             dense = float(peaks[field.removesuffix(":sparse")]["value"])
-            twice = float(row["value"]) == pytest.approx(2 * dense, rel=1e-3)
+            twice = float(row["value"]) == pytest.approx(2 * dense, rel=3e-3)
             assert twice or "not twice the dense" in row["note"], row
-
-
-@GPUS
-def test_fp32_peak_is_cores_times_two_times_clock(spec: GpuSpec) -> None:
-    cores, clock, peak = (
-        spec.number("cuda_cores") or spec.number("stream_processors"),
-        spec.number("boost_hz"),
-        spec.peak("fp32"),
-    )
-    assert cores
-    assert clock
-    assert peak is not None
-    assert peak.flop_per_s == pytest.approx(cores * 2 * clock, rel=0.03)
-
-
-@GPUS
-def test_matrix_peaks_are_a_plausible_rate_per_clock(spec: GpuSpec) -> None:
-    units, clock, peak = spec.number("sm_count"), spec.number("boost_hz"), spec.peak("fp16")
-    assert units
-    assert clock
-    assert peak is not None
-    rate = peak.flop_per_s / units / clock
-    # A power of two, less where the vendor states matrix peaks at a lower clock (Hopper, to 13 %).
-    assert any(0.86 * exact < rate < 1.005 * exact for exact in (512, 1024, 2048, 4096))
 
 
 @GPUS
 def test_memory_bandwidth_is_plausible(spec: GpuSpec) -> None:
     bandwidth, bits = spec.memory_bytes_per_s, spec.number("memory_bus_bits")
-    assert bandwidth
-    assert bits
+    if bandwidth is None or bits is None:
+        return  # which ones is held by test_gaps_are_known
     low, high = PIN_RATE[(spec.text("memory_type") or "")[:3]]
-    assert low < bandwidth * 8 / bits < high
+    assert low <= bandwidth * 8 / bits <= high
 
 
 @GPUS
@@ -164,13 +276,22 @@ def test_quantities_are_in_base_units(spec: GpuSpec) -> None:
     """A value left in GB, MHz or TFLOP/s would be far outside these ranges."""
     ranges = {
         "memory_bytes": (8 * 2**30, 1e12),
-        "l2_bytes": (2**20, 2**30),
+        "l2_bytes": (2**20, 2**28),
         "boost_hz": (1e9, 4e9),
-        "base_hz": (0.5e9, 4e9),
+        "base_hz": (0.5e9, 3e9),
         "power_w": (70, 2000),
         "link_bytes_per_s": (50e9, 4e12),
         "launch_price_usd": (200, 100_000),
         "process_nm": (3, 16),
+        "rt_flop_per_s": (1e13, 1e15),
+        "memory_transfers_per_s": (1.4e9, 32e9),
+        "memory_bus_bits": (128, 8192),
+        "height_m": (0.06, 0.2),
+        "length_m": (0.15, 0.4),
+        "slots": (1, 4),
+        "link_gpus": (2, 8),
+        "encoders": (1, 8),
+        "decoders": (1, 8),
     }
     for field, (low, high) in ranges.items():
         value = spec.number(field)
@@ -181,4 +302,5 @@ def test_quantities_are_in_base_units(spec: GpuSpec) -> None:
 
 @GPUS
 def test_the_memory_note_says_what_its_unit_is(spec: GpuSpec) -> None:
-    assert "counted in GiB" in spec.facts["memory_bytes"].note
+    fact = spec.facts.get("memory_bytes")
+    assert fact is None or re.search("counted in GiB|decimal GB", fact.note)

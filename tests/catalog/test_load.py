@@ -14,9 +14,9 @@ from gpuwise.errors import InputError
 
 
 def test_gpus_are_sorted_by_launch_then_id() -> None:
-    keys = [(spec.text("launch") or "", spec.id) for spec in catalog.all_gpus()]
+    keys = [(spec.text("launch") or "9999", spec.id) for spec in catalog.all_gpus()]
     assert keys == sorted(keys)
-    assert len(keys) >= 24
+    assert len(keys) == 68
 
 
 def test_loading_is_done_once() -> None:
@@ -78,13 +78,13 @@ def test_h200_memory_is_what_its_driver_reports() -> None:
     assert stated == pytest.approx(143771 * 2**20, rel=0.01)
 
 
-def test_loading_everything_is_fast() -> None:
+def test_loading_everything_is_fast(slowness: float) -> None:
     times = []
     for _ in range(5):
         start = time.perf_counter()
         load.all_gpus.__wrapped__()  # past the cache, which other tests share
         times.append(time.perf_counter() - start)
-    assert min(times) < 0.025
+    assert min(times) < 0.025 * slowness
 
 
 def test_import_loads_nothing_heavy() -> None:

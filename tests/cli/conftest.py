@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuwise import telemetry
 from gpuwise.cli.main import run
 
 Ran = tuple[int, str, str]
@@ -21,6 +22,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GPUWISE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a GPU and with space on the disk, whatever this machine has; a test may say otherwise."""
+    monkeypatch.setattr(telemetry, "sensors", lambda: ())
+    monkeypatch.setattr("gpuwise.telemetry.detect.sensors", lambda: ())
+    monkeypatch.setattr(telemetry, "disk_free_bytes", lambda path: 80 * 10**9)
 
 
 @pytest.fixture

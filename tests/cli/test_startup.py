@@ -51,14 +51,14 @@ def best_of(runs: int, *command: str) -> float:
     return min(times)
 
 
-def test_help_takes_less_than_150_ms() -> None:
-    assert best_of(7, "-m", "gpuwise", "--help") < 0.150
+def test_help_takes_less_than_150_ms(slowness: float) -> None:
+    assert best_of(7, "-m", "gpuwise", "--help") < 0.150 * slowness
 
 
-def test_the_hello_screen_takes_less_than_300_ms() -> None:
-    assert best_of(7, "-m", "gpuwise") < 0.300
+def test_the_hello_screen_takes_less_than_300_ms(slowness: float) -> None:
+    assert best_of(7, "-m", "gpuwise") < 0.300 * slowness
 
 
-def test_import_takes_less_than_60_ms_more_than_python_itself() -> None:
+def test_import_takes_less_than_60_ms_more_than_python_itself(slowness: float) -> None:
     bare = best_of(7, "-c", "pass")
-    assert best_of(7, "-c", "import gpuwise") - bare < 0.060
+    assert best_of(7, "-c", "import gpuwise") - bare < 0.060 * slowness

@@ -153,7 +153,8 @@ def test_workloads(gpuwise: Call) -> None:
     assert "25,557,032" in gpuwise("workloads")[1]
 
 
-def test_doctor_without_a_gpu(gpuwise: Call) -> None:
+def test_doctor_without_a_gpu(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.13.0+cpu"))
     code, out, _ = gpuwise("doctor")
     assert code == 0
     assert "no NVIDIA driver answers" in out

@@ -21,6 +21,7 @@ def test_everything_that_makes_another_question_is_in_the_cell() -> None:
         workload="bert-large", mode="infer", precision="fp32", compile=True, recipe="parity", size="toy"
     )
     assert other.cell == "bert-large:infer:fp32:compiled:parity:toy"
+    assert other.key == "bert-large:infer:fp32:compiled:parity:toy:auto:adaptive:cuda"
 
 
 def test_batch_protocol_and_device_are_in_the_key_only() -> None:

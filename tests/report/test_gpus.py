@@ -35,6 +35,7 @@ from .conftest import DATABASE, DATASHEET, card
         ("mig", False, "no"),
         ("architecture", "Hopper", "Hopper"),
         ("compute_capability", "9.0", "9.0"),
+        ("launch", "2021-04-12", "2021-04-12"),
     ],
 )
 def test_a_value_has_the_unit_of_its_field(field: str, value: str | float | bool, expected: str) -> None:
@@ -110,8 +111,10 @@ def test_every_source_title_of_a_gpu_is_in_its_specification(spec: catalog.load.
 
 
 def test_the_later_gpus_have_their_ratio_to_the_first() -> None:
-    one = card("one", vendor="NVIDIA", power_w=200, cuda_cores=1000, ecc=True, process_nm=8)
-    two = card("two", vendor="NVIDIA", power_w=300, ecc=True, process_nm=4, slots=2)
+    one = card(
+        "one", vendor="NVIDIA", power_w=200, cuda_cores=1000, ecc=True, process_nm=8, pcie_generation=4
+    )
+    two = card("two", vendor="NVIDIA", power_w=300, ecc=True, process_nm=4, slots=2, pcie_generation=5)
     table = gpus.side_by_side([one, two])
     assert table.columns == ("field", "one", "two")
     assert table.rows == (
@@ -120,6 +123,7 @@ def test_the_later_gpus_have_their_ratio_to_the_first() -> None:
         ("CUDA cores", "1,000", "-"),
         ("ECC", "yes", "yes"),
         ("process", "8 nm", "4 nm"),
+        ("PCIe generation", "4", "5"),
         ("slots", "-", "2"),
         ("peak bf16 matrix, fp32 accumulate", "100.0 TFLOP/s", "250.0 TFLOP/s (2.50x)"),
     )

@@ -49,6 +49,10 @@ def test_rates_have_the_units_of_the_field(item: str, expected: str) -> None:
     assert results.rate(1234.56 if item not in ("FLOP", "byte") else 1234.0, item) == expected
 
 
+def test_a_slow_rate_keeps_four_digits() -> None:
+    assert results.rate(12.346, "thing") == "12.35 thing/s"
+
+
 def test_the_spread_is_the_larger_side_and_nothing_where_it_is_not_known() -> None:
     skewed = Interval(value=100.0, low=99.0, high=104.0, method="bootstrap")
     assert results.spread(skewed) == " ±4.0 %"

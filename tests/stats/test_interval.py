@@ -171,11 +171,11 @@ def test_bootstrap_agrees_with_quadrature_for_normal_noise() -> None:
     assert direct.half_width == pytest.approx(combined.half_width, rel=0.25)
 
 
-def test_twenty_windows_of_200_steps_take_no_time() -> None:
+def test_twenty_windows_of_200_steps_take_no_time(slowness: float) -> None:
     w = noisy(20, 200)
     best = float("inf")
     for _ in range(3):
         start = time.perf_counter()
         throughput(w, 256)
         best = min(best, time.perf_counter() - start)
-    assert best < 0.25, "about 0.05 s on an idle machine"
+    assert best < 0.25 * slowness, "about 0.05 s on an idle machine"

@@ -22,7 +22,7 @@ def test_machine(nvml: Any) -> None:
     assert nvml.references == 0
 
 
-def test_machine_without_a_gpu_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_without_a_gpu_is_quick(monkeypatch: pytest.MonkeyPatch, slowness: float) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     machine()
     fastest = []
@@ -30,7 +30,7 @@ def test_machine_without_a_gpu_is_quick(monkeypatch: pytest.MonkeyPatch) -> None
         began = time.perf_counter()
         assert machine().devices == ()
         fastest.append(time.perf_counter() - began)
-    assert min(fastest) < 0.1
+    assert min(fastest) < 0.1 * slowness
 
 
 def test_environment_of_a_device(h200: DeviceInfo, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_first_and_last_sample_without_waiting_for_the_period() -> None:
     began = time.monotonic()
     with Sampler(script, period_s=60.0) as sampler:
         wait_for(lambda: sampler.samples)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # half the period
     assert [s.at_s for s in sampler.samples] == [0.0, 1.0]
 
 

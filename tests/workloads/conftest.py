@@ -1,4 +1,4 @@
-"""Torch's global switches as they were, one seed for every test, and one thread.
+"""Toy jobs; torch's global switches as they were, one seed for every test, and one thread.
 
 Toys are so small that several threads only wait for each other: on a busy machine, for seconds.
 """
@@ -6,9 +6,40 @@ Toys are so small that several threads only wait for each other: on a busy machi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 import torch
+
+from gpuwise import workloads
+from gpuwise.model.run import RECIPES, Recipe, RunConfig
+from gpuwise.model.workload import Mode, Precision
+from gpuwise.workloads.job import Job
+
+Name = Literal["resnet50", "bert-large", "matmul", "copy"]
+BATCH = 4
+
+
+def toy(
+    name: Name, mode: Mode, precision: Precision = "fp32", recipe: Recipe = "tuned", *, compiled: bool = False
+) -> RunConfig:
+    return RunConfig(
+        workload=name,
+        mode=mode,
+        precision=precision,
+        recipe=recipe,
+        compile=compiled,
+        size="toy",
+        device="cpu",
+    )
+
+
+def build(config: RunConfig, batch: int = BATCH) -> Job:
+    torch.manual_seed(0)
+    return workloads.get(config.workload).build(config, batch)
+
+
+BOTH_RECIPES = pytest.mark.parametrize("recipe", RECIPES)
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +50,10 @@ def own_switches() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.manual_seed(0)
     torch.set_num_threads(1)
+    # What torch warns of once a process, it warns of in every test: else the order of tests decides.
+    torch.set_warn_always(True)
     yield
+    torch.set_warn_always(False)
     torch.set_num_threads(threads)
     torch.set_float32_matmul_precision(before[0])
     cudnn.allow_tf32, cudnn.benchmark = before[1:]

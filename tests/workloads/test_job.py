@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+import shutil
+import sysconfig
+from pathlib import Path
 
 import pytest
 import torch
 
 from gpuwise import workloads
-from gpuwise.model.run import RECIPES, Recipe, RunConfig
+from gpuwise.model.run import RECIPES, Recipe
 from gpuwise.model.workload import Mode, Precision
-from gpuwise.workloads import matmul, memory_copy
-from gpuwise.workloads.bert_large import bert_large
 from gpuwise.workloads.job import (
-    Job,
     autocast,
     inference_job,
     relative_difference,
@@ -22,31 +21,10 @@ from gpuwise.workloads.job import (
     training_job,
 )
 
-Name = Literal["resnet50", "bert-large", "matmul", "copy"]
-BATCH = 4
+from .conftest import BATCH, BOTH_RECIPES, Name, build, toy
 
-
-def toy(
-    name: Name, mode: Mode, precision: Precision = "fp32", recipe: Recipe = "tuned", *, compiled: bool = False
-) -> RunConfig:
-    return RunConfig(
-        workload=name,
-        mode=mode,
-        precision=precision,
-        recipe=recipe,
-        compile=compiled,
-        size="toy",
-        device="cpu",
-    )
-
-
-def build(config: RunConfig, batch: int = BATCH) -> Job:
-    torch.manual_seed(0)
-    return workloads.get(config.workload).build(config, batch)
-
-
+CAN_COMPILE = shutil.which("g++") and Path(sysconfig.get_path("include"), "Python.h").exists()
 NAMES = pytest.mark.parametrize("name", ["resnet50", "bert-large"])
-BOTH_RECIPES = pytest.mark.parametrize("recipe", RECIPES)
 ON_CPU = pytest.mark.parametrize("precision", ["fp32", "bf16"])
 
 
@@ -100,12 +78,6 @@ def test_bf16_really_runs_in_16_bit(name: Name, recipe: Recipe) -> None:
     assert half == pytest.approx(full, rel=0.02)
 
 
-def test_both_recipes_train_the_same_network() -> None:
-    tuned, parity = (build(toy("resnet50", "train", recipe=recipe)) for recipe in RECIPES)
-    for _ in range(3):
-        assert float(tuned.step()) == pytest.approx(float(parity.step()), rel=0.01)
-
-
 @BOTH_RECIPES
 def test_a_step_is_one_descent_and_gradients_do_not_add_up(recipe: Recipe) -> None:
     """Loss w * 3 has gradient 3 at any w; with a rate of 0.1 each step takes off 0.3."""
@@ -120,26 +92,6 @@ def test_a_step_is_one_descent_and_gradients_do_not_add_up(recipe: Recipe) -> No
     assert model.weight.grad is None
     assert model.training
     assert job.items == 7
-
-
-@BOTH_RECIPES
-def test_the_optimiser_of_bert_decays_matrices_only_and_leaves_the_pooler(recipe: Recipe) -> None:
-    from gpuwise.workloads.bert_adam import BertAdam
-    from gpuwise.workloads.bert_large import LEARNING_RATE, _optimizer
-    from gpuwise.workloads.models.bert import BertForQuestionAnswering, BertShape
-
-    shape = BertShape(layers=1, hidden=8, heads=2, vocabulary=16, positions=8)
-    model = BertForQuestionAnswering(shape, fused=recipe == "tuned")
-    optimizer = _optimizer(model, tuned=recipe == "tuned")
-    assert isinstance(optimizer, torch.optim.AdamW if recipe == "tuned" else BertAdam)
-    matrices, vectors = optimizer.param_groups
-    assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.01, 0.0)
-    assert matrices["lr"] == vectors["lr"] == LEARNING_RATE
-    assert all(p.ndim > 1 for p in matrices["params"])
-    assert all(p.ndim <= 1 for p in vectors["params"])
-    stepped = {id(p) for group in optimizer.param_groups for p in group["params"]}
-    left_out = {name for name, p in model.named_parameters() if id(p) not in stepped}
-    assert left_out == (set() if recipe == "tuned" else {"pooler.weight", "pooler.bias"})
 
 
 def test_tuned_inference_casts_the_weights_and_parity_leaves_them() -> None:
@@ -199,50 +151,6 @@ def test_autocast_is_on_for_16_bit_only(precision: Precision, dtype: torch.dtype
         assert dtype is None or torch.get_autocast_dtype("cpu") == dtype
 
 
-@pytest.mark.parametrize(
-    ("precision", "dtype", "tolerance"),
-    [("fp32", torch.float32, 1e-5), ("bf16", torch.bfloat16, 4e-3), ("fp16", torch.float16, 5e-4)],
-)
-def test_the_matrix_product_is_one(precision: Precision, dtype: torch.dtype, tolerance: float) -> None:
-    job = build(toy("matmul", "limit", precision), 1)
-    torch.manual_seed(0)
-    a, b = (torch.randn(matmul.TOY_SIDE, matmul.TOY_SIDE).to(dtype) for _ in range(2))
-    out = job.step()
-    assert out.dtype == dtype
-    assert relative_difference(out, a.double() @ b.double()) < tolerance
-    assert job.items == 2 * matmul.TOY_SIDE**3
-
-
-def test_the_matrices_are_random_and_not_the_same() -> None:
-    out = build(toy("matmul", "limit"), 1).step()
-    assert float(out.std()) == pytest.approx(math.sqrt(matmul.TOY_SIDE), rel=0.1)
-    assert abs(float(out.mean())) < 1
-
-
-def test_a_copy_fills_its_target_and_counts_bytes_read_and_written() -> None:
-    job = build(toy("copy", "limit"), 1)
-    target = job.step()
-    copied = target.clone()
-    assert copied.nbytes == memory_copy.TOY_BYTES
-    assert job.items == 2 * memory_copy.TOY_BYTES
-    assert copied.unique().numel() > 0.99 * copied.numel()  # random, not zeros
-    target.zero_()
-    assert torch.equal(job.step(), copied)
-    assert job.step().data_ptr() == target.data_ptr()  # nothing is allocated in a step
-
-
-def test_the_copy_of_a_gpu_halves_until_two_buffers_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """12 GB free hold two buffers of 4 GiB with a quarter to spare, 10 GB only two of 2 GiB."""
-    sizes = []
-    monkeypatch.setattr(torch, "empty_like", lambda x: x)
-    monkeypatch.setattr(torch, "randint", lambda low, high, shape, **_: sizes.append(4 * shape[0]))
-    for free in (12e9, 10e9, 0.5e9):
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda free=free: (free, free))
-        config = RunConfig(workload="copy", mode="limit", precision="fp32", device="cuda")
-        assert workloads.get("copy").build(config, 1).items == 2 * sizes[-1]
-    assert sizes == [2**32, 2**31, 2**27]
-
-
 def test_relative_difference() -> None:
     x = torch.tensor([3.0, 4.0])
     assert relative_difference(x, x) == 0.0
@@ -283,6 +191,15 @@ def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pyte
                 assert job.mismatch() == pytest.approx(0.1, abs=0.1 if logits_only else 0.02)
 
 
-def test_the_toy_is_not_the_full_size() -> None:
-    config = toy("bert-large", "infer")
-    assert bert_large.build(config, 1).step().shape == (1, 32)
+@pytest.mark.slow
+@pytest.mark.skipif(not CAN_COMPILE, reason="torch.compile on a CPU needs g++ and Python's headers")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "mode", "recipe"), [("resnet50", "infer", "tuned"), ("bert-large", "train", "parity")]
+)
+def test_compiled_equals_eager(name: Name, mode: Mode, recipe: Recipe) -> None:
+    job = build(toy(name, mode, recipe=recipe, compiled=True))
+    assert job.mismatch is not None
+    # A training loss has dropout, which draws other numbers under compile.
+    assert job.mismatch() < (1e-3 if mode == "infer" else 0.05)
+    assert bool(job.step().isfinite().all())

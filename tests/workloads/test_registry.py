@@ -29,7 +29,9 @@ def test_specs_are_those_of_every_name() -> None:
     assert tuple(spec.id for spec in workloads.specs()) == workloads.names()
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("resnet", "resnet50"), ("bert_large", "bert-large")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("resnet", "resnet50"), ("bert", "bert-large"), ("bert_large", "bert-large")]
+)
 def test_an_unknown_name_is_told_the_nearest(typed: str, meant: str) -> None:
     with pytest.raises(InputError, match=f"unknown workload '{typed}'; did you mean {meant}") as caught:
         workloads.get(typed)

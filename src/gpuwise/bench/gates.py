@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gpuwise.gates import ABOVE
 from gpuwise.model.result import Caution, Measurement
 from gpuwise.stats import drift
 from gpuwise.telemetry import Sample
 from gpuwise.telemetry import cautions as telemetry_cautions
 from gpuwise.units import percent
-
-ABOVE = 1.02
-"""Share of a peak or limit above which a number is wrong, not lucky: boost clocks exceed the
-clock of the data sheet by no more, and two timings of one limit differ by less."""
 
 DRIFT = 0.03
 """Relative trend over the timed windows above which a speed is not one speed."""

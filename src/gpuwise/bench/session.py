@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from gpuwise import catalog, workloads
+from gpuwise import catalog, gates, workloads
 from gpuwise.bench import events
 from gpuwise.bench.assemble import Heard, Limits, assemble
 from gpuwise.bench.plan import expected_s
@@ -37,6 +37,29 @@ class Progress:
     total: int
     doing: str
     eta_s: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Watched:
+    """What the sensor told while the children of one measurement ran."""
+
+    samples: list[Sample] = field(default_factory=list)
+    company: set[int] = field(default_factory=set)
+    """Processes other than the child that were seen on the device."""
+    error: str | None = None
+    """Why the sensor stopped telling, in the words of one of its failures."""
+
+    def look(self, sensor: Sensor | None, child: int) -> None:
+        """See who computes on the device; a sensor that fails ends no measurement."""
+        try:
+            self.company |= strangers(sensor, child)
+        except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
+            self.error = self.error or f"{type(error).__name__}: {error}"
+
+    def take(self, sampler: Sampler) -> None:
+        """Keep what one child's sampler collected."""
+        self.samples += sampler.samples
+        self.error = self.error or sampler.error
 
 
 Update = Progress | Measurement
@@ -66,8 +89,7 @@ class Session:
 
     def _measure(self, config: RunConfig, place: Progress) -> Iterator[Update]:
         started_at = datetime.now(UTC).isoformat(timespec="seconds")
-        heard, samples, cautions = Heard(), list[Sample](), list(self.cautions)
-        company: set[int] = set()
+        heard, watched, cautions = Heard(), Watched(), list(self.cautions)
         error: str | None = None
         interrupted = True
         try:
@@ -75,19 +97,20 @@ class Session:
                 hot = self._cool_down(config, run)
                 cautions += [hot] if hot else []
                 heard.done = None
-                error = yield from self._watch(config, heard, samples, company, place)
+                error = yield from self._watch(config, heard, watched, place)
                 if heard.done is None:
                     break
             interrupted = False
         finally:
             # Also on Ctrl-C, and when the caller stops iterating: the windows heard so far count.
-            cautions += intrusion(company) if not self.cautions else ()
+            cautions += intrusion(watched.company) if not self.cautions else ()
+            cautions += blindness(watched.error)
             measurement = assemble(
                 config,
                 workloads.get(config.workload).spec,
                 heard,
                 started_at=started_at,
-                samples=samples,
+                samples=watched.samples,
                 gpu=self.gpu,
                 limits=self.limits,
                 sm_clock_max_hz=self.result.environment.sm_clock_max_hz,
@@ -96,11 +119,11 @@ class Session:
                 cautions=cautions,
             )
             if heard.ready is not None or not interrupted:
-                self._add(measurement, heard)
+                measurement = self._add(measurement, heard)
         yield measurement
 
     def _watch(
-        self, config: RunConfig, heard: Heard, samples: list[Sample], company: set[int], place: Progress
+        self, config: RunConfig, heard: Heard, watched: Watched, place: Progress
     ) -> Generator[Update, None, str | None]:
         """One child from start to end; returns how it died, if it did."""
         sampler = Sampler(self.sensor)
@@ -113,13 +136,13 @@ class Session:
                         continue
                     heard.add(event)
                     if isinstance(event, events.Timed):
-                        company.update(strangers(self.sensor, child.pid))
+                        watched.look(self.sensor, child.pid)
                     yield replace(place, doing=describe(event, heard))
             return child.ending()
         except TimeoutError as hang:
             return str(hang)
         finally:
-            samples += sampler.samples
+            watched.take(sampler)
             child.close()
 
     def _cool_down(self, config: RunConfig, run: int) -> Caution | None:
@@ -129,15 +152,16 @@ class Session:
             return None
         return wait_until_cool(self.sensor, below_c=COOL_C)
 
-    def _add(self, measurement: Measurement, heard: Heard) -> None:
+    def _add(self, measurement: Measurement, heard: Heard) -> Measurement:
+        """Keep a measurement; returns it with what it shows beside the others of the session."""
         self.limits = self.limits.with_measured(measurement)
         found = self.result.environment
         if heard.ready is not None and found.torch is None:
             found = replace(found, torch=heard.ready.torch, cuda=heard.ready.cuda, cudnn=heard.ready.cudnn)
-        self.result = replace(
-            self.result, environment=found, measurements=(*self.result.measurements, measurement)
-        )
+        every = gates.judge_measured((*self.result.measurements, measurement), found)
+        self.result = replace(self.result, environment=found, measurements=every)
         self.keep(self.result)
+        return every[-1]
 
 
 def _runs(config: RunConfig) -> int:
@@ -164,6 +188,19 @@ def intrusion(company: set[int]) -> tuple[Caution, ...]:
             code="contended",
             detail=f"other processes used the GPU while it was timed: {', '.join(map(str, sorted(company)))}",
             next_step="run it again on an idle GPU",
+        ),
+    )
+
+
+def blindness(error: str | None) -> tuple[Caution, ...]:
+    """The caution for a sensor that failed while a measurement ran."""
+    if error is None:
+        return ()
+    return (
+        Caution(
+            code="telemetry",
+            detail=f"the sensor failed, so heat, throttling and company are unknown: {error.splitlines()[0]}",
+            next_step="gpuwise doctor, then run it again",
         ),
     )
 

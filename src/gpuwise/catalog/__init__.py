@@ -5,7 +5,32 @@ The facts are data (`data/*.csv`), never code; an unknown GPU is unknown.
 
 from __future__ import annotations
 
-from gpuwise.catalog.load import all_gpus, get, sources
-from gpuwise.catalog.query import find, resolve_device, select
+from gpuwise.catalog.chips import FullDie, Rate, chips, full_die, rates
+from gpuwise.catalog.derive import Derived, derive
+from gpuwise.catalog.filters import Match, matching, ordered, select, sortable
+from gpuwise.catalog.load import all_gpus, fields, get, sources
+from gpuwise.catalog.mention import Mention, mentions
+from gpuwise.catalog.query import find, resolve_device
 
-__all__ = ["all_gpus", "find", "get", "resolve_device", "select", "sources"]
+__all__ = [
+    "Derived",
+    "FullDie",
+    "Match",
+    "Mention",
+    "Rate",
+    "all_gpus",
+    "chips",
+    "derive",
+    "fields",
+    "find",
+    "full_die",
+    "get",
+    "matching",
+    "mentions",
+    "ordered",
+    "rates",
+    "resolve_device",
+    "select",
+    "sortable",
+    "sources",
+]

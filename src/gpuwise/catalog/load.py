@@ -13,26 +13,38 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import Literal, cast
 
 from gpuwise.errors import InputError
-from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source, SourceKind, Value
+from gpuwise.model.gpu import Fact, Field, GpuSpec, Peak, Source, SourceKind, Value
 
 DATA = Path(__file__).with_name("data")
 
-TEXT_FIELDS = frozenset(
-    {
-        *("vendor", "architecture", "chip", "compute_capability", "gfx_target"),
-        *("launch", "memory_type", "form", "link", "pcie_peer_to_peer"),
-    }
-)
-"""Fields read as text: a compute capability of 8.0 or a launch of 2020 is not a quantity."""
+
+@cache
+def fields() -> Mapping[str, Field]:
+    """Every field by name, in the order of a specification chart.
+
+    `peak:*` stands for the peaks that have no line of their own.
+    """
+    return MappingProxyType(
+        {
+            row["field"]: Field(
+                name=row["field"],
+                group=row["group"],
+                # The data tests hold this column to the allowed kinds.
+                kind=cast(Literal["text", "number", "flag"], row["kind"]),
+                label=row["label"],
+                chart=row["chart"] == "yes",
+            )
+            for row in rows("fields.csv")
+        }
+    )
 
 
 @cache
 def sources() -> Mapping[str, Source]:
     """Every source that a fact of the catalog cites, by id."""
-    rows = _rows("sources.csv")
     return MappingProxyType(
         {
             row["id"]: Source(
@@ -42,24 +54,25 @@ def sources() -> Mapping[str, Source]:
                 kind=cast(SourceKind, row["kind"]),
                 read_on=row["read_on"],
                 url=row["url"] or None,
+                licence=row["licence"] or None,
             )
-            for row in rows
+            for row in rows("sources.csv")
         }
     )
 
 
 @cache
 def all_gpus() -> tuple[GpuSpec, ...]:
-    """Every GPU variant of the catalog, sorted by launch date, then id."""
+    """Every GPU variant of the catalog, sorted by launch date, then id; those without one come last."""
     facts: dict[str, dict[str, Fact]] = defaultdict(dict)
     peaks: dict[str, list[Peak]] = defaultdict(list)
-    for row in _rows("specs.csv"):
+    for row in rows("specs.csv"):
         if row["field"].startswith("peak:"):
             peaks[row["gpu_id"]].append(_peak(row))
         else:
             facts[row["gpu_id"]][row["field"]] = _fact(row)
-    specs = [_spec(row, facts[row["gpu_id"]], peaks[row["gpu_id"]]) for row in _rows("names.csv")]
-    return tuple(sorted(specs, key=lambda spec: (spec.text("launch") or "", spec.id)))
+    specs = [_spec(row, facts[row["gpu_id"]], peaks[row["gpu_id"]]) for row in rows("names.csv")]
+    return tuple(sorted(specs, key=lambda spec: (spec.text("launch") or "9999", spec.id)))
 
 
 def get(gpu_id: str) -> GpuSpec:
@@ -74,8 +87,24 @@ def get(gpu_id: str) -> GpuSpec:
 def shared_device_names() -> frozenset[str]:
     """Driver names, case-folded, that variants outside the catalog report too: memory must tell."""
     return frozenset(
-        name.casefold() for row in _rows("names.csv") for name in _parts(row["shared_device_names"])
+        name.casefold() for row in rows("names.csv") for name in _parts(row["shared_device_names"])
     )
+
+
+@cache
+def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
+    """(gpu_id, models, words) of each variant: `A100` is a model, `sxm4 80gb` tell its variants apart.
+
+    The id is None for GPUs that share a model or a name with one of the catalog but are not in it.
+    """
+    known = [(row["gpu_id"], _parts(row["models"]), _words(row)) for row in rows("names.csv")]
+    return (*known, *((None, _parts(row["models"]), _words(row)) for row in rows("outside.csv")))
+
+
+@cache
+def outside() -> tuple[str, ...]:
+    """Names of GPUs that the catalog lacks and that share a name with some that it has."""
+    return tuple(row["name"] for row in rows("outside.csv"))
 
 
 @cache
@@ -83,7 +112,8 @@ def _by_id() -> Mapping[str, GpuSpec]:
     return {spec.id: spec for spec in all_gpus()}
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def rows(name: str) -> list[dict[str, str]]:
+    """The lines of a file of the catalog, by column."""
     with (DATA / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -103,6 +133,10 @@ def _parts(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(";") if part)
 
 
+def _words(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row["variant"].split())
+
+
 def _fact(row: dict[str, str]) -> Fact:
     return Fact(
         field=row["field"],
@@ -115,9 +149,10 @@ def _fact(row: dict[str, str]) -> Fact:
 
 def _value(field: str, text: str) -> Value:
     """`text` as the type of its field: text, yes or no, else a number (int where it is whole)."""
-    if field in TEXT_FIELDS:
+    kind = fields()[field].kind
+    if kind == "text":
         return text
-    if text in ("true", "false"):
+    if kind == "flag":
         return text == "true"
     number = float(text)
     return int(number) if number.is_integer() else number

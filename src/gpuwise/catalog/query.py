@@ -1,9 +1,9 @@
 """Find a GPU by the names people type and by the names drivers report, and never guess.
 
-`find` accepts an id, a name or an alias in any case, with any spaces and dashes, with or without
-nvidia, geforce, amd or tesla; and a driver's name as the driver writes it. A part of a name
+`find` accepts an id, a name or an alias in any case and order of its words, with any spaces and
+dashes, with or without a brand; and a driver's name as the driver writes it. A part of a name
 ("a100", "4060 ti") never resolves, not even where the catalog holds one match, because variants
-that it does not hold share it. `resolve_device` accepts a driver's exact name only.
+that it does not hold share it: those are named. `resolve_device` accepts a driver's exact name only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from gpuwise.model.gpu import GpuSpec
 MEMORY_TOLERANCE = 0.12
 """Drivers report less than the product number: ECC on GDDR6 takes 6.25 %, firmware some more."""
 
-_BRANDS = re.compile(r"nvidia|geforce|amd|tesla")
+_BRANDS = re.compile(r"nvidia|geforce|amd|tesla|instinct|intel|habana|quadro|[\u2122\u00ae]")
+_NOISE = frozenset({"gpu", "generation", "graphics", "card", "accelerator"})
+"""Words that never tell two products apart."""
 _MEMORY = re.compile(r"(\d+)[\s_-]*gi?b")
 _WORDS = re.compile(r"[a-z0-9]+")
 _LISTED = 6
@@ -36,16 +38,10 @@ def find(name: str) -> GpuSpec:
     reported = _by_device_name().get(_driver_key(name), ())
     if len(reported) == 1 and _driver_key(name) not in load.shared_device_names():
         return reported[0]
-    spec = _by_key().get(name_key(name))
+    spec = _by_key().get(name_key(name)) or _by_words().get(frozenset(_words(name)))
     if spec is not None:
         return spec
     raise _not_found(name.strip(), _words(name))
-
-
-def select(query: str | None) -> tuple[GpuSpec, ...]:
-    """The GPUs whose id, name, alias, vendor or architecture contains `query`; all where it is None."""
-    wanted = _squeezed(query or "")
-    return tuple(spec for spec in load.all_gpus() if any(wanted in text for text in _searched(spec)))
 
 
 def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None:
@@ -76,11 +72,8 @@ def _memory_fits(spec: GpuSpec, memory_bytes: int | None) -> bool:
 def _words(name: str) -> list[str]:
     """The words of a name that tell GPUs apart: `NVIDIA A100 PCIe 80 GB` -> a100, pcie, 80gb."""
     plain = _BRANDS.sub(" ", name.casefold())
-    return _WORDS.findall(_MEMORY.sub(r"\1gb", plain))
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"[\s_-]", "", text.casefold())
+    words = _WORDS.findall(_MEMORY.sub(r"\1gb", plain))
+    return [word for word in words if word not in _NOISE]
 
 
 def _driver_key(device_name: str) -> str:
@@ -92,15 +85,16 @@ def _written(spec: GpuSpec) -> tuple[str, ...]:
     return (spec.id, spec.name, *spec.aliases)
 
 
-def _searched(spec: GpuSpec) -> tuple[str, ...]:
-    texts = (*_written(spec), spec.vendor or "", spec.architecture or "")
-    return tuple(_squeezed(text) for text in texts)
-
-
 @cache
 def _by_key() -> Mapping[str, GpuSpec]:
     """Complete names, as joined words, to their GPU; the data tests keep them unambiguous."""
     return {name_key(name): spec for spec in load.all_gpus() for name in _written(spec)}
+
+
+@cache
+def _by_words() -> Mapping[frozenset[str], GpuSpec]:
+    """The same without the order of the words: `PCIe A100 80GB`."""
+    return {frozenset(_words(name)): spec for spec in load.all_gpus() for name in _written(spec)}
 
 
 @cache
@@ -114,11 +108,15 @@ def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
 
 def _not_found(name: str, words: list[str]) -> InputError:
     """The error for a name that is not one GPU: several variants, a near miss, or unknown."""
-    variants = _variants(words)
-    if len(variants) > 1:
+    variants, others = _variants(words), _outside(words)
+    beside = f", or outside it: {', '.join(others)}" if others else ""
+    if len(variants) > 1 or (variants and others):
         listed = ", ".join(variants[:_LISTED]) + (", ..." if len(variants) > _LISTED else "")
-        message = f"{name!r} could be any of {len(variants)} GPUs of the catalog: {listed}"
+        many = f"any of {len(variants)} GPUs" if len(variants) > 1 else "this GPU"
+        message = f"{name!r} could be {many} of the catalog: {listed}{beside}"
         return InputError(message, hint=f"gpuwise show {variants[0]}")
+    if others:
+        return InputError(f"the catalog does not hold {' or '.join(others)}", hint="gpuwise gpus")
     near = variants or _near(words)
     if near:
         message = f"no GPU in the catalog is called {name!r}; did you mean {' or '.join(near)}?"
@@ -127,10 +125,16 @@ def _not_found(name: str, words: list[str]) -> InputError:
 
 
 def _variants(words: list[str]) -> list[str]:
-    """Ids of the GPUs whose names hold all these words; none for no words."""
+    """Ids of the GPUs of one of whose names these are words; none for no words."""
     wanted = set(words)
     specs = load.all_gpus() if wanted else ()
-    return [spec.id for spec in specs if wanted <= {word for name in _written(spec) for word in _words(name)}]
+    return [spec.id for spec in specs if any(wanted <= set(_words(name)) for name in _written(spec))]
+
+
+def _outside(words: list[str]) -> list[str]:
+    """Names of GPUs outside the catalog that may be meant, too."""
+    wanted = set(words)
+    return [name for name in load.outside() if wanted and wanted <= set(_words(name))]
 
 
 def _near(words: list[str]) -> list[str]:

@@ -23,6 +23,9 @@ VERBS = {
     "show": "Show a result file, or what is known of a GPU.",
     "compare": "Compare result files, or two GPUs by name.",
     "gpus": "List the GPUs of the catalog.",
+    "results": "Speeds of a workload: measured here and published.",
+    "prices": "What a GPU costs to rent or buy, and when that was seen.",
+    "audit": "Find wrong figures in articles, tables and results.",
     "workloads": "List what can be measured.",
     "doctor": "Check this machine; say how to fix what is wrong.",
 }

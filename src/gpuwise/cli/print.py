@@ -70,7 +70,10 @@ def table(content: Table) -> None:
 
     terminal = sys.stdout.isatty()
     console = Console(
-        width=None if terminal else 400, highlight=False, file=None if terminal else io.StringIO()
+        width=None if terminal else 400,
+        height=None if terminal else 25,  # without it, 80 columns where FORCE_COLOR meets TERM=dumb
+        highlight=False,
+        file=None if terminal else io.StringIO(),
     )
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in content.columns:

@@ -20,6 +20,8 @@ class Source:
     read_on: str
     """ISO date on which the value was read there."""
     url: str | None = None
+    licence: str | None = None
+    """What the publisher grants; None where it does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,24 @@ class Peak:
     source: Source
     locator: str = ""
     note: str = ""
+
+    @property
+    def field(self) -> str:
+        """Its name among the facts: `peak:fp16:fp32:matrix:sparse`."""
+        return f"peak:{self.format}:{self.accumulate}:{self.unit}{':sparse' if self.sparse else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A property that the catalog may know of a GPU, in the order of a specification chart."""
+
+    name: str
+    group: str
+    kind: Literal["text", "number", "flag"]
+    label: str
+    """As people say it; the unit stands with the value."""
+    chart: bool
+    """Whether vendors' specification charts have a row for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

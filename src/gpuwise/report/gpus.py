@@ -2,55 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
+from gpuwise.catalog import Derived, Match, all_gpus, chips, derive, fields
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.report.table import Table
-from gpuwise.units import gibibytes, si, significant
+from gpuwise.units import gibibytes, percent, si, significant
 
 _UNITS = (
     ("_bytes_per_s", lambda v: si(v, "B/s", 4)),
+    ("_flop_per_s", lambda v: si(v, "FLOP/s", 4)),
+    ("_transfers_per_s", lambda v: si(v, "T/s", 4)),
     ("_bytes", gibibytes),
+    ("_gb", lambda v: f"{v:g} GB"),
     ("_hz", lambda v: f"{v / 1e6:.0f} MHz"),
     ("_w", lambda v: f"{significant(v)} W"),
     ("_usd", lambda v: f"{v:,.0f} USD"),
     ("_nm", lambda v: f"{v:g} nm"),
+    ("_m", lambda v: f"{v * 1000:.0f} mm"),
     ("_bits", lambda v: f"{v:g} bit"),
 )
 
 
-_LABELS = {
-    "base_hz": "base clock",
-    "boost_hz": "boost clock",
-    "tensor_hz": "clock of the tensor peaks",
-    "link_bytes_per_s": "link bandwidth, both ways",
-    "memory_bytes": "memory",
-    "memory_bytes_per_s": "memory bandwidth",
-    "memory_bus_bits": "memory bus",
-    "l2_bytes": "L2 cache",
-    "power_w": "power",
-    "process_nm": "process",
-    "sm_count": "multiprocessors",
-    "cuda_cores": "CUDA cores",
-    "rt_cores": "RT cores",
-    "ecc": "ECC",
-    "mig": "MIG",
-    "form": "form factor",
-    "launch_price_usd": "launch price",
-    "pcie_generation": "PCIe generation",
-    "pcie_peer_to_peer": "PCIe peer-to-peer",
-}
-
-
-_NO_RATIO = frozenset({"pcie_generation", "tensor_core_generation", "process_nm", "slots"})
+_NO_RATIO = frozenset(
+    {"pcie_generation", "tensor_core_generation", "rt_core_generation", "process_nm", "slots"}
+)
 """Numbers of which a multiple means nothing."""
 
 
 def label(field: str) -> str:
     """A field's name as people say it; the unit stands with the value."""
-    return _LABELS.get(field, field.replace("_", " "))
+    known = fields().get(field)
+    return known.label if known else field.replace("_", " ")
 
 
 def shown(fact: Fact) -> str:
@@ -73,29 +59,117 @@ def peak_name(peak: Peak) -> str:
     return f"{peak.format} {peak.unit}{accumulate}{', sparse' if peak.sparse else ''}"
 
 
+def peak_value(peak: Peak) -> str:
+    """`111.1 TFLOP/s`; integer peaks are no floating-point operations."""
+    return _flops(peak.format, peak.flop_per_s)
+
+
+def _flops(number_format: str, value: float) -> str:
+    return si(value, "OP/s" if number_format.startswith("int") else "FLOP/s", 4)
+
+
 def specification(spec: GpuSpec) -> Table:
-    """Everything known of one GPU, one row a fact, each with its source."""
-    facts = [(label(f.field), shown(f), f.source.title, f.note) for f in spec.facts.values()]
-    unit = {True: "OP/s", False: "FLOP/s"}
-    peaks = [
-        (
-            f"peak {peak_name(p)}",
-            si(p.flop_per_s, unit[p.format.startswith("int")], 4),
-            p.source.title,
-            p.note,
-        )
-        for p in spec.peaks
-    ]
+    """Everything known of one GPU in the order of a specification chart, each value with its source.
+
+    Beside a stated value stands the one that units, clocks and rates give; the notes name what no
+    source states.
+    """
+    computed = {row.field: row for row in derive(spec)}
+    stated = [*_fact_rows(spec, computed), *_peak_rows(spec, computed)]
+    ordered = sorted(stated, key=lambda row: _place(row[0]))
     return Table(
         title=f"{spec.name} ({spec.id})",
-        columns=("field", "value", "source", "note"),
-        rows=(*facts, *peaks),
-        numeric=frozenset({"value"}),
+        columns=("", "field", "value", "computed", "source", "note"),
+        rows=tuple(_grouped(ordered)),
+        numeric=frozenset({"value", "computed"}),
+        notes=_specification_notes(spec, computed),
     ).without_empty_columns()
 
 
-def listing(specs: Sequence[GpuSpec]) -> Table:
-    """One row a GPU: what is compared first when choosing."""
+def _fact_rows(spec: GpuSpec, computed: Mapping[str, Derived]) -> Iterable[tuple[str, ...]]:
+    for fact in spec.facts.values():
+        yield (
+            fact.field,
+            label(fact.field),
+            shown(fact),
+            _computed(fact, computed.get(fact.field)),
+            fact.source.title,
+            fact.note,
+        )
+
+
+def _peak_rows(spec: GpuSpec, computed: Mapping[str, Derived]) -> Iterable[tuple[str, ...]]:
+    for peak in spec.peaks:
+        name, row = f"peak {peak_name(peak)}", computed.get(peak.field)
+        given = "" if row is None else _flops(peak.format, row.derived) + _difference(row)
+        yield peak.field, name, peak_value(peak), given, peak.source.title, peak.note
+
+
+def _computed(fact: Fact, row: Derived | None) -> str:
+    if row is None:
+        return ""
+    value = Fact(field=fact.field, value=row.derived, source=fact.source)
+    return shown(value) + _difference(row)
+
+
+def _difference(row: Derived) -> str:
+    """How far the stated value is from the computed one, where that is more than rounding."""
+    if row.agrees is not False or row.difference is None:
+        return ""
+    sign = "+" if row.difference > 0 else ""
+    return f" (!) stated {sign}{percent(row.difference)}"
+
+
+@cache
+def _places() -> Mapping[str, int]:
+    return {field: place for place, field in enumerate(fields())}
+
+
+def _place(field: str) -> int:
+    """Where a field stands in the chart; peaks without a line of their own share one and keep their order."""
+    return _places().get(field, _places()["peak:*"])
+
+
+def _grouped(rows: Sequence[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
+    """The rows with the name of their group in front of the first of each group."""
+    last = ""
+    for field, *cells in rows:
+        known = fields().get(field) or fields()["peak:*"]
+        yield (known.group if known.group != last else "", *cells)
+        last = known.group
+
+
+def _specification_notes(spec: GpuSpec, computed: Mapping[str, Derived]) -> tuple[str, ...]:
+    notes = [_whole_die(spec.text("chip") or "")]
+    if missing := _missing(spec):
+        notes.append(f"no source read states: {', '.join(missing)}")
+    if differing := sum(row.agrees is False for row in computed.values()):
+        notes.append(f"(!) {differing} stated values are not what units and clocks give: their notes say why")
+    return tuple(note for note in notes if note)
+
+
+def _whole_die(chip: str) -> str:
+    """What the chip holds with nothing switched off, which products are often credited with."""
+    die = chips().get(chip)
+    if die is None or die.sm_count is None:
+        return ""
+    counts = ((die.cuda_cores, "cores"), (die.tensor_cores, "tensor cores"), (die.rt_cores, "RT cores"))
+    parts = [f"{die.sm_count} multiprocessors", *(f"{count:,} {name}" for count, name in counts if count)]
+    return f"the whole {chip} die has {', '.join(parts)}"
+
+
+def _missing(spec: GpuSpec) -> list[str]:
+    """Rows of a specification chart that no source states, of those the vendor's GPUs can have."""
+    same = [other for other in all_gpus() if other.vendor == spec.vendor]
+    return [
+        field.label
+        for name, field in fields().items()
+        if field.chart and name not in spec.facts and any(name in other.facts for other in same)
+    ]
+
+
+def listing(matches: Sequence[Match]) -> Table:
+    """One row a GPU: what is compared first when choosing. A count multiplies what adds up."""
     return Table(
         columns=(
             "id",
@@ -108,34 +182,40 @@ def listing(specs: Sequence[GpuSpec]) -> Table:
             "power",
             "launch",
         ),
-        rows=tuple(_row(spec) for spec in specs),
+        rows=tuple(_row(match.spec, match.count) for match in matches),
         numeric=frozenset({"memory", "bandwidth", "fp32", "16 bit, dense", "power"}),
-        notes=("one GPU with every source: gpuwise show ID",),
+        notes=_listing_notes(matches),
     )
 
 
-def _row(spec: GpuSpec) -> tuple[str, ...]:
+def _listing_notes(matches: Sequence[Match]) -> tuple[str, ...]:
+    several = any(match.count > 1 for match in matches)
+    counted = ("sums over the GPUs, as if nothing were lost between them",) if several else ()
+    return (*counted, "one GPU with every source: gpuwise show ID")
+
+
+def _row(spec: GpuSpec, count: int) -> tuple[str, ...]:
     memory, bandwidth, power = spec.memory_bytes, spec.memory_bytes_per_s, spec.power_w
     half = spec.peak("bf16") or spec.peak("fp16")
     single = spec.peak("fp32")
     return (
-        spec.id,
+        spec.id if count == 1 else f"{count} x {spec.id}",
         spec.name,
         spec.architecture or "",
-        gibibytes(memory) if memory else "",
-        si(bandwidth, "B/s") if bandwidth else "",
-        si(single.flop_per_s, "FLOP/s") if single else "",
-        si(half.flop_per_s, "FLOP/s") if half else "",
-        f"{power:.0f} W" if power else "",
+        gibibytes(memory * count) if memory else "",
+        si(bandwidth * count, "B/s") if bandwidth else "",
+        si(single.flop_per_s * count, "FLOP/s") if single else "",
+        si(half.flop_per_s * count, "FLOP/s") if half else "",
+        f"{power * count:,.0f} W" if power else "",
         spec.text("launch") or "",
     )
 
 
 def side_by_side(specs: Sequence[GpuSpec]) -> Table:
     """Specifications of several GPUs, one column each, the later ones with their ratio to the first."""
-    fields = list(dict.fromkeys(field for spec in specs for field in spec.facts))
+    stated = sorted({field for spec in specs for field in spec.facts}, key=_place)
     names = list(dict.fromkeys(peak_name(p) for spec in specs for p in spec.peaks))
-    rows = [(label(field), *(_cell(specs[0], spec, field) for spec in specs)) for field in fields]
+    rows = [(label(field), *(_cell(specs[0], spec, field) for spec in specs)) for field in stated]
     rows += [(f"peak {name}", *(_peak_cell(specs[0], spec, name) for spec in specs)) for name in names]
     return Table(
         columns=("field", *(spec.id for spec in specs)),
@@ -167,7 +247,7 @@ def _peak_cell(first: GpuSpec, spec: GpuSpec, name: str) -> str:
 
 
 def document(spec: GpuSpec) -> dict[str, Any]:
-    """A GPU as plain data, sources included."""
+    """A GPU as plain data, sources included; `derived` holds what its own units and clocks give."""
     return {
         "id": spec.id,
         "name": spec.name,
@@ -175,4 +255,19 @@ def document(spec: GpuSpec) -> dict[str, Any]:
         "device_names": list(spec.device_names),
         "facts": [asdict(fact) for fact in spec.facts.values()],
         "peaks": [asdict(peak) for peak in spec.peaks],
+        "derived": [_derived(row) for row in derive(spec)],
     }
+
+
+def _derived(row: Derived) -> dict[str, Any]:
+    return {
+        **asdict(row),
+        "inputs": dict(row.inputs),
+        "difference": row.difference,
+        "agrees": row.agrees,
+    }
+
+
+def match_document(match: Match) -> dict[str, Any]:
+    """A GPU of a query as plain data; the values are of one GPU, `count` says how many."""
+    return {"count": match.count, **document(match.spec)}

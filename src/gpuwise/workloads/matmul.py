@@ -38,7 +38,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     )
 )
 def matmul(config: RunConfig, batch: int) -> Job:
-    """One product in the precision asked for; fp16 and bf16 operands accumulate in fp32."""
+    """One product in the precision asked for, whatever the batch; fp16 and bf16 accumulate in fp32."""
     import torch
 
     from gpuwise.workloads.job import DTYPES, Job, set_precision
@@ -48,4 +48,4 @@ def matmul(config: RunConfig, batch: int) -> Job:
     dtype = DTYPES.get(config.precision, torch.float32)
     a, b = (torch.randn(side, side, device=config.device).to(dtype) for _ in range(2))
     out = torch.empty_like(a)
-    return Job(step=lambda: torch.matmul(a, b, out=out), items=batch * 2 * side**3)
+    return Job(step=lambda: torch.matmul(a, b, out=out), items=2 * side**3)

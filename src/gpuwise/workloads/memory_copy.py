@@ -37,7 +37,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     )
 )
 def memory_copy(config: RunConfig, batch: int) -> Job:
-    """Copy random bytes; halves the buffer while the device has too little memory for two."""
+    """Copy random bytes, whatever the batch; halves the buffer while the device lacks memory for two."""
     import torch
 
     from gpuwise.workloads.job import Job
@@ -49,4 +49,4 @@ def memory_copy(config: RunConfig, batch: int) -> Job:
             size //= 2
     source = torch.randint(-(2**31), 2**31 - 1, (size // 4,), dtype=torch.int32, device=config.device)
     target = torch.empty_like(source)
-    return Job(step=lambda: target.copy_(source), items=batch * 2 * size)
+    return Job(step=lambda: target.copy_(source), items=2 * size)

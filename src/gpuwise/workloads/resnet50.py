@@ -95,11 +95,14 @@ def resnet50(config: RunConfig, batch: int) -> Job:
     from torch.nn import functional
 
     from gpuwise.workloads.job import inference_job, set_precision, training_job
-    from gpuwise.workloads.models.resnet import ResNet
+    from gpuwise.workloads.models.resnet import ResNet, as_if_trained
 
     set_precision(config)
     depths, width, image = ((1, 1, 1, 1), 8, 64) if config.size == "toy" else (DEPTHS, 64, IMAGE)
-    model = ResNet(depths, width).to(config.device)
+    model = ResNet(depths, width)
+    if config.mode == "infer":
+        as_if_trained(model)
+    model = model.to(config.device)
     images = torch.randn(batch, 3, image, image, device=config.device)
     labels = torch.randint(CLASSES, (batch,), device=config.device)
     tuned = config.recipe == "tuned"

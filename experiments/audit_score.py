@@ -1,0 +1,75 @@
+"""Score `gpuwise audit` on articles whose errors were marked by hand (audit_gold.csv).
+
+    python experiments/audit_score.py FOLDER [-v]
+
+FOLDER holds the five articles; their names begin with 000 to 004. The articles are not ours to ship,
+the marks are: file, line, GPU, field, value, right or wrong, kind of error.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpuwise.audit import claims, judge
+from gpuwise.audit.blocks import of_markdown
+from gpuwise.model.claim import Claim, Finding
+
+GOLD = Path(__file__).with_name("audit_gold.csv")
+Judged = list[tuple[Claim, Finding]]
+
+
+def main(folder: Path, verbose: bool) -> None:
+    judged = {path.name[:3]: list(audited(path)) for path in sorted(folder.glob("00*"))}
+    with GOLD.open(encoding="utf-8") as file:
+        gold = list(csv.DictReader(file))
+    wrong = [row for row in gold if row["verdict"] == "wrong"]
+    right = [row for row in gold if row["verdict"] == "right"]
+    hits = [row for row in wrong if (found := flagged(row, judged)) is not None]
+    kinds = [row for row in hits if (found := flagged(row, judged)) is not None and found.kind == row["kind"]]
+    false = [row for row in right if flagged(row, judged) is not None]
+    seen = [row for row in gold if of(row, judged)]
+    marked = {(row["file"], row["line"], row["field"]) for row in wrong}
+    extra = [(name, f) for name, pairs in judged.items() for c, f in pairs if f.verdict == "contradicts"
+             and (name, str(c.line), c.field) not in marked]
+    print(f"claims read          {len(seen)}/{len(gold)}")
+    print(f"errors found         {len(hits)}/{len(wrong)}  recall {len(hits) / len(wrong):.3f}")
+    print(f"with the right kind  {len(kinds)}/{len(wrong)}  {len(kinds) / len(wrong):.3f}")
+    print(f"right claims flagged {len(false)}/{len(right)}  {len(false) / len(right):.3f}")
+    print(f"flagged, not marked as wrong: {len(extra)}")
+    if verbose:
+        for row in gold:
+            if row not in seen:
+                print("not read  ", *row.values())
+        for row in wrong:
+            found = flagged(row, judged)
+            if found is None or found.kind != row["kind"]:
+                print("missed    ", *row.values(), "->", found and found.kind)
+        for name, f in extra:
+            print("extra     ", name, f.lines, f.gpu, f.field, f.stated, "->", f.kind, f.best)
+
+
+def audited(path: Path) -> Iterator[tuple[Claim, Finding]]:
+    found = claims(of_markdown(path.read_text(encoding="utf-8")))
+    return zip(found, judge(found), strict=False)
+
+
+def of(row: dict[str, str], judged: dict[str, Judged]) -> list[Finding]:
+    """The findings on one marked claim: same line, same field, and the GPU among those meant."""
+    return [
+        finding
+        for claim, finding in judged.get(row["file"], [])
+        if str(claim.line) == row["line"]
+        and claim.field == row["field"]
+        and any(gpu_id.startswith(row["gpu"]) for gpu_id in claim.gpu_ids)
+    ]
+
+
+def flagged(row: dict[str, str], judged: dict[str, Judged]) -> Finding | None:
+    return next((f for f in of(row, judged) if f.verdict == "contradicts"), None)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), "-v" in sys.argv)

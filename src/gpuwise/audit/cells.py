@@ -1,0 +1,148 @@
+"""Read what one label and its value claim: "VRAM Memory (GB)" and "40/80 (HBM2)", "Ampere (GA102)"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuwise.audit.fields import Field
+from gpuwise.audit.quantity import NUMBER, UNITS, month, number
+from gpuwise.model.claim import Number
+
+MEMORY_TYPE = re.compile(r"\b(?:G?DDR\d\w{0,2}|HBM\d?\w{0,2}|LPDDR\d\w{0,2})\b", re.IGNORECASE)
+CHIP = re.compile(r"\b(?:G[AHKMPVB]|AD|TU)\d{3}\b")
+ARCHITECTURE = re.compile(
+    r"\b(?:Pascal|Volta|Turing|Ampere|Ada Love ?lace|Ada|Hopper|(?:Grace )?Blackwell|CDNA(?:[ -]?\(?\d\)?)?)",
+    re.IGNORECASE,
+)
+APPROXIMATE = re.compile(
+    r"(?:nearly|about|around|approx\w*\.?|roughly|over|more than|almost|some|~|\u2248)\s*$", re.IGNORECASE
+)
+AT_MOST = re.compile(r"\bup to\s*$", re.IGNORECASE)
+SPARSE = re.compile(r"sparsi?ty|\bsparse\b|\bw/ ?sparse", re.IGNORECASE)
+DENSE = re.compile(r"without sparsity|\bdense\b|w/o sparsity|no sparsity", re.IGNORECASE)
+
+
+PCIE = re.compile(r"\bPCI(?:e| Express)[ -]?(?:gen(?:eration)?[ .]?)?(\d)(?:\.0)?\b", re.IGNORECASE)
+SLOTS = re.compile(r"\b(single|dual|double|triple|\d(?:\.\d)?)[ -]slot", re.IGNORECASE)
+_SLOT_WORDS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One field's value or values as read, not yet tied to a GPU."""
+
+    field: str
+    values: tuple[Number | str, ...]
+    stated: str
+    approximate: bool = False
+    at_most: bool = False
+    sparse: bool | None = None
+
+
+def read(field: Field, label: str, cell: str) -> Iterator[Reading]:
+    """Everything that a cell under this label claims; a memory cell may name its type too."""
+    if field.unit == "date":
+        found = month(cell)
+        if found:
+            yield Reading(field=field.name, values=(found,), stated=cell)
+    elif field.unit == "text":
+        yield from _texts(field, cell)
+    else:
+        yield from _numbers(field, label, cell)
+    if field.name in ("memory_bytes", "memory_bus_bits"):
+        yield from memory_type(cell)
+
+
+def memory_type(text: str) -> Iterator[Reading]:
+    """The type of memory that `text` names, if any."""
+    match = MEMORY_TYPE.search(text)
+    if match:
+        yield Reading(field="memory_type", values=(match[0].upper(),), stated=match[0])
+
+
+def sparse(text: str) -> bool | None:
+    """True for "(with sparsity)", False for "dense", None for neither."""
+    if DENSE.search(text):
+        return False
+    return True if SPARSE.search(text) else None
+
+
+def _texts(field: Field, cell: str) -> Iterator[Reading]:
+    if field.name == "memory_type":
+        yield from memory_type(cell)
+    elif field.name in _COUNTED:
+        match = _COUNTED[field.name].search(cell)
+        if match:
+            value = _SLOT_WORDS.get(match[1].lower()) or float(match[1])
+            yield Reading(field=field.name, values=(Number(value=value, digits=2),), stated=match[0])
+    else:
+        yield from _names(cell)
+
+
+_COUNTED = {"pcie_generation": PCIE, "slots": SLOTS}
+
+
+def _names(cell: str) -> Iterator[Reading]:
+    """Architecture and chip, which often share a cell: "Ampere (GA102)"."""
+    for name, pattern in (("architecture", ARCHITECTURE), ("chip", CHIP)):
+        match = pattern.search(cell)
+        if match:
+            yield Reading(field=name, values=(match[0],), stated=cell)
+
+
+def _numbers(field: Field, label: str, cell: str) -> Iterator[Reading]:
+    match = _quantity(field).search(cell) or _bare().match(_before_parenthesis(cell))
+    if match is None:
+        return
+    unit = (match.groupdict().get("unit") or _unit_of(field, label) or field.default).lower()
+    factor = UNITS[field.unit].get(unit)
+    if factor is None or (not unit and field.unit != "count"):
+        return
+    read = [number(text, factor, field.low, field.high) for text in re.findall(NUMBER, match["numbers"])]
+    values = tuple(value for value in read if value is not None)
+    if values:
+        before = cell[: match.start()]
+        yield Reading(
+            field=field.name,
+            values=values,
+            stated=cell,
+            approximate=bool(APPROXIMATE.search(before)),
+            at_most=bool(AT_MOST.search(before)),
+            sparse=sparse(f"{label} {cell}") if field.name.startswith("peak:") else None,
+        )
+
+
+def _before_parenthesis(cell: str) -> str:
+    return cell.split("(")[0] if not cell.startswith("(") else cell
+
+
+def _unit_of(field: Field, label: str) -> str | None:
+    """The unit in a label's parentheses: "Memory Bandwidth (TB/s)"."""
+    for inside in re.findall(r"[(\[]([^)\]]*)[)\]]", label):
+        if inside.strip().lower() in UNITS[field.unit]:
+            return str(inside).strip()
+    return None
+
+
+_PATTERNS: dict[str, re.Pattern[str]] = {}
+_SERIES = rf"(?P<numbers>(?:{NUMBER})(?:\s*(?:/|-|\u2013|to|or)\s*(?:{NUMBER}))*)"
+
+
+def _quantity(field: Field) -> re.Pattern[str]:
+    """Numbers with a unit of the field."""
+    if field.unit not in _PATTERNS:
+        units = "|".join(sorted((re.escape(u) for u in UNITS[field.unit] if u), key=len, reverse=True))
+        ending = rf"\s*-?(?P<unit>{units})(?![\w/])" if units else r"(?![\w.,]*\d)(?P<unit>)"
+        _PATTERNS[field.unit] = re.compile(_SERIES + ending, re.IGNORECASE)
+    return _PATTERNS[field.unit]
+
+
+def _bare() -> re.Pattern[str]:
+    """Numbers without a unit, at the beginning of a cell."""
+    if "bare" not in _PATTERNS:
+        _PATTERNS["bare"] = re.compile(
+            rf"\s*(?:up to |over |about |~ ?|\u2248 ?|\$ ?)?{_SERIES}\s*$", re.IGNORECASE
+        )
+    return _PATTERNS["bare"]

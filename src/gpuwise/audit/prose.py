@@ -1,0 +1,279 @@
+"""Find claims in sentences: "the A5000's 24 GB GDDR6 exceeds the A4000's 16 GB".
+
+A number with a unit or a noun is a claim where the words around it tell the field. Differences ("14
+GB additional memory"), requirements ("at least 48 GB") and the host's figures are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from gpuwise.audit import subject
+from gpuwise.audit.cells import APPROXIMATE, ARCHITECTURE, AT_MOST, CHIP, MEMORY_TYPE, Reading, sparse
+from gpuwise.audit.fields import of_name
+from gpuwise.audit.quantity import NUMBER, UNITS, number
+from gpuwise.audit.subject import Subject
+from gpuwise.catalog import Mention
+from gpuwise.model.claim import Number
+
+_UNITS = (
+    r"[GT]B/s(?:ec)?|[GT]Bps|[GTP]FLOPS|[GTP]FLOP/s|[TP]OPS|TFLOPs|Gi?B|Ti?B|MHz|GHz|[Ww]atts?|W|nm"
+    r"|-?bit(?![\w-])"
+)
+_QUANTITY = re.compile(
+    rf"(?<![\w.,-])(?P<n>(?:{NUMBER})(?:\s*(?:/|\u2013)\s*(?:{NUMBER}))*)\s*-?(?P<u>{_UNITS})(?![\w/])"
+)
+_NOUNS = (
+    ("cuda_cores", r"CUDA[ -]cores?"),
+    ("tensor_cores", r"tensor[ -]cores?"),
+    ("rt_cores", r"(?:RT|ray[ -]tracing)[ -]cores?"),
+    ("stream_processors", r"stream processors?"),
+    ("sm_count", r"streaming multiprocessors?|SMs?\b|compute units?"),
+)
+_COUNT = re.compile(
+    rf"(?<![\w.,-])(?P<n>{NUMBER})\+?\s+"
+    r"(?:(?:first|second|third|fourth|fifth|\d\w\w)[ -]gen(?:eration)?\s+)?"
+    r"(?:" + "|".join(f"(?P<{name}>{noun})" for name, noun in _NOUNS) + r")(?!\w)",
+    re.IGNORECASE,
+)
+_LATE = re.compile(
+    r"(?:\(|\bcount of |\bvs\.? |\bversus |['\u2019]s |\btotal of |\bhas |\boffers )"
+    r"(?P<n>\d{1,2}[.,]\d{3}|\d{4,5})"
+    r"(?=\)|,|\.|;|$|\s+(?:vs|versus|compared|in the|cores))",
+    re.IGNORECASE,
+)
+_VERSUS = re.compile(r"^\W*(?:vs\.?|versus|against|compared (?:to|with)|over|and)\W*$", re.IGNORECASE)
+_DIFFERENCE = re.compile(
+    r"^\s*(?:(?:of )?(?:additional|more|less|lower|higher|faster|slower|extra|headroom|saved)"
+    r"|power suppl|psu|charger|(?:of )?(?:system|host|main|cpu)\b|(?:of )?(?:LP)?DDR\d"
+    r"|(?:of )?(?:disk|ssd|nvme|storage|swap|weights|data)\b)",
+    re.IGNORECASE,
+)
+_REQUIREMENT = re.compile(
+    r"\b(?:if|needs?|needed|requir\w+|at least|minimum(?: of)?|fits?|models? (?:of|with)|dataset)\b"
+    r"[^.;,]{0,25}$",
+    re.IGNORECASE,
+)
+_EACH = re.compile(r"\beach(?: \w+){0,2} (?:with|has|have|having|containing|of)\s*$", re.IGNORECASE)
+_PER_UNIT = re.compile(
+    r"^\s*(?:\w+ )?(?:per|in each|in every) (?:SM|streaming|multi|CU|compute)", re.IGNORECASE
+)
+_MEMORY = re.compile(r"memory|vram|G?DDR\d|HBM|frame ?buffer", re.IGNORECASE)
+_BUILT_ON = re.compile(
+    r"(?:built|based) on (?:the )?(?:(?:NVIDIA|AMD)(?:['\u2019]s)? )?"
+    r"(?P<a>[\w ]{4,14}?) (?:GPU )?architecture",
+    re.IGNORECASE,
+)
+_KEYWORDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "bytes/s": (
+        ("link_bytes_per_s", r"nvlink|interconnect|infinity fabric"),
+        ("", r"pcie|pci express|network|storage|disk|ethernet"),
+        ("memory_bytes_per_s", r"bandwidth|memory|vram"),
+    ),
+    "op/s": (
+        ("rt_flop_per_s", r"(?:RT|ray[ -]tracing) core|ray[ -]tracing"),
+        ("peak:tf32", r"TF32"),
+        ("peak:fp64", r"FP64|double[ -]precision"),
+        ("peak:fp32", r"FP32|single[ -]precision"),
+        ("peak:bf16", r"BF16|bfloat16"),
+        ("peak:fp16", r"FP16|half[ -]precision"),
+        ("peak:fp8", r"FP8"),
+        ("peak:fp4", r"FP4"),
+        ("peak:int8", r"INT8"),
+        ("peak:tensor", r"tensor|AI performance"),
+    ),
+    "hz": (("boost_hz", r"boost"), ("base_hz", r"base clock")),
+}
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!vs\.)(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z\"'*(])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """A reading at a place of a sentence."""
+
+    start: int
+    end: int
+    reading: Reading
+
+
+def read(text: str, about: Subject | None) -> Iterator[tuple[Subject, Reading]]:
+    """(subject, reading) for each claim of a paragraph; `about` is what its section is about."""
+    carried: Mention | None = None
+    before = ""
+    for sentence in _SENTENCE.split(text):
+        found = subject.known(sentence)
+        hits = sorted(_hits(sentence, found, before), key=lambda hit: hit.start)
+        yield from _attributed(sentence, found, hits, carried, about)
+        carried = subject.last(sentence, found) or carried
+        before = sentence
+
+
+def _attributed(
+    sentence: str,
+    found: Sequence[Mention],
+    hits: Sequence[_Hit],
+    carried: Mention | None,
+    about: Subject | None,
+) -> Iterator[tuple[Subject, Reading]]:
+    for index, hit in enumerate(hits):
+        earlier = next((h for h in reversed(hits[:index]) if h.reading.field == hit.reading.field), None)
+        rival = _rival(sentence, found, earlier, hit, about)
+        named = (
+            subject.after(sentence, hit.end, found)
+            or rival
+            or subject.before(sentence, hit.start, found)
+            or carried
+        )
+        owner = subject.of_mentions([named]) if named is not None else about
+        if owner is None:
+            later = [m for m in found if m.start >= hit.end and subject.is_subject(sentence, m)]
+            owner = subject.of_mentions(later) if len(later) == 1 else None
+        if owner is not None and owner.gpu_ids:
+            yield owner, hit.reading
+
+
+def _rival(
+    sentence: str, found: Sequence[Mention], earlier: _Hit | None, hit: _Hit, about: Subject | None
+) -> Mention | None:
+    """The other GPU of "the A5000 has more (8,192 vs. 6,144)": named elsewhere, or by the section."""
+    if earlier is None or not _VERSUS.match(sentence[earlier.end : hit.start]):
+        return None
+    mine = subject.before(sentence, earlier.start, found)
+    if mine is None or about is None:
+        return None
+    others = tuple(gpu_id for gpu_id in about.gpu_ids if gpu_id not in mine.gpu_ids)
+    return replace(mine, text="the other", gpu_ids=others) if others else None
+
+
+def _hits(sentence: str, found: Sequence[Mention], before: str) -> Iterator[_Hit]:
+    """Claims of one sentence, each place once, without those inside the name of a GPU.
+
+    `before` is the sentence before: its words tell the field where this one has none.
+    """
+    taken = [(m.start, m.end) for m in found]
+    for hit in (
+        *_quantities(sentence, before),
+        *_counts(sentence),
+        *_late(sentence, before),
+        *_texts(sentence),
+    ):
+        if not any(hit.start < end and start < hit.end for start, end in taken):
+            taken.append((hit.start, hit.end))
+            yield hit
+
+
+def _quantities(sentence: str, earlier: str) -> Iterator[_Hit]:
+    joined: re.Match[str] | None = None
+    matches = list(_QUANTITY.finditer(sentence))
+    for match, following in zip_longest(matches, matches[1:]):
+        name = _field_of(sentence, match, earlier)
+        before, rest = sentence[: match.start()], sentence[match.end() :]
+        if not name or match is joined or _DIFFERENCE.match(rest) or _REQUIREMENT.search(before):
+            continue
+        values = _values(name, match)
+        if following is not None and re.fullmatch(r" (?:or|and) ", sentence[match.end() : following.start()]):
+            # "40 GB or 80 GB" is one claim with two values.
+            joined = following
+            values += _values(name, following) if following["u"] == match["u"] else ()
+        if values:
+            yield _Hit(match.start(), match.end(), _reading(name, values, match[0], before, sentence))
+
+
+def _values(name: str, match: re.Match[str]) -> tuple[Number | str, ...]:
+    field = of_name(name)
+    assert field is not None
+    factor = UNITS[field.unit][match["u"].lower()]
+    read = (number(text, factor, field.low, field.high) for text in re.findall(NUMBER, match["n"]))
+    return tuple(value for value in read if value is not None)
+
+
+def _reading(name: str, values: tuple[Number | str, ...], stated: str, before: str, sentence: str) -> Reading:
+    return Reading(
+        field=name,
+        values=values,
+        stated=stated.strip(" ("),
+        approximate=bool(APPROXIMATE.search(before)),
+        at_most=bool(AT_MOST.search(before)),
+        sparse=sparse(sentence) if name.startswith("peak:") else None,
+    )
+
+
+def _field_of(sentence: str, match: re.Match[str], earlier: str) -> str:
+    """The field of a quantity by its unit and the nearest word before it, else after it; "" for none."""
+    unit = match["u"].lower().lstrip("-")
+    kind = next(kind for kind, units in UNITS.items() if unit in units or f"-{unit}" in units)
+    if kind in ("w", "nm"):
+        return {"w": "power_w", "nm": "process_nm"}[kind]
+    if kind == "bit":
+        return "memory_bus_bits" if re.search(r"interface|bus|memory", sentence, re.IGNORECASE) else ""
+    if kind == "bytes":
+        if re.search(r"\bL2\b", sentence[: match.start()]):
+            return "l2_bytes"
+        return "memory_bytes" if _MEMORY.search(sentence) else ""
+    return _nearest(_KEYWORDS[kind], sentence, match.start(), match.end()) or _nearest(
+        _KEYWORDS[kind], earlier, len(earlier), len(earlier)
+    )
+
+
+def _nearest(words: Sequence[tuple[str, str]], sentence: str, start: int, end: int) -> str:
+    spots = [
+        (m.start(), name) for name, pattern in words for m in re.finditer(pattern, sentence, re.IGNORECASE)
+    ]
+    earlier = [spot for spot in spots if spot[0] < start]
+    later = [spot for spot in spots if spot[0] >= end]
+    if earlier:
+        place = max(earlier)[0]
+        # "TF32 tensor": of words side by side the more telling one, listed first, counts.
+        return next(name for name, _ in words for at, n in earlier if n == name and place - at <= 16)
+    return min(later)[1] if later else ""
+
+
+def _counts(sentence: str) -> Iterator[_Hit]:
+    for match in _COUNT.finditer(sentence):
+        before = sentence[: match.start()]
+        if _EACH.search(before) or _PER_UNIT.match(sentence[match.end() :]):
+            continue
+        name = next(name for name, _ in _NOUNS if match[name])
+        field = of_name(name)
+        assert field is not None
+        value = number(match["n"], 1, field.low, field.high)
+        if value is not None:
+            yield _Hit(match.start(), match.end(), _reading(name, (value,), match["n"], before, sentence))
+
+
+def _late(sentence: str, earlier: str) -> Iterator[_Hit]:
+    """Counts whose noun went before: "more CUDA cores (8,192 vs. 6,144)"."""
+    name = _late_field(sentence) or _late_field(earlier)
+    field = of_name(name)
+    if field is None:
+        return
+    for match in _LATE.finditer(sentence):
+        value = number(match["n"], 1, field.low, field.high)
+        if value is not None:
+            start = match.start("n")
+            yield _Hit(
+                start, match.end("n"), _reading(name, (value,), match["n"], sentence[:start], sentence)
+            )
+
+
+def _late_field(sentence: str) -> str:
+    """The last kind of core that a sentence names."""
+    spots = [(m.start(), name) for name, noun in _NOUNS for m in re.finditer(noun, sentence, re.IGNORECASE)]
+    return max(spots)[1] if spots else ""
+
+
+def _texts(sentence: str) -> Iterator[_Hit]:
+    for match in MEMORY_TYPE.finditer(sentence):
+        if match[0].upper().startswith(("G", "H")):
+            reading = Reading(field="memory_type", values=(match[0].upper(),), stated=match[0])
+            yield _Hit(match.start(), match.end(), reading)
+    for match in CHIP.finditer(sentence):
+        yield _Hit(match.start(), match.end(), Reading(field="chip", values=(match[0],), stated=match[0]))
+    for match in _BUILT_ON.finditer(sentence):
+        name = ARCHITECTURE.search(match["a"])
+        if name:
+            reading = Reading(field="architecture", values=(name[0],), stated=name[0])
+            yield _Hit(match.start("a"), match.end("a"), reading)

@@ -1,0 +1,207 @@
+"""Throughput tables of an article: read each figure, and put it through the gates of physics and logic.
+
+Two shapes: networks in the rows and counts of GPUs in the columns ("1 GPU", "2 GPUs", ...), and one
+figure a row with columns for GPU, network, precision, count and throughput.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpuwise import gates
+from gpuwise.audit import subject
+from gpuwise.audit.blocks import Block, Cell, Grid, Heading, Paragraph
+from gpuwise.audit.quantity import number
+from gpuwise.audit.subject import Subject
+from gpuwise.gates import networks
+from gpuwise.model.claim import Finding, Kind
+from gpuwise.model.gpu import Source
+from gpuwise.model.published import PublishedResult
+from gpuwise.model.result import Caution
+
+KINDS: dict[str, Kind] = {
+    "above-peak": "above peak",
+    "precision": "wrong precision",
+    "scaling": "scaling over 100 %",
+    "linear": "exactly linear",
+    "halves": "exact halves",
+    "repeated": "repeated value",
+    "order": "order against FLOPs",
+}
+_COUNT = re.compile(r"\s*(\d{1,3})\s*x?\s*(?:GPUs?|cards?)\b", re.IGNORECASE)
+_PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|amp|mixed)\b", re.IGNORECASE)
+_INFER = re.compile(r"\binferenc|\binfer\b|serving", re.IGNORECASE)
+_COLUMNS = {
+    "workload": r"(?:neural )?network|model|workload|benchmark",
+    "precision": r"precision|dtype|data ?type|format",
+    "count": r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:gpus?|cards)|gpu[ _]count|n[ _]?gpus?",
+    "throughput": r"(?:train(?:ing)?[ _])?(?:throughput|images?[ /_](?:per )?s\w*|samples?[ /_](?:per )?s\w*"
+    r"|sequences?[ /_](?:per )?s\w*|img/s|speed)(?:\s*\(.*\))?",
+    "batch": r"batch(?:[ _]size)?(?:[ _]per[ _]gpu)?",
+    "gpu": r"gpu(?:[ _](?:name|model|id))?|card|device|accelerator",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One throughput and its line."""
+
+    line: int
+    row: PublishedResult
+
+
+def figures(blocks: Sequence[Block], name: str) -> tuple[Figure, ...]:
+    """Every throughput that the tables state of a network we know, training unless the text says else."""
+    return tuple(_figures(blocks, name))
+
+
+def judge(found: Sequence[Figure]) -> tuple[Finding, ...]:
+    """One finding per kind of fault and GPU, with all its lines; one for the figures that pass."""
+    cautions = gates.judge([figure.row for figure in found])
+    faults: dict[tuple[str, str], list[tuple[Figure, Caution]]] = defaultdict(list)
+    sound: dict[str, list[Figure]] = defaultdict(list)
+    for figure, mine in zip(found, cautions, strict=True):
+        for caution in mine:
+            faults[caution.code, figure.row.gpu].append((figure, caution))
+        if not mine:
+            sound[figure.row.gpu].append(figure)
+    bad = tuple(_fault(gpu, code, pairs) for (code, gpu), pairs in faults.items())
+    return (*bad, *(_sound(gpu, rows) for gpu, rows in sound.items()))
+
+
+def _fault(gpu: str, code: str, pairs: Sequence[tuple[Figure, Caution]]) -> Finding:
+    first, caution = pairs[0]
+    return Finding(
+        lines=tuple(sorted({figure.line for figure, _ in pairs})),
+        gpu=gpu,
+        field="throughput",
+        stated=f"{len(pairs)} figures, e.g. {_stated(first.row)}",
+        verdict="contradicts",
+        kind=KINDS.get(code, "caution"),
+        explanation=caution.detail.removeprefix("INVALID: ").removeprefix("SUSPECT: "),
+        source="physics and logic gates",
+    )
+
+
+def _sound(gpu: str, rows: Sequence[Figure]) -> Finding:
+    return Finding(
+        lines=tuple(sorted({figure.line for figure in rows})),
+        gpu=gpu,
+        field="throughput",
+        stated=f"{len(rows)} figures, e.g. {_stated(rows[0].row)}",
+        verdict="cannot tell",
+        explanation="possible: no gate speaks against it",
+        source="physics and logic gates",
+    )
+
+
+def _stated(row: PublishedResult) -> str:
+    count = f", {row.n_gpus} GPUs" if row.n_gpus > 1 else ""
+    return f"{row.workload} {row.precision} {row.throughput:,.10g} {row.item}s/s{count}"
+
+
+def _figures(blocks: Sequence[Block], name: str) -> Iterator[Figure]:
+    source = Source(id=name, title=name, kind="article", read_on="")
+    about, recent, infer = None, None, False
+    for block in blocks:
+        if isinstance(block, Grid):
+            yield from _of_grid(block, about or recent, "infer" if infer else "train", source)
+            continue
+        named = subject.of_text(block.text)
+        infer = bool(_INFER.search(block.text)) if isinstance(block, Heading) else infer
+        if isinstance(block, Heading):
+            about = named
+        elif isinstance(block, Paragraph) and named is not None and not named.several:
+            recent = named
+
+
+def _of_grid(grid: Grid, about: Subject | None, mode: str, source: Source) -> Iterator[Figure]:
+    header = [cell.text for cell in grid.rows[0]]
+    counts = {i: int(m[1]) for i, text in enumerate(header) if (m := _COUNT.fullmatch(text))}
+    named = {key: i for key, i in _columns(header).items() if i not in counts}
+    if len(counts) > 1 or (counts and "workload" in named):
+        yield from _wide(grid, counts, named, about, mode, source)
+    elif {"workload", "throughput"} <= named.keys():
+        yield from _long(grid, named, about, mode, source)
+
+
+def _columns(header: Sequence[str]) -> dict[str, int]:
+    """What each column holds; the first of several that fit."""
+    found: dict[str, int] = {}
+    for index, text in enumerate(header):
+        plain = text.strip("* ").casefold()
+        for key, pattern in _COLUMNS.items():
+            if key not in found and index not in found.values() and re.fullmatch(pattern, plain):
+                found[key] = index
+    return found
+
+
+def _wide(
+    grid: Grid,
+    counts: dict[int, int],
+    named: dict[str, int],
+    about: Subject | None,
+    mode: str,
+    source: Source,
+) -> Iterator[Figure]:
+    label = ""
+    for row in grid.rows[1:]:
+        label = _text(row, named.get("workload", 0)) or label
+        precision = _text(row, named["precision"]) if "precision" in named else label
+        for index, count in counts.items():
+            if index < len(row):
+                base = _base(label, precision, about, mode, source)
+                yield from _figure(base, row[index], count)
+
+
+def _long(
+    grid: Grid, named: dict[str, int], about: Subject | None, mode: str, source: Source
+) -> Iterator[Figure]:
+    for row in grid.rows[1:]:
+        if named["throughput"] >= len(row):
+            continue
+        owner = subject.of_text(_text(row, named["gpu"])) if "gpu" in named else about
+        count = _text(row, named["count"]) if "count" in named else "1"
+        precision = _text(row, named["precision"]) if "precision" in named else _text(row, named["workload"])
+        base = _base(_text(row, named["workload"]), precision, owner, mode, source)
+        batch = _text(row, named["batch"]) if "batch" in named else ""
+        if base is not None and batch.isdecimal():
+            base = replace(base, batch_per_gpu=int(batch))
+        if count.isdecimal() and 0 < int(count) < 100_000:
+            yield from _figure(base, row[named["throughput"]], int(count))
+
+
+def _text(row: Sequence[Cell], index: int) -> str:
+    return row[index].text.strip() if index < len(row) else ""
+
+
+def _base(
+    label: str, precision: str, about: Subject | None, mode: str, source: Source
+) -> PublishedResult | None:
+    """A row without its figure; None for a network that we do not know."""
+    network = networks.find(_PRECISION.sub("", re.sub(r"\([^)]*\)", "", label)))
+    match = _PRECISION.search(precision)
+    if network is None:
+        return None
+    stated = match[1].lower() if match else ""
+    return PublishedResult(
+        gpu=about.text if about else "",
+        gpu_id=about.gpu_ids[0] if about and len(about.gpu_ids) == 1 else None,
+        workload=network.id,
+        mode=mode,
+        precision={"amp": "fp16", "mixed": "fp16", "": "?"}.get(stated, stated),
+        precision_stated=stated,
+        throughput=1.0,
+        item=network.item,
+        source=source,
+    )
+
+
+def _figure(base: PublishedResult | None, cell: Cell, count: int) -> Iterator[Figure]:
+    match = re.fullmatch(r"~?\s*(\d[\d.,]*)\s*(?:\w+/s\w*)?", cell.text.strip())
+    value = number(match[1], 1.0, 1e-3, 1e9) if match else None
+    if base is not None and value is not None:
+        yield Figure(cell.line, replace(base, throughput=value.value, n_gpus=count))

@@ -1,0 +1,88 @@
+"""Which GPU a text is about at a place: the names around it, the title above it, or none.
+
+A GPU named as the measure of another ("successor of the A100", "faster than the V100") is not what
+the sentence is about, unless a figure is attached to it ("than the V100's 900 GB/s").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuwise.catalog import Mention, mentions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The GPU or GPUs that figures belong to."""
+
+    text: str
+    gpu_ids: tuple[str, ...]
+    several: bool = False
+    """Whether different products are meant, as under the title "A5000 vs A4000"."""
+
+
+_MEASURE = re.compile(
+    r"\b(?:success?or (?:of|to)|predecessor (?:of|to)|versions? of|variant of|replacement (?:for|of)"
+    r"|upgrade (?:to|over|from)|similar(?:ly)? to|like|unlike|instead of|than|compared (?:to|with)|based on"
+    r"|against|versus|vs\.?|exceeds|beats|outperforms|as|of both|match(?:es)?|equal to|over)"
+    r"\s+(?:that of\s+)?(?:the\s+|a\s+|an\s+|its\s+)?(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+_ATTACHED = re.compile(
+    r"(?:['\u2019]s?)?(?:\s+(?:[\w-]+\s+){0,3}|\s*\()(?:of\s+|at\s+|with\s+)?$", re.IGNORECASE
+)
+_BELONGS = re.compile(
+    r"\s*(?:\([^)]*\)\s*)?(?:per GPU\s+)?(?:of|for|on|in)\s+(?:an?\s+|the\s+)?(?:single\s+)?", re.IGNORECASE
+)
+
+
+def of_mentions(found: Sequence[Mention]) -> Subject | None:
+    """The subject that a title or table cell names; None where it names none."""
+    if not found:
+        return None
+    ids = tuple(dict.fromkeys(gpu_id for mention in found for gpu_id in mention.gpu_ids))
+    apart = {mention.gpu_ids for mention in found}
+    return Subject(text=" / ".join(dict.fromkeys(m.text for m in found)), gpu_ids=ids, several=len(apart) > 1)
+
+
+def of_text(text: str) -> Subject | None:
+    """The subject of a title or table cell."""
+    return of_mentions(known(text))
+
+
+def known(text: str) -> tuple[Mention, ...]:
+    """The GPUs that `text` names; one outside the catalog counts, with no ids."""
+    return mentions(text, unknown=True)
+
+
+def covers(text: str) -> bool:
+    """Whether a line is little more than the name of a GPU."""
+    letters = sum(m.end - m.start for m in known(text))
+    return letters > 0 and 2 * letters >= len(text.strip())
+
+
+def before(sentence: str, position: int, found: Sequence[Mention]) -> Mention | None:
+    """The last GPU named before `position` that the figure there can belong to."""
+    for mention in reversed([m for m in found if m.end <= position]):
+        if is_subject(sentence, mention) or _ATTACHED.fullmatch(sentence, mention.end, position):
+            return mention
+    return None
+
+
+def after(sentence: str, position: int, found: Sequence[Mention]) -> Mention | None:
+    """The GPU that follows as "600 W of a H200 NVL"; None where something stands between."""
+    return next(
+        (m for m in found if m.start >= position and _BELONGS.fullmatch(sentence, position, m.start)), None
+    )
+
+
+def is_subject(sentence: str, mention: Mention) -> bool:
+    """Whether the sentence is about this GPU, not measured by it."""
+    return _MEASURE.search(sentence[: mention.start]) is None
+
+
+def last(sentence: str, found: Sequence[Mention]) -> Mention | None:
+    """The GPU that a following sentence's "it" means."""
+    return next((m for m in reversed(found) if is_subject(sentence, m)), None)

@@ -1,0 +1,41 @@
+"""`gpuwise audit`: find wrong figures in articles, tables and results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from gpuwise import audit
+from gpuwise.cli import print as printer
+from gpuwise.errors import GateFailed
+from gpuwise.model.claim import Audit
+from gpuwise.report import audits as report
+
+
+@click.command("audit", short_help="Find wrong figures in articles, tables and results.")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.option("--all", "every", is_flag=True, help="Also what agrees and what cannot be told.")
+@printer.output_option
+@printer.json_option
+def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: bool) -> None:
+    """Judge every figure in FILEs: Markdown, HTML, text, CSV, or a gpuwise result; `-` is standard input.
+
+    Specifications are held against the catalog, hourly prices against dated offers, throughput against
+    physics and logic. Exits with 1 where something is contradicted.
+    """
+    printer.check_output(output)
+    found = [_audited(path) for path in files]
+    printer.deliver(
+        report.findings(found, every=every), lambda: report.document(found), as_json=as_json, output=output
+    )
+    wrong = sum(one.count("contradicts") for one in found)
+    if wrong:
+        raise GateFailed(f"{wrong} contradicted", hint=None if every else "gpuwise audit --all FILE")
+
+
+def _audited(path: Path) -> Audit:
+    if str(path) != "-":
+        return audit.audit_file(path)
+    return audit.audit_text(sys.stdin.read(), "standard input")

@@ -1,0 +1,81 @@
+"""How much arithmetic one item of a well-known network takes: the yardstick of the physics gates.
+
+`data/networks.csv` holds forward operations with a multiply-add counted as two. Convolutional
+networks: the multiply-adds that torchvision's documentation states with its weights (there called
+GFLOPS), doubled. Transformers: 2 S * 12 h^2 for the matrix products of one layer and 4 S^2 h for its
+attention, over all layers (S tokens, h hidden units).
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_DATA = Path(__file__).with_name("data") / "networks.csv"
+BACKWARD = 2.0
+"""Operations of the backward pass per operation of the forward pass: one product each for the
+gradient of the input and of the weights."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """One network at one input size."""
+
+    id: str
+    item: str
+    forward_flop: float
+    """Operations of one item's forward pass."""
+    ordered: bool
+    """Whether its speed follows its operations: dense convolutions and matrix products only, no
+    depthwise, grouped or concatenating layers, which wait for memory instead."""
+
+    def flop(self, mode: str) -> float:
+        """Operations of one item: forward alone, or a training step without its optimiser."""
+        return self.forward_flop * (1 + BACKWARD if mode == "train" else 1)
+
+
+def find(name: str) -> Network | None:
+    """The network that `name` means ("ResNet-50", "Inception v3"), or None."""
+    return _by_key().get(_key(name))
+
+
+def all_networks() -> tuple[Network, ...]:
+    """Every known network, each once."""
+    return tuple(dict.fromkeys(_by_key().values()))
+
+
+def spellings() -> Mapping[str, str]:
+    """Every id and alias, to the id it stands for."""
+    return {name: row["id"] for row in _rows() for name in _names(row)}
+
+
+def _names(row: dict[str, str]) -> tuple[str, ...]:
+    return (row["id"], *(alias for alias in row["aliases"].split(";") if alias))
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]", "", name.casefold())
+
+
+@cache
+def _rows() -> tuple[dict[str, str], ...]:
+    with _DATA.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
+
+
+@cache
+def _by_key() -> Mapping[str, Network]:
+    found: dict[str, Network] = {}
+    for row in _rows():
+        network = Network(
+            id=row["id"],
+            item=row["item"],
+            forward_flop=float(row["forward_flop"]),
+            ordered=row["order"] == "yes",
+        )
+        found |= {_key(name): network for name in _names(row)}
+    return found

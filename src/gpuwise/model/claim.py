@@ -1,0 +1,99 @@
+"""What a text claims about a GPU, and what became of each claim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["agrees", "contradicts", "cannot tell"]
+
+Kind = Literal[
+    "digit swap",
+    "full die for product",
+    "sparse as dense",
+    "dense as sparse",
+    "other variant",
+    "neighbour's row copied",
+    "unit",
+    "stale price",
+    "internal contradiction",
+    "wrong value",
+    "above peak",
+    "wrong precision",
+    "scaling over 100 %",
+    "exactly linear",
+    "exact halves",
+    "repeated value",
+    "order against FLOPs",
+    "counted samples",
+    "caution",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A number as printed."""
+
+    value: float
+    """In the SI base unit of its field."""
+    digits: int
+    """Significant digits printed, trailing zeros of whole numbers left out: 2000 has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One field of one GPU (or of any of several variants) as a text states it."""
+
+    line: int
+    """Counted from 1."""
+    gpu: str
+    """The GPU as written."""
+    gpu_ids: tuple[str, ...]
+    """All it may mean. Several different GPUs where the text leaves open which."""
+    field: str
+    """A field of the catalog; `peak:<format>` or `peak:tensor` for arithmetic peaks."""
+    values: tuple[Number | str, ...]
+    """Several where one cell holds several: "40/80"."""
+    stated: str
+    """The value as written."""
+    block: int = 0
+    """Claims of one table row, list or section about one GPU share a block."""
+    approximate: bool = False
+    at_most: bool = False
+    """"up to": the best of the variants is meant."""
+    sparse: bool | None = None
+    """True where the text says so; None where it says nothing."""
+    several: bool = False
+    """Whether `gpu_ids` are different products, so that disagreement with all proves little."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What became of one claim, or of several lines that share one fault."""
+
+    lines: tuple[int, ...]
+    gpu: str
+    field: str
+    stated: str
+    verdict: Verdict
+    kind: Kind | None = None
+    """Set where the verdict is "contradicts"."""
+    best: str = ""
+    """The best known value, as printed."""
+    source: str = ""
+    """Where the best value was read."""
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What was found in one file."""
+
+    file: str
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    """What to know about the reading itself: encoding, rows left out."""
+
+    def count(self, verdict: Verdict) -> int:
+        """Findings with this verdict."""
+        return sum(finding.verdict == verdict for finding in self.findings)

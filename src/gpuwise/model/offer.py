@@ -1,0 +1,47 @@
+"""What a GPU costs somewhere, on a certain day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuwise.model.gpu import Source
+
+OfferKind = Literal["on-demand", "spot", "reserved", "new", "used"]
+"""The first three are rent per hour, the last two a purchase."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One price that was seen: `amount` is for the whole offer, never per GPU."""
+
+    gpu: str
+    """The accelerator as the seller names it."""
+    gpu_ids: tuple[str, ...]
+    """Catalog entries it may be: one where the variant is known, several where the seller names
+    only the family, none where the catalog lacks it."""
+    count: float
+    """GPUs in the offer; a fraction where a slice of one is rented."""
+    kind: OfferKind
+    amount: float
+    """Price of the whole offer: per hour for rent, once for a purchase."""
+    high: float | None = None
+    """Upper end where the source gives a range; `amount` is then the lower."""
+    currency: str = "USD"
+    provider: str
+    instance: str = ""
+    region: str = ""
+    seen_on: str
+    """ISO date on which the price was seen; empty where the source does not say."""
+    source: Source
+    locator: str = ""
+    note: str = ""
+
+    @property
+    def per_hour(self) -> bool:
+        return self.kind in ("on-demand", "spot", "reserved")
+
+    @property
+    def per_gpu(self) -> float:
+        """Amount of one GPU of the offer."""
+        return self.amount / self.count

@@ -1,0 +1,34 @@
+"""What holds for every test: neither luck nor a slow machine makes one fail.
+
+Hypothesis draws the same examples in every run, so a failure is there again on the next machine;
+`pytest --hypothesis-profile=explore` draws new ones.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "gate", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile("gate")
+
+YARDSTICK_S = 0.0014
+"""What `yardstick` took on the machine that the tests' time limits were set on."""
+
+
+def yardstick() -> float:
+    """Seconds of a fixed piece of plain Python."""
+    began = time.perf_counter()
+    sorted(str(i * 7919 % 10_007) for i in range(10_000))
+    return time.perf_counter() - began
+
+
+@pytest.fixture
+def slowness() -> float:
+    """By how much to stretch a time limit here and now: 1 on a machine as fast as the first, or faster."""
+    return max(1.0, min(yardstick() for _ in range(7)) / YARDSTICK_S)
