@@ -65,9 +65,9 @@ def test_a_limit_alone_can_be_asked_for() -> None:
 
 def test_what_devices_lack() -> None:
     assert lacking(catalog.get("h200-sxm"), "cuda") == ()
-    assert lacking(catalog.get("v100-pcie-16gb"), "cuda") == ("tf32", "bf16")
+    assert lacking(catalog.get("v100-pcie-16gb"), "cuda") == ("tf32", "bf16", "int8", "fp8")
     assert lacking(None, "cuda") == ()
-    assert lacking(None, "cpu") == ("tf32", "fp16")
+    assert lacking(None, "cpu") == ("tf32", "fp16", "fp8")
 
 
 def test_an_amd_card_is_not_judged_by_compute_capability() -> None:
@@ -79,7 +79,7 @@ def test_an_amd_card_is_not_judged_by_compute_capability() -> None:
 def test_the_error_names_what_is_there() -> None:
     with pytest.raises(MachineError, match="Tesla V100 has no bf16") as caught:
         check_precisions(("fp32", "bf16"), catalog.get("v100-pcie-16gb"), "cuda", "Tesla V100")
-    assert caught.value.hint == "gpuwise bench --precision fp32,fp16"
+    assert caught.value.hint == "gpuwise bench --precision fp64,fp32,fp16"
 
 
 def test_the_eta_counts_what_costs_time() -> None:

@@ -81,6 +81,11 @@ def test_spellings(name: str, gpu_ids: tuple[str, ...]) -> None:
         ("A100 40/80GB", ["A100"]),
         ("H100 PCIe 5.0 x16", ["H100"]),
         ("A100 80 GB/s", ["A100"]),
+        ("H100 80GB PCIe Gen5", ["H100 80GB PCIe Gen5"]),
+        ("H100 PCIe Gen5 x16", ["H100"]),
+        ("8xV100 16GB", ["V100 16GB"]),
+        ("10xA100, x_1xH100_80GB_SXM5_v2", ["A100", "H100_80GB_SXM5"]),
+        ("RTX 4090 48GB", ["RTX 4090"]),
         ("| A6000 |\n80GB |", ["A6000"]),
     ],
 )
@@ -111,6 +116,7 @@ def test_numbers_and_longer_words_are_no_gpu(text: str) -> None:
     [
         *("RTX 3080 Ti", "RTX 5090 Laptop", "RTX 3080 12GB", "RTX 4060 Ti 8GB", "RTX 6000", "RTX 4090 D"),
         *("GTX 1080 Ti", "MI250", "A100X", "A10G", "H800", "RTX 4000 SFF Ada", "Radeon RX 7900", "RTX 4090D"),
+        *("V100 SXM3", "TITAN RTX", "RX 7900 XTX", "P40"),
     ],
 )
 def test_gpus_outside_the_catalog_are_never_taken_for_one_of_it(name: str) -> None:
@@ -143,9 +149,10 @@ def test_mentions_of_any_text_are_ordered_and_inside_it(text: str) -> None:
         assert text[mention.start : mention.end] == mention.text
 
 
-def test_an_article_takes_milliseconds() -> None:
-    article = "The RTX A5000 has 24GB, the A100 (80GB SXM4) more; 4090 images in 12 s. " * 280
+def test_an_article_takes_milliseconds(slowness: float) -> None:
+    line = "The RTX A5000 has 24GB of memory, the A100 (80GB SXM4) more of it; 4090 images in 12 s. "
+    article = line * (20_000 // len(line))
     mentions(article)  # compiles the expression
     start = time.perf_counter()
-    assert len(mentions(article)) == 560
-    assert time.perf_counter() - start < 0.05
+    assert len(mentions(article)) == 2 * (20_000 // len(line))
+    assert time.perf_counter() - start < 0.05 * slowness

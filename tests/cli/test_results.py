@@ -147,6 +147,20 @@ def test_gpu_of_a_file_that_names_none(gpuwise, tmp_path):
     assert [row["gpu_id"] for row in json.loads(out)["published"]] == ["h200-sxm"]
 
 
+def test_gpu_whose_variant_stays_open_still_shows_its_file(gpuwise, tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps({"resnet50": {"train_rate": {"mean": 500.0}}}))
+    _, out, _ = gpuwise("results", "--import", str(path), "--gpu", "a100", "--json")
+    assert [(row["gpu"], row["gpu_id"]) for row in json.loads(out)["published"]] == [("a100", None)]
+
+
+def test_several_gpus_leave_ours_out(gpuwise, kept):
+    _, out, _ = gpuwise("results", "resnet50", "--gpus", "8", "--json")
+    document = json.loads(out)
+    assert document["measured"] == []
+    assert document["published"]
+
+
 def test_files_outside_the_store_and_unreadable_ones_inside(gpuwise, kept, home, tmp_path):
     elsewhere = tmp_path / "elsewhere.json"
     store.save(replace(kept, id="20261122-b"), elsewhere)

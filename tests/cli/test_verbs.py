@@ -37,17 +37,33 @@ def test_gpus(gpuwise: Call) -> None:
     assert "rtx-a5000" in out
     assert "rtx-4090" not in out
     assert gpuwise("gpus", "voodoo")[0] == 5
+    code, _, err = gpuwise("gpus", "amperre")
+    assert (code, "did you mean ampere" in err) == (5, True)
+    assert gpuwise("gpus", "48GB..24GB")[0] == 2
+
+
+def test_gpus_by_several_words_sorted_and_counted(gpuwise: Call) -> None:
+    def ids(*arguments: str) -> list[str]:
+        return [gpu["id"] for gpu in json.loads(gpuwise("gpus", *arguments, "--json")[1])]
+
+    assert ids("24GB..", "ampere", "workstation", "--sort", "-price")[0] == "rtx-a5000"
+    assert ids("RTX5080,RTX5090", "--sort", "memory") == ["rtx-5090", "rtx-5080"]
+    assert gpuwise("gpus", "--sort", "colour")[0] == 2
+    code, out, _ = gpuwise("gpus", "H100:8", "sxm")
+    assert code == 0
+    assert "8 x h100-sxm5-80gb" in out
+    assert "640.0 GiB" in out
 
 
 def test_gpus_in_every_format(gpuwise: Call, tmp_path: Path) -> None:
     listed = json.loads(gpuwise("gpus", "--json")[1])
-    assert len(listed) == 24
+    assert len(listed) == 68
     assert all(fact["source"]["read_on"] for gpu in listed for fact in gpu["facts"])
     for suffix in ("json", "csv", "md"):
         assert gpuwise("gpus", "-o", str(tmp_path / f"gpus.{suffix}"))[0] == 0
     rows = list(csv.DictReader(io.StringIO((tmp_path / "gpus.csv").read_text())))
-    assert len(rows) == 24
-    assert (tmp_path / "gpus.md").read_text().count("\n| ") == 24 + 1
+    assert len(rows) == 68
+    assert (tmp_path / "gpus.md").read_text().count("\n| ") == 68 + 1
     code, _, err = gpuwise("gpus", "-o", str(tmp_path / "gpus.docx"))
     assert (code, ".json, .csv, .md" in err) == (2, True)
 
@@ -57,13 +73,15 @@ def test_show_a_gpu_with_its_sources(gpuwise: Call) -> None:
     assert code == 0
     assert "NVIDIA RTX A5000 (rtx-a5000)" in out
     assert "768.0 GB/s" in out
+    assert "DirectX 12 Ultimate" in out
+    assert out.index("memory bus") < out.index("CUDA cores") < out.index("power connector")
 
 
 def test_names_that_do_not_resolve(gpuwise: Call) -> None:
     assert gpuwise("show", "a100")[0] == 2
     code, _, err = gpuwise("show", "rtx-a500")
     assert code == 2
-    assert "did you mean rtx-a5000" in err
+    assert "did you mean rtx-a5500 or rtx-a5000" in err
     assert "next: gpuwise show" in err
 
 

@@ -94,19 +94,9 @@ def test_article_is_whole_and_suspected():
     assert {caution.code for row in rows for caution in row.cautions} >= {"linear", "halves", "order"}
 
 
-@pytest.mark.parametrize(
-    ("gpu_id", "workload", "throughput"),
-    [
-        ("h200-sxm", "bert-base", 17712),
-        ("b200-sxm", "bert-base", 30222),
-        ("b200-sxm", "bert-large", 4621),
-        ("h100-sxm5-80gb", "bert-base", 8960),
-    ],
-)
-def test_inflated_counts_are_marked(gpu_id, workload, throughput):
-    (row,) = (
-        r for r in all_results() if (r.gpu_id, r.workload, r.throughput) == (gpu_id, workload, throughput)
-    )
+def test_an_inflated_count_is_marked():
+    wanted = ("h100-sxm5-80gb", "bert-base", 8960)
+    (row,) = (r for r in all_results() if (r.gpu_id, r.workload, r.throughput) == wanted)
     assert any(c.code == "scaling" and "INVALID" in c.detail for c in row.cautions)
 
 

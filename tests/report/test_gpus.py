@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from gpuwise import catalog
-from gpuwise.model.gpu import Fact, Peak
+from gpuwise.catalog import Match
+from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.report import gpus
 
 from .conftest import DATABASE, DATASHEET, card
@@ -58,11 +59,12 @@ def test_every_row_of_a_specification_names_its_source() -> None:
     spec = card("one", vendor="NVIDIA", power_w=700)
     table = gpus.specification(spec)
     assert table.title == "Card one (one)"
-    assert table.columns == ("field", "value", "source")  # no notes, no column for them
+    # No notes and nothing to compute from: no columns for them.
+    assert table.columns == ("", "field", "value", "source")
     assert table.rows == (
-        ("vendor", "NVIDIA", "The datasheet"),
-        ("power", "700 W", "A database"),
-        ("peak bf16 matrix, fp32 accumulate", "100.0 TFLOP/s", "The datasheet"),
+        ("identity", "vendor", "NVIDIA", "The datasheet"),
+        ("performance", "peak bf16 matrix, fp32 accumulate", "100.0 TFLOP/s", "The datasheet"),
+        ("board", "power", "700 W", "A database"),
     )
 
 
@@ -70,44 +72,100 @@ def test_a_note_to_a_fact_is_shown() -> None:
     spec = card("one")
     noted = Fact(field="power_w", value=1, source=DATABASE, note="at the wall")
     table = gpus.specification(replace(spec, facts={"power_w": noted}))
-    assert table.columns == ("field", "value", "source", "note")
-    assert table.rows[0] == ("power", "1.00 W", "A database", "at the wall")
+    assert table.columns == ("", "field", "value", "source", "note")
+    assert table.rows[-1] == ("board", "power", "1.00 W", "A database", "at the wall")
+
+
+CHART = (
+    *("memory", "memory type", "memory bus", "memory bandwidth", "ECC", "CUDA cores", "tensor cores"),
+    *("tensor core generation", "RT cores", "RT core generation", "peak fp32 vector", "RT core performance"),
+    *("peak fp16 matrix, sparse", "GPU link", "link bandwidth, both ways", "GPUs a link joins"),
+    *("PCIe generation", "PCIe lanes", "power", "cooling", "form factor", "slots", "height", "length"),
+    *("display connectors", "most displays at once", "power connector", "video encoders", "video decoders"),
+    *("VR ready", "vGPU software", "vGPU profiles", "graphics APIs", "compute APIs"),
+)
+
+
+def test_rows_come_in_the_order_of_a_specification_chart() -> None:
+    table = gpus.specification(catalog.get("rtx-a5000"))
+    labels = [row[1] for row in table.rows]
+    assert [label for label in labels if label in CHART] == list(CHART)
+    values = {row[1]: row[2] for row in table.rows}
+    assert values["RT core performance"] == "54.20 TFLOP/s"
+    assert values["length"] == "267 mm"
+    assert values["memory data rate per pin"] == "16.00 GT/s"
+    assert not any("no source read states" in note for note in table.notes)
+
+
+def test_each_group_is_named_once() -> None:
+    for spec in catalog.all_gpus():
+        groups = [row[0] for row in gpus.specification(spec).rows if row[0]]
+        assert len(set(groups)) == len(groups)
+
+
+def test_computed_values_stand_beside_the_stated_ones() -> None:
+    table = gpus.specification(catalog.get("h100-nvl-94gb"))
+    computed = {row[1]: row[3] for row in table.rows}
+    assert computed["CUDA cores"] == "16,896"
+    assert computed["peak fp32 vector"] == "60.32 TFLOP/s"
+    assert computed["peak fp16 matrix, fp32 accumulate"] == "965.1 TFLOP/s (!) stated -13.4 %"
+    assert computed["vendor"] == ""
+    assert any(note.startswith("(!) 6 stated values") for note in table.notes)
+
+
+def test_the_whole_die_and_the_gaps_are_told() -> None:
+    notes = gpus.specification(catalog.get("a100-pcie-80gb")).notes
+    assert notes[0] == "the whole GA100 die has 128 multiprocessors, 8,192 cores, 512 tensor cores"
+    assert notes[1].startswith("no source read states: ")
+    # An AMD card lacks no CUDA cores.
+    assert not any("CUDA" in note for note in gpus.specification(catalog.get("mi300x")).notes)
 
 
 def test_integer_peaks_are_not_floating_point() -> None:
     peak = replace(card("one").peaks[0], format="int8", accumulate="int32")
     spec = replace(card("one"), peaks=(peak,))
-    assert gpus.specification(spec).rows[-1][1] == "100.0 TOP/s"
+    assert gpus.specification(spec).rows[-1][2] == "100.0 TOP/s"
     assert gpus.side_by_side([spec]).rows[-1][1] == "100.0 TOP/s"
 
 
 def test_the_whole_catalog_has_a_row_each() -> None:
-    everything = catalog.all_gpus()
-    table = gpus.listing(everything)
-    assert [row[0] for row in table.rows] == [spec.id for spec in everything]
+    table = gpus.listing(catalog.matching([]))
+    assert [row[0] for row in table.rows] == [spec.id for spec in catalog.all_gpus()]
     assert all(len(row) == len(table.columns) for row in table.rows)
     assert table.numeric <= set(table.columns)
 
 
 def test_the_listing_shows_the_dense_peak() -> None:
-    row = dict(zip(gpus.listing([]).columns, gpus.listing([catalog.get("h200-sxm")]).rows[0], strict=True))
+    row = dict(
+        zip(
+            gpus.listing([]).columns, gpus.listing([Match(spec=catalog.get("h200-sxm"))]).rows[0], strict=True
+        )
+    )
     assert row["16 bit, dense"] == "990 TFLOP/s" or row["16 bit, dense"] == "989 TFLOP/s"
     assert row["memory"].endswith("GiB")
     assert row["bandwidth"].endswith("TB/s")
     assert row["power"] == "700 W"
 
 
+def test_a_count_multiplies_what_adds_up() -> None:
+    table = gpus.listing([Match(spec=card("two", memory_bytes=80 * 2**30, power_w=700), count=8)])
+    assert table.rows == (("8 x two", "Card two", "", "640.0 GiB", "", "", "2.00 PFLOP/s", "5,600 W", ""),)
+    assert "sums" in table.notes[0]
+
+
 def test_a_gpu_of_which_nothing_is_known_has_empty_cells() -> None:
     bare = replace(card("bare"), peaks=())
-    assert gpus.listing([bare]).rows == (("bare", "Card bare", "", "", "", "", "", "", ""),)
+    assert gpus.listing([Match(spec=bare)]).rows == (("bare", "Card bare", "", "", "", "", "", "", ""),)
 
 
 @pytest.mark.parametrize("spec", catalog.all_gpus(), ids=lambda spec: spec.id)
-def test_every_source_title_of_a_gpu_is_in_its_specification(spec: catalog.load.GpuSpec) -> None:
+def test_every_source_title_of_a_gpu_is_in_its_specification(spec: GpuSpec) -> None:
     table = gpus.specification(spec)
     titles = [row[table.columns.index("source")] for row in table.rows]
-    assert titles == [x.source.title for x in (*spec.facts.values(), *spec.peaks)]
-    assert all(row[1] for row in table.rows)
+    assert sorted(titles) == sorted(
+        [fact.source.title for fact in spec.facts.values()] + [peak.source.title for peak in spec.peaks]
+    )
+    assert all(row[2] for row in table.rows)
 
 
 def test_the_later_gpus_have_their_ratio_to_the_first() -> None:
@@ -119,11 +177,11 @@ def test_the_later_gpus_have_their_ratio_to_the_first() -> None:
     assert table.columns == ("field", "one", "two")
     assert table.rows == (
         ("vendor", "NVIDIA", "NVIDIA"),
-        ("power", "200 W", "300 W (1.50x)"),
-        ("CUDA cores", "1,000", "-"),
-        ("ECC", "yes", "yes"),
         ("process", "8 nm", "4 nm"),
+        ("ECC", "yes", "yes"),
+        ("CUDA cores", "1,000", "-"),
         ("PCIe generation", "4", "5"),
+        ("power", "200 W", "300 W (1.50x)"),
         ("slots", "-", "2"),
         ("peak bf16 matrix, fp32 accumulate", "100.0 TFLOP/s", "250.0 TFLOP/s (2.50x)"),
     )
@@ -140,3 +198,13 @@ def test_the_document_is_plain_data_with_sources() -> None:
     assert document["facts"][0]["value"] == 700
     assert document["peaks"][0]["flop_per_s"] == 1e14
     assert document["id"] == "one"
+
+
+def test_the_document_holds_what_was_computed() -> None:
+    (match,) = catalog.matching(["rtx-a5000:2"])
+    document = json.loads(json.dumps(gpus.match_document(match)))
+    assert document["count"] == 2
+    row = next(row for row in document["derived"] if row["field"] == "peak:fp32:fp32:vector")
+    assert row["agrees"] is True
+    assert row["inputs"] == {"cuda_cores": 8192, "boost_hz": 1695e6}
+    assert abs(row["difference"]) < 0.01

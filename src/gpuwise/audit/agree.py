@@ -12,8 +12,11 @@ CLOSE = 0.006
 """Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s."""
 ROUNDED = 0.025
 """How far rounding to few digits may lead: 1.2 TB/s for 1.2288."""
+COARSE = 0.1
+"""The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32."""
 ROUGH = 0.05
 """For "about" and "nearly"."""
+_COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
 MONTHS = 6
 """Announcement, release and first delivery of one GPU lie this far apart."""
 
@@ -47,7 +50,8 @@ def _near(claim: Claim, stated: Number, known: float) -> bool:
     difference = abs(stated.value - known) / known if known else abs(stated.value)
     if difference <= (ROUGH if claim.approximate else CLOSE):
         return True
-    return difference <= ROUNDED and equal(_rounded(known, stated.digits), stated.value)
+    limit = COARSE if _COARSE.search(claim.stated) else ROUNDED
+    return difference <= limit and equal(_rounded(known, stated.digits), stated.value)
 
 
 def _rounded(value: float, digits: int) -> float:

@@ -12,8 +12,9 @@ from gpuwise.audit.agree import equal, same
 from gpuwise.model.claim import Claim, Kind, Number
 from gpuwise.model.gpu import GpuSpec
 
-_UNIT_FACTORS = (8, 1 / 8, 1e3, 1e-3, 1.024, 1.024**2, 1.024**3)
-"""Bits for bytes, one prefix off, binary for decimal."""
+_PREFIX = (1e3, 1e-3)
+_BINARY = (1.024, 1.024**2, 1.024**3)
+_BITS = (8, 1 / 8)
 _FULL_DIE = ("sm_count", "cuda_cores", "tensor_cores", "rt_cores")
 Explained = tuple[Kind, str]
 
@@ -57,10 +58,16 @@ def _unit(claim: Claim) -> Explained | None:
         for stated in _numbers(claim):
             if claim.field == "link_bytes_per_s" and equal(2 * stated.value, float(known.value)):
                 return "unit", "this is the rate of one direction; both together are twice that"
-            for factor in _UNIT_FACTORS:
+            for factor in _factors(claim.field):
                 if equal(stated.value, float(known.value) * factor):
                     return "unit", f"right digits, {_times(factor)} the value: a unit or prefix is mistaken"
     return None
+
+
+def _factors(field: str) -> tuple[float, ...]:
+    """One prefix off; of bytes also binary for decimal, of bytes per second also bits for bytes."""
+    binary = _BINARY if "bytes" in field else ()
+    return (*(_BITS if field.endswith("bytes_per_s") else ()), *_PREFIX, *binary)
 
 
 def _rate(claim: Claim) -> bool:

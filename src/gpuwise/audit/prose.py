@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
-from gpuwise.audit import subject
+from gpuwise.audit import context, subject
 from gpuwise.audit.cells import APPROXIMATE, ARCHITECTURE, AT_MOST, CHIP, MEMORY_TYPE, Reading, sparse
 from gpuwise.audit.fields import of_name
 from gpuwise.audit.quantity import NUMBER, UNITS, number
@@ -46,17 +46,6 @@ _LATE = re.compile(
     re.IGNORECASE,
 )
 _VERSUS = re.compile(r"^\W*(?:vs\.?|versus|against|compared (?:to|with)|over|and)\W*$", re.IGNORECASE)
-_DIFFERENCE = re.compile(
-    r"^\s*(?:(?:of )?(?:additional|more|less|lower|higher|faster|slower|extra|headroom|saved)"
-    r"|power suppl|psu|charger|(?:of )?(?:system|host|main|cpu)\b|(?:of )?(?:LP)?DDR\d"
-    r"|(?:of )?(?:disk|ssd|nvme|storage|swap|weights|data)\b)",
-    re.IGNORECASE,
-)
-_REQUIREMENT = re.compile(
-    r"\b(?:if|needs?|needed|requir\w+|at least|minimum(?: of)?|fits?|models? (?:of|with)|dataset)\b"
-    r"[^.;,]{0,25}$",
-    re.IGNORECASE,
-)
 _EACH = re.compile(r"\beach(?: \w+){0,2} (?:with|has|have|having|containing|of)\s*$", re.IGNORECASE)
 _PER_UNIT = re.compile(
     r"^\s*(?:\w+ )?(?:per|in each|in every) (?:SM|streaming|multi|CU|compute)", re.IGNORECASE
@@ -101,13 +90,13 @@ class _Hit:
 
 def read(text: str, about: Subject | None) -> Iterator[tuple[Subject, Reading]]:
     """(subject, reading) for each claim of a paragraph; `about` is what its section is about."""
-    carried: Mention | None = None
+    carried: Subject | None = None
     before = ""
     for sentence in _SENTENCE.split(text):
         found = subject.known(sentence)
         hits = sorted(_hits(sentence, found, before), key=lambda hit: hit.start)
         yield from _attributed(sentence, found, hits, carried, about)
-        carried = subject.last(sentence, found) or carried
+        carried = subject.of_sentence(sentence, found) or carried
         before = sentence
 
 
@@ -115,29 +104,37 @@ def _attributed(
     sentence: str,
     found: Sequence[Mention],
     hits: Sequence[_Hit],
-    carried: Mention | None,
+    carried: Subject | None,
     about: Subject | None,
 ) -> Iterator[tuple[Subject, Reading]]:
     for index, hit in enumerate(hits):
         earlier = next((h for h in reversed(hits[:index]) if h.reading.field == hit.reading.field), None)
-        rival = _rival(sentence, found, earlier, hit, about)
-        named = (
-            subject.after(sentence, hit.end, found)
-            or rival
-            or subject.before(sentence, hit.start, found)
-            or carried
-        )
-        owner = subject.of_mentions([named]) if named is not None else about
-        if owner is None:
-            later = [m for m in found if m.start >= hit.end and subject.is_subject(sentence, m)]
-            owner = subject.of_mentions(later) if len(later) == 1 else None
+        owner = _rival(sentence, found, earlier, hit, about) or _owner(sentence, found, hit, carried, about)
         if owner is not None and owner.gpu_ids:
             yield owner, hit.reading
 
 
+def _owner(
+    sentence: str, found: Sequence[Mention], hit: _Hit, carried: Subject | None, about: Subject | None
+) -> Subject | None:
+    """Whose figure it is: the GPU attached to it, before it, of the sentence before, of the section."""
+    following = subject.after(sentence, hit.end, found)
+    named = following or subject.before(sentence, hit.start, found)
+    if named is not None and context.counted(sentence, named, sentence[hit.end :]):
+        return None
+    if following is None and (named is None or not subject.attached(sentence, named, hit.start)):
+        between = sentence[named.end if named is not None else 0 : hit.start]
+        group = context.together(sentence, named, found) if named is not None else []
+        if len(group) > 1 or context.is_change(sentence[: hit.start]) or context.is_other(between):
+            return context.any_of(found, carried, about)
+    if named is not None:
+        return subject.of_mentions([named])
+    return carried or about or subject.ahead(sentence, hit.end, found)
+
+
 def _rival(
     sentence: str, found: Sequence[Mention], earlier: _Hit | None, hit: _Hit, about: Subject | None
-) -> Mention | None:
+) -> Subject | None:
     """The other GPU of "the A5000 has more (8,192 vs. 6,144)": named elsewhere, or by the section."""
     if earlier is None or not _VERSUS.match(sentence[earlier.end : hit.start]):
         return None
@@ -145,7 +142,7 @@ def _rival(
     if mine is None or about is None:
         return None
     others = tuple(gpu_id for gpu_id in about.gpu_ids if gpu_id not in mine.gpu_ids)
-    return replace(mine, text="the other", gpu_ids=others) if others else None
+    return Subject(text="the other", gpu_ids=others, several=about.several and len(others) > 1) if others else None
 
 
 def _hits(sentence: str, found: Sequence[Mention], before: str) -> Iterator[_Hit]:
@@ -170,8 +167,8 @@ def _quantities(sentence: str, earlier: str) -> Iterator[_Hit]:
     matches = list(_QUANTITY.finditer(sentence))
     for match, following in zip_longest(matches, matches[1:]):
         name = _field_of(sentence, match, earlier)
-        before, rest = sentence[: match.start()], sentence[match.end() :]
-        if not name or match is joined or _DIFFERENCE.match(rest) or _REQUIREMENT.search(before):
+        before = sentence[: match.start()]
+        if not name or match is joined or not context.is_figure(sentence, match.start(), match.end()):
             continue
         values = _values(name, match)
         if following is not None and re.fullmatch(r" (?:or|and) ", sentence[match.end() : following.start()]):

@@ -12,12 +12,17 @@ from gpuwise.model.claim import Number
 
 NUMBER = r"\d{1,3}(?:[.,]\d{3})+(?![\d])|\d+(?:[.,]\d+)?"
 
+_PREFIXES = (
+    *(("g", 1e9), ("t", 1e12), ("p", 1e15)),
+    *(("giga", 1e9), ("tera", 1e12), ("peta", 1e15)),
+)
+
 UNITS: dict[str, dict[str, float]] = {
     "bytes": {"gb": 2**30, "gib": 2**30, "g": 2**30, "mb": 2**20, "mib": 2**20, "tb": 2**40, "tib": 2**40},
     "bytes/s": {"gb/s": 1e9, "gbps": 1e9, "gb/sec": 1e9, "tb/s": 1e12, "tbps": 1e12, "tb/sec": 1e12},
     "op/s": {
         f"{prefix}{name}": factor
-        for prefix, factor in (("g", 1e9), ("t", 1e12), ("p", 1e15))
+        for prefix, factor in _PREFIXES
         for name in ("flops", "flop/s", "ops", "flop")
     },
     "hz": {"mhz": 1e6, "ghz": 1e9},

@@ -26,13 +26,15 @@ class Subject:
 _MEASURE = re.compile(
     r"\b(?:success?or (?:of|to)|predecessor (?:of|to)|versions? of|variant of|replacement (?:for|of)"
     r"|upgrade (?:to|over|from)|similar(?:ly)? to|like|unlike|instead of|than|compared (?:to|with)|based on"
-    r"|against|versus|vs\.?|exceeds|beats|outperforms|as|of both|match(?:es)?|equal to|over)"
+    r"|against|versus|vs\.?|exceeds|beats|outperforms|as|of both|match(?:es)?|equal to|over"
+    r"|doubles?|twice|triples?|half|replaces?|surpass(?:es)?|times|from)"
     r"\s+(?:that of\s+)?(?:the\s+|a\s+|an\s+|its\s+)?(?:\w+\s+)?$",
     re.IGNORECASE,
 )
 _ATTACHED = re.compile(
     r"(?:['\u2019]s?)?(?:\s+(?:[\w-]+\s+){0,3}|\s*\()(?:of\s+|at\s+|with\s+)?$", re.IGNORECASE
 )
+_INTRODUCES = re.compile(r"[^;:.]{0,40}?,?\s*(?:the\s+|an?\s+)?(?:NVIDIA(?:['\u2019]s)?\s+)?")
 _BELONGS = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:per GPU\s+)?(?:of|for|on|in)\s+(?:an?\s+|the\s+)?(?:single\s+)?", re.IGNORECASE
 )
@@ -83,6 +85,19 @@ def is_subject(sentence: str, mention: Mention) -> bool:
     return _MEASURE.search(sentence[: mention.start]) is None
 
 
-def last(sentence: str, found: Sequence[Mention]) -> Mention | None:
-    """The GPU that a following sentence's "it" means."""
-    return next((m for m in reversed(found) if is_subject(sentence, m)), None)
+def attached(sentence: str, mention: Mention, position: int) -> bool:
+    """Whether the figure at `position` is tied to the GPU: "the A100's 40 GB", "A100 (40 GB"."""
+    return _ATTACHED.fullmatch(sentence, mention.end, position) is not None
+
+
+def ahead(sentence: str, position: int, found: Sequence[Mention]) -> Subject | None:
+    """The one GPU that a figure may introduce: "with 24 GB of memory, the RTX 4090 ..."."""
+    later = [m for m in found if m.start >= position and is_subject(sentence, m)]
+    near = len(later) == 1 and _INTRODUCES.fullmatch(sentence, position, later[0].start)
+    return of_mentions(later) if near else None
+
+
+def of_sentence(sentence: str, found: Sequence[Mention]) -> Subject | None:
+    """What a following sentence's "it" means: the last GPU that the sentence is about."""
+    last = next((m for m in reversed(found) if is_subject(sentence, m)), None)
+    return None if last is None else of_mentions([last])

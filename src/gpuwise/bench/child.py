@@ -24,6 +24,7 @@ from gpuwise.bench import events
 from gpuwise.bench.batch import search, walk_down
 from gpuwise.bench.clock import Clock, clock_for
 from gpuwise.bench.engine import measure, pace, run_steps
+from gpuwise.bench.plan import NEEDS, lacking
 from gpuwise.model.run import RunConfig
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ def ready(config: RunConfig) -> events.Ready:
 def unsupported(config: RunConfig) -> str | None:
     """Why the device cannot run the precision, or None where it can."""
     if config.device == "cpu":
-        return None if config.precision in ("fp32", "bf16") else f"a CPU has no {config.precision}"
+        return f"a CPU has no {config.precision}" if config.precision in lacking(None, "cpu") else None
     if torch.version.hip is not None:
         return None
-    capability = torch.cuda.get_device_capability()
-    if config.precision in ("tf32", "bf16") and capability < (8, 0):
-        return f"compute capability {capability[0]}.{capability[1]} has no {config.precision}"
+    major, minor = torch.cuda.get_device_capability()
+    if major + minor / 10 < NEEDS.get(config.precision, 0.0):
+        return f"compute capability {major}.{minor} has no {config.precision}"
     return None
 
 

@@ -19,7 +19,10 @@ from gpuwise.units import percent
 DRIFT = 0.03
 """Relative trend over the timed windows above which a speed is not one speed."""
 
-MISMATCH = {"fp32": 1e-3, "tf32": 1e-2, "fp16": 2e-2, "bf16": 5e-2}
+MISMATCH = {
+    **{"fp64": 1e-9, "fp32": 1e-3, "tf32": 1e-2},
+    **{"fp16": 2e-2, "bf16": 5e-2, "fp8": 1e-1, "int8": 5e-2},
+}
 """Tolerated relative difference between compiled and eager: some ten roundings of the format."""
 TRAIN_MISMATCH = 5e-2
 """For a training loss, where dropout draws other random numbers under compile."""

@@ -60,12 +60,13 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
         )
         for spec in chosen
         for compiled, precision, mode in product(request.compile, request.precisions, request.modes)
-        if mode in spec.modes and request.recipe in spec.recipes
+        if mode in spec.modes and request.recipe in spec.recipes and precision in spec.precisions
     ]
     asked_limits = [spec.id for spec in chosen if "limit" in spec.modes]
     if not models and not asked_limits:
         raise InputError(
-            f"no workload of {', '.join(request.workloads)} has mode {', '.join(request.modes)}",
+            f"no workload of {', '.join(request.workloads)} has mode {', '.join(request.modes)} "
+            f"in {', '.join(request.precisions)}",
             hint="gpuwise workloads",
         )
     return (*limits(request), *models)
@@ -73,7 +74,8 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
 
 def limits(request: Request) -> tuple[RunConfig, ...]:
     """A matrix product per precision, and one copy."""
-    tests: list[tuple[str, Precision]] = [("matmul", precision) for precision in request.precisions]
+    products = workloads.get("matmul").spec.precisions
+    tests: list[tuple[str, Precision]] = [("matmul", p) for p in request.precisions if p in products]
     tests.append(("copy", "fp32"))
     return tuple(
         RunConfig(
@@ -100,18 +102,21 @@ def expected_s(config: RunConfig) -> float:
     return STARTUP_S + compile_s + min(config.time_s, 15.0)
 
 
+NEEDS: dict[Precision, float] = {"tf32": 8.0, "bf16": 8.0, "int8": 8.0, "fp8": 8.9}
+"""Least compute capability with the precision in hardware."""
+
+
 def lacking(spec: GpuSpec | None, device: Device) -> tuple[Precision, ...]:
     """Precisions that the device is known to lack; an unknown GPU is asked when it runs.
 
-    A CPU measures fp32 and bf16: it has no TF32, and torch trains in fp16 on GPUs only.
+    A CPU has no TF32 and no FP8, and torch trains in fp16 on GPUs only.
     """
     if device == "cpu":
-        return ("tf32", "fp16")
-    if spec is None or spec.vendor != "NVIDIA":
+        return ("tf32", "fp16", "fp8")
+    capability = spec.text("compute_capability") if spec is not None and spec.vendor == "NVIDIA" else None
+    if capability is None:
         return ()
-    capability = spec.text("compute_capability")
-    old = capability is not None and int(capability.split(".")[0]) < 8
-    return ("tf32", "bf16") if old else ()
+    return tuple(p for p, least in NEEDS.items() if float(capability) < least)
 
 
 def check_precisions(

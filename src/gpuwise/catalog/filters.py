@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 
 from gpuwise.catalog import load
@@ -109,6 +108,8 @@ def _sorter(name: str) -> Callable[[GpuSpec], float | str | None]:
         return _SORTERS[name]
     if name in sortable():
         return lambda spec: spec.number(name)
+    from difflib import get_close_matches  # only where a word is wrong
+
     near = get_close_matches(name, sortable(), n=1)
     hint = f"did you mean {near[0]}?" if near else f"sort by one of {', '.join((*_SORTERS, 'name'))}"
     raise InputError(f"GPUs cannot be sorted by {name!r}", hint=hint)
@@ -185,6 +186,8 @@ def _named(word: str) -> Test:
 
 
 def _unknown(word: str, wanted: str) -> NoDataError:
+    from difflib import get_close_matches
+
     known = {run for spec in load.all_gpus() for run in _runs(spec.id)}
     near = get_close_matches(wanted, sorted(known), n=3, cutoff=0.7)
     guess = f"; did you mean {' or '.join(near)}?" if near else ""

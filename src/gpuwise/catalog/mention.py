@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from gpuwise.catalog import load
 
@@ -21,7 +21,8 @@ _MODEL_GAP = r"[ \t\u00a0\u2122\u00ae_(-]{0,3}"
 _BRANDS = r"NVIDIA|AMD|Intel|Habana|GeForce|Tesla|Quadro|Instinct"
 _BETWEEN = r"[ \t\u00a0]{0,2}[-_/(]?[ \t\u00a0(]{0,2}"
 _WORD = (
-    r"PCI-?e(?!\s*(?:gen|x\d|[1-7](?:\.\d)?\b))|SXM\d?|NVL(?:72)?|OAM|\d{1,3}[ \u00a0]?Gi?B?(?!\s?/\s?s\b|ps)"
+    r"PCI-?e(?:[ \t]?Gen[ \t]?\d(?!\.|[ \t]?x\d))?(?!\s*(?:gen|x\d|[1-7](?:\.\d)?\b))"
+    r"|SXM\d?|NVL(?:72)?|OAM|\d{1,3}[ \u00a0]?Gi?B?(?!\s?/\s?s\b|ps)"
     r"|HBM\d?e?|GDDR\d?X?|LPDDR\dX?|Laptop|Mobile|Max-?Q|Server|Workstation|Edition|Generation"
     r"|GPU|SUPER|Ti|Ada|SFF|WS|SE|(?-i:D)"
 )
@@ -29,11 +30,11 @@ _END = r"(?![A-Za-z0-9]|\.\d)"
 _ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "d"})
 """Words that make another product of the model before them."""
 _KINDS = (("gb", "memory"), ("hbm", "type"), ("ddr", "type"))
-_LISTED = re.compile(r"[ \t\u00a0]*(?:/|,|&|\+|and|or|vs\.?|versus)[ \t\u00a0]*(?:the[ \t]+)?", re.IGNORECASE)
+_LISTED = r"[ \t\u00a0]*(?:/|,|&|\+|and|or|vs\.?|versus)[ \t\u00a0]*(?:the[ \t]+)?"
 _ELSEWHERE = (
     r"(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?)*(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
     r"|Tesla[ \t-][KMP]\d{1,3}|Radeon(?:[ \t-](?:RX|Pro|VII|W?\d{3,4}\w*))+|MI\d{2,3}[A-Z]?"
-    r"|TPU[ \t-]?v\d\w?"
+    r"|Titan[ \t]RTX|RX[ \t-]?\d{4}(?:[ \t]XTX?)?|MX\d{3}|(?-i:M40|P40|L20|T10)|TPU[ \t-]?v\d\w?"
 )
 """GPUs that the catalog lacks: named so that no figure of theirs goes to the GPU named before."""
 
@@ -82,40 +83,50 @@ def _in_list(match: re.Match[str], last: re.Match[str] | None) -> bool:
     """Whether a bare number continues a list of RTX cards: `RTX 4090 / 5090`."""
     if last is None or not (last["number"] or "RTX" in last[0].upper()):
         return False
-    return _LISTED.fullmatch(match.string, last.end(), match.start()) is not None
+    between = match.string[last.end() : match.start()]
+    return re.fullmatch(_LISTED, between, re.IGNORECASE) is not None
 
 
 def _mention(match: re.Match[str]) -> Mention:
     if match["elsewhere"]:
         return Mention(start=match.start(), end=match.end(), text=match[0], gpu_ids=())
-    text = match.string
-    kept, end = _narrowed(_variants(match["model"] or "RTX" + match["number"]), match)
+    text, tail = match.string, match["tail"]
+    gpu_ids, used = _meaning(match["model"] or "RTX" + match["number"], tail or "")
+    end = match.end() if tail is None else match.start("tail") + used
     if "(" in text[match.start() : end] and text[end : end + 1] == ")":
         end += 1
-    ids = tuple(v.gpu_id for v in kept if v.gpu_id)
-    return Mention(
-        start=match.start(), end=end, text=text[match.start() : end], gpu_ids=tuple(sorted(ids, key=_rank))
-    )
+    return Mention(start=match.start(), end=end, text=text[match.start() : end], gpu_ids=gpu_ids)
 
 
-def _narrowed(variants: tuple[_Variant, ...], match: re.Match[str]) -> tuple[tuple[_Variant, ...], int]:
-    """The variants that the words behind the model leave, and where the last word used ends."""
+@lru_cache(maxsize=4096)
+def _meaning(model: str, tail: str) -> tuple[tuple[str, ...], int]:
+    """The ids that a model and the words behind it may mean, and how much of the words was used."""
+    variants = _variants(model)
+    kept, used = _narrowed(variants, tail)
+    return tuple(sorted((v.gpu_id for v in kept if v.gpu_id), key=_rank)), used
+
+
+def _narrowed(variants: tuple[_Variant, ...], tail: str) -> tuple[tuple[_Variant, ...], int]:
+    """The variants that the words leave, and where the last word used ends."""
     asked: dict[str, set[str]] = {}
-    if match["tail"] is None:
-        return variants, match.end()
-    kept, end = variants, match.start("tail")
-    for word in _words().finditer(match.string, end, match.end("tail")):
-        plain = re.sub(r"[^a-z0-9]", "", word[0].lower())
-        plain = re.sub(r"(\d)gi?b?$", r"\1gb", plain)
+    kept, used = variants, 0
+    for match in _words().finditer(tail):
+        word = _canonical(match[0])
         trial = {kind: set(words) for kind, words in asked.items()}
-        trial.setdefault(_kind(plain), set()).add(plain)
+        trial.setdefault(_kind(word), set()).add(word)
         fitting = tuple(v for v in variants if _fits(v, trial))
-        if not fitting and plain in _ANOTHER:
-            return (), word.end()
-        if not fitting or not any(_says(v, plain) for v in variants):
+        if not fitting and word in _ANOTHER:
+            return (), match.end()
+        if not fitting or not any(_says(v, word) for v in variants):
             break
-        asked, kept, end = trial, fitting, word.end()
-    return kept, end
+        asked, kept, used = trial, fitting, match.end()
+    return kept, used
+
+
+def _canonical(word: str) -> str:
+    """`80 GiB` -> `80gb`, `Max-Q` -> `maxq`, `PCIe Gen5` -> `pcie`."""
+    plain = re.sub(r"(\d)gi?b?$", r"\1gb", _plain(word))
+    return "pcie" if plain.startswith("pcie") else plain
 
 
 def _fits(variant: _Variant, asked: Mapping[str, set[str]]) -> bool:
@@ -181,7 +192,8 @@ def _pattern() -> re.Pattern[str]:
     parts = (_MODEL_GAP.join(re.findall(r"[A-Za-z]+\d+[A-Za-z]*|\d+[A-Za-z]*|[A-Za-z]+", m)) for m in longest)
     numbers = sorted({m[4:] for m in models if re.fullmatch(r"RTX \d{4}", m)})
     return re.compile(
-        rf"(?<![A-Za-z0-9])(?P<brand>(?:(?:{_BRANDS}){_GAP})*)"
+        # Behind a word or a count: 8xA100. 0xA100 is a number.
+        rf"(?:(?<![A-Za-z0-9])|(?<=[1-9]x)|(?<=\d0x))(?P<brand>(?:(?:{_BRANDS}){_GAP})*)"
         rf"(?:(?:(?P<model>{'|'.join(parts)})|(?P<number>{'|'.join(numbers)}))"
         # What a possessive has ("the A4000's 16 GB") is a claim, no part of its name.
         rf"(?:['\u2019]s{_END}|s?{_END}(?P<tail>(?:{_BETWEEN}(?:{_WORD}){_END})*))"

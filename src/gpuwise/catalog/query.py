@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 
 from gpuwise.catalog import load
@@ -139,6 +138,8 @@ def _outside(words: list[str]) -> list[str]:
 
 def _near(words: list[str]) -> list[str]:
     """Ids of up to three GPUs with a similar name; laptop parts only for a laptop name, and back."""
+    from difflib import get_close_matches  # only where a name is wrong
+
     key, laptop = "".join(words), not {"laptop", "mobile"}.isdisjoint(words)
     known = {k: spec.id for k, spec in _by_key().items() if (spec.text("form") == "laptop") == laptop}
     return list(dict.fromkeys(known[match] for match in get_close_matches(key, known, n=3, cutoff=0.6)))

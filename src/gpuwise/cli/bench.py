@@ -60,7 +60,7 @@ def _batch(text: str) -> int | None:
 @click.option(
     "--precision",
     default=None,
-    help="fp32, tf32, fp16, bf16. [default: bf16, where missing fp16; fp32 on a CPU]",
+    help="fp64, fp32, tf32, fp16, bf16, fp8, int8. [default: bf16, where missing fp16; fp32 on a CPU]",
 )
 @click.option("--compile", "compiled", default=None, help="off, on. [default: on; off for a CPU or --quick]")
 @click.option(

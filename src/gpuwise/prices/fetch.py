@@ -3,8 +3,7 @@
 gpuhunt lists whole instances: `price` is USD per hour for all `gpu_count` GPUs, `gpu_memory` GB of one.
 Rows without a GPU (the host alone), without a price, and chips that are no GPU are left out and counted;
 a share of a GPU (less memory than the card has) counts as that fraction. Of all regions of an instance
-the cheapest is kept. The file is replaced only after
-everything was fetched, so a failure loses nothing.
+the cheapest is kept. The file is replaced only after everything was fetched: a failure loses nothing.
 """
 
 from __future__ import annotations

@@ -61,6 +61,7 @@ def test_training_columns_are_precisions(read):
 
 def test_inference_takes_its_precision_from_the_heading(read):
     infer = [row for row in read(README).rows if row.mode == "infer"]
+    assert {row.n_gpus for row in infer} == {1}
     assert [(row.batch_per_gpu, row.throughput, row.precision, row.gpu_id) for row in infer] == [
         (1, 98.0, "fp32", "t4"),
         (256, 415.0, "fp32", "t4"),

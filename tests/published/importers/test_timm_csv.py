@@ -52,3 +52,8 @@ def test_compiled_inference_in_bfloat16(read):
 def test_any_other_name_leaves_everything_open(read):
     row = read(CSV, "my-results.csv", gpu="RTX 4090").rows[0]
     assert (row.gpu_id, row.precision, row.compiled, row.software) == ("rtx-4090", "?", None, "")
+
+
+def test_speed_of_nothing_is_skipped(read):
+    found = read("model,train_samples_per_sec\nresnet50,0\n", NAME)
+    assert (found.rows, found.skipped[0].reason) == ((), "no speed: '0'")

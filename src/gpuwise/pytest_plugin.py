@@ -1,0 +1,245 @@
+"""pytest plugin: time a step on the GPU inside a test, and fail where it became slower.
+
+    def test_forward(gpu_bench):
+        model, x = ...
+        gpu_bench(lambda: model(x), items=32, item="image")
+
+    pytest --gpu-bench-save base.json
+    pytest --gpu-bench-compare base.json --gpu-bench-fail 'slower>5%'
+
+The step is warmed up and timed as `gpuwise bench` does it, in the test's own process; the file is a
+gpuwise result. Without a GPU the test is skipped with the reason; `--gpu-bench-device cpu` times the
+host instead.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+import pytest
+
+from gpuwise.errors import GpuwiseError
+
+if TYPE_CHECKING:
+    from gpuwise.model.answer import Comparison
+    from gpuwise.model.result import Measurement, Result
+    from gpuwise.model.run import Device
+    from gpuwise.model.workload import Precision
+    from gpuwise.stats import Condition
+
+GROUP = "gpuwise"
+Step = Callable[[], object]
+
+
+@dataclass(slots=True, kw_only=True)
+class _State:
+    """What one pytest run was asked for and has measured."""
+
+    device: Device
+    time_s: float
+    save: Path | None
+    baseline: Result | None
+    condition: Condition | None
+    measured: list[Measurement] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+
+_STATE: pytest.StashKey[_State] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin; nothing of gpuwise or torch is imported before they are used."""
+    group = parser.getgroup(GROUP, "speed of steps on the GPU")
+    group.addoption(
+        "--gpu-bench-compare", metavar="FILE", help="Hold each measured step against this result."
+    )
+    group.addoption("--gpu-bench-fail", metavar="CONDITION", help="Fail a test when met, e.g. 'slower>5%%'.")
+    group.addoption("--gpu-bench-save", metavar="FILE", help="Write what was measured to this result file.")
+    group.addoption("--gpu-bench-time", metavar="TIME", default="10s", help="Longest timing of a step.")
+    group.addoption("--gpu-bench-device", choices=("cuda", "cpu"), default="cuda", help="Where steps run.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the options; a wrong one ends the run before any test."""
+    options = ("compare", "fail", "save")
+    wanted = {name: config.getoption(f"--gpu-bench-{name}") for name in options}
+    try:
+        config.stash[_STATE] = _state(config, wanted)
+    except GpuwiseError as error:
+        hint = f"; next: {error.hint}" if error.hint else ""
+        raise pytest.UsageError(f"gpuwise: {error}{hint}") from error
+
+
+def _state(config: pytest.Config, wanted: dict[str, str | None]) -> _State:
+    from gpuwise import store
+    from gpuwise.errors import InputError
+    from gpuwise.stats import parse_condition
+    from gpuwise.units import parse_seconds
+
+    if wanted["fail"] and not wanted["compare"]:
+        raise InputError("--gpu-bench-fail needs a baseline", hint="add --gpu-bench-compare FILE")
+    save = Path(wanted["save"]) if wanted["save"] else None
+    if save is not None:
+        store.check_writable(save)
+    return _State(
+        device=cast("Literal['cuda', 'cpu']", config.getoption("--gpu-bench-device")),
+        time_s=parse_seconds(config.getoption("--gpu-bench-time")),
+        save=save,
+        baseline=store.load(store.find(wanted["compare"])) if wanted["compare"] else None,
+        condition=parse_condition(wanted["fail"]) if wanted["fail"] else None,
+    )
+
+
+class GpuBench:
+    """The fixture: call it with a step; it returns the measurement and holds it against the baseline."""
+
+    def __init__(self, name: str, state: _State) -> None:
+        self._name = name
+        self._state = state
+
+    def __call__(
+        self, step: Step, *, items: int = 1, item: str = "step", precision: Precision = "fp32"
+    ) -> Measurement:
+        """Time `step`, which handles `items` items on the device and leaves its result there.
+
+        `precision` is a label: two results of different precisions are never compared.
+        """
+        from gpuwise.stats import violations
+
+        measured = _measure(self._name, step, items, item, precision, self._state)
+        self._state.measured.append(measured)
+        comparison = _compared(measured, self._state)
+        self._state.lines.append(_line(measured, comparison))
+        condition = self._state.condition
+        if comparison is not None and condition is not None and violations((comparison,), condition):
+            pytest.fail(self._state.lines[-1], pytrace=False)
+        return measured
+
+
+@pytest.fixture
+def gpu_bench(request: pytest.FixtureRequest) -> GpuBench:
+    """Times a step on the GPU; skips the test where there is none."""
+    state = request.config.stash[_STATE]
+    why = _missing(state.device)
+    if why is not None:
+        pytest.skip(why)
+    return GpuBench(request.node.nodeid, state)
+
+
+def _missing(device: Device) -> str | None:
+    """Why nothing can be measured on `device`; None where it can."""
+    try:
+        import torch
+    except ImportError:
+        return 'gpu_bench needs torch: pip install "gpuwise[torch]"'
+    if device == "cuda" and not torch.cuda.is_available():
+        return "no GPU that torch can use; --gpu-bench-device cpu times the host"
+    return None
+
+
+def _measure(
+    name: str, step: Step, items: int, item: str, precision: Precision, state: _State
+) -> Measurement:
+    from dataclasses import replace
+
+    from gpuwise.bench import events
+    from gpuwise.bench.clock import clock_for
+    from gpuwise.bench.engine import measure, pace
+    from gpuwise.bench.gates import judge
+    from gpuwise.model.result import Measurement, Window
+    from gpuwise.model.run import RunConfig
+    from gpuwise.stats import throughput
+
+    config = RunConfig(
+        workload=name,
+        mode="infer",
+        precision=precision,
+        batch=items,
+        time_s=state.time_s,
+        device=state.device,
+    )
+    heard: list[events.Event] = []
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    measure(step, items, clock_for(state.device), pace(replace(config, quick=True)), heard.append)
+    windows = tuple(
+        Window(step_s=e.step_s, started_s=e.started_s, ended_s=e.ended_s)
+        for e in heard
+        if isinstance(e, events.Timed)
+    )
+    found = Measurement(
+        config=config,
+        workload_version=1,
+        status="ok",
+        item=item,
+        started_at=started,
+        batch=items,
+        items_per_step=items,
+        throughput=throughput([window.step_s for window in windows], items),
+        windows=windows,
+        warmup_s=next((e.step_s for e in heard if isinstance(e, events.Warmup)), ()),
+    )
+    return replace(found, cautions=judge(found))
+
+
+def _compared(measured: Measurement, state: _State) -> Comparison | None:
+    from gpuwise.stats import compare
+
+    if state.baseline is None:
+        return None
+    cell = measured.config.cell
+    before = next((m for m in state.baseline.measurements if m.config.cell == cell), None)
+    return None if before is None else compare(before, measured)
+
+
+def _line(measured: Measurement, comparison: Comparison | None) -> str:
+    from gpuwise.report.results import speed
+
+    text = f"{measured.config.workload}: {speed(measured)}"
+    if comparison is None:
+        return text
+    ratio = comparison.ratio
+    found = f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}) of the baseline, " if ratio else ""
+    return f"{text}, {found}{comparison.verdict}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """One line a measured step."""
+    state = config.stash.get(_STATE, None)
+    if state is None or not state.lines:
+        return
+    terminalreporter.section("gpuwise")
+    for line in state.lines:
+        terminalreporter.write_line(line)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the result file, also when tests failed."""
+    state = session.config.stash.get(_STATE, None)
+    if state is not None and state.save is not None and state.measured:
+        from gpuwise import store
+
+        store.save(_result(state), state.save)
+
+
+def _result(state: _State) -> Result:
+    from gpuwise import catalog, store, telemetry
+    from gpuwise.model.result import Result
+
+    now = datetime.now(UTC)
+    sensor = next(iter(telemetry.sensors()), None) if state.device == "cuda" else None
+    info = sensor.info() if sensor else None
+    spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
+    name = info.name if info else telemetry.cpu_name()
+    found = telemetry.environment(info, device=name, gpu_id=spec.id if spec else None, other_processes=None)
+    return Result(
+        id=store.new_id(now, spec.id if spec else name, secrets.token_hex(2)),
+        created_at=now.isoformat(timespec="seconds"),
+        command="pytest",
+        environment=found,
+        measurements=tuple(state.measured),
+    )

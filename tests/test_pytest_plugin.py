@@ -1,0 +1,64 @@
+"""The pytest plugin, driven by pytest itself on the CPU."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+STEP = """
+    import time
+
+    def test_sleep(gpu_bench):
+        measured = gpu_bench(lambda: time.sleep({seconds}), items=4, item="image")
+        assert measured.throughput.value > 0
+"""
+FAST, SLOW = STEP.format(seconds=0.002), STEP.format(seconds=0.004)
+CPU = ("--gpu-bench-device", "cpu", "--gpu-bench-time", "1s", "-p", "no:cacheprovider")
+
+
+def test_without_a_gpu_the_test_is_skipped_with_the_reason(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    pytester.makepyfile(FAST)
+    done = pytester.runpytest_subprocess("-rs")
+    done.assert_outcomes(skipped=1)
+    done.stdout.fnmatch_lines(["*no GPU that torch can use*"])
+
+
+@pytest.mark.slow
+def test_what_became_slower_fails(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=FAST)
+    first = pytester.runpytest_subprocess(*CPU, "--gpu-bench-save", "base.json")
+    first.assert_outcomes(passed=1)
+    first.stdout.fnmatch_lines(["*test_it.py::test_sleep: * images/s*"])
+    kept = json.loads(Path("base.json").read_text())
+    assert kept["measurements"][0]["items_per_step"] == 4
+    again = pytester.runpytest_subprocess(*CPU, "--gpu-bench-compare", "base.json")
+    again.assert_outcomes(passed=1)
+    pytester.makepyfile(test_it=SLOW)
+    gate = ("--gpu-bench-compare", "base.json", "--gpu-bench-fail", "slower>20%")
+    slower = pytester.runpytest_subprocess(*CPU, *gate)
+    slower.assert_outcomes(failed=1)
+    slower.stdout.fnmatch_lines(["*test_sleep*of the baseline, slower*"])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--gpu-bench-fail", "slower>5%"), "needs a baseline"),
+        (("--gpu-bench-compare", "missing.json"), "no result has been kept"),
+        (("--gpu-bench-time", "soon"), "soon"),
+    ],
+)
+def test_a_wrong_option_ends_the_run_before_any_test(
+    pytester: pytest.Pytester, options: tuple[str, ...], told: str
+) -> None:
+    pytester.makepyfile(FAST)
+    done = pytester.runpytest_inprocess(*options)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines([f"*gpuwise: *{told}*"])
