@@ -156,3 +156,17 @@ def test_an_article_takes_milliseconds(slowness: float) -> None:
     start = time.perf_counter()
     assert len(mentions(article)) == 2 * (20_000 // len(line))
     assert time.perf_counter() - start < 0.05 * slowness
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("NVIDIA " * 20_000, "RTX " * 20_000, "A100" + " " * 100_000, "A100 " + "80GB " * 20_000),
+        *("A100" + "(" * 50_000, "4" * 100_000, "A100 " + "PCIe " * 20_000, "Radeon" + " RX" * 30_000),
+    ],
+    ids=range(8),
+)
+def test_no_text_takes_long(text: str, slowness: float) -> None:
+    start = time.perf_counter()
+    mentions(text, unknown=True)
+    assert time.perf_counter() - start < 2 * slowness

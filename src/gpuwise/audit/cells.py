@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuwise.audit.fields import Field
 from gpuwise.audit.quantity import NUMBER, UNITS, month, number
@@ -69,6 +69,17 @@ def sparse(text: str) -> bool | None:
     return True if SPARSE.search(text) else None
 
 
+def aside(before: str, after: str) -> bool | None:
+    """What the words on either side of a peak, up to the next figures, say of sparsity."""
+    opened = before.rpartition("(")[2] if before.count("(") > before.count(")") else ""
+    mine = before.rpartition(")")[2] if not opened else opened
+    mine = re.split(r"[,;|/]", mine)[-1]
+    if after.count("(") > after.count(")"):
+        after = after.rpartition("(")[0]
+    said = sparse(re.split(r"[,;|/](?! )|[;|]|, (?!with)", after)[0])
+    return said if said is not None else sparse(mine)
+
+
 def _texts(field: Field, cell: str) -> Iterator[Reading]:
     if field.name == "memory_type":
         yield from memory_type(cell)
@@ -92,10 +103,62 @@ def _names(cell: str) -> Iterator[Reading]:
             yield Reading(field=name, values=(match[0],), stated=cell)
 
 
+def _peaks(field: Field, label: str, cell: str) -> Iterator[Reading]:
+    """Every peak of a cell with its format and form: "156 TFLOPS | 312 TFLOPS*", "(Sparse: 312 TFLOPS)".
+
+    A second figure that is twice the first is the sparse one, said or not.
+    """
+    matches = list(_quantity(field).finditer(cell))
+    ends = [0, *(match.end() for match in matches)]
+    starts = [*(match.start() for match in matches), len(cell)]
+    last: Reading | None = None
+    for place, match in enumerate(matches):
+        after = cell[match.end() : starts[place + 1]]
+        form = aside(cell[ends[place] : match.start()], after)
+        name = _format(after, label) if field.name == "peak:tensor" else field.name
+        for reading in _of_match(field, label, match[0], match):
+            for value in reading.values:
+                assert isinstance(value, Number)
+                said = form if form is not None else sparse(label)
+                if form is None and after.startswith("*") and STARRED in label:
+                    said = True
+                if said is None and last is not None and last.field == name and _is_twice(value, last):
+                    said = True
+                last = replace(reading, field=name, values=(value,), stated=cell, sparse=said)
+                yield last
+
+
+STARRED = "*with sparsity"
+"""Put behind the labels of a text whose footnote says that starred peaks are sparse."""
+_FORMAT = re.compile(r"\b(?P<f>fp16|fp8|fp4|bf16|int8|tf32)\b|\bfp32\b", re.IGNORECASE)
+
+
+def _format(after: str, label: str) -> str:
+    """The number format named behind a tensor peak or in its label."""
+    match = _FORMAT.search(after) or _FORMAT.search(label)
+    return f"peak:{match['f'].lower()}" if match and match["f"] else "peak:tensor"
+
+
+def _is_twice(value: Number, last: Reading) -> bool:
+    return any(isinstance(v, Number) and abs(value.value / v.value - 2) < TWICE for v in last.values)
+
+
+TWICE = 0.02
+
+
 def _numbers(field: Field, label: str, cell: str) -> Iterator[Reading]:
-    match = _quantity(field).search(cell) or _bare().match(_before_parenthesis(cell))
-    if match is None:
+    if field.name.startswith("peak:") and _quantity(field).search(cell):
+        yield from _peaks(field, label, cell)
         return
+    match = _quantity(field).search(cell) or _bare().match(_before_parenthesis(cell))
+    if match is not None and not _ONE_WAY.search(cell):
+        yield from _of_match(field, label, cell, match)
+
+
+_ONE_WAY = re.compile(r"\b(?:per|each|one) direction|unidirectional|one[- ]way|\bin total\b", re.IGNORECASE)
+
+
+def _of_match(field: Field, label: str, cell: str, match: re.Match[str]) -> Iterator[Reading]:
     unit = (match.groupdict().get("unit") or _unit_of(field, label) or field.default).lower()
     factor = UNITS[field.unit].get(unit)
     if factor is None or (not unit and field.unit != "count"):
@@ -103,7 +166,7 @@ def _numbers(field: Field, label: str, cell: str) -> Iterator[Reading]:
     read = [number(text, factor, field.low, field.high) for text in re.findall(NUMBER, match["numbers"])]
     values = tuple(value for value in read if value is not None)
     if values:
-        before = cell[: match.start()]
+        before = match.string[: match.start()]
         yield Reading(
             field=field.name,
             values=values,
@@ -143,6 +206,6 @@ def _bare() -> re.Pattern[str]:
     """Numbers without a unit, at the beginning of a cell."""
     if "bare" not in _PATTERNS:
         _PATTERNS["bare"] = re.compile(
-            rf"\s*(?:up to |over |about |~ ?|\u2248 ?|\$ ?)?{_SERIES}\s*$", re.IGNORECASE
+            rf"\s*(?:up to |over |about |~ ?|\u2248 ?|\$ ?)?{_SERIES}[\s*]*$", re.IGNORECASE
         )
     return _PATTERNS["bare"]

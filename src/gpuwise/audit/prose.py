@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from gpuwise.audit import context, subject
-from gpuwise.audit.cells import APPROXIMATE, ARCHITECTURE, AT_MOST, CHIP, MEMORY_TYPE, Reading, sparse
+from gpuwise.audit.cells import APPROXIMATE, ARCHITECTURE, AT_MOST, CHIP, MEMORY_TYPE, Reading, aside, sparse
 from gpuwise.audit.fields import of_name
 from gpuwise.audit.quantity import NUMBER, UNITS, number
 from gpuwise.audit.subject import Subject
@@ -20,7 +20,8 @@ from gpuwise.catalog import Mention
 from gpuwise.model.claim import Number
 
 _UNITS = (
-    r"[GT]B/s(?:ec)?|[GT]Bps|[GTP]FLOPS|[GTP]FLOP/s|[TP]OPS|TFLOPs|Gi?B|Ti?B|MHz|GHz|[Ww]atts?|W|nm"
+    r"[GT]B/s(?:ec)?|[GT]Bps|[GTP]FLOPS|[GTP]FLOP/s|[TP]OPS|[TP]FLOPs|(?:[Tt]era|[Pp]eta)(?:FLOP|flop)[Ss]"
+    r"|Gi?B|Ti?B|MHz|GHz|[Ww]atts?|W|nm"
     r"|-?bit(?![\w-])"
 )
 _QUANTITY = re.compile(
@@ -76,6 +77,11 @@ _KEYWORDS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "hz": (("boost_hz", r"boost"), ("base_hz", r"base clock")),
 }
+_FORMAT = re.compile(
+    r"\s*\(?(?:of |in |at |for )?((?:dense |sparse |peak )?(?:[TB]?F(?:P|32|16)|bfloat|INT|single|double|half)[\w -]{0,12})",
+    re.IGNORECASE,
+)
+"""The number format right behind a peak: "3,958 TFLOPS FP8"."""
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!vs\.)(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z\"'*(])")
 
 
@@ -194,8 +200,17 @@ def _reading(name: str, values: tuple[Number | str, ...], stated: str, before: s
         stated=stated.strip(" ("),
         approximate=bool(APPROXIMATE.search(before)),
         at_most=bool(AT_MOST.search(before)),
-        sparse=sparse(sentence) if name.startswith("peak:") else None,
+        sparse=_sparse(sentence, len(before), len(before) + len(stated)) if name.startswith("peak:") else None,
     )
+
+
+def _sparse(sentence: str, start: int, end: int) -> bool | None:
+    """What the words right around a peak say of sparsity, else those of the whole sentence."""
+    others = [m.span() for m in _QUANTITY.finditer(sentence) if m.end() <= start or m.start() >= end]
+    begin = max((stop for _, stop in others if stop <= start), default=0)
+    stop = min((first for first, _ in others if first >= end), default=len(sentence))
+    near = aside(sentence[begin:start], sentence[end:stop])
+    return near if near is not None else sparse(sentence)
 
 
 def _field_of(sentence: str, match: re.Match[str], earlier: str) -> str:
@@ -210,6 +225,9 @@ def _field_of(sentence: str, match: re.Match[str], earlier: str) -> str:
         if re.search(r"\bL2\b", sentence[: match.start()]):
             return "l2_bytes"
         return "memory_bytes" if _MEMORY.search(sentence) else ""
+    named = _FORMAT.match(sentence, match.end()) if kind == "op/s" else None
+    if named is not None:
+        return _nearest(_KEYWORDS[kind], named[1], len(named[1]), 0)
     return _nearest(_KEYWORDS[kind], sentence, match.start(), match.end()) or _nearest(
         _KEYWORDS[kind], earlier, len(earlier), len(earlier)
     )
@@ -232,6 +250,8 @@ def _counts(sentence: str) -> Iterator[_Hit]:
     for match in _COUNT.finditer(sentence):
         before = sentence[: match.start()]
         if _EACH.search(before) or _PER_UNIT.match(sentence[match.end() :]):
+            continue
+        if not context.is_figure(sentence, match.start(), match.end()):
             continue
         name = next(name for name, _ in _NOUNS if match[name])
         field = of_name(name)

@@ -87,7 +87,8 @@ def is_subject(sentence: str, mention: Mention) -> bool:
 
 def attached(sentence: str, mention: Mention, position: int) -> bool:
     """Whether the figure at `position` is tied to the GPU: "the A100's 40 GB", "A100 (40 GB"."""
-    return _ATTACHED.fullmatch(sentence, mention.end, position) is not None
+    between = sentence[mention.end : position]
+    return not re.search(r"\d", between) and _ATTACHED.fullmatch(between) is not None
 
 
 def ahead(sentence: str, position: int, found: Sequence[Mention]) -> Subject | None:

@@ -32,8 +32,8 @@ _ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "
 _KINDS = (("gb", "memory"), ("hbm", "type"), ("ddr", "type"))
 _LISTED = r"[ \t\u00a0]*(?:/|,|&|\+|and|or|vs\.?|versus)[ \t\u00a0]*(?:the[ \t]+)?"
 _ELSEWHERE = (
-    r"(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?)*(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
-    r"|Tesla[ \t-][KMP]\d{1,3}|Radeon(?:[ \t-](?:RX|Pro|VII|W?\d{3,4}\w*))+|MI\d{2,3}[A-Z]?"
+    r"(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?){0,3}(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
+    r"|Tesla[ \t-][KMP]\d{1,3}|Radeon(?:[ \t-](?:RX|Pro|VII|W?\d{3,4}\w{0,3})){1,4}|MI\d{2,3}[A-Z]?"
     r"|Titan[ \t]RTX|RX[ \t-]?\d{4}(?:[ \t]XTX?)?|MX\d{3}|(?-i:M40|P40|L20|T10)|TPU[ \t-]?v\d\w?"
 )
 """GPUs that the catalog lacks: named so that no figure of theirs goes to the GPU named before."""
@@ -186,17 +186,20 @@ def _words() -> re.Pattern[str]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Brand, model (the longest first) and the words behind it, as one expression."""
+    """Brand, model (the longest first) and the words behind it, as one expression.
+
+    Every repetition has an end, so that no text takes more than linear time.
+    """
     models = {model for _, models, _ in load.models() for model in models}
     longest = sorted(models, key=lambda model: (-len(model), model))
     parts = (_MODEL_GAP.join(re.findall(r"[A-Za-z]+\d+[A-Za-z]*|\d+[A-Za-z]*|[A-Za-z]+", m)) for m in longest)
     numbers = sorted({m[4:] for m in models if re.fullmatch(r"RTX \d{4}", m)})
     return re.compile(
         # Behind a word or a count: 8xA100. 0xA100 is a number.
-        rf"(?:(?<![A-Za-z0-9])|(?<=[1-9]x)|(?<=\d0x))(?P<brand>(?:(?:{_BRANDS}){_GAP})*)"
+        rf"(?:(?<![A-Za-z0-9])|(?<=[1-9]x)|(?<=\d0x))(?P<brand>(?:(?:{_BRANDS}){_GAP}){{0,3}})"
         rf"(?:(?:(?P<model>{'|'.join(parts)})|(?P<number>{'|'.join(numbers)}))"
         # What a possessive has ("the A4000's 16 GB") is a claim, no part of its name.
-        rf"(?:['\u2019]s{_END}|s?{_END}(?P<tail>(?:{_BETWEEN}(?:{_WORD}){_END})*))"
-        rf"|(?P<elsewhere>{_ELSEWHERE})s?{_END}(?:[ \t-]?(?:Ti|SUPER|Laptop|Mobile|Ada|GPU)\b)*)",
+        rf"(?:['\u2019]s{_END}|s?{_END}(?P<tail>(?:{_BETWEEN}(?:{_WORD}){_END}){{0,8}}))"
+        rf"|(?P<elsewhere>{_ELSEWHERE})s?{_END}(?:[ \t-]?(?:Ti|SUPER|Laptop|Mobile|Ada|GPU)\b){{0,4}})",
         re.IGNORECASE,
     )
