@@ -1,6 +1,6 @@
 """ResNet v1.5 (He et al. 2015, arXiv:1512.03385; v1.5: the stride sits in the 3x3 convolution).
 
-Module names and shapes are those of torchvision's `resnet50`, so that a state dict of one loads
+Module names and shapes are those of torchvision's `resnet50` and `resnet152`, so that a state dict of one loads
 into the other and the two can be compared output for output.
 """
 
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from gpuwise.workloads.models.convnet import initialise
 
 EXPANSION = 4
 
@@ -58,7 +60,7 @@ class ResNet(nn.Module):
             setattr(self, f"layer{stage + 1}", nn.Sequential(*blocks))
         self.stages = len(depths)
         self.fc = nn.Linear(channels, classes)
-        _initialise(self)
+        initialise(self)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, 3, 224, 224) -> (B, classes)
         x = functional.relu(self.bn1(self.conv1(x)), inplace=True)
@@ -67,26 +69,3 @@ class ResNet(nn.Module):
             x = getattr(self, f"layer{stage + 1}")(x)
         logits: Tensor = self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))
         return logits
-
-
-def _initialise(model: nn.Module) -> None:
-    """He initialisation, as the paper; without it activations of a random net explode in fp16."""
-    for module in model.modules():
-        if isinstance(module, nn.Conv2d):
-            nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-
-
-def as_if_trained(model: nn.Module) -> None:
-    """Random statistics and scales for every batch norm, from torch's seed, for inference.
-
-    Fresh ones make it the identity in evaluation, which compiled and eager compute alike to the
-    last bit: a comparison of the two would say nothing. On average these keep the variance.
-    """
-    for module in model.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            assert module.running_mean is not None
-            assert module.running_var is not None
-            nn.init.uniform_(module.running_mean, -0.5, 0.5)
-            nn.init.uniform_(module.running_var, 0.5, 2.0)
-            nn.init.uniform_(module.weight, 0.5, 1.5)
-            nn.init.uniform_(module.bias, -0.5, 0.5)
