@@ -131,3 +131,29 @@ def test_rates_depend_on_the_segment() -> None:
 
     assert fp16("rtx-3090") * 2 == fp16("rtx-a6000") == fp16("a40")
     assert catalog.rates(catalog.get("gaudi2")) == ()
+
+
+@pytest.mark.parametrize("spec", catalog.all_gpus(), ids=lambda spec: spec.id)
+def test_a_product_holds_no_more_than_its_whole_die(spec: GpuSpec) -> None:
+    chip = spec.text("chip")
+    if chip is None:
+        return
+    die = catalog.full_die(chip)
+    for field, whole in (
+        ("sm_count", die.sm_count),
+        ("cuda_cores", die.cuda_cores),
+        ("tensor_cores", die.tensor_cores),
+        ("rt_cores", die.rt_cores),
+    ):
+        # Two dies make an MI250X; dies of which the whole is unknown say nothing.
+        assert whole is None or (spec.number(field) or 0) <= whole, field
+
+
+def test_every_disagreement_with_a_formula_is_explained() -> None:
+    compared = 0
+    for spec in catalog.all_gpus():
+        notes = {p.field: p.note for p in spec.peaks} | {f.field: f.note for f in spec.facts.values()}
+        for row in catalog.derive(spec):
+            compared += row.agrees is not None
+            assert row.agrees is not False or "the formula gives" in notes[row.field], (spec.id, row)
+    assert compared > 600

@@ -12,6 +12,8 @@ CLOSE = 0.006
 """Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s."""
 ROUNDED = 0.025
 """How far rounding to few digits may lead: 1.2 TB/s for 1.2288."""
+FEW, FEW_CLOSE = 2, 0.01
+"""With so few digits, or in the numbers that products are sold by, a little more: 750 for 756, 192 GB."""
 COARSE = 0.1
 """The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32."""
 ROUGH = 0.05
@@ -48,7 +50,8 @@ def equal(a: float, b: float) -> bool:
 
 def _near(claim: Claim, stated: Number, known: float) -> bool:
     difference = abs(stated.value - known) / known if known else abs(stated.value)
-    if difference <= (ROUGH if claim.approximate else CLOSE):
+    few = stated.digits <= FEW or claim.field == "memory_bytes"
+    if difference <= (ROUGH if claim.approximate else FEW_CLOSE if few else CLOSE):
         return True
     limit = COARSE if _COARSE.search(claim.stated) else ROUNDED
     return difference <= limit and equal(_rounded(known, stated.digits), stated.value)

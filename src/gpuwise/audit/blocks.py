@@ -30,6 +30,8 @@ class Heading:
 
     line: int
     text: str
+    level: int = 0
+    """1 to 6 where the mark-up tells; 0 where it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _ADDRESS = re.compile(r"https?://\S+")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 _RULE = re.compile(r"^[\s|:+-]*-{2,}[\s|:+-]*$")
+_FIGURE = re.compile(r"[|=$\t]|\d\s?(?:[TGP]FLOPS|TOPS|[GT]B/s|W\b|MHz|GHz|[a-z]+ cores)")
 _END = re.compile(r"[.:;,!?]$")
 
 
@@ -95,7 +98,7 @@ def of_csv(text: str, name: str) -> tuple[Block, ...]:
 
 def looks_like_heading(text: str) -> bool:
     """Whether a line without mark-up is a title: short, no sentence, no list entry, mostly capitals."""
-    if len(text) > 80 or _END.search(text) or _BULLET.match(text) or re.search(r"[|=$]", text):
+    if len(text) > 80 or _END.search(text) or _BULLET.match(text) or _FIGURE.search(text):
         return False
     key, colon, _ = text.partition(": ")
     if colon and not subject.covers(key):
@@ -137,7 +140,7 @@ def _line(number: int, text: str) -> Block | None:
     if not bare or _RULE.match(bare):
         return None
     if bare.startswith("#"):
-        return Heading(number, bare.lstrip("# ").strip("* "))
+        return Heading(number, bare.lstrip("# ").strip("* "), len(bare) - len(bare.lstrip("#")))
     bold = re.fullmatch(r"\*\*([^*]+?):?\s*\*\*:?", bare)
     if bold and len(bold[1]) < 60 and ":" not in bold[1]:
         return Heading(number, bold[1])
@@ -148,6 +151,8 @@ def _line(number: int, text: str) -> Block | None:
 
 def _table(lines: Sequence[tuple[int, str]], at: int) -> tuple[int, Grid | None]:
     """(lines taken, grid) of a table that begins at `at`; (0, None) where none does."""
+    if _is_open(lines, at):
+        return _open_table(lines, at)
     if not lines[at][1].lstrip().startswith("|"):
         return 0, None
     end = at
@@ -166,10 +171,35 @@ def _table(lines: Sequence[tuple[int, str]], at: int) -> tuple[int, Grid | None]
     return max(end - at, 1), Grid(tuple(tuple(row) for row in rows)) if len(rows) > 1 else None
 
 
+def _is_open(lines: Sequence[tuple[int, str]], at: int) -> bool:
+    """Whether a table without bars at its left begins here: a header, then a rule with bars."""
+    line = lines[at][1].strip()
+    rule = lines[at + 1][1].strip() if at + 1 < len(lines) else ""
+    return "|" in line and line[0] != "|" and "|" in rule and _RULE.match(rule) is not None
+
+
+def _open_table(lines: Sequence[tuple[int, str]], at: int) -> tuple[int, Grid | None]:
+    end = at
+    while end < len(lines) and "|" in lines[end][1]:
+        end += 1
+    rows = [
+        tuple(Cell(number, _unmarked(cell)) for cell in line.strip().removesuffix("|").split("|"))
+        for number, line in lines[at:end]
+        if not _RULE.match(line.strip())
+    ]
+    return end - at, Grid(tuple(rows)) if len(rows) > 1 else None
+
+
 def _of_table(line: str, begun: bool) -> bool:
     """Whether the line belongs to the table: it begins with a bar, or ends with one once begun."""
     return line.startswith("|") or (begun and line.endswith("|"))
 
 
 def _unmarked(cell: str) -> str:
-    return re.sub(r"\*\*|__|`|<[^>]{1,40}>", "", cell).strip()
+    plain = re.sub(r"(\*\*|__)(?=\S)([^*]*?)(?<=\S)\1", r"\2", cell)
+    return marked(re.sub(r"`|<[^>]{1,40}>", "", plain).strip())
+
+
+def marked(text: str) -> str:
+    """A cell with all marks of footnotes written as stars: not m\u00b2."""
+    return re.sub(r"(?<!\bm)[\u00b9\u00b2\u00b3\u2020\u2021]", "*", text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpuwise.audit.fields import Field
+from gpuwise.audit.fields import Field, of_label
 from gpuwise.audit.quantity import NUMBER, UNITS, month, number
 from gpuwise.model.claim import Number
 
@@ -43,6 +43,9 @@ class Reading:
 
 def read(field: Field, label: str, cell: str) -> Iterator[Reading]:
     """Everything that a cell under this label claims; a memory cell may name its type too."""
+    counted = _NOUN.search(cell) if field.unit == "count" else None
+    if counted is not None:
+        field = of_label(counted[1]) or field
     if field.unit == "date":
         found = month(cell)
         if found:
@@ -53,6 +56,12 @@ def read(field: Field, label: str, cell: str) -> Iterator[Reading]:
         yield from _numbers(field, label, cell)
     if field.name in ("memory_bytes", "memory_bus_bits"):
         yield from memory_type(cell)
+
+
+_NOUN = re.compile(
+    r"\d\s+((?:CUDA|tensor|RT|ray[ -]tracing)[ -]cores?|stream processors?|SMs?|compute units?)\b", re.IGNORECASE
+)
+"""What a cell says that it counts, whatever its label: "16,896 CUDA cores" under "Compute units"."""
 
 
 def memory_type(text: str) -> Iterator[Reading]:
@@ -122,13 +131,13 @@ def _peaks(field: Field, label: str, cell: str) -> Iterator[Reading]:
                 said = form if form is not None else sparse(label)
                 if form is None and after.startswith("*") and STARRED in label:
                     said = True
-                if said is None and last is not None and last.field == name and _is_twice(value, last):
+                if said is None and last is not None and last.field == name and is_twice(value, last.values[0]):
                     said = True
                 last = replace(reading, field=name, values=(value,), stated=cell, sparse=said)
                 yield last
 
 
-STARRED = "*with sparsity"
+STARRED = "\u2217"
 """Put behind the labels of a text whose footnote says that starred peaks are sparse."""
 _FORMAT = re.compile(r"\b(?P<f>fp16|fp8|fp4|bf16|int8|tf32)\b|\bfp32\b", re.IGNORECASE)
 
@@ -139,11 +148,14 @@ def _format(after: str, label: str) -> str:
     return f"peak:{match['f'].lower()}" if match and match["f"] else "peak:tensor"
 
 
-def _is_twice(value: Number, last: Reading) -> bool:
-    return any(isinstance(v, Number) and abs(value.value / v.value - 2) < TWICE for v in last.values)
-
-
 TWICE = 0.02
+WIDE = 1100
+"""One prefix, decimal or binary."""
+
+
+def is_twice(value: Number, half: Number | str) -> bool:
+    """Whether a peak is another one with 2:4 sparsity."""
+    return isinstance(half, Number) and abs(value.value / half.value - 2) < TWICE
 
 
 def _numbers(field: Field, label: str, cell: str) -> Iterator[Reading]:
@@ -165,6 +177,11 @@ def _of_match(field: Field, label: str, cell: str, match: re.Match[str]) -> Iter
         return
     read = [number(text, factor, field.low, field.high) for text in re.findall(NUMBER, match["numbers"])]
     values = tuple(value for value in read if value is not None)
+    if not values and match.groupdict().get("unit"):
+        # Out of all reason, but its unit is stated: a mistaken unit is the likeliest error.
+        low, high = field.low / WIDE, field.high * WIDE
+        read = [number(text, factor, low, high) for text in re.findall(NUMBER, match["numbers"])]
+        values = tuple(value for value in read if value is not None)
     if values:
         before = match.string[: match.start()]
         yield Reading(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from gpuwise.audit import context, subject
-from gpuwise.audit.cells import APPROXIMATE, ARCHITECTURE, AT_MOST, CHIP, MEMORY_TYPE, Reading, aside, sparse
+from gpuwise.audit.cells import APPROXIMATE, ARCHITECTURE, AT_MOST, CHIP, MEMORY_TYPE, Reading, aside, is_twice, sparse
 from gpuwise.audit.fields import of_name
 from gpuwise.audit.quantity import NUMBER, UNITS, number
 from gpuwise.audit.subject import Subject
@@ -170,6 +170,7 @@ def _hits(sentence: str, found: Sequence[Mention], before: str) -> Iterator[_Hit
 
 def _quantities(sentence: str, earlier: str) -> Iterator[_Hit]:
     joined: re.Match[str] | None = None
+    last: _Hit | None = None
     matches = list(_QUANTITY.finditer(sentence))
     for match, following in zip_longest(matches, matches[1:]):
         name = _field_of(sentence, match, earlier)
@@ -182,7 +183,19 @@ def _quantities(sentence: str, earlier: str) -> Iterator[_Hit]:
             joined = following
             values += _values(name, following) if following["u"] == match["u"] else ()
         if values:
-            yield _Hit(match.start(), match.end(), _reading(name, values, match[0], before, sentence))
+            reading = _reading(name, values, match[0], before, sentence)
+            if name.startswith("peak:") and last is not None and _is_sparse_twin(sentence, last, match, reading):
+                reading = replace(reading, sparse=True)
+            last = _Hit(match.start(), match.end(), reading)
+            yield last
+
+
+def _is_sparse_twin(sentence: str, last: _Hit, match: re.Match[str], reading: Reading) -> bool:
+    """Whether a peak stands right behind its half: "312 TFLOPS | 624 TFLOPS*"."""
+    a, b = last.reading.values[0], reading.values[0]
+    beside = re.fullmatch(r"[\s|/(*,]*", sentence[last.end : match.start()]) is not None
+    same = beside and last.reading.field == reading.field and isinstance(a, Number) and isinstance(b, Number)
+    return same and is_twice(b, a)  # type: ignore[arg-type]
 
 
 def _values(name: str, match: re.Match[str]) -> tuple[Number | str, ...]:

@@ -54,6 +54,14 @@ def of_text(text: str) -> Subject | None:
     return of_mentions(known(text))
 
 
+def rivals(title: str) -> tuple[Subject, ...]:
+    """The GPUs of a title "A vs B", in its order; those outside the catalog have no ids."""
+    if not re.search(r"\b(?:vs|versus)\b", title, re.IGNORECASE):
+        return ()
+    each = [of_mentions([mention]) for mention in known(title)]
+    return tuple(one for one in each if one is not None)
+
+
 def known(text: str) -> tuple[Mention, ...]:
     """The GPUs that `text` names; one outside the catalog counts, with no ids."""
     return mentions(text, unknown=True)

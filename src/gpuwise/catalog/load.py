@@ -55,6 +55,7 @@ def sources() -> Mapping[str, Source]:
                 read_on=row["read_on"],
                 url=row["url"] or None,
                 licence=row["licence"] or None,
+                copy_of=row["copy_of"] or None,
             )
             for row in rows("sources.csv")
         }

@@ -22,6 +22,8 @@ class Source:
     url: str | None = None
     licence: str | None = None
     """What the publisher grants; None where it does not say."""
+    copy_of: str | None = None
+    """Id of the source whose figures it repeats: the two count as one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +118,15 @@ class GpuSpec:
         """The dense floating-point peak that bounds deep learning in this precision, if stated.
 
         fp16 and bf16 training accumulates in fp32, so that peak is the bound, also where the
-        card multiplies faster with an fp16 accumulator.
+        card multiplies faster with an fp16 accumulator. In fp32 and fp64 ordinary cores and matrix
+        cores give the same result, so the faster of them is the bound.
         """
-        vector = precision in ("fp32", "fp64")
-        wanted = (precision, precision if vector else "fp32", "vector" if vector else "matrix", False)
-        for peak in self.peaks:
-            if (peak.format, peak.accumulate, peak.unit, peak.sparse) == wanted:
-                return peak
-        return None
+        whole = precision in ("fp32", "fp64")
+        units = ("vector", "matrix") if whole else ("matrix",)
+        wanted = (precision, precision if whole else "fp32", False)
+        fitting = [
+            peak
+            for peak in self.peaks
+            if (peak.format, peak.accumulate, peak.sparse) == wanted and peak.unit in units
+        ]
+        return max(fitting, key=lambda peak: peak.flop_per_s, default=None)

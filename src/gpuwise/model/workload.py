@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Mode = Literal["train", "infer", "limit"]
-"""train: forward, loss, backward, optimiser. infer: forward only. limit: a hardware ceiling."""
+Mode = Literal["train", "infer", "compute", "limit"]
+"""train: forward, loss, backward, optimiser. infer: forward only. compute: a scientific kernel.
+limit: a hardware ceiling."""
 
 Precision = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"]
 """What really runs: fp64; fp32 is IEEE (TF32 off for matmul and convolutions); tf32; fp16 is autocast
 with a gradient scaler when training; bf16 is autocast without one; fp8 has the matrix products in
 FP8; int8 has weights in INT8 and products in bf16."""
 
-MODES: tuple[Mode, ...] = ("train", "infer", "limit")
+MODES: tuple[Mode, ...] = ("train", "infer", "compute", "limit")
 PRECISIONS: tuple[Precision, ...] = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8")
 NETWORK_PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
 """What most networks train and answer in."""
@@ -44,17 +45,21 @@ class WorkloadSpec:
     id: str
     version: int
     title: str
-    task: str
+    task: str = "yours"
     item: str
     """What one unit of throughput is: image, sequence, token, FLOP, byte."""
     modes: tuple[Mode, ...]
-    parameters: int | None
+    parameters: int | None = None
     default_batch: int
     """The batch at which a GPU search starts; also the published recipe's batch."""
-    cpu_batch: int
+    cpu_batch: int = 1
     """The batch for a CPU, where a step at `default_batch` would take minutes."""
-    cost: Callable[[Mode, Precision, int], Cost]
-    """(mode, precision, batch) -> Cost of one item."""
+    cost: Callable[[Mode, Precision, int], Cost] | None = None
+    """(mode, precision, batch) -> Cost of one item; None = torch counts the operations of a step."""
     recipes: tuple[str, ...] = ("tuned",)
     precisions: tuple[Precision, ...] = NETWORK_PRECISIONS
     """What it can be run in; others are left out of a session without an error."""
+    compiles: bool = True
+    """False: a step is one library call, compiled or not the same; it is measured once, as eager."""
+    gpus: int = 0
+    """GPUs without which it means nothing; 0 = a CPU can run it as well."""

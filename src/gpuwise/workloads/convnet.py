@@ -185,13 +185,9 @@ def image_job(
     from torch.nn import functional
 
     from gpuwise.workloads.job import inference_job, set_precision, training_job
-    from gpuwise.workloads.models.convnet import as_if_trained
 
     set_precision(config)
-    model = network()
-    if config.mode == "infer":
-        as_if_trained(model)
-    model = model.to(config.device)
+    model = network().to(config.device)
     images = torch.randn(batch, 3, image, image, device=config.device)
     labels = torch.randint(CLASSES, (batch,), device=config.device)
     tuned = config.recipe == "tuned"

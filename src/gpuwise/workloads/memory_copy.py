@@ -26,14 +26,13 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     WorkloadSpec(
         id="copy",
         version=1,
-        title="Device memory copy, 4 GiB (CPU: 256 MiB)",
+        title="Device memory copy, 4 GiB (CPU: 256 MiB), cold",
         task="memory limit",
         item="byte",
         modes=("limit",),
-        parameters=None,
         default_batch=1,
-        cpu_batch=1,
         cost=cost,
+        precisions=("fp32",),
     )
 )
 def memory_copy(config: RunConfig, batch: int) -> Job:

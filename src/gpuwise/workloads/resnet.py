@@ -58,10 +58,19 @@ def resnet_cost(depths: Sequence[int], mode: Mode, precision: Precision, batch: 
 def resnet_job(depths: Sequence[int], config: RunConfig, batch: int, *, residual: float = 1.0) -> Job:
     """The job of `convnet` on a ResNet; the toy has one narrow block a stage.
 
-    `residual` scales what each block adds to its shortcut in inference, see `scale_residuals`.
+    `residual` scales what each block adds to its shortcut, in inference.
     """
-    from gpuwise.workloads.models.resnet import ResNet
+    from gpuwise.workloads.models.convnet import as_if_trained
+    from gpuwise.workloads.models.resnet import ResNet, scale_residuals
 
-    if config.size == "toy":
-        return image_job(lambda: ResNet((1, 1, 1, 1), 8), 64, config, batch)
-    return image_job(lambda: ResNet(depths), IMAGE, config, batch)
+    toy = config.size == "toy"
+
+    def network() -> ResNet:
+        model = ResNet((1, 1, 1, 1), 8) if toy else ResNet(depths)
+        if config.mode == "infer":
+            as_if_trained(model)
+            if residual != 1.0:
+                scale_residuals(model, residual)
+        return model
+
+    return image_job(network, 64 if toy else IMAGE, config, batch)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.workloads.convnet import Branches, Chain, Conv, Layer, Pool, through, through_all
+from gpuwise.workloads.convnet import Branches, Chain, Conv, Layer, Pool, through_all
 
 NORM_EPS = 1e-3
 
@@ -48,12 +48,24 @@ def build_chain(chain: Chain, channels: int) -> nn.Sequential:
     modules = []
     for layer in chain:
         modules.append(build(layer, channels))
-        _, (channels, _) = through(layer, (channels, ANY_SIDE))
+        channels = channels_of((layer,), channels)
     return nn.Sequential(*modules)
 
 
 ANY_SIDE = 1000
 """Channels do not depend on the side of the image; it must only be large enough for all poolings."""
+
+
+def channels_of(layers: Iterable[Layer], channels: int) -> int:
+    """Channels that come out of those layers when so many go in."""
+    _, (channels, _) = through_all(layers, (channels, ANY_SIDE))
+    return channels
+
+
+def channels_after(layers: Mapping[str, Layer], name: str) -> int:
+    """Channels that the layer of that name puts out for a coloured image."""
+    until = list(layers)[: list(layers).index(name) + 1]
+    return channels_of((layers[x] for x in until), 3)
 
 
 class BranchingNet(nn.Module):
@@ -75,7 +87,7 @@ class BranchingNet(nn.Module):
         channels = 3
         for name, layer in layers.items():
             self.add_module(name, build(layer, channels))
-            _, (channels, _) = through(layer, (channels, ANY_SIDE))
+            channels = channels_of((layer,), channels)
         self.order = tuple(layers)
         self.auxiliaries = nn.ModuleDict(auxiliaries)
         self.dropout = nn.Dropout(dropout)
@@ -91,13 +103,6 @@ class BranchingNet(nn.Module):
         x = torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1)  # (B, C)
         logits: Tensor = self.fc(self.dropout(x))
         return (logits, *heard) if heard else logits
-
-
-def channels_after(layers: Mapping[str, Layer], name: str) -> int:
-    """Channels that the layer of that name puts out."""
-    until = list(layers)[: list(layers).index(name) + 1]
-    _, (channels, _) = through_all((layers[x] for x in until), (3, ANY_SIDE))
-    return channels
 
 
 def initialise(model: nn.Module, *, mode: str = "fan_out") -> None:

@@ -1,0 +1,207 @@
+"""Llama-style decoder (Touvron et al. 2023, arXiv:2302.13971; Grattafiori et al. 2024, arXiv:2407.21783).
+
+Pre-norm with RMSNorm, rotary positions, grouped-query attention, SwiGLU, no biases, no dropout.
+Query, key and value are one product, gate and up another. Attention goes through
+scaled_dot_product_attention with the causal flag and never a mask, so the flash kernel is taken.
+
+Three ways through it: `forward` (all positions, training), `prefill` (fills a cache, last position)
+and `decode` (one token a sequence against a full cache).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gpuwise.workloads.llm_shape import DecoderShape
+
+INITIAL_STD = 0.02
+NORM_EPS = 1e-5
+
+Layer = tuple[Tensor, Tensor]
+"""Keys and values of one layer, each (B, K, T, D)."""
+
+
+class Norm(nn.Module):
+    """x / sqrt(mean(x^2) + eps) * weight, returned in the type of x."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width))
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., C) -> (..., C)
+        weight = self.weight.to(x.dtype)
+        return functional.rms_norm(x, weight.shape, weight, NORM_EPS).to(x.dtype)
+
+
+def rotary_table(shape: DecoderShape, positions: int, device: torch.device) -> Tensor:
+    """Cosine and sine of position / theta^(2 i / D): (2, T, D / 2), Su et al. 2021, arXiv:2104.09864."""
+    steps = torch.arange(0, shape.head_size, 2, device=device, dtype=torch.float32) / shape.head_size
+    angles = torch.outer(torch.arange(positions, device=device, dtype=torch.float32), shape.theta**-steps)
+    return torch.stack((angles.cos(), angles.sin()))
+
+
+def rotate(x: Tensor, table: Tensor) -> Tensor:  # (B, H, T, D), (2, T, D / 2) -> (B, H, T, D)
+    """Turn channel i and channel i + D / 2 by the position's angle."""
+    cosine, sine = table.to(x.dtype).unbind(0)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=-1)
+
+
+class Attention(nn.Module):
+    """Causal self-attention in which `heads / kv_heads` query heads share one key and value head."""
+
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.qkv = nn.Linear(shape.hidden, shape.hidden + 2 * shape.kv_width, bias=False)
+        self.output = nn.Linear(shape.hidden, shape.hidden, bias=False)
+
+    def forward(
+        self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
+    ) -> Tensor:  # (B, T, C) -> (B, T, C)
+        s, (batch, length, hidden) = self.shape, x.shape
+        parts = self.qkv(x).split((s.hidden, s.kv_width, s.kv_width), dim=-1)
+        query, key, value = (p.view(batch, length, -1, s.head_size).transpose(1, 2) for p in parts)
+        query, key = rotate(query, table), rotate(key, table)  # (B, H, T, D), (B, K, T, D)
+        if cache is not None and position is not None:
+            y = self._over_cache(query, key, value, cache, position)
+        else:
+            if cache is not None:
+                cache[0].copy_(key)
+                cache[1].copy_(value)
+            y = functional.scaled_dot_product_attention(
+                query, key, value, is_causal=True, enable_gqa=s.heads != s.kv_heads
+            )
+        out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, hidden))
+        return out
+
+    def _over_cache(
+        self, query: Tensor, key: Tensor, value: Tensor, cache: Layer, position: Tensor
+    ) -> Tensor:  # (B, H, 1, D) -> (B, H, 1, D)
+        """Write one row, then attend to all: heads that share keys become rows of one query."""
+        keys, values = cache
+        keys.index_copy_(2, position, key)
+        values.index_copy_(2, position, value)
+        grouped = query.reshape(query.shape[0], self.shape.kv_heads, -1, self.shape.head_size)  # (B, K, G, D)
+        return functional.scaled_dot_product_attention(grouped, keys, values).reshape(query.shape)
+
+
+class FeedForward(nn.Module):
+    """down(silu(gate x) * up x), Shazeer 2020, arXiv:2002.05202."""
+
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.gate_up = nn.Linear(shape.hidden, 2 * shape.inner, bias=False)
+        self.down = nn.Linear(shape.inner, shape.hidden, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        y: Tensor = self.down(functional.silu(gate) * up)
+        return y
+
+
+class Block(nn.Module):
+    """Attention and feed-forward, each after a norm and added to the stream."""
+
+    def __init__(self, shape: DecoderShape) -> None:
+        super().__init__()
+        self.norm1, self.attention = Norm(shape.hidden), Attention(shape)
+        self.norm2, self.feed_forward = Norm(shape.hidden), FeedForward(shape)
+
+    def forward(
+        self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
+    ) -> Tensor:
+        x = x + self.attention(self.norm1(x), table, cache, position)
+        out: Tensor = x + self.feed_forward(self.norm2(x))
+        return out
+
+
+class Decoder(nn.Module):
+    """Token ids in, last hidden states out; `logits` applies the head."""
+
+    table: Tensor
+
+    def __init__(self, shape: DecoderShape, positions: int) -> None:
+        super().__init__()
+        self.shape, self.positions, self.recompute = shape, positions, False
+        self.embedding = nn.Embedding(shape.vocabulary, shape.hidden)
+        self.layers = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.norm = Norm(shape.hidden)
+        self.head = None if shape.tied else nn.Linear(shape.hidden, shape.vocabulary, bias=False)
+        self.register_buffer("table", torch.empty(2, positions, shape.head_size // 2))
+
+    @property
+    def head_weight(self) -> Tensor:
+        """(V, C)."""
+        return self.embedding.weight if self.head is None else self.head.weight
+
+    def logits(self, x: Tensor) -> Tensor:  # (..., C) -> (..., V)
+        return functional.linear(x, self.head_weight)
+
+    def embed(self, tokens: Tensor) -> Tensor:  # (B, T) -> (B, T, C)
+        """In autocast's type where it is on, so that the residual stream is 16 bits wide too."""
+        x: Tensor = self.embedding(tokens)
+        kind = x.device.type
+        return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
+
+    def forward(self, tokens: Tensor) -> Tensor:  # (B, T) -> (B, T, C)
+        """All positions. With `recompute`, a layer's activations are computed again in backward."""
+        x, table = self.embed(tokens), self.table[:, : tokens.shape[1]]
+        for layer in self.layers:
+            if self.recompute:
+                x = torch.utils.checkpoint.checkpoint(layer, x, table, use_reentrant=False)
+            else:
+                x = layer(x, table)
+        out: Tensor = self.norm(x)
+        return out
+
+    def prefill(self, tokens: Tensor, cache: Cache) -> Tensor:  # (B, T) -> (B, V)
+        """Fill the whole cache and return the logits of the last position."""
+        x = self.embed(tokens)
+        for layer, rows in zip(self.layers, cache.layers(), strict=True):
+            x = layer(x, self.table[:, : tokens.shape[1]], rows)
+        return self.logits(self.norm(x[:, -1]))
+
+    def decode(self, tokens: Tensor, cache: Cache, position: Tensor) -> Tensor:  # (B, 1), (1,) -> (B, V)
+        """One token at `position`, whose row of the full cache it overwrites."""
+        x, table = self.embed(tokens), self.table.index_select(1, position)
+        for layer, rows in zip(self.layers, cache.layers(), strict=True):
+            x = layer(x, table, rows, position)
+        return self.logits(self.norm(x[:, -1]))
+
+
+class Cache(nn.Module):
+    """Keys and values of all layers, allocated once: (L, B, K, T, D) each.
+
+    Buffers of a module, because torch.compile takes their addresses as fixed and can then replay
+    a graph that writes into them.
+    """
+
+    keys: Tensor
+    values: Tensor
+
+    def __init__(self, shape: DecoderShape, batch: int, tokens: int, like: Tensor) -> None:
+        super().__init__()
+        size = (shape.layers, batch, shape.kv_heads, tokens, shape.head_size)
+        self.register_buffer("keys", torch.randn(size, dtype=like.dtype, device=like.device))
+        self.register_buffer("values", torch.randn(size, dtype=like.dtype, device=like.device))
+
+    def layers(self) -> tuple[Layer, ...]:
+        """(keys, values) of each layer, as views."""
+        return tuple(zip(self.keys.unbind(0), self.values.unbind(0), strict=True))
+
+
+def build_decoder(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str) -> Decoder:
+    """A decoder with random weights, made in `dtype` where it will live: no copy in fp32 comes before."""
+    with torch.device("meta"):
+        model = Decoder(shape, positions).to(dtype)
+    model = model.to_empty(device=device)
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=INITIAL_STD)
+        elif isinstance(module, Norm):
+            nn.init.ones_(module.weight)
+    model.table.copy_(rotary_table(shape, positions, model.table.device))
+    return model

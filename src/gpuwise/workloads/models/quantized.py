@@ -1,0 +1,87 @@
+"""Linear layers with 8-bit weights, for inference. Scales come from the largest magnitude, no calibration.
+
+- int8, weights only: w ~ scale * q, one scale an output channel, q in [-127, 127]. The product runs
+  in the type of x, so what is saved is memory and its traffic, not arithmetic:
+  y = (x q^T) * scale. Compiled, q is widened inside the product where the compiler can; eagerly a
+  16-bit copy of the weights is written and read again, which costs more than it saves.
+- fp8 (e4m3, largest value 448; Micikevicius et al. 2022, arXiv:2209.05433), weights and activations:
+  one scale a tensor, the activations' taken anew from every input; the product itself runs in FP8
+  and accumulates in FP32. Needs compute capability 8.9 or higher.
+
+Embedding, head, norms and the key-value cache stay as they are.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gpuwise.model.workload import Precision
+from gpuwise.workloads.models.decoder import Decoder
+
+FP8 = torch.float8_e4m3fn
+FP8_MAX = 448.0
+TINY = 1e-12
+
+
+def to_int8(weight: Tensor) -> tuple[Tensor, Tensor]:  # (N, K) -> (N, K) int8, (N,) fp32
+    """Quantised rows and their scales: row ~ scale * quantised, off by at most scale / 2."""
+    exact = weight.detach().float()
+    scale = exact.abs().amax(dim=1).clamp_min(TINY) / 127
+    return (exact / scale[:, None]).round().to(torch.int8), scale
+
+
+def to_fp8(x: Tensor) -> tuple[Tensor, Tensor]:
+    """x ~ scale * quantised, scale a scalar in fp32; off by at most 1/16 of each value that is not tiny."""
+    scale = x.detach().abs().amax().float().clamp_min(TINY) / FP8_MAX
+    return (x.float() / scale).clamp(-FP8_MAX, FP8_MAX).to(FP8), scale
+
+
+class Int8Linear(nn.Module):
+    """Weight-only: dequantised in the product."""
+
+    weight: Tensor
+    scale: Tensor
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        weight, scale = to_int8(linear.weight)
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale.to(linear.weight.dtype))
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
+        return functional.linear(x, self.weight.to(x.dtype)) * self.scale
+
+
+class Fp8Linear(nn.Module):
+    """Both operands in e4m3; `torch._scaled_mm` wants the second one column by column."""
+
+    weight: Tensor
+    scale: Tensor
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        weight, scale = to_fp8(linear.weight)
+        self.register_buffer("weight", weight)
+        self.register_buffer("scale", scale)
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
+        rows, scale = to_fp8(x.flatten(0, -2))
+        y: Tensor = torch._scaled_mm(rows, self.weight.t(), scale, self.scale, out_dtype=x.dtype)
+        return y.unflatten(0, x.shape[:-1])
+
+
+KINDS: dict[Precision, type[Int8Linear] | type[Fp8Linear]] = {"int8": Int8Linear, "fp8": Fp8Linear}
+
+
+def quantise(model: Decoder, precision: Precision) -> Decoder:
+    """Put 8-bit layers in place of all linear layers but the head, one at a time. In place."""
+    kind = KINDS[precision]
+    for block in model.layers:
+        for owner in (block.attention, block.feed_forward):
+            assert isinstance(owner, nn.Module)
+            for name, linear in list(owner.named_children()):
+                if isinstance(linear, nn.Linear):
+                    setattr(owner, name, kind(linear))
+    return model
