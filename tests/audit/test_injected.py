@@ -19,8 +19,8 @@ from gpuwise.model.claim import Finding
 from gpuwise.model.gpu import GpuSpec
 
 Values = dict[str, str]
-Error = tuple[GpuSpec, str, str]
-"""GPU, field, and the wrong figure to print."""
+Error = tuple[GpuSpec, Values]
+"""GPU, and the wrong figures to print for its fields."""
 
 SCALES = {
     "memory_bytes": 2**30,
@@ -122,60 +122,61 @@ def groups(size: int = 6) -> Iterator[tuple[GpuSpec, ...]]:
 # One error of each kind: the wrong figures that a GPU's field may get.
 
 
-def digit_swap(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[tuple[str, str]]:
+def digit_swap(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
     for field in ("cuda_cores", "memory_bytes_per_s"):
         value = known(spec, field)
         digits = f"{value:.0f}" if value and value == int(value) else ""
         for i in range(len(digits) - 1):
             if digits[i] != digits[i + 1] and digits[i + 1] != "0":
-                yield field, digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]
+                yield {field: digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]}
 
 
-def full_die(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[tuple[str, str]]:
-    die = catalog.full_die(spec.text("chip") or "")
-    for field in ("cuda_cores", "tensor_cores"):
-        if die is not None and getattr(die, field):
-            yield field, f"{getattr(die, field)}"
+def full_die(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
+    chip = spec.text("chip")
+    if chip in catalog.chips():
+        for field in ("cuda_cores", "tensor_cores"):
+            if count := getattr(catalog.full_die(chip), field):
+                yield {field: f"{count}"}
 
 
-def sparse(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[tuple[str, str]]:
+def sparse(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
     forms = {known.form for known in evidence.of(spec.id, "peak:fp16")}
     if "sparse" in forms and (peak := spec.peak("fp16")) is not None:
-        yield "peak:fp16", f"{2 * peak.flop_per_s / 1e12:.6g}"
+        yield {"peak:fp16": f"{2 * peak.flop_per_s / 1e12:.6g}"}
 
 
-def sibling(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[tuple[str, str]]:
+def sibling(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
     for other in map(catalog.get, family(spec.id)):
         for field in ("memory_bytes", "memory_bytes_per_s", "power_w", "cuda_cores"):
             if (value := known(other, field)) is not None:
-                yield field, f"{value:.6g}"
+                yield {field: f"{value:.6g}"}
 
 
-def neighbour(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[tuple[str, str]]:
-    for other in beside:
-        if other.id not in (spec.id, *family(spec.id)):
-            for field in ("memory_bytes_per_s", "cuda_cores"):
-                if (value := known(other, field)) is not None:
-                    yield field, f"{value:.6g}"
+def neighbour(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
+    place = beside.index(spec)
+    for other in beside[max(0, place - 1) : place + 2]:
+        row = {f: v for f, v in values(other).items() if f in ("memory_bytes_per_s", "cuda_cores", "power_w")}
+        if other.id not in (spec.id, *family(spec.id)) and len(row) == 3:
+            yield row
 
 
-def unit(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[tuple[str, str]]:
+def unit(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
     bandwidth, memory = known(spec, "memory_bytes_per_s"), known(spec, "memory_bytes")
     if bandwidth:
-        yield "memory_bytes_per_s", f"{8 * bandwidth:.0f}"
+        yield {"memory_bytes_per_s": f"{8 * bandwidth:.0f}"}
     if memory:
-        yield "memory_bytes", f"{memory:.0f} MB"
+        yield {"memory_bytes": f"{memory:.0f} MB"}
 
 
-def ten_percent(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[tuple[str, str]]:
+def ten_percent(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
     for field in SCALES:
         value = known(spec, field)
         for factor in (0.9, 1.1):
             if value and value * factor >= 20:
-                yield field, f"{value * factor:.0f}"
+                yield {field: f"{value * factor:.0f}"}
 
 
-KINDS: dict[str, Callable[[GpuSpec, Sequence[GpuSpec]], Iterator[tuple[str, str]]]] = {
+KINDS: dict[str, Callable[[GpuSpec, Sequence[GpuSpec]], Iterator[Values]]] = {
     "digit swap": digit_swap,
     "full die for product": full_die,
     "sparse as dense": sparse,
@@ -188,25 +189,22 @@ KINDS: dict[str, Callable[[GpuSpec, Sequence[GpuSpec]], Iterator[tuple[str, str]
 
 def is_wrong(spec: GpuSpec, field: str, text: str) -> bool:
     """Whether no evidence lies within 2 % of the figure: else it is no error, or one within rounding."""
-    figure = float(text.split()[0])
-    if not values(spec).get(field):
+    if field not in values(spec):
         return False
-    if " " in text:
-        return True
-    every = (k.value for k in evidence.of(spec.id, field) if k.form != "sparse")
+    every = [k.value for k in evidence.of(spec.id, field) if k.form != "sparse" and isinstance(k.value, float)]
     # Memory is sold by GiB and printed in either.
-    near = [v / SCALES[field] * f for v in every if isinstance(v, float) for f in (1, 1.0737)]
-    return all(abs(figure - v) > 0.02 * v for v in near[: None if field == "memory_bytes" else -1] or near)
+    every += [v * 1.0737 for v in every] if field == "memory_bytes" else []
+    return " " in text or all(abs(float(text) * SCALES[field] / v - 1) > 0.02 for v in every)
 
 
 def errors(kind: str, amount: int) -> Iterator[tuple[Sequence[GpuSpec], Error]]:
     """A drawn selection of all the wrong figures of one kind, each with the GPUs beside it."""
     found = [
-        (specs, (spec, field, text))
+        (specs, (spec, changes))
         for specs in groups()
         for spec in specs
-        for field, text in KINDS[kind](spec, specs)
-        if is_wrong(spec, field, text)
+        for changes in KINDS[kind](spec, specs)
+        if all(is_wrong(spec, field, text) for field, text in changes.items())
     ]
     yield from random.Random(kind).sample(found, min(amount, len(found)))
 
@@ -216,7 +214,7 @@ def audited(
 ) -> tuple[Finding, ...]:
     every = {spec.id: values(spec) for spec in specs}
     if error is not None:
-        every[error[0].id][error[1]] = error[2]
+        every[error[0].id] |= error[1]
     return audit.audit_text(style(specs, every)).findings
 
 
@@ -233,7 +231,7 @@ def score(amount: int) -> dict[str, list[int]]:
     for kind in KINDS:
         for number, (specs, error) in enumerate(errors(kind, amount)):
             wrong = [f for f in audited(STYLES[number % 4], specs, error) if f.verdict == "contradicts"]
-            mine = [f for f in wrong if f.gpu == error[0].name and f.field == error[1]]
+            mine = [f for f in wrong if f.gpu == error[0].name and f.field in error[1]]
             scores[kind][0] += 1
             scores[kind][1] += bool(mine)
             scores[kind][2] += any(f.kind == kind for f in mine)

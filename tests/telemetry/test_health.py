@@ -195,3 +195,17 @@ def test_busy(h200: DeviceInfo, cool: Sample) -> None:
 @pytest.mark.parametrize(("free", "status"), [(2 * 10**9, "ok"), (2 * 10**9 - 1, "warn"), (0, "warn")])
 def test_disk(h200: DeviceInfo, cool: Sample, free: int, status: str) -> None:
     assert doctor(h200, cool, disk=free)["disk"].status == status
+
+
+@pytest.mark.parametrize(
+    ("torch", "status"),
+    [
+        (TorchBuild(version="2.11.0+rocm7.1", hip="7.1"), "ok"),
+        (TorchBuild(version="2.11.0+cu130", cuda="13.0"), "fail"),
+    ],
+)
+def test_an_amd_card_needs_torch_for_rocm(cool: Sample, torch: TorchBuild, status: str) -> None:
+    card = DeviceInfo(index=0, name="AMD Instinct MI300X OAM", vendor="AMD", driver="6.12.12")
+    found = {check.name: check for check in checks([card], [cool], [()], torch, ROOM)}["torch"]
+    assert found.status == status
+    assert "ROCm" in (found.detail if status == "ok" else found.fix or "")

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from gpuwise.workloads.bert import BertShape
 from gpuwise.workloads.models.bert import (
     BertForQuestionAnswering,
-    BertShape,
     FusedAttention,
     UnfusedAttention,
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 
 from gpuwise.model.run import Recipe
+from gpuwise.workloads.bert import LEARNING_RATE, BertShape, optimizer
 from gpuwise.workloads.bert_adam import BertAdam
-from gpuwise.workloads.bert_large import LEARNING_RATE, _optimizer, bert_large
-from gpuwise.workloads.models.bert import BertForQuestionAnswering, BertShape
+from gpuwise.workloads.bert_large import bert_large
+from gpuwise.workloads.models.bert import BertForQuestionAnswering
 
 from .conftest import BOTH_RECIPES, toy
 
@@ -16,14 +17,14 @@ from .conftest import BOTH_RECIPES, toy
 def test_the_optimiser_of_bert_decays_matrices_only_and_leaves_the_pooler(recipe: Recipe) -> None:
     shape = BertShape(layers=1, hidden=8, heads=2, vocabulary=16, positions=8)
     model = BertForQuestionAnswering(shape, fused=recipe == "tuned")
-    optimizer = _optimizer(model, tuned=recipe == "tuned")
-    assert isinstance(optimizer, torch.optim.AdamW if recipe == "tuned" else BertAdam)
-    matrices, vectors = optimizer.param_groups
+    adam = optimizer(model, tuned=recipe == "tuned", unread="pooler.")
+    assert isinstance(adam, torch.optim.AdamW if recipe == "tuned" else BertAdam)
+    matrices, vectors = adam.param_groups
     assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.01, 0.0)
     assert matrices["lr"] == vectors["lr"] == LEARNING_RATE
     assert all(p.ndim > 1 for p in matrices["params"])
     assert all(p.ndim <= 1 for p in vectors["params"])
-    stepped = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    stepped = {id(p) for group in adam.param_groups for p in group["params"]}
     left_out = {name for name, p in model.named_parameters() if id(p) not in stepped}
     assert left_out == (set() if recipe == "tuned" else {"pooler.weight", "pooler.bias"})
 

@@ -11,7 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from gpuwise import workloads
 from gpuwise.model.workload import Cost, Mode, Precision
 from gpuwise.workloads import bert_large, matmul, memory_copy, resnet50
-from gpuwise.workloads.models.bert import BertForQuestionAnswering, BertShape
+from gpuwise.workloads.bert import BertShape
+from gpuwise.workloads.models.bert import BertForQuestionAnswering
 from gpuwise.workloads.models.resnet import ResNet
 
 ENDLESS = 10**15

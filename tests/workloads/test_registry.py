@@ -15,7 +15,10 @@ from gpuwise.workloads.workload import Workload
 
 
 def test_models_come_first_and_limits_last() -> None:
-    assert workloads.names() == ("resnet50", "bert-large", "matmul", "copy")
+    limits = ["limit" in spec.modes for spec in workloads.specs()]
+    assert limits == sorted(limits)
+    assert workloads.names()[0] == "resnet50"
+    assert {"matmul", "copy"} < set(workloads.names())
 
 
 @pytest.mark.parametrize("name", workloads.names())
@@ -30,7 +33,8 @@ def test_specs_are_those_of_every_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("resnet", "resnet50"), ("bert", "bert-large"), ("bert_large", "bert-large")]
+    ("typed", "meant"),
+    [("resnet", "resnet50 or resnet152"), ("bert", "bert-base or bert-large"), ("bert_large", "bert-large")],
 )
 def test_an_unknown_name_is_told_the_nearest(typed: str, meant: str) -> None:
     with pytest.raises(InputError, match=f"unknown workload '{typed}'; did you mean {meant}") as caught:
@@ -49,7 +53,7 @@ def test_specifications_and_costs_import_no_torch() -> None:
         "import sys, gpuwise.workloads as w\n"
         "for s in w.specs():\n"
         "    for m in s.modes: s.cost(m, 'bf16', 8)\n"
-        "assert len(w.specs()) == 4\n"
+        "assert len(w.specs()) == len(w.names()) > 10\n"
         "assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,8 @@ from torch import nn
 from gpuwise.model.run import RECIPES
 from gpuwise.model.workload import Mode, Precision
 from gpuwise.workloads.job import Job
-from gpuwise.workloads.models.resnet import ResNet, as_if_trained
+from gpuwise.workloads.models.convnet import as_if_trained
+from gpuwise.workloads.models.resnet import ResNet
 
 from .conftest import build, toy
 
@@ -66,7 +67,7 @@ def test_a_compiler_that_loses_the_batch_norms_is_noticed(monkeypatch: pytest.Mo
 
 def test_training_starts_from_fresh_batch_norms(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[nn.Module] = []
-    monkeypatch.setattr("gpuwise.workloads.models.resnet.as_if_trained", given.append)
+    monkeypatch.setattr("gpuwise.workloads.models.convnet.as_if_trained", given.append)
     build(toy("resnet50", "train"))
     assert given == []
     build(toy("resnet50", "infer"))

@@ -33,7 +33,8 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
         *rents.judge(hourly, offers, day),
         *speeds.judge(speeds.figures(blocks, name)),
     )
-    return Audit(file=name, findings=tuple(sorted(found, key=lambda finding: finding.lines)))
+    ordered = tuple(sorted(found, key=lambda finding: finding.lines))
+    return Audit(file=name, findings=ordered, notes=files.left_out(text))
 
 
 def audit_file(path: Path, *, today: date | None = None) -> Audit:
@@ -45,4 +46,4 @@ def audit_file(path: Path, *, today: date | None = None) -> Audit:
         return Audit(file=str(path), findings=measured.judge(store.load(path)))
     text, notes = files.text_of(path)
     found = audit_text(text, str(path), today=today)
-    return Audit(file=found.file, findings=found.findings, notes=notes)
+    return Audit(file=found.file, findings=found.findings, notes=notes + found.notes)

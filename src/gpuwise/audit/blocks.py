@@ -54,18 +54,21 @@ Block = Heading | Paragraph | Grid
 MOST_CELLS = 200_000
 """A table larger than this is data for a program, not an article for readers."""
 
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_IMAGE = re.compile(r"!\[[^\]]{0,300}\]\([^)]{0,500}\)")
+_LINK = re.compile(r"\[([^\]]{0,300})\]\([^)]{0,500}\)")
 _ADDRESS = re.compile(r"https?://\S+")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 _RULE = re.compile(r"^[\s|:+-]*-{2,}[\s|:+-]*$")
+LONGEST = 20_000
+"""Characters; a longer line is data for a program."""
+
 _FIGURE = re.compile(r"[|=$\t]|\d\s?(?:[TGP]FLOPS|TOPS|[GT]B/s|W\b|MHz|GHz|[a-z]+ cores)")
 _END = re.compile(r"[.:;,!?]$")
 
 
 def of_markdown(text: str) -> tuple[Block, ...]:
     """Blocks of Markdown or plain text; front matter but its title, and code, are left out."""
-    lines = [(number, _plain(line)) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(n, _plain(line)) for n, line in enumerate(text.splitlines(), 1) if len(line) <= LONGEST]
     lines = list(_without_code(_without_front_matter(lines)))
     found: list[Block] = []
     at = 0

@@ -43,6 +43,8 @@ class Reading:
 
 def read(field: Field, label: str, cell: str) -> Iterator[Reading]:
     """Everything that a cell under this label claims; a memory cell may name its type too."""
+    if len(cell) > LONGEST:
+        return
     counted = _NOUN.search(cell) if field.unit == "count" else None
     if counted is not None:
         field = of_label(counted[1]) or field
@@ -58,6 +60,8 @@ def read(field: Field, label: str, cell: str) -> Iterator[Reading]:
         yield from memory_type(cell)
 
 
+LONGEST = 300
+"""Characters; a longer cell is prose."""
 _NOUN = re.compile(
     r"\d\s+((?:CUDA|tensor|RT|ray[ -]tracing)[ -]cores?|stream processors?|SMs?|compute units?)\b", re.IGNORECASE
 )
@@ -177,7 +181,7 @@ def _of_match(field: Field, label: str, cell: str, match: re.Match[str]) -> Iter
         return
     read = [number(text, factor, field.low, field.high) for text in re.findall(NUMBER, match["numbers"])]
     values = tuple(value for value in read if value is not None)
-    if not values and match.groupdict().get("unit"):
+    if not values and (match.groupdict().get("unit") or _unit_of(field, label)):
         # Out of all reason, but its unit is stated: a mistaken unit is the likeliest error.
         low, high = field.low / WIDE, field.high * WIDE
         read = [number(text, factor, low, high) for text in re.findall(NUMBER, match["numbers"])]

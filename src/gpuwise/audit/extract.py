@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpuwise.audit import cells, fields, grids, prose, subject
-from gpuwise.audit.blocks import Block, Heading, Paragraph
+from gpuwise.audit.blocks import LONGEST, Block, Heading, Paragraph
 from gpuwise.audit.cells import Reading
 from gpuwise.audit.subject import Subject
 from gpuwise.model.claim import Claim
@@ -79,6 +79,8 @@ def _claim(line: int, owner: Subject, reading: Reading, block: int) -> Claim:
 
 def _paragraph(text: str, about: Subject | None) -> Iterator[tuple[Subject, Reading]]:
     """Labelled values ("Cuda Cores: 10496 Tensor Cores: 328"), else prose."""
+    if len(text) > LONGEST:
+        return
     keys = list(fields.keys().finditer(text))
     if not keys:
         yield from prose.read(text, about)

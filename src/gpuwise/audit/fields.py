@@ -219,7 +219,8 @@ def keys() -> re.Pattern[str]:
     labels = "|".join(f"(?:{field.label})" for field in FIELDS)
     before = r"(?:(?:max(?:imum)?|total|(?:first|second|third|fourth|fifth)-generation) )?"
     return re.compile(
-        rf"(?<![\w-])\**(?P<label>{before}(?:{labels})(?:\s*\([^)]*\))?)\s*\**\s*:\**\s*", re.IGNORECASE
+        rf"(?<![\w-])\*{{0,3}}(?P<label>{before}(?:{labels})(?:\s?\([^)]{{0,80}}\))?)\s?\*{{0,3}}\s?:\*{{0,3}}\s*",
+        re.IGNORECASE,
     )
 
 

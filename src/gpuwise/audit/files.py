@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from gpuwise.audit.blocks import Block, of_csv, of_markdown
+from gpuwise.audit.blocks import LONGEST, Block, of_csv, of_markdown
 from gpuwise.audit.html import of_html
 from gpuwise.errors import InputError
 
@@ -40,6 +40,13 @@ def decoded(data: bytes, name: str) -> tuple[str, tuple[str, ...]]:
         return data.decode("utf-8-sig"), ()
     except UnicodeDecodeError:
         return data.decode("cp1252", "replace"), ("not UTF-8: read as Windows-1252",)
+
+
+def left_out(text: str) -> tuple[str, ...]:
+    """What of a text is not read."""
+    long = [number for number, line in enumerate(text.splitlines(), 1) if len(line) > LONGEST]
+    named = ", ".join(map(str, long[:3])) + (" ..." if len(long) > 3 else "")
+    return (f"not read: {len(long)} lines of more than {LONGEST:,} characters ({named})",) if long else ()
 
 
 def blocks_of(text: str, name: str) -> tuple[Block, ...]:

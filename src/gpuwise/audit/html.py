@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html.parser import HTMLParser
 
-from gpuwise.audit.blocks import MOST_CELLS, Block, Cell, Grid, Heading, Paragraph, marked
+from gpuwise.audit.blocks import LONGEST, MOST_CELLS, Block, Cell, Grid, Heading, Paragraph, marked
 
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "head"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "title", "caption"})
@@ -84,7 +84,7 @@ class _Parser(HTMLParser):
     def flush(self) -> None:
         """End the block that is being read."""
         text = self._taken()
-        if text and self._rows is None:
+        if 0 < len(text) <= LONGEST and self._rows is None:
             block = Heading(self._line, text, self._heading) if self._heading else Paragraph(self._line, text)
             self.blocks.append(block)
         self._heading = 0

@@ -10,6 +10,8 @@ from gpuwise.audit import evidence, kinds
 from gpuwise.audit.agree import CLOSE, same
 from gpuwise.model.claim import Claim, Finding, Kind, Number, Verdict
 
+MOST = 50
+"""Claims about one field of one GPU that are compared with each other."""
 BEST = 1.02
 """Where "up to" names less than the best variant by more than this, it names another variant."""
 
@@ -18,7 +20,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order, and one per pair of lines that contradict each other."""
     verdicts = [_verdict(claim) for claim in claims]
     wrong = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "contradicts"]
-    found = [_finding(c, v, wrong, claims) for c, v in zip(claims, verdicts, strict=True)]
+    text = kinds.around(claims, wrong)
+    found = [_finding(c, v, text) for c, v in zip(claims, verdicts, strict=True)]
     unknown = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "cannot tell"]
     return (*found, *_disagreements(unknown))
 
@@ -61,14 +64,14 @@ def _less_than_best(claim: Claim) -> bool:
     return most > BEST * max(v.value for v in claim.values if isinstance(v, Number))
 
 
-def _finding(claim: Claim, verdict: Verdict, wrong: Sequence[Claim], claims: Sequence[Claim]) -> Finding:
+def _finding(claim: Claim, verdict: Verdict, text: kinds.Around) -> Finding:
     kind: Kind | None = None
     explanation = ""
     best, source = kinds.best_of(claim, claim.gpu_ids)
     if verdict == "contradicts" and _less_than_best(claim):
         kind, explanation = "other variant", "another variant of those meant has more"
     elif verdict == "contradicts":
-        kind, explanation = kinds.explain(claim, wrong, claims)
+        kind, explanation = kinds.explain(claim, text)
     elif verdict == "cannot tell" and best:
         explanation = "sources differ" if not claim.several else "the text leaves open which GPU is meant"
     return Finding(
@@ -92,13 +95,14 @@ def _name(claim: Claim) -> str:
 
 def _disagreements(claims: Sequence[Claim]) -> Iterator[Finding]:
     """Two values for one field of one GPU where nothing tells which is right: one is wrong."""
-    single = [c for c in claims if len(c.gpu_ids) == 1 and isinstance(c.values[0], Number)]
+    single = [c for c in claims if len(c.gpu_ids) == 1 and len(c.values) == 1 and isinstance(c.values[0], Number)]
     seen: set[tuple[str, str]] = set()
-    for a, b in combinations(single, 2):
-        if (a.gpu_ids, a.field, a.sparse) != (b.gpu_ids, b.field, b.sparse) or len(a.values) + len(
-            b.values
-        ) > 2:
-            continue
+    alike: dict[tuple[object, ...], list[Claim]] = {}
+    for claim in single:
+        alike.setdefault((claim.gpu_ids, claim.field, claim.sparse), []).append(claim)
+    # Of a long text's many claims the first ones show the disagreement.
+    pairs = (pair for group in alike.values() for pair in combinations(group[:MOST], 2))
+    for a, b in sorted(pairs, key=lambda pair: pair[0].line):
         first, second = a.values[0], b.values[0]
         assert isinstance(first, Number)
         assert isinstance(second, Number)

@@ -3,33 +3,70 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 from gpuwise import catalog
 from gpuwise.audit import evidence
 from gpuwise.audit.agree import equal, same
+from gpuwise.errors import NoDataError
 from gpuwise.model.claim import Claim, Kind, Number
 from gpuwise.model.gpu import GpuSpec
 
-_PREFIX = (1e3, 1e-3)
+_PREFIX = (1e3, 1e-3, 1024, 1 / 1024)
 _BINARY = (1.024, 1.024**2, 1.024**3)
 _BITS = (8, 1 / 8)
 _FULL_DIE = ("sm_count", "cuda_cores", "tensor_cores", "rt_cores")
 Explained = tuple[Kind, str]
+K = TypeVar("K", bound=Hashable)
 
 
-def explain(claim: Claim, wrong: Sequence[Claim], claims: Sequence[Claim]) -> Explained:
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The claims of a text, found by place and by GPU, so that a long text is judged in linear time."""
+
+    near: Mapping[int, tuple[Claim, ...]]
+    """Claims of one table (block // 1000) or of one section, by `_place`."""
+    of_gpu: Mapping[tuple[str, str], tuple[Claim, ...]]
+    """Claims that may be about a GPU, by its id and the field."""
+    wrong: Mapping[tuple[int, tuple[str, ...]], tuple[Claim, ...]]
+    """Contradicted claims, by block and GPUs."""
+
+
+def around(claims: Sequence[Claim], wrong: Sequence[Claim]) -> Around:
+    """The claims of a text in the order in which `explain` asks for them."""
+    return Around(
+        near=_grouped((_place(c), c) for c in claims),
+        of_gpu=_grouped(((gpu_id, c.field), c) for c in claims for gpu_id in c.gpu_ids),
+        wrong=_grouped(((c.block, c.gpu_ids), c) for c in wrong),
+    )
+
+
+def _grouped(pairs: Iterable[tuple[K, Claim]]) -> Mapping[K, tuple[Claim, ...]]:
+    found: dict[K, list[Claim]] = {}
+    for key, claim in pairs:
+        found.setdefault(key, []).append(claim)
+    return {key: tuple(group) for key, group in found.items()}
+
+
+def _place(claim: Claim) -> int:
+    """Sections count from 1, tables from -1 down."""
+    return -(claim.block // 1000) if _in_grid(claim) else claim.block
+
+
+def explain(claim: Claim, text: Around) -> Explained:
     """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
-    for attempt in (_sparsity, _unit, _digits, _full_die):
+    for attempt in (_sparsity, _unit, _digits, _binary, _full_die):
         found = attempt(claim)
         if found is not None:
             return found
     return (
-        _neighbour(claim, wrong, claims, least=2)
+        _neighbour(claim, text, least=2)
         or _variant(claim)
-        or (_neighbour(claim, wrong, claims, least=1) if _in_grid(claim) else None)
-        or _elsewhere(claim, claims)
+        or (_neighbour(claim, text, least=1) if _in_grid(claim) else None)
+        or _elsewhere(claim, text)
         or ("wrong value", "")
     )
 
@@ -65,9 +102,19 @@ def _unit(claim: Claim) -> Explained | None:
 
 
 def _factors(field: str) -> tuple[float, ...]:
-    """One prefix off; of bytes also binary for decimal, of bytes per second also bits for bytes."""
-    binary = _BINARY if "bytes" in field else ()
-    return (*(_BITS if field.endswith("bytes_per_s") else ()), *_PREFIX, *binary)
+    """One prefix off; of bytes per second also bits for bytes."""
+    return (*(_BITS if field.endswith("bytes_per_s") else ()), *_PREFIX)
+
+
+def _binary(claim: Claim) -> Explained | None:
+    """Binary for decimal prefixes."""
+    if not claim.field.endswith(("_bytes", "_bytes_per_s")):
+        return None
+    for known in _known(claim, claim.gpu_ids):
+        for stated in _numbers(claim):
+            if any(equal(stated.value, float(known.value) * factor) for factor in _BINARY):
+                return "unit", "right but for the step from decimal to binary prefixes"
+    return None
 
 
 def _rate(claim: Claim) -> bool:
@@ -99,11 +146,18 @@ def _full_die(claim: Claim) -> Explained | None:
         return None
     for gpu_id in claim.gpu_ids:
         chip = catalog.get(gpu_id).text("chip")
-        die = catalog.full_die(chip) if chip else None
+        die = _die(chip)
         value = getattr(die, claim.field, None)
         if die is not None and value is not None and _any_same(claim, float(value)):
             return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
     return None
+
+
+def _die(chip: str | None) -> catalog.FullDie | None:
+    try:
+        return catalog.full_die(chip) if chip else None
+    except NoDataError:
+        return None
 
 
 def _variant(claim: Claim) -> Explained | None:
@@ -115,12 +169,14 @@ def _variant(claim: Claim) -> Explained | None:
     return None
 
 
-def _neighbour(claim: Claim, wrong: Sequence[Claim], claims: Sequence[Claim], least: int) -> Explained | None:
+def _neighbour(claim: Claim, text: Around, least: int) -> Explained | None:
     """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
-    mine = [c for c in wrong if c.block == claim.block and c.gpu_ids == claim.gpu_ids]
-    for other in _beside(claim, claims):
-        alike = [c for c in mine if _copied(c, other, claims)]
-        if claim in alike and len(alike) >= least:
+    mine = text.wrong.get((claim.block, claim.gpu_ids), ())
+    for other in _beside(claim, text):
+        if not _copied(claim, other, text):
+            continue
+        alike = [c for c in mine if _copied(c, other, text)]
+        if len(alike) >= least:
             return "neighbour's row copied", f"this is the figure of {other.name}, which stands beside it"
     return None
 
@@ -129,24 +185,21 @@ def _in_grid(claim: Claim) -> bool:
     return claim.block >= 1000
 
 
-def _beside(claim: Claim, claims: Sequence[Claim]) -> Iterator[GpuSpec]:
-    """GPUs of the same table, or of the section before or after."""
-    near = [
-        c
-        for c in claims
-        if c.block != claim.block
-        and (c.block // 1000 == claim.block // 1000 if _in_grid(claim) else abs(c.block - claim.block) == 1)
-    ]
+def _beside(claim: Claim, text: Around) -> Iterator[GpuSpec]:
+    """GPUs of the same table, or of this section and the ones before and after."""
+    place = _place(claim)
+    near = [c for at in ((place,) if place < 0 else (place - 1, place, place + 1)) for c in text.near.get(at, ())]
+    near = [c for c in near if place > 0 or c.block != claim.block]
     ids = dict.fromkeys(g for c in near if len(c.gpu_ids) == 1 or not c.several for g in c.gpu_ids)
     own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *family(gpu_id))}
     yield from (catalog.get(gpu_id) for gpu_id in ids if gpu_id not in own)
 
 
-def _copied(claim: Claim, other: GpuSpec, claims: Sequence[Claim]) -> bool:
+def _copied(claim: Claim, other: GpuSpec, text: Around) -> bool:
     """Whether the claim repeats what is known of `other`, or what the text states of it."""
     known = [known.value for known in evidence.of(other.id, claim.field)]
-    stated = [v for c in claims if other.id in c.gpu_ids and c.field == claim.field for v in c.values]
-    values = [*known, *(v.value if isinstance(v, Number) else v for v in stated)]
+    stated = {v for c in text.of_gpu.get((other.id, claim.field), ()) for v in c.values}
+    values = {*known, *(v.value if isinstance(v, Number) else v for v in stated)}
     return any(
         v == (mine.value if isinstance(mine, Number) else mine)
         or (isinstance(v, float) and isinstance(mine, Number) and equal(v, mine.value))
@@ -155,12 +208,11 @@ def _copied(claim: Claim, other: GpuSpec, claims: Sequence[Claim]) -> bool:
     )
 
 
-def _elsewhere(claim: Claim, claims: Sequence[Claim]) -> Explained | None:
+def _elsewhere(claim: Claim, text: Around) -> Explained | None:
     """The same text states the right value at another place."""
-    for other in claims:
-        if other.field != claim.field or set(other.gpu_ids).isdisjoint(claim.gpu_ids) or other.several:
-            continue
-        if other.values == claim.values:
+    others = (c for gpu_id in claim.gpu_ids for c in text.of_gpu.get((gpu_id, claim.field), ()))
+    for other in others:
+        if other.several or other.values == claim.values:
             continue
         if any(
             _same_value(other, k.value) for gpu_id in other.gpu_ids for k in evidence.of(gpu_id, claim.field)

@@ -82,6 +82,8 @@ _FORMAT = re.compile(
     re.IGNORECASE,
 )
 """The number format right behind a peak: "3,958 TFLOPS FP8"."""
+LONGEST = 1000
+"""Characters; what is longer is a list or a log, no sentence."""
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!vs\.)(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z\"'*(])")
 
 
@@ -99,6 +101,8 @@ def read(text: str, about: Subject | None) -> Iterator[tuple[Subject, Reading]]:
     carried: Subject | None = None
     before = ""
     for sentence in _SENTENCE.split(text):
+        if len(sentence) > LONGEST:
+            continue
         found = subject.known(sentence)
         hits = sorted(_hits(sentence, found, before), key=lambda hit: hit.start)
         yield from _attributed(sentence, found, hits, carried, about)

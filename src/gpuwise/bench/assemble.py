@@ -66,7 +66,9 @@ class Limits:
             return self
         if m.config.workload == "copy":
             return replace(self, bytes_per_s=m.throughput.value)
-        return replace(self, flop_per_s={**self.flop_per_s, m.config.precision: m.throughput.value})
+        if m.config.workload == "matmul":
+            return replace(self, flop_per_s={**self.flop_per_s, m.config.precision: m.throughput.value})
+        return self
 
 
 def status_of(heard: Heard, *, interrupted: bool) -> Status:
@@ -115,7 +117,11 @@ def assemble(
         ),
         error=heard.failed.message if heard.failed else error,
     )
-    measured = _against_limits(measured, workload, gpu, limits)
+    if heard.built is not None and config.size == "full":
+        # A toy model costs something else than the workload, and is never held against a limit.
+        cost = heard.built.flop_per_item, heard.built.bytes_per_item
+        measured = replace(measured, flop_per_item=cost[0], bytes_per_item=cost[1])
+        measured = _against_limits(measured, gpu, limits)
     judged = judge(measured, samples=samples, mismatch=heard.mismatch, sm_clock_max_hz=sm_clock_max_hz)
     return replace(measured, cautions=(*cautions, *judged))
 
@@ -128,30 +134,24 @@ def _speed(config: RunConfig, heard: Heard) -> Interval | None:
     return estimate(steps, heard.built.items)
 
 
-def _against_limits(
-    m: Measurement, workload: WorkloadSpec, gpu: GpuSpec | None, limits: Limits
-) -> Measurement:
-    """Add cost, MFU and the share of the measured limit; a toy model has none of them."""
-    if m.throughput is None or m.batch is None or m.config.size == "toy":
+def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Measurement:
+    """Add MFU and the share of the measured limit, as far as its cost and the device are known."""
+    if m.throughput is None:
         return m
-    cost = workload.cost(m.config.mode, m.config.precision, m.batch)
+    speed, flop = m.throughput.value, m.flop_per_item or 0.0
     peak = gpu.peak(m.config.precision) if gpu is not None else None
-    speed = m.throughput.value
-    mfu = cost.flop_per_item * speed / peak.flop_per_s if peak and cost.flop_per_item else None
+    m = replace(m, mfu=flop * speed / peak.flop_per_s if peak and flop else None)
     if m.config.mode == "limit":
-        return replace(m, flop_per_item=cost.flop_per_item, bytes_per_item=cost.bytes_per_item, mfu=mfu)
+        return m
     compute, memory = limits.flop_per_s.get(m.config.precision), limits.bytes_per_s
     shares = {
-        "compute": cost.flop_per_item * speed / compute if compute else 0.0,
-        "memory": cost.bytes_per_item * speed / memory if memory and cost.bytes_per_item else 0.0,
+        "compute": flop * speed / compute if compute else 0.0,
+        "memory": m.bytes_per_item * speed / memory if memory and m.bytes_per_item else 0.0,
     }
     nearer = "compute" if shares["compute"] >= shares["memory"] else "memory"
     known = shares[nearer] > 0
     return replace(
         m,
-        flop_per_item=cost.flop_per_item,
-        bytes_per_item=cost.bytes_per_item,
-        mfu=mfu,
         limit_share=shares[nearer] if known else None,
         limit=nearer if known else None,  # type: ignore[arg-type]
     )

@@ -37,10 +37,12 @@ class Tried:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """The job exists; `batch` is settled and a step handles `items` items."""
+    """The job exists; `batch` is settled, a step handles `items` items, and one costs so much."""
 
     batch: int
     items: int
+    flop_per_item: float | None = None
+    bytes_per_item: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 
 from gpuwise.bench import events
@@ -29,7 +30,7 @@ LOG_TAIL = 2000
 class Child:
     """A running child. Iterate `events()`; always `close()`."""
 
-    def __init__(self, config: RunConfig, environment: dict[str, str]) -> None:
+    def __init__(self, config: RunConfig, environment: dict[str, str], reference: str | None = None) -> None:
         reader, writer = os.pipe()
         self._reader = reader
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
@@ -45,7 +46,8 @@ class Child:
         os.close(writer)
         assert self._process.stdin is not None
         with self._process.stdin as pipe:
-            pipe.write(json.dumps(asdict(config)).encode())
+            asked = {"config": asdict(config), "reference": reference or config.workload}
+            pipe.write(json.dumps(asked).encode())
 
     @property
     def pid(self) -> int:
@@ -61,6 +63,8 @@ class Child:
             selector.register(self._reader, selectors.EVENT_READ)
             while True:
                 if not selector.select(tick_s):
+                    if self._process.poll() is not None and not selector.select(0):
+                        return  # it ended, and a process that it forked off holds the pipe
                     if time.monotonic() - heard > SILENCE_S:
                         raise TimeoutError(f"the measuring process said nothing for {SILENCE_S:.0f} s")
                     yield None
@@ -85,12 +89,10 @@ class Child:
     def close(self) -> None:
         """End the child and everything it started, politely first."""
         for sign, patience_s in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 10.0)):
-            if self._process.poll() is not None:
-                break
-            os.killpg(self._process.pid, sign)
-            try:
+            # Also when it has ended: what it forked off belongs to its group and may live on.
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, sign)
+            with suppress(subprocess.TimeoutExpired):
                 self._process.wait(patience_s)
-            except subprocess.TimeoutExpired:
-                continue
         os.close(self._reader)
         self._log.close()

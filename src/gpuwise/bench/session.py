@@ -77,6 +77,16 @@ class Session:
     cautions: tuple[Caution, ...] = ()
     """Cautions that hold for every measurement, such as company on the GPU."""
     limits: Limits = field(default_factory=Limits)
+    peers: tuple[str, ...] = ()
+    """Other GPUs of the machine, by unique id or index, for workloads that need more than one."""
+    began: bool = False
+    """Whether this session has measured anything; what it goes on with does not count."""
+
+    def resume(self, earlier: Result) -> None:
+        """Go on in the result of an earlier session; what is measured again takes the earlier's place."""
+        self.result = earlier
+        for measurement in earlier.measurements:
+            self.limits = self.limits.with_measured(measurement)
 
     def measure_all(self, configs: Sequence[RunConfig]) -> Iterator[Update]:
         """Measure every configuration; KeyboardInterrupt keeps what is done and goes on up."""
@@ -127,7 +137,10 @@ class Session:
     ) -> Generator[Update, None, str | None]:
         """One child from start to end; returns how it died, if it did."""
         sampler = Sampler(self.sensor)
-        child = Child(config, child_environment(os.environ, config, self.sensor))
+        workload = workloads.get(config.workload)
+        peers = self.peers[: workload.spec.gpus - 1] if workload.spec.gpus > 1 else ()
+        own = child_environment(os.environ, config, self.sensor, peers)
+        child = Child(config, own, workload.reference)
         try:
             with sampler:
                 yield place
@@ -147,18 +160,20 @@ class Session:
 
     def _cool_down(self, config: RunConfig, run: int) -> Caution | None:
         """The start gate: below 50 C before the first run, and before each under aime."""
-        first = not self.result.measurements and run == 0
+        first = not self.began and run == 0
         if self.sensor is None or not (config.protocol == "aime" or first) or config.quick:
             return None
         return wait_until_cool(self.sensor, below_c=COOL_C)
 
     def _add(self, measurement: Measurement, heard: Heard) -> Measurement:
         """Keep a measurement; returns it with what it shows beside the others of the session."""
+        self.began = True
         self.limits = self.limits.with_measured(measurement)
         found = self.result.environment
         if heard.ready is not None and found.torch is None:
             found = replace(found, torch=heard.ready.torch, cuda=heard.ready.cuda, cudnn=heard.ready.cudnn)
-        every = gates.judge_measured((*self.result.measurements, measurement), found)
+        before = tuple(m for m in self.result.measurements if m.config != measurement.config)
+        every = gates.judge_measured((*before, measurement), found)
         self.result = replace(self.result, environment=found, measurements=every)
         self.keep(self.result)
         return every[-1]
@@ -206,14 +221,21 @@ def blindness(error: str | None) -> tuple[Caution, ...]:
 
 
 def child_environment(
-    variables: os._Environ[str] | dict[str, str], config: RunConfig, sensor: Sensor | None
+    variables: os._Environ[str] | dict[str, str],
+    config: RunConfig,
+    sensor: Sensor | None,
+    peers: Sequence[str] = (),
 ) -> dict[str, str]:
-    """The child's environment: it sees the one device that is measured, by its unique id."""
+    """The child's environment: it sees the one device that is measured, by its unique id, and after it
+    the peers that the workload needs."""
     own = dict(variables)
     if config.device == "cuda" and sensor is not None:
         info = sensor.info()
+        if info.vendor == "AMD":
+            own["HIP_VISIBLE_DEVICES"] = str(info.index)
+            return own
         own["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-        own["CUDA_VISIBLE_DEVICES"] = info.uuid or str(info.index)
+        own["CUDA_VISIBLE_DEVICES"] = ",".join((info.uuid or str(info.index), *peers))
     return own
 
 

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import secrets
+import re
 import shlex
 import signal
 import sys
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
-from gpuwise import catalog, store, telemetry, units
-from gpuwise.bench.device import check_host, check_idle, choose
+from gpuwise import store, units
+from gpuwise.bench import suites
 from gpuwise.bench.keep import Keeper
-from gpuwise.bench.plan import Request, check_precisions, configs, lacking
-from gpuwise.bench.session import Progress, Session, new_session
+from gpuwise.bench.lock import only_one
+from gpuwise.bench.plan import Request
+from gpuwise.bench.session import Progress, Session
+from gpuwise.bench.start import earlier_session, find_target, plan_for, prepare
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError, RunError
-from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import PROTOCOLS, RECIPES, Device, Protocol, Recipe, RunConfig
+from gpuwise.model.run import PROTOCOLS, RECIPES, RunConfig
 from gpuwise.model.workload import MODES, PRECISIONS, Mode, Precision
 from gpuwise.report import results as report
 
-QUICK_S = {"cuda": 4.0, "cpu": 8.0}
-"""Time budget of each measurement of a quick run."""
-
 REFERENCE = "resnet50,bert-large"
+_FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
 
 
 def _choices(text: str, allowed: tuple[str, ...], what: str) -> tuple[str, ...]:
@@ -40,6 +38,14 @@ def _choices(text: str, allowed: tuple[str, ...], what: str) -> tuple[str, ...]:
     if not chosen:
         raise InputError(f"no {what} given", hint=f"choose from {','.join(allowed)}")
     return chosen
+
+
+def _batches(text: str) -> tuple[int | None, ...]:
+    """`auto`, `64`, `1,8,64`."""
+    found = tuple(_batch(word) for word in units.parse_list(text))
+    if not found:
+        raise InputError("no batch given", hint="gpuwise bench --batch auto")
+    return found
 
 
 def _batch(text: str) -> int | None:
@@ -53,10 +59,20 @@ def _batch(text: str) -> int | None:
 
 
 @click.command("bench", short_help="Measure this machine.")
+@click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
 @click.option(
-    "--workload", default=REFERENCE, show_default=True, help="What to measure; see gpuwise workloads."
+    "--workload", default=None, help=f"What to measure; see gpuwise workloads. [default: {REFERENCE}]"
 )
-@click.option("--mode", default="train,infer", show_default=True, help="train, infer.")
+@click.option("--suite", default=None, help=f"A list of measurements: {', '.join(suites.names())}.")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[last|FILE]",
+    help="Go on with an interrupted session: what it measured is kept. [default: -o FILE, else last]",
+)
+@click.option("--mode", default=None, help="train, infer, compute. [default: all that a workload has]")
 @click.option(
     "--precision",
     default=None,
@@ -64,21 +80,20 @@ def _batch(text: str) -> int | None:
 )
 @click.option("--compile", "compiled", default=None, help="off, on. [default: on; off for a CPU or --quick]")
 @click.option(
-    "--batch", default="auto", show_default=True, help="Items per step, or auto: search the fastest."
+    "--batch", default=None, help="Items per step, e.g. 64 or 1,8,64. [default: auto, search the fastest]"
 )
 @click.option(
     "--recipe",
-    default="tuned",
-    show_default=True,
+    default=None,
     type=click.Choice(RECIPES),
-    help="tuned: the best known. parity: the benchmark article's public script.",
+    help="tuned: the best known. parity: the benchmark article's public script. [default: tuned]",
 )
 @click.option(
     "--protocol",
-    default="adaptive",
-    show_default=True,
+    default=None,
     type=click.Choice(PROTOCOLS),
-    help="adaptive: until the interval is narrow. aime: 50 steps, mean of three runs, start below 50 C.",
+    help="adaptive: until the interval is narrow. aime: 50 steps, mean of three runs, start below 50 C. "
+    "[default: adaptive]",
 )
 @click.option(
     "--time", "time_text", default=None, help="Longest timing of one measurement, e.g. 60s. [default: 60s]"
@@ -95,113 +110,82 @@ def _batch(text: str) -> int | None:
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
 @printer.output_option
 @printer.json_option
-def command(
-    workload: str,
-    mode: str,
-    precision: str | None,
-    compiled: str | None,
-    batch: str,
-    recipe: Recipe,
-    protocol: Protocol,
-    time_text: str | None,
-    target_ci: str,
-    quick: bool,
-    index: int | None,
-    device: Device | None,
-    toy: bool,
-    quiet: bool,
-    output: Path | None,
-    as_json: bool,
-) -> None:
+def command(**options: Any) -> None:
     """Measure this machine: limits first, then each workload, one line each as it is final.
 
-    Every list takes commas. The result is kept after every measurement; Ctrl-C keeps what is done.
+    WORKLOAD is a name of `gpuwise workloads`, a file of yours (./my_model.py), or a network of a
+    library: timm:NAME, torchvision:NAME, hf:CONFIG. Every list takes commas. The result is kept after
+    every measurement; Ctrl-C keeps what is done.
     """
+    output, as_json = options["output"], options["as_json"]
     printer.check_output(output)
-    asked = Request(
-        workloads=units.parse_list(workload),
-        modes=cast("tuple[Mode, ...]", _choices(mode, MODES, "mode")),
-        precisions=cast(
-            "tuple[Precision, ...]", _choices(precision, PRECISIONS, "precision") if precision else ()
-        ),
-        compile=tuple(c == "on" for c in _choices(compiled, ("off", "on"), "compile")) if compiled else (),
-        recipe=recipe,
-        device="cpu",
-        protocol=protocol,
-        batch=_batch(batch),
-        time_s=units.parse_seconds(time_text) if time_text else 0.0,
-        target_ci=units.parse_share(target_ci),
-        quick=quick,
-        size="toy" if toy else "full",
-    )
-    session, keeper, request = _prepare(asked, device, index, output)
-    plan = configs(request)
-    complete = _measure(session, plan, quiet=quiet or as_json)
-    _finish(session.result, keeper, output, as_json=as_json)
+    asked = _asked(options)
+    target = find_target(options["device"], options["index"])
+    plan, left_out = plan_for(asked, target, suite=options["suite"] is not None)
+    earlier = earlier_session(options["resume"], output) if options["resume"] is not None else None
+    words = _repeatable()
+    with only_one(target.info, words, free=target.free):
+        made = prepare(plan, target, command=words, output=output, earlier=earlier)
+        kept = len(plan) - len(made.plan)
+        if kept:
+            printer.talk(f"{kept} of {len(plan)} measurements are kept from {earlier}")
+        if left_out:
+            printer.talk(f"left out, for this machine has it not: {', '.join(left_out)}")
+        complete = _measure(made.session, made.plan, quiet=options["quiet"] or as_json)
+    _finish(made.session.result, made.keeper, output, as_json=as_json)
     if not complete:
         sys.exit(INTERRUPTED)
 
 
-def _prepare(
-    asked: Request, device: Device | None, index: int | None, output: Path | None
-) -> tuple[Session, Keeper, Request]:
-    """Everything that can be refused is refused here, before anything is measured."""
-    sensors = telemetry.sensors()
-    chosen, sensor = choose(
-        sensors, telemetry.torch_build(), device=device, index=index, variables=os.environ
-    )
-    info = sensor.info() if sensor else None
-    spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
-    name = info.name if info else telemetry.cpu_name() if chosen == "cpu" else "GPU"
-    check_precisions(asked.precisions, spec, chosen, name)
-    request = _with_defaults(asked, chosen, spec)
-    configs(request)
-    others, cautions = check_idle(sensor, [s.info() for s in sensors]) if sensor else (None, ())
-    if chosen == "cpu":
-        cautions = check_host(telemetry.load_share())
-    identity = store.new_id(datetime.now(UTC), spec.id if spec else name, secrets.token_hex(2))
-    path = (
-        output
-        if output is not None and output.suffix == ".json"
-        else store.results_dir() / f"{identity}.json"
-    )
-    store.check_writable(path)
-    keeper = Keeper(path)
-    session = new_session(
-        sensor=sensor,
-        device_name=name,
-        identity=identity,
-        command=_repeatable(),
-        keep=keeper,
-        others=others,
-    )
-    session.cautions = cautions
-    return session, keeper, request
+def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
+    """The requests of the options: those of a suite with what else was given, or one of its own."""
+    given = _given(options)
+    named = (*options["workloads"], *units.parse_list(options["workload"] or ""))
+    if options["suite"] is not None:
+        if named:
+            raise InputError("a suite names its workloads", hint=f"gpuwise bench {' '.join(named)}")
+        return tuple(replace(request, **given) for request in suites.requests(options["suite"]))
+    if options["workload"] is not None and not named:
+        raise InputError("no workload given", hint="gpuwise workloads")
+    return (Request(workloads=named or units.parse_list(REFERENCE), **{"time_s": 0.0, **given}),)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a Request that the options set; what was not given keeps its default."""
+    found: dict[str, Any] = {
+        "target_ci": units.parse_share(options["target_ci"]),
+        "quick": options["quick"],
+        "size": "toy" if options["toy"] else "full",
+    }
+    if options["quick"]:
+        found |= {"time_s": 0.0, "compile": (), "batch": (None,)}
+    if options["toy"]:
+        found["batch"] = (None,)
+    if options["mode"] is not None:
+        found["modes"] = cast("tuple[Mode, ...]", _choices(options["mode"], MODES, "mode"))
+    if options["precision"] is not None:
+        chosen = _choices(options["precision"], PRECISIONS, "precision")
+        found["precisions"] = cast("tuple[Precision, ...]", chosen)
+    if options["compiled"] is not None:
+        found["compile"] = tuple(c == "on" for c in _choices(options["compiled"], ("off", "on"), "compile"))
+    if options["batch"] is not None:
+        found["batch"] = _batches(options["batch"])
+    if options["time_text"] is not None:
+        found["time_s"] = units.parse_seconds(options["time_text"])
+    return found | {name: options[name] for name in ("recipe", "protocol") if options[name] is not None}
 
 
 def _repeatable() -> str:
-    """The command line that makes this result again; where it was written does not matter."""
+    """The command line that makes this result again, without where it was written or resumed from, and
+    without the folders of files."""
     given: tuple[str, ...] = click.get_current_context().obj
-    words = [word for word in given if not word.startswith("--output=")]
-    for option in ("-o", "--output"):
+    words = [word for word in given if not word.startswith(("--output=", "--resume="))]
+    for option in ("-o", "--output", "--resume"):
         if option in words:
             at = words.index(option)
-            del words[at : at + 2]
-    return shlex.join(["gpuwise", *words])
-
-
-def _with_defaults(asked: Request, device: Device, spec: GpuSpec | None) -> Request:
-    from dataclasses import replace
-
-    missing = lacking(spec, device)
-    half: Precision = "fp16" if "bf16" in missing else "bf16"
-    return replace(
-        asked,
-        device=device,
-        precisions=asked.precisions or (("fp32",) if device == "cpu" else (half,)),
-        compile=asked.compile or (device == "cuda" and not asked.quick,),
-        time_s=asked.time_s or (QUICK_S[device] if asked.quick else 60.0),
-    )
+            value = option != "--resume" or not "".join(words[at + 1 : at + 2]).startswith("-")
+            del words[at : at + 1 + value]
+    return shlex.join(["gpuwise", *(_FOLDERS.sub("", word) for word in words)])
 
 
 def _measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:
@@ -212,6 +196,7 @@ def _measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> b
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if not quiet:
         printer.talk(report.headline(session.result))
+    before = len(session.result.measurements)
     try:
         for update in session.measure_all(plan):
             if quiet:
@@ -223,7 +208,8 @@ def _measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> b
                 printer.out(report.line(update))
     except KeyboardInterrupt:
         printer.status("")
-        printer.talk(f"interrupted after {len(session.result.measurements)} of {len(plan)} measurements")
+        measured = len(session.result.measurements) - before
+        printer.talk(f"interrupted after {measured} of {len(plan)} measurements; go on: --resume last")
         return False
     return True
 

@@ -7,7 +7,9 @@ from gpuwise.model.run import Environment, RunConfig
 from gpuwise.report.table import Table
 from gpuwise.units import gibibytes, percent, seconds, si, significant
 
-_PLURAL = {"image": "images", "sequence": "sequences", "token": "tokens"}
+_PLURAL = {"image": "images", "sequence": "sequences", "token": "tokens", "launch": "launches"}
+_PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
+"""Items that come by the billion, with their symbol."""
 
 
 def speed(m: Measurement) -> str:
@@ -20,8 +22,8 @@ def speed(m: Measurement) -> str:
 
 def rate(value: float, item: str) -> str:
     """Items per second in the field's units."""
-    if item in ("FLOP", "byte"):
-        return si(value, "FLOP/s" if item == "FLOP" else "B/s")
+    if item in _PREFIXED:
+        return si(value, f"{_PREFIXED[item]}/s")
     return f"{significant(value, 4)} {_PLURAL.get(item, item)}/s"
 
 
@@ -33,7 +35,8 @@ def spread(interval: Interval) -> str:
 def cell_name(config: RunConfig) -> str:
     """`resnet50 train bf16 compiled`."""
     if config.mode == "limit":
-        return config.workload if config.workload == "copy" else f"{config.workload} {config.precision}"
+        named = f"{config.workload} {config.precision}" if config.workload == "matmul" else config.workload
+        return f"{named} {config.batch}" if config.batch else named
     how = "compiled" if config.compile else "eager"
     return f"{config.workload} {config.mode} {config.precision} {how}"
 
@@ -68,10 +71,10 @@ def measurement_row(m: Measurement) -> tuple[str, ...]:
     return (
         m.config.workload,
         "" if limit else m.config.mode,
-        "" if m.config.workload == "copy" else m.config.precision,
+        "" if limit and m.config.workload != "matmul" else m.config.precision,
         "" if limit else "compiled" if m.config.compile else "eager",
         "" if limit else m.config.recipe,
-        str(m.batch) if m.batch and not limit else "",
+        str(m.batch) if m.batch and not limit else str(m.config.batch or ""),
         speed(m),
         percent(m.mfu) if m.mfu else "",
         f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else "",

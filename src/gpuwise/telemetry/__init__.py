@@ -2,6 +2,7 @@
 
 from gpuwise.telemetry.cool import wait_until_cool
 from gpuwise.telemetry.detect import Machine, environment, machine
+from gpuwise.telemetry.devices import sensors
 from gpuwise.telemetry.health import Check, checks
 from gpuwise.telemetry.host import (
     TorchBuild,
@@ -14,7 +15,7 @@ from gpuwise.telemetry.host import (
     speed_variables,
     torch_build,
 )
-from gpuwise.telemetry.nvml import NvmlSensor, sensors
+from gpuwise.telemetry.nvml import NvmlSensor
 from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
 from gpuwise.telemetry.sampler import Sampler
 from gpuwise.telemetry.scripted import ScriptedSensor

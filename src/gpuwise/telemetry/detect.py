@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gpuwise import __version__
 from gpuwise.model.run import Environment
 from gpuwise.telemetry import host
-from gpuwise.telemetry.nvml import sensors
+from gpuwise.telemetry.devices import sensors
 from gpuwise.telemetry.protocol import DeviceInfo
 
 

@@ -60,8 +60,8 @@ def _gpu_found(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check
         return Check(
             name="GPU",
             status="warn",
-            detail="no NVIDIA GPU found; torch is built for ROCm, an AMD GPU is measured without telemetry",
-            fix="gpuwise bench --device cuda",
+            detail="no GPU answers; torch is built for ROCm, so an AMD GPU is measured without telemetry",
+            fix="for watts and clocks install ROCm's amdsmi package into this environment",
         )
     return Check(
         name="GPU",
@@ -93,12 +93,14 @@ def _torch(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check:
         return _ok("torch", torch.version)
     why = _unusable(devices, torch)
     if why is None:
-        return _ok("torch", f"{torch.version}, CUDA {torch.cuda}")
+        return _ok("torch", f"{torch.version}, {f'CUDA {torch.cuda}' if torch.cuda else f'ROCm {torch.hip}'}")
     return Check(name="torch", status="fail", detail=f"{torch.version} {why}", fix=_install(devices))
 
 
 def _unusable(devices: Sequence[DeviceInfo], torch: TorchBuild) -> str | None:
     """Why this torch cannot use the devices; None where nothing speaks against it."""
+    if devices[0].vendor == "AMD":
+        return None if torch.hip else "is not built for ROCm and cannot use the GPU"
     if torch.cuda is None:
         return f"is built {'for ROCm' if torch.hip else 'without CUDA'} and cannot use the GPU"
     offered, needed = _major(devices[0].cuda_driver), _major(torch.cuda)
@@ -122,6 +124,8 @@ def _major(version: str | None) -> int | None:
 
 def _install(devices: Sequence[DeviceInfo]) -> str:
     """The command that installs a torch which these devices can run; it needs no administrator."""
+    if devices[0].vendor == "AMD":
+        return "install torch for ROCm as https://pytorch.org/get-started/locally/ says"
     driver, capabilities = _major(devices[0].cuda_driver), _capabilities(devices)
     if driver is not None and driver < OLDEST_CUDA:
         return "update the NVIDIA driver: https://www.nvidia.com/drivers"

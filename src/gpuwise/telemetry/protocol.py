@@ -15,6 +15,8 @@ class DeviceInfo:
 
     index: int  # index
     name: str  # name
+    vendor: str = "NVIDIA"
+    """NVIDIA or AMD: whose library answers, and whose build of torch is needed."""
     uuid: str | None = None  # uuid; never written to a result
     memory_bytes: int | None = None  # memory.total
     driver: str | None = None  # driver_version

@@ -3,7 +3,21 @@
 Importing this package, and asking it for specifications, imports no torch; building a job does.
 """
 
-from gpuwise.workloads.registry import get, names, specs
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import Cost, WorkloadSpec
+from gpuwise.workloads.registry import find, get, installed, load, names, specs
 from gpuwise.workloads.workload import Workload, workload
 
-__all__ = ["Workload", "get", "names", "specs", "workload"]
+__all__ = [
+    "Cost",
+    "RunConfig",
+    "Workload",
+    "WorkloadSpec",
+    "find",
+    "get",
+    "installed",
+    "load",
+    "names",
+    "specs",
+    "workload",
+]

@@ -60,6 +60,7 @@ def cholesky(config: RunConfig, batch: int) -> Job:
     del x
 
     def step() -> Tensor:
-        return torch.linalg.cholesky_ex(matrices).L
+        factor: Tensor = torch.linalg.cholesky_ex(matrices).L
+        return factor
 
     return Job(step=step, items=round(batch * flop(side)))

@@ -3,7 +3,8 @@
 The working set, source and target together, is `batch` eighths of the L2: 4, half of it, is the limit;
 `--batch 2,4,8,16,32` is the sweep that shows where the cache ends (at 8) and memory begins. A step
 repeats the copy until 1 GiB has moved, as one CUDA graph, because a single copy of some megabytes
-takes no longer than its launch. A byte read and a byte written are two, as in `copy`.
+takes no longer than its launch. The gap between two copies, about a microsecond, is part of the
+number. A byte read and a byte written are two, as in `copy`.
 """
 
 from __future__ import annotations

@@ -60,5 +60,5 @@ def fft(config: RunConfig, batch: int) -> Job:
     side = TOY_SIDE if config.size == "toy" else SIDE
     dtype = torch.complex128 if config.precision == "fp64" else torch.complex64
     values = torch.randn(batch, side, side, dtype=dtype, device=config.device)  # (B, N, N)
-    out = torch.empty_like(values)
-    return Job(step=lambda: torch.fft.fft2(values, out=out), items=round(batch * flop(side)))
+    # Without `out=`: torch would transform into a tensor of its own and copy that.
+    return Job(step=lambda: torch.fft.fft2(values), items=round(batch * flop(side)))

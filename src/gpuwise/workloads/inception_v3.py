@@ -131,9 +131,7 @@ def forward_flop() -> float:
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     """Cost of one image in a step of `batch` images."""
-    return image_cost(
-        mode, precision, batch, train=count(auxiliary=True), infer=count(auxiliary=False)
-    )
+    return image_cost(mode, precision, batch, train=count(auxiliary=True), infer=count(auxiliary=False))
 
 
 @workload(

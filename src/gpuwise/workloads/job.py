@@ -96,15 +96,26 @@ def training_job(
     return Job(step=step, items=items, mismatch=mismatch if config.compile else None)
 
 
-def inference_job(model: nn.Module, inputs: tuple[Tensor, ...], config: RunConfig, items: int) -> Job:
-    """Forward only, in evaluation mode; tuned casts weights and float inputs beforehand."""
+def inference_job(
+    model: nn.Module,
+    inputs: tuple[Tensor, ...],
+    config: RunConfig,
+    items: int,
+    *,
+    compile_mode: str | None = None,
+) -> Job:
+    """Forward only, in evaluation mode; tuned casts weights and float inputs beforehand.
+
+    `compile_mode` is torch.compile's; "reduce-overhead" replays a CUDA graph, whose output the
+    next step overwrites.
+    """
     model.eval()
     dtype = DTYPES.get(config.precision)
     cast = dtype is not None and config.recipe == "tuned"
     if cast:
         model = model.to(dtype)
         inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in inputs)
-    run = torch.compile(model, dynamic=False) if config.compile else model
+    run = torch.compile(model, dynamic=False, mode=compile_mode) if config.compile else model
 
     def call(function: Callable[..., Any]) -> Tensor:
         with (

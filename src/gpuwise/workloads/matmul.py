@@ -55,8 +55,10 @@ def matmul(config: RunConfig, batch: int) -> Job:
 
     set_precision(config)
     side = TOY_SIDE if config.size == "toy" else CPU_SIDE if config.device == "cpu" else GPU_SIDE
-    dtype = torch.float64 if config.precision == "fp64" else DTYPES.get(config.precision, torch.float32)
-    a, b = (torch.randn(side, side, device=config.device, dtype=torch.float32).to(dtype) for _ in range(2))
+    # fp64 is drawn as such: numbers widened from fp32 have zeros in their lower half.
+    drawn = torch.float64 if config.precision == "fp64" else torch.float32
+    dtype = DTYPES.get(config.precision, drawn)
+    a, b = (torch.randn(side, side, device=config.device, dtype=drawn).to(dtype) for _ in range(2))
     if config.precision == "fp8":
         return Job(step=_fp8_product(a, b), items=2 * side**3)
     out = torch.empty_like(a)

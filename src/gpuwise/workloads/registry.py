@@ -1,4 +1,4 @@
-"""Built-in workloads by name, as `module:attribute`, imported when asked for."""
+"""Workloads by name: the built-in ones as `module:attribute`, imported when asked for, and foreign ones."""
 
 from __future__ import annotations
 
@@ -11,10 +11,45 @@ from gpuwise.workloads.workload import Workload
 
 _BUILT_IN = {
     "resnet50": "gpuwise.workloads.resnet50:resnet50",
+    "resnet152": "gpuwise.workloads.resnet152:resnet152",
+    "inception-v3": "gpuwise.workloads.inception_v3:inception_v3",
+    "googlenet": "gpuwise.workloads.googlenet:googlenet",
+    "vit-b16": "gpuwise.workloads.vit_b16:vit_b16",
+    "bert-base": "gpuwise.workloads.bert_base:bert_base",
     "bert-large": "gpuwise.workloads.bert_large:bert_large",
+    "bert-large-pretrain-s128": "gpuwise.workloads.bert_pretrain:bert_large_s128",
+    "bert-large-pretrain-s512": "gpuwise.workloads.bert_pretrain:bert_large_s512",
+    "llm-124m": "gpuwise.workloads.llm_train:llm_124m",
+    "llm-1b": "gpuwise.workloads.llm_train:llm_1b",
+    "llm-1b-finetune": "gpuwise.workloads.llm_train:llm_1b_finetune",
+    "llm-1b-lora": "gpuwise.workloads.llm_lora:llm_1b_lora",
+    "llm-8b-lora": "gpuwise.workloads.llm_lora:llm_8b_lora",
+    "llm-1b-prefill": "gpuwise.workloads.llm_infer:llm_1b_prefill",
+    "llm-1b-decode": "gpuwise.workloads.llm_infer:llm_1b_decode",
+    "llm-8b-prefill": "gpuwise.workloads.llm_infer:llm_8b_prefill",
+    "llm-8b-decode": "gpuwise.workloads.llm_infer:llm_8b_decode",
+    "llm-1b-prefill-8k": "gpuwise.workloads.llm_infer:llm_1b_prefill_8k",
+    "llm-1b-decode-8k": "gpuwise.workloads.llm_infer:llm_1b_decode_8k",
+    "llm-8b-prefill-8k": "gpuwise.workloads.llm_infer:llm_8b_prefill_8k",
+    "llm-8b-decode-8k": "gpuwise.workloads.llm_infer:llm_8b_decode_8k",
+    "unet-sd15": "gpuwise.workloads.unet:unet_sd15",
+    "unet-sd15-1024": "gpuwise.workloads.unet:unet_sd15_1024",
+    "dit-xl2": "gpuwise.workloads.dit:dit_xl2",
+    "dit-xl2-512": "gpuwise.workloads.dit:dit_xl2_512",
+    "fft": "gpuwise.workloads.fft:fft",
+    "stencil": "gpuwise.workloads.stencil:stencil",
+    "cholesky": "gpuwise.workloads.cholesky:cholesky",
     "matmul": "gpuwise.workloads.matmul:matmul",
     "copy": "gpuwise.workloads.memory_copy:memory_copy",
+    "copy-l2": "gpuwise.workloads.copy_l2:copy_l2",
+    "launch": "gpuwise.workloads.launch:launch",
+    "host-to-device": "gpuwise.workloads.transfer:host_to_device",
+    "device-to-host": "gpuwise.workloads.transfer:device_to_host",
+    "peer": "gpuwise.workloads.peer:peer",
 }
+
+_FOREIGN: dict[str, Workload] = {}
+"""Foreign workloads that were asked for, by the name that results store."""
 
 
 def names() -> tuple[str, ...]:
@@ -22,18 +57,69 @@ def names() -> tuple[str, ...]:
     return tuple(_BUILT_IN)
 
 
-def get(name: str) -> Workload:
-    """The workload of that name. Raises InputError with the nearest names otherwise."""
-    if name not in _BUILT_IN:
+def find(name: str) -> tuple[Workload, ...]:
+    """What `name` means: a built-in workload, one of an installed package or of a model library
+    (`timm:NAME`), or all of a file (`./my_model.py`).
+
+    Raises InputError with the nearest names where it means nothing.
+    """
+    if name in _BUILT_IN:
+        return (_built_in(name),)
+    if name in _FOREIGN:
+        return (_FOREIGN[name],)
+    from gpuwise.workloads import foreign
+
+    if not foreign.is_foreign(name):
         near = difflib.get_close_matches(name, _BUILT_IN, n=2, cutoff=0.5)
         guess = f"; did you mean {' or '.join(near)}?" if near else ""
         raise InputError(f"unknown workload {name!r}{guess}", hint="gpuwise workloads")
-    module, attribute = _BUILT_IN[name].split(":")
-    found = getattr(import_module(module), attribute)
-    assert isinstance(found, Workload)
+    return tuple(_remember(found) for found in foreign.ask(name))
+
+
+def get(name: str) -> Workload:
+    """The one workload of that name. Raises InputError where there is none, or more."""
+    found = find(name)
+    if len(found) > 1:
+        ids = ", ".join(w.spec.id for w in found)
+        raise InputError(f"{name} has {len(found)} workloads: {ids}", hint=f"choose one: {name}:NAME")
+    return found[0]
+
+
+def load(reference: str) -> Workload:
+    """The workload itself, in the process that will run it: foreign code is run here."""
+    if reference in _BUILT_IN:
+        return _built_in(reference)
+    from gpuwise.workloads import foreign
+
+    (found,) = foreign.load(reference)
     return found
 
 
 def specs() -> tuple[WorkloadSpec, ...]:
     """Specifications of all built-in workloads."""
     return tuple(get(name).spec for name in _BUILT_IN)
+
+
+def installed() -> tuple[str, ...]:
+    """Names that installed packages offer beside the built-in ones, without loading them."""
+    from gpuwise.workloads import foreign
+
+    return tuple(sorted(set(foreign.entry_points()) - set(_BUILT_IN)))
+
+
+def _built_in(name: str) -> Workload:
+    module, attribute = _BUILT_IN[name].split(":")
+    found = getattr(import_module(module), attribute)
+    assert isinstance(found, Workload)
+    return found
+
+
+def _remember(found: Workload) -> Workload:
+    """Keep a foreign workload under the name that results store, which has no folders."""
+    known = _FOREIGN.setdefault(found.spec.id, found)
+    if known.reference != found.reference:
+        raise InputError(
+            f"two workloads are called {found.spec.id}: results could not tell them apart",
+            hint="rename one of the files",
+        )
+    return known

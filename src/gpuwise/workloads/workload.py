@@ -27,6 +27,8 @@ class Workload:
 
     spec: WorkloadSpec
     build: Build
+    reference: str | None = None
+    """By what another process finds it, where that is not its id: the full path of a file, say."""
 
 
 def workload(spec: WorkloadSpec) -> Callable[[Build], Workload]:

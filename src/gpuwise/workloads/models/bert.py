@@ -1,4 +1,4 @@
-"""BERT encoder with a question-answering head (Devlin et al. 2018, arXiv:1810.04805).
+"""BERT with a question-answering or pre-training head (Devlin et al. 2018, arXiv:1810.04805).
 
 Two arrangements of the same mathematics:
 
@@ -13,27 +13,16 @@ Two arrangements of the same mathematics:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gpuwise.workloads.bert import BertShape
+
 LAYER_NORM_EPS = 1e-12
 DROPOUT = 0.1
 INITIAL_STD = 0.02
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BertShape:
-    """Sizes of one BERT variant."""
-
-    layers: int = 24
-    hidden: int = 1024
-    heads: int = 16
-    vocabulary: int = 29_000
-    """28,996 cased word pieces, padded to a multiple of 8."""
-    positions: int = 512
 
 
 class FusedAttention(nn.Module):
@@ -95,10 +84,10 @@ class Layer(nn.Module):
         return out
 
 
-class BertForQuestionAnswering(nn.Module):
-    """Token and segment ids in, start and end logits out."""
+class Bert(nn.Module):
+    """Embeddings, layers and, where asked for, the pooler: what all heads share."""
 
-    def __init__(self, shape: BertShape, *, fused: bool = True) -> None:
+    def __init__(self, shape: BertShape, *, fused: bool, pooler: bool) -> None:
         super().__init__()
         self.fused = fused
         self.word = nn.Embedding(shape.vocabulary, shape.hidden)
@@ -108,26 +97,61 @@ class BertForQuestionAnswering(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
         attention = FusedAttention if fused else UnfusedAttention
         self.layers = nn.ModuleList(Layer(shape, attention(shape)) for _ in range(shape.layers))
-        self.pooler = None if fused else nn.Linear(shape.hidden, shape.hidden)
-        self.answer = nn.Linear(shape.hidden, 2)
-        self.apply(_initialise)
+        self.pooler = nn.Linear(shape.hidden, shape.hidden) if pooler else None
 
-    def forward(self, tokens: Tensor, segments: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """(B, T) ids and an optional (B, T) mask of ones and zeros -> two (B, T) logits."""
+    def encode(self, tokens: Tensor, segments: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(B, T) ids and an optional (B, T) mask of ones and zeros -> (B, T, C)."""
         positions = torch.arange(tokens.shape[1], device=tokens.device)
-        x = self.word(tokens) + self.position(positions) + self.segment(segments)
+        x: Tensor = self.word(tokens) + self.position(positions) + self.segment(segments)
         x = self.dropout(self.norm(x))  # (B, T, C)
         additive = None if mask is None else (1.0 - mask.to(x.dtype))[:, None, None, :] * -10_000.0
         if not self.fused:
             x = x.transpose(0, 1)
         for layer in self.layers:
             x = layer(x, additive)
-        if not self.fused:
-            x = x.transpose(0, 1).contiguous()
+        return x if self.fused else x.transpose(0, 1).contiguous()
+
+    def pool(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, C)
+        assert self.pooler is not None
+        pooled: Tensor = self.pooler(x[:, 0])
+        return pooled.tanh()
+
+
+class BertForQuestionAnswering(Bert):
+    """Token and segment ids in, start and end logits out."""
+
+    def __init__(self, shape: BertShape, *, fused: bool = True) -> None:
+        super().__init__(shape, fused=fused, pooler=not fused)
+        self.answer = nn.Linear(shape.hidden, 2)
+        self.apply(_initialise)
+
+    def forward(self, tokens: Tensor, segments: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(B, T) ids and an optional (B, T) mask of ones and zeros -> two (B, T) logits."""
+        x = self.encode(tokens, segments, mask)
         if self.pooler is not None:
-            torch.tanh(self.pooler(x[:, 0]))  # computed and unread, as in the script
+            self.pool(x)  # computed and unread, as in the script
         start, end = self.answer(x).unbind(-1)
         return start.contiguous(), end.contiguous()
+
+
+class BertForPreTraining(Bert):
+    """Scores of every word for the masked tokens, and whether the second sentence follows the first."""
+
+    def __init__(self, shape: BertShape) -> None:
+        super().__init__(shape, fused=True, pooler=True)
+        self.dense = nn.Linear(shape.hidden, shape.hidden)
+        self.dense_norm = nn.LayerNorm(shape.hidden, eps=LAYER_NORM_EPS)
+        self.word_bias = nn.Parameter(torch.zeros(shape.vocabulary))
+        self.follows = nn.Linear(shape.hidden, 2)
+        self.apply(_initialise)
+
+    def forward(self, tokens: Tensor, segments: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, T) ids and the indices of P masked tokens among all B * T -> (P, V), (B, 2)."""
+        x = self.encode(tokens, segments)
+        masked = x.flatten(0, 1).index_select(0, places)  # (P, C)
+        masked = self.dense_norm(functional.gelu(self.dense(masked)))
+        scores = functional.linear(masked, self.word.weight, self.word_bias)  # tied to the embedding
+        return scores, self.follows(self.pool(x))
 
 
 def _initialise(module: nn.Module) -> None:

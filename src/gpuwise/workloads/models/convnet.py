@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.workloads.convnet import Branches, Chain, Conv, Layer, Pool, through_all
+from gpuwise.workloads.convnet import Chain, Conv, Layer, Pool, through_all
 
 NORM_EPS = 1e-3
 
@@ -105,7 +106,7 @@ class BranchingNet(nn.Module):
         return (logits, *heard) if heard else logits
 
 
-def initialise(model: nn.Module, *, mode: str = "fan_out") -> None:
+def initialise(model: nn.Module, *, mode: Literal["fan_in", "fan_out"] = "fan_out") -> None:
     """He initialisation; without it activations of a random net explode in fp16."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):

@@ -28,12 +28,12 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         total = torch.zeros((), device=hidden.device)
         weight_gradient = torch.zeros_like(weight, dtype=torch.float32) if trains else None
         gradients = []
-        for x, target in zip(hidden.split(chunk), targets.split(chunk), strict=True):
+        for x, target in zip(torch.split(hidden, chunk), torch.split(targets, chunk), strict=True):
             logits = functional.linear(x, matrix).float()  # (n, V)
             log_sum = logits.logsumexp(dim=-1, keepdim=True)
             total = total + (log_sum - logits.gather(1, target[:, None])).sum()
-            slope = (logits - log_sum).exp()
-            slope = slope.scatter_add(1, target[:, None], torch.full_like(log_sum, -1.0)).to(x.dtype)
+            slope = logits.sub_(log_sum).exp_()
+            slope = slope.scatter_add_(1, target[:, None], torch.full_like(log_sum, -1.0)).to(x.dtype)
             gradients.append(slope @ matrix)
             if weight_gradient is not None:
                 weight_gradient += slope.t() @ x

@@ -30,7 +30,7 @@ class LoraLinear(nn.Module):
         nn.init.normal_(self.down, std=base.in_features**-0.5)
 
     def forward(self, x: Tensor) -> Tensor:  # (..., inputs) -> (..., outputs)
-        low = functional.linear(x, self.down).split(self.rank, dim=-1)
+        low = torch.split(functional.linear(x, self.down), self.rank, dim=-1)
         added = torch.cat([functional.linear(z, b) for z, b in zip(low, self.up, strict=True)], dim=-1)
         y: Tensor = self.base(x) + self.scale * added
         return y

@@ -1,0 +1,68 @@
+"""One measurement at a time on a device: a second `gpuwise bench` is refused and told by whom.
+
+A file per device in gpuwise's own folder, locked by the kernel (flock): the lock goes when its process
+does, however that dies, so a file left behind means nothing. Where no file can be locked (a read-only
+home, some network file systems) there is no lock; a GPU's own list of processes is asked anyway.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from gpuwise import store
+from gpuwise.errors import MachineError
+from gpuwise.telemetry import DeviceInfo
+
+
+@contextmanager
+def only_one(device: DeviceInfo | None, command: str, *, free: int | None = None) -> Iterator[None]:
+    """Hold the device's lock (None: the CPU, or a GPU that nobody watches) while the block runs.
+
+    Raises MachineError, naming the process that holds it; `free` is the index of another GPU.
+    """
+    descriptor = _open(_key(device))
+    if descriptor is None:
+        yield
+        return
+    try:
+        _take(descriptor, "the CPU" if device is None else f"GPU {device.index}", free)
+        os.truncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()} {command}\n".encode(errors="replace"))
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _key(device: DeviceInfo | None) -> str:
+    """The same for one GPU however it is counted; its unique id is not written down."""
+    if device is None:
+        return "cpu"
+    return f"gpu-{hashlib.sha256((device.uuid or str(device.index)).encode()).hexdigest()[:12]}"
+
+
+def _open(key: str) -> int | None:
+    folder = store.home() / "locks"
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        return os.open(folder / f"{key}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return None
+
+
+def _take(descriptor: int, name: str, free: int | None) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
+        pid, _, command = holder.partition(" ")
+        who = f"process {pid} ({command})" if command else "another process"
+        elsewhere = f"gpuwise bench --gpu {free}, or " if free is not None else ""
+        raise MachineError(
+            f"{name} is being measured by {who}",
+            hint=f"{elsewhere}wait until it ends" + (f", or stop it: kill -INT {pid}" if command else ""),
+        ) from None
+    except OSError:  # a file system that has no locks
+        return

@@ -1,0 +1,180 @@
+"""Everything that can be refused is refused here, before anything is measured.
+
+Which device, whether it has what was asked for, whether it is free, where the result goes, what of an
+earlier session counts: the answer is a Prepared, and nothing has run yet.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpuwise import catalog, store, telemetry
+from gpuwise.bench import resume
+from gpuwise.bench.device import check_host, check_idle, choose
+from gpuwise.bench.keep import Keeper
+from gpuwise.bench.plan import Request, check_gpus, check_precisions, fitted, lacking, schedule
+from gpuwise.bench.session import Session, new_session
+from gpuwise.errors import InputError
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.result import Caution, Result
+from gpuwise.model.run import Device, RunConfig
+from gpuwise.telemetry import DeviceInfo, Sensor
+
+QUICK_S = {"cuda": 4.0, "cpu": 8.0}
+"""Time budget of each measurement of a quick run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The device that is measured, and the GPUs beside it."""
+
+    device: Device
+    sensor: Sensor | None
+    info: DeviceInfo | None
+    spec: GpuSpec | None
+    name: str
+    others: tuple[DeviceInfo, ...]
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the machine; an unwatched one counts as one."""
+        return 0 if self.device == "cpu" else 1 + len(self.others)
+
+    @property
+    def free(self) -> int | None:
+        """The index of another GPU, to be named where this one is busy."""
+        return self.others[0].index if self.others else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A session that may begin, with what it will measure."""
+
+    session: Session
+    keeper: Keeper
+    plan: tuple[RunConfig, ...]
+    left_out: tuple[str, ...] = ()
+    """Of a suite: workloads and precisions that this machine does not have."""
+
+
+def find_target(device: Device | None, index: int | None) -> Target:
+    """The device to measure. Raises MachineError and InputError as `choose` does."""
+    sensors = telemetry.sensors()
+    chosen, sensor = choose(
+        sensors, telemetry.torch_build(), device=device, index=index, variables=os.environ
+    )
+    info = sensor.info() if sensor else None
+    everyone = [each.info() for each in sensors] if info else []
+    return Target(
+        device=chosen,
+        sensor=sensor,
+        info=info,
+        spec=catalog.resolve_device(info.name, info.memory_bytes) if info else None,
+        name=info.name if info else telemetry.cpu_name() if chosen == "cpu" else "GPU",
+        others=tuple(other for other in everyone if info and other.index != info.index),
+    )
+
+
+def plan_for(
+    asked: Sequence[Request], target: Target, *, suite: bool
+) -> tuple[tuple[RunConfig, ...], tuple[str, ...]]:
+    """(what will be measured, what a suite leaves out). Raises where the device lacks what was asked for."""
+    requests = [_on(request, target) for request in asked]
+    if not suite:
+        for request in requests:
+            check_precisions(request.precisions, target.spec, target.device, target.name)
+            check_gpus(request, target.gpus)
+        return schedule(requests), ()
+    parts = [fitted(request, target.gpus) for request in requests]
+    left_out = tuple(dict.fromkeys(name for _, missing in parts for name in missing))
+    return schedule([request for request, _ in parts if request is not None]), left_out
+
+
+def _on(request: Request, target: Target) -> Request:
+    time_s = QUICK_S[target.device] if request.quick else 60.0
+    return replace(
+        request,
+        device=target.device,
+        missing=lacking(target.spec, target.device),
+        time_s=request.time_s or time_s,
+    )
+
+
+def result_path(output: Path | None, identity: str) -> Path:
+    """Where the result is kept: the .json asked for, else the store."""
+    if output is not None and output.suffix == ".json":
+        return output
+    return store.results_dir() / f"{identity}.json"
+
+
+def prepare(
+    plan: tuple[RunConfig, ...],
+    target: Target,
+    *,
+    command: str,
+    output: Path | None,
+    earlier: Path | None,
+    left_out: tuple[str, ...] = (),
+) -> Prepared:
+    """A session that may begin. Raises where the device is busy or the file cannot be written.
+
+    `earlier` is the file of a session to go on with; the result goes to `output`, else there.
+    """
+    others, cautions = _company(target)
+    name = target.spec.id if target.spec else target.name
+    identity = store.new_id(datetime.now(UTC), name, secrets.token_hex(2))
+    path = result_path(output, identity)
+    if earlier is not None and (output is None or output.suffix != ".json"):
+        path = earlier
+    store.check_writable(path)
+    keeper = Keeper(path)
+    session = new_session(
+        sensor=target.sensor,
+        device_name=target.name,
+        identity=identity,
+        command=command,
+        keep=keeper,
+        others=others,
+    )
+    session.cautions = cautions
+    session.peers = tuple(other.uuid or str(other.index) for other in target.others)
+    if earlier is not None:
+        plan = _resume(session, store.load(earlier), plan)
+        keeper(session.result)
+    return Prepared(session=session, keeper=keeper, plan=plan, left_out=left_out)
+
+
+def _company(target: Target) -> tuple[int | None, tuple[Caution, ...]]:
+    if target.sensor is not None:
+        return check_idle(target.sensor, target.others)
+    return None, check_host(telemetry.load_share()) if target.device == "cpu" else ()
+
+
+def _resume(session: Session, earlier: Result, plan: tuple[RunConfig, ...]) -> tuple[RunConfig, ...]:
+    """Take over what `earlier` has measured; returns what is left to do."""
+    build = telemetry.torch_build()
+    now = replace(session.result.environment, torch=build.version if build else None)
+    resume.check_same(earlier, now)
+    done = resume.done(earlier, plan)
+    session.resume(earlier)
+    finished = {measurement.config for measurement in done}
+    return tuple(config for config in plan if config not in finished)
+
+
+def earlier_session(reference: str, output: Path | None) -> Path | None:
+    """The file that `--resume` means: `last`, a path or id; `output` itself, if it exists, for "".
+
+    None where a session is to be begun in `output`.
+    """
+    if reference:
+        return store.find(reference)
+    if output is None or output.suffix != ".json":
+        return store.find("last")
+    if output.exists() and not output.is_file():
+        raise InputError(f"{output} is no ordinary file", hint="gpuwise bench --resume -o FILE.json")
+    return output if output.exists() else None

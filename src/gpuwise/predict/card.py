@@ -1,0 +1,153 @@
+"""A GPU as the time model sees it: peaks, bandwidth, L2, units, clock, watts. Facts, never a guess.
+
+Facts come from the catalog. `data/cards.csv` holds the few that it lacks, each with its source, and a
+few cards of public measurements that it does not hold; `data/names.csv` says what a spelling means
+that several variants share. A card without a peak or bandwidth is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gpuwise import catalog
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.gpu import GpuSpec
+
+DATA = Path(__file__).with_name("data")
+FORMATS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8")
+
+_FAMILIES = {
+    "Blackwell (data center)": "Blackwell",
+    "Blackwell Ultra": "Blackwell",
+    "Blackwell (RTX)": "Blackwell RTX",
+    "Ada Lovelace": "Ada",
+}
+_BIG_AMPERE = ("a100", "a30")
+"""GA100 has the L2, the tensor cores and the memory of a data-centre part; GA10x has not."""
+_COUNT = re.compile(r"\b\d{1,2}\s?x\s?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One device in SI units. `peaks` are dense, with an fp32 accumulator."""
+
+    id: str
+    vendor: str
+    family: str
+    """Cards that share kernels: `Hopper`, `Ada`, `Ampere GA100`, ..."""
+    peaks: Mapping[str, float]
+    bytes_per_s: float
+    l2_bytes: float
+    memory_bytes: float
+    units: int
+    """Streaming multiprocessors or compute units."""
+    clock_hz: float
+    power_w: float
+    process_nm: float
+    consumer: bool = False
+
+    def peak(self, dtype: str) -> float:
+        """Dense FLOP/s in `dtype`. Raises NoDataError where the card has no such unit."""
+        found = self.peaks.get(dtype)
+        if found is None:
+            known = ", ".join(self.peaks)
+            raise NoDataError(f"{self.id} has no stated {dtype} rate", hint=f"stated: {known}")
+        return found
+
+
+def card(name: str) -> Card:
+    """The card that `name` names: a catalog id, a driver's name, or a spelling of the public data.
+
+    Raises InputError where it is none or may be several, as the catalog does.
+    """
+    written = re.sub(r"[_\s]+", " ", name).strip()
+    key = _COUNT.sub("", written.casefold()).strip()
+    if key in _names():
+        return _build(_names()[key])
+    if key in _extra():
+        return _build(key)
+    try:
+        return _build(catalog.find(written).id)
+    except InputError:
+        ids = _mentioned(written)
+        if ids is None:
+            raise
+        return _build(ids)
+
+
+def _mentioned(text: str) -> str | None:
+    """The one card that a longer text names ("LambdaCloud 2xA10"), else None."""
+    for spelling, meant in _names().items():
+        if len(spelling) > 5 and spelling in text.casefold():
+            return meant
+    found = {ids for mention in catalog.mentions(text) for ids in (mention.gpu_ids,)}
+    one = next(iter(found)) if len(found) == 1 else ()
+    return one[0] if len(one) == 1 else None
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    return {row["name"]: row["card"] for row in _rows("names.csv")}
+
+
+@cache
+def _extra() -> Mapping[str, Mapping[str, str]]:
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in _rows("cards.csv"):
+        found[row["card"]][row["field"]] = row["value"]
+    return dict(found)
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@cache
+def _build(card_id: str) -> Card:
+    extra = _extra().get(card_id, {})
+    spec = None if "architecture" in extra else catalog.get(card_id)
+
+    def number(field: str, otherwise: float | None = None) -> float:
+        stated = spec.number(field) if spec is not None else None
+        value = stated if stated is not None else extra.get(field, otherwise)
+        if value is None:
+            raise NoDataError(f"no source states {field} of {card_id}", hint=f"gpuwise show {card_id}")
+        return float(value)
+
+    architecture = extra.get("architecture") or (spec.architecture if spec else None) or "unknown"
+    return Card(
+        id=card_id,
+        vendor=extra.get("vendor") or (spec.vendor if spec else None) or "unknown",
+        family=_family(card_id, architecture),
+        peaks=_peaks(spec, extra),
+        bytes_per_s=number("memory_bytes_per_s"),
+        l2_bytes=number("l2_bytes", 6e6),
+        memory_bytes=number("memory_bytes"),
+        units=int(number("sm_count")),
+        clock_hz=number("boost_hz"),
+        power_w=number("power_w"),
+        process_nm=number("process_nm", 7.0),
+        consumer=bool(spec and spec.text("segment") == "consumer"),
+    )
+
+
+def _peaks(spec: GpuSpec | None, extra: Mapping[str, str]) -> Mapping[str, float]:
+    found = {name.removeprefix("peak:"): float(v) for name, v in extra.items() if name.startswith("peak:")}
+    for dtype in FORMATS if spec is not None else ():
+        peak = spec.peak(dtype) if spec is not None else None
+        if peak is not None:
+            found[dtype] = peak.flop_per_s
+    return found
+
+
+def _family(card_id: str, architecture: str) -> str:
+    if architecture == "Ampere":
+        return "Ampere GA100" if card_id.startswith(_BIG_AMPERE) else "Ampere GA10x"
+    return _FAMILIES.get(architecture, architecture)

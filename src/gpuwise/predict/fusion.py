@@ -1,0 +1,252 @@
+"""What torch.compile would launch for a recorded step: element-wise chains merged, temporaries never stored.
+
+Rules, after inductor's scheduler (torch/_inductor/scheduler.py) and its partitioner
+(torch/_functorch/partitioners.py), reduced to what decides bytes and launches:
+
+- element-wise operators, copies and lookups merge with each other and with reductions along a row that
+  fits on chip; a reduction down the columns may end a chain, and what needs its result starts another;
+- only loops over equally many elements merge, only within forward or within backward, and only where one
+  reads what the other writes or both read the same large tensor;
+- matrix products, convolutions, attention, pooling and scatters are library calls or kernels of their own,
+  without epilogue; the optimiser is not compiled;
+- a tensor that only its own kernel reads is neither written nor read; one that only backward's chains
+  read again, and that follows from tensors kept anyway, is computed again instead of kept (dropout masks
+  always, from their seed).
+
+Merging is safe from cycles by levels: an edge between nodes that may not merge raises the level by one,
+and only nodes of one level merge. Never more bytes than eager, the same operations.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpuwise.model.trace import KernelClass
+from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Event, Node, Tape, Touch
+
+Key = tuple[int, str, int]
+"""(level, phase, elements): only nodes of one key merge."""
+
+_RANK: tuple[KernelClass, ...] = ("normalisation", "reduction", "gather", "pointwise", "copy")
+"""The class of a merged kernel is the first of these among its members."""
+
+
+class _Links:
+    """Who writes and who reads each value."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.writer: dict[int, int] = {}
+        self.readers: dict[int, set[int]] = defaultdict(set)
+        self.last: dict[int, int] = {}
+        for index, node in enumerate(tape.nodes):
+            for value, _ in node.reads:
+                self.readers[value].add(index)
+            for value, _ in node.writes:
+                self.writer[value] = index
+                storage = tape.storage[value]
+                self.last[storage] = max(value, self.last.get(storage, 0))
+        self.lasting = tape.lasting
+        self.storage = tape.storage
+
+    def producers(self, node: Node) -> Iterable[int]:
+        """Nodes whose results it reads."""
+        return {self.writer[value] for value, _ in node.reads if value in self.writer}
+
+    def outlives(self, value: int) -> bool:
+        """Whether the step leaves this value behind."""
+        storage = self.storage[value]
+        return storage in self.lasting and self.last.get(storage) == value
+
+
+def fuse(tape: Tape) -> Tape:
+    """The compiled step: merged nodes in a valid order, with the allocations that remain."""
+    links = _Links(tape)
+    group = _groups(tape.nodes, links)
+    members: dict[int, list[int]] = defaultdict(list)
+    for index, root in enumerate(group):
+        members[root].append(index)
+    stored, again = _stored(tape.nodes, links, group)
+    merged = {
+        root: _merge([tape.nodes[i] for i in indices], stored, again) for root, indices in members.items()
+    }
+    order = _order(merged, members, group, links)
+    nodes = tuple(merged[root] for root in order)
+    return replace(tape, nodes=nodes, events=tuple(_events(nodes, tape)))
+
+
+def _mergeable(node: Node) -> bool:
+    return node.role != "opaque" and node.phase != "optimiser"
+
+
+def _keys(nodes: tuple[Node, ...], links: _Links) -> list[Key]:
+    """Level, phase and loop size of every node; what follows a row's result element by element loops
+    with the row."""
+    keys: list[Key] = []
+    for index, node in enumerate(nodes):
+        producers = [p for p in links.producers(node) if p < index]
+        domain = node.domain
+        for p in producers:
+            wide = keys[p][2] > domain and _mergeable(nodes[p]) and nodes[p].role != "column"
+            if node.role == "map" and wide and (nodes[p].role == "row" or nodes[p].domain == domain):
+                domain = keys[p][2]
+        level = 0
+        for p in producers:
+            together = _mergeable(node) and _mergeable(nodes[p]) and nodes[p].role != "column"
+            same = together and keys[p][1] == node.phase and keys[p][2] == domain
+            level = max(level, keys[p][0] + (0 if same else 1))
+        keys.append((level, node.phase, domain))
+    return keys
+
+
+def _groups(nodes: tuple[Node, ...], links: _Links) -> list[int]:
+    """For every node the first member of its group."""
+    keys = _keys(nodes, links)
+    root = list(range(len(nodes)))
+
+    def find(i: int) -> int:
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        return i
+
+    def join(a: int, b: int) -> None:
+        a, b = sorted((find(a), find(b)))
+        root[b] = a
+
+    reader: dict[tuple[Key, int], int] = {}
+    for index, node in enumerate(nodes):
+        if not _mergeable(node):
+            continue
+        for p in links.producers(node):
+            if _mergeable(nodes[p]) and nodes[p].role != "column" and keys[p] == keys[index]:
+                join(p, index)
+        for value, size in node.reads:
+            if size >= node.domain:
+                join(reader.setdefault((keys[index], value), index), index)
+    return [find(i) for i in range(len(nodes))]
+
+
+def _stored(
+    nodes: tuple[Node, ...], links: _Links, group: list[int]
+) -> tuple[set[int], dict[int, tuple[Touch, ...]]]:
+    """Values that must be written, and for those computed again in backward what is read instead."""
+    stored: set[int] = set()
+    for value, writer in links.writer.items():
+        elsewhere = any(group[r] != group[writer] for r in links.readers[value])
+        if elsewhere or links.outlives(value) or not _mergeable(nodes[writer]):
+            stored.add(value)
+    kept = _kept(nodes, links, stored)
+    again: dict[int, tuple[Touch, ...]] = {}
+    for value in sorted(stored):
+        instead = _instead(value, nodes, links, group, stored, kept)
+        if instead is not None:
+            again[value] = instead
+            stored.discard(value)
+    return stored, again
+
+
+def _kept(nodes: tuple[Node, ...], links: _Links, stored: set[int]) -> set[int]:
+    """Values that backward finds in any case: read there by library calls, or there before the step."""
+    read = {
+        value
+        for value, readers in links.readers.items()
+        if any(nodes[r].phase == "backward" and not _mergeable(nodes[r]) for r in readers)
+    }
+    before = {v for v in links.readers if v not in links.writer and links.storage[v] in links.lasting}
+    return (read & stored) | before
+
+
+def _instead(
+    value: int, nodes: tuple[Node, ...], links: _Links, group: list[int], stored: set[int], kept: set[int]
+) -> tuple[Touch, ...] | None:
+    """What backward reads in place of a forward value it computes again; None where it must be kept."""
+    node = nodes[links.writer[value]]
+    outside = [nodes[r] for r in links.readers[value] if group[r] != group[links.writer[value]]]
+    simple = node.phase == "forward" and node.role == "map" and _mergeable(node)
+    if not simple or links.outlives(value) or not outside:
+        return None
+    if any(r.phase != "backward" or not _mergeable(r) for r in outside):
+        return None
+    if node.name == "aten.native_dropout" and value == node.writes[-1][0] and len(node.writes) > 1:
+        return ()
+    size = dict(node.writes)[value]
+    cheap = sum(s for _, s in node.reads) <= size
+    return node.reads if cheap and all(v in kept for v, _ in node.reads) else None
+
+
+def _merge(members: list[Node], stored: set[int], again: dict[int, tuple[Touch, ...]]) -> Node:
+    """One kernel for all members: reads what others wrote, writes what is stored."""
+    if len(members) == 1 and members[0].role == "opaque":
+        return members[0]
+    inside = {value for node in members for value, _ in node.writes}
+    reads: dict[int, float] = {}
+    writes: dict[int, float] = {}
+    for node in members:
+        for value, size in node.reads:
+            if value in inside:
+                continue
+            for real, amount in again.get(value, ((value, size),)):
+                if real not in inside:
+                    reads[real] = max(reads.get(real, 0.0), amount)
+        writes.update((value, size) for value, size in node.writes if value in stored)
+    first, last = members[0], members[-1]
+    kinds = {node.kind for node in members}
+    biggest = max(members, key=lambda node: node.domain)
+    return replace(
+        biggest,
+        kind=next((k for k in _RANK if k in kinds), first.kind),
+        name=first.name if len(members) == 1 else f"{first.name}+{last.name.removeprefix('aten.')}",
+        flop=sum(node.flop for node in members),
+        reads=tuple(reads.items()),
+        writes=tuple(writes.items()),
+        fused=sum(node.fused for node in members),
+        launches=1,
+    )
+
+
+def _order(
+    merged: dict[int, Node], members: dict[int, list[int]], group: list[int], links: _Links
+) -> list[int]:
+    """Groups in a valid order: each where its last member ran, or just before its first reader."""
+    needs = {
+        root: {group[links.writer[v]] for v, _ in node.reads if v in links.writer} - {root}
+        for root, node in merged.items()
+    }
+    done: dict[int, None] = {}
+    for index, root in enumerate(group):
+        if members[root][-1] != index:
+            continue
+        stack = [root]
+        while stack:
+            top = stack[-1]
+            waiting = [n for n in needs[top] if n not in done]
+            if top in done or not waiting:
+                done.setdefault(top)
+                stack.pop()
+            else:
+                stack.extend(sorted(waiting, reverse=True))
+    return [root for root in done if merged[root].reads or merged[root].writes]
+
+
+def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
+    """Allocations of a compiled step: a tensor lives from its first write to its last read, and an
+    element-wise kernel writes into an operand of the same size that it is the last to read."""
+    sizes = {storage: size for kind, storage, size in tape.events if kind == ALLOCATE}
+    last: dict[int, int] = {}
+    for index, node in enumerate(nodes):
+        for value, _ in (*node.reads, *node.writes):
+            last[tape.storage[value]] = index
+    alive = set(tape.start)
+    for index, node in enumerate(nodes):
+        dying = {tape.storage[value] for value, _ in node.reads} - tape.lasting
+        dying = {s for s in dying if last[s] == index and s in alive}
+        fresh = [s for s in dict.fromkeys(tape.storage[v] for v, _ in node.writes) if s not in alive]
+        reused = {s for s in dying if node.role != "opaque" and sizes[s] in {sizes[f] for f in fresh}}
+        yield from ((FREE, s, 0.0) for s in sorted(reused))
+        yield from ((ALLOCATE, s, sizes[s]) for s in fresh)
+        yield RUN, index, 0.0
+        unread = {s for s in fresh if last[s] == index and s not in tape.lasting}
+        yield from ((FREE, s, 0.0) for s in sorted((dying - reused) | unread))
+        alive = (alive | set(fresh)) - dying - unread

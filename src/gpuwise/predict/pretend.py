@@ -1,0 +1,261 @@
+"""Tensors without data that torch treats as a CUDA device's: what a step would launch, on a machine without one.
+
+Tensors live on torch's meta device: shapes and lifetimes are real, nothing is computed. Torch decides by
+device type which operators a step consists of, so four decisions are made here as for CUDA:
+
+- autocast: the lists of torch's CUDA autocast, registered on a dispatch key that no device uses;
+- attention: one flash or memory-efficient kernel where CUDA would take one, else the plain products;
+- dropout: one kernel that also writes a mask of bytes;
+- optimisers: `foreach` by default, `fused` allowed; the gradient scaler works.
+
+Everything is undone on leaving. The rules are those of torch 2.6 to 2.13 (aten/src/ATen/autocast_mode.h,
+aten/src/ATen/native/transformers, torch/optim/optimizer.py); results were compared with one H200.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+
+META = torch.device("meta")
+_KEY = torch._C._parse_dispatch_key("AutocastPrivateUse1")
+_PLENTY = 2**50
+
+LOWER = (
+    "linear matmul mm bmm mv addmm addmv addbmm addr baddbmm chain_matmul linalg_multi_dot linalg_vecdot prelu "
+    "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution "
+    "gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention"
+).split()
+"""Operators whose arguments CUDA's autocast casts to the lower precision."""
+
+FULL = (
+    "acos asin cosh erfinv exp expm1 log log10 log1p log2 reciprocal rsqrt sinh tan pow softplus layer_norm "
+    "group_norm frobenius_norm nuclear_norm cosine_similarity poisson_nll_loss cosine_embedding_loss nll_loss "
+    "nll_loss2d hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss mse_loss margin_ranking_loss "
+    "multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss dist pdist cdist renorm "
+    "logsumexp binary_cross_entropy_with_logits upsample_nearest2d upsample_bilinear2d upsample_bicubic2d"
+).split()
+"""Operators whose arguments it casts to fp32."""
+
+FULL_RESULT = "prod softmax log_softmax cumprod cumsum sum".split()
+"""Operators that it lets compute in fp32 by their `dtype` argument."""
+
+WIDEST = "addcdiv addcmul atan2 bilinear cross dot grid_sampler index_put tensordot scatter_add cat stack".split()
+"""Operators whose arguments it casts to the widest format among them."""
+
+
+class _Autocast:
+    """CUDA's autocast for tensors without data; `cache` holds the casts of weights until it ends."""
+
+    def __init__(self) -> None:
+        self.cache: dict[int, tuple[Tensor, Tensor]] = {}
+        self._clear = torch.clear_autocast_cache
+
+    def clear(self) -> None:
+        """What leaving the outermost autocast does."""
+        self.cache.clear()
+        self._clear()
+
+    def cast(self, value: Any, dtype: torch.dtype) -> Any:
+        """The value in that format, where it is a floating tensor of another; weights once only."""
+        if isinstance(value, list | tuple):
+            return type(value)(self.cast(x, dtype) for x in value)
+        if not (isinstance(value, Tensor) and value.is_floating_point()) or value.dtype == torch.float64:
+            return value
+        if value.dtype == dtype:
+            return value
+        weight = value.is_leaf and value.requires_grad and value.dtype == torch.float32 and not value._is_view()
+        cached = torch.is_autocast_cache_enabled() and not torch.is_inference_mode_enabled()
+        if not weight or dtype == torch.float32 or not cached:
+            return value.to(dtype)
+        if id(value) not in self.cache:
+            self.cache[id(value)] = (value, value.to(dtype))
+        return self.cache[id(value)][1]
+
+    def kernel(self, name: str, overload: Any) -> Callable[..., Any]:
+        """What replaces one operator while autocast is on."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(_KEY)):
+                if torch.is_autocast_enabled("cuda"):
+                    args, kwargs = self._cast_for(name, args, kwargs)
+                return overload(*args, **kwargs)
+
+        return run
+
+    def _cast_for(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if name in FULL_RESULT:
+            lower = isinstance(args[0], Tensor) and args[0].dtype in (torch.float16, torch.bfloat16)
+            # Their last positional argument may be the dtype itself.
+            given = kwargs.get("dtype") or any(isinstance(x, torch.dtype) for x in args)
+            return args, kwargs if given or not lower else {**kwargs, "dtype": torch.float32}
+        dtype = torch.float32
+        if name in LOWER or (name in WIDEST and not _any_full(args)):
+            dtype = torch.get_autocast_dtype("cuda")
+        if name in WIDEST and not _any_lower(args):
+            return args, kwargs
+        return self.cast(args, dtype), {key: self.cast(x, dtype) for key, x in kwargs.items()}
+
+
+def _floats(args: Any) -> Iterator[torch.dtype]:
+    for value in args:
+        if isinstance(value, list | tuple):
+            yield from _floats(value)
+        elif isinstance(value, Tensor) and value.is_floating_point():
+            yield value.dtype
+
+
+def _any_full(args: Any) -> bool:
+    return torch.float32 in _floats(args)
+
+
+def _any_lower(args: Any) -> bool:
+    return any(x in (torch.float16, torch.bfloat16) for x in _floats(args))
+
+
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """Scaled dot product attention by the kernel that CUDA would choose: flash, efficient, or plain."""
+    lower = query.dtype in (torch.float16, torch.bfloat16)
+    width = query.shape[-1] if query.dim() == 4 else _PLENTY
+    same = value.shape[-1] == width
+    if lower and attn_mask is None and same and width <= 256 and torch.backends.cuda.flash_sdp_enabled():
+        flash = torch.ops.aten._scaled_dot_product_flash_attention
+        return flash(query, key, value, dropout_p, is_causal, scale=scale)[0]
+    grouped = key.dim() == 4 and key.shape[1] != query.shape[1]
+    single = query.dtype in (torch.float16, torch.bfloat16, torch.float32)
+    if single and query.dim() == 4 and not grouped and torch.backends.cuda.mem_efficient_sdp_enabled():
+        bias = _bias(attn_mask, query, key)
+        keep = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
+        efficient = torch.ops.aten._scaled_dot_product_efficient_attention
+        return efficient(query, key, value, bias, keep, dropout_p, is_causal, scale=scale)[0]
+    plain = torch.ops.aten._scaled_dot_product_attention_math
+    return plain(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )[0]
+
+
+def _bias(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
+    """An additive mask in the query's format, spread over batch and heads."""
+    if mask is None:
+        return None
+    if mask.dtype == torch.bool:
+        mask = torch.where(mask, 0.0, float("-inf")).to(query.dtype)
+    return mask.to(query.dtype).expand(*query.shape[:-1], key.shape[-2])
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Dropout in one kernel, as CUDA has it."""
+    if not train or p == 0:
+        return input
+    result: Tensor = torch.ops.aten.native_dropout(input, p, train)[0]
+    return result
+
+
+def _moved(method: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    """`Tensor.to` and `Tensor.cuda` that move to the meta device instead of a CUDA device."""
+
+    def here(value: Any) -> Any:
+        named = isinstance(value, str | torch.device)
+        return META if named and torch.device(value).type == "cuda" else value
+
+    def move(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if name == "cuda":
+            return tensor.to(META)
+        return method(tensor, *(here(x) for x in args), **{key: here(x) for key, x in kwargs.items()})
+
+    return move
+
+
+def _patches(autocast: _Autocast) -> Iterator[Any]:
+    """Replacements of the questions that torch asks of a CUDA device."""
+    from torch.optim import optimizer
+    from torch.utils import _foreach_utils
+
+    def supported(ask: Callable[[], list[str]]) -> Callable[[], list[str]]:
+        return lambda: [*ask(), "meta"]
+
+    for name in ("_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices"):
+        if hasattr(_foreach_utils, name):
+            answer = supported(getattr(_foreach_utils, name))
+            yield mock.patch.object(_foreach_utils, name, answer)
+            if hasattr(optimizer, name):
+                yield mock.patch.object(optimizer, name, answer)
+    for name in ("to", "cuda"):
+        yield mock.patch.object(Tensor, name, _moved(getattr(Tensor, name), name), create=True)
+    yield mock.patch.object(torch, "clear_autocast_cache", autocast.clear)
+    yield mock.patch("torch.cuda.amp.common.amp_definitely_not_available", lambda: False)
+    for name, answer in (
+        ("_lazy_init", lambda: None),
+        ("is_bf16_supported", lambda *_, **__: True),
+        ("mem_get_info", lambda *_: (_PLENTY, _PLENTY)),
+        ("synchronize", lambda *_: None),
+        ("current_device", lambda: 0),
+        ("get_device_capability", lambda *_: (9, 0)),
+    ):
+        yield mock.patch.object(torch.cuda, name, answer)
+
+
+@contextmanager
+def _switches() -> Iterator[None]:
+    """Put torch's global precision switches back."""
+    matmul, cudnn = torch.get_float32_matmul_precision(), torch.backends.cudnn
+    before = (cudnn.allow_tf32, cudnn.benchmark)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(matmul)
+        cudnn.allow_tf32, cudnn.benchmark = before
+
+
+def _rules(autocast: _Autocast) -> tuple[torch.library.Library, ...]:
+    """The four decisions, for as long as the libraries live."""
+    others = torch.library.Library("_", "IMPL")
+    others.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
+    library = torch.library.Library("aten", "IMPL")
+    for name in (*LOWER, *FULL, *FULL_RESULT, *WIDEST):
+        packet = getattr(torch.ops.aten, name, None)
+        for overload in packet.overloads() if packet is not None else ():
+            if "out" not in overload and "names" not in overload and "Dimname" not in overload:
+                found = getattr(packet, overload)
+                label = name if overload == "default" else f"{name}.{overload}"
+                library.impl(label, autocast.kernel(name, found), "AutocastPrivateUse1")
+    library.impl("scaled_dot_product_attention", attention, "AutogradMeta")
+    library.impl("dropout", dropout, "AutogradMeta")
+    return library, others
+
+
+@contextmanager
+def pretend_cuda() -> Iterator[None]:
+    """Within, meta tensors are handled as a CUDA device's would be; torch's state is restored after."""
+    autocast = _Autocast()
+    libraries = _rules(autocast)
+    included = torch._C._dispatch_tls_local_include_set() | torch._C.DispatchKeySet(_KEY)
+    excluded = torch._C._dispatch_tls_local_exclude_set() - torch._C.DispatchKeySet(_KEY)
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(_switches())
+            for patch in _patches(autocast):
+                stack.enter_context(patch)
+            stack.enter_context(torch._C._ForceDispatchKeyGuard(included, excluded))
+            yield
+    finally:
+        autocast.clear()
+        for library in libraries:
+            library._destroy()

@@ -1,0 +1,75 @@
+"""What a card achieves of its peaks: sustained clock under the power limit, and efficiencies.
+
+    clock     f = min(1, (budget / demand)^(1/a)): dynamic power grows as V^2 f, which over the usual
+              range of voltages is f to the power `a` of 1 to 3; demand = operations/s x energy of one
+              operation, which falls with the process (Horowitz, ISSCC 2014)
+    rate      peak x clock x efficiency; efficiencies stay in (0, 1]
+
+Parameters are named numbers in log space, shipped in data/parameters.json. `name` holds for all cards,
+`name/family` and `name@card` are the factors by which a fitted family or card departs from it. A family
+that was not fitted has none: that is what makes its interval wide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from math import exp
+from pathlib import Path
+from typing import Any
+
+from gpuwise.predict.card import Card
+
+PARAMETERS = Path(__file__).with_name("data") / "parameters.json"
+Parameters = Mapping[str, float]
+"""`name`, `name/family` or `name@card` -> natural logarithm of the value, or of the factor on it."""
+Rates = Mapping[str, float]
+"""Values on one card, in SI units or as shares of a peak."""
+
+SHARES = frozenset({"matmul", "memory", "wave"})
+"""What nothing lifts above 1."""
+MATRIX = frozenset({"tf32", "fp16", "bf16", "fp8", "fp4", "int8"})
+_NARROW = {"tf32": 2.0, "fp8": 0.5, "fp4": 0.3, "int8": 0.5}
+"""Energy of one operation against fp16's: about in proportion to the bits multiplied."""
+IDLE_SHARE = 0.2
+"""Of the power limit, for leakage, memory and fans."""
+
+
+@cache
+def document() -> Mapping[str, Any]:
+    """The shipped parameters with how they were fitted."""
+    found: Mapping[str, Any] = json.loads(PARAMETERS.read_text(encoding="utf-8"))
+    return found
+
+
+def shipped(group: str) -> Parameters:
+    """Fitted parameters of one group of kernels ("eager", "gemm", ...)."""
+    found: Parameters = document()["groups"][group]["parameters"]
+    return found
+
+
+def on_card(parameters: Parameters, card: Card) -> Rates:
+    """The parameters on this card: global x family x card."""
+    return resolve(parameters, (f"/{card.family}", f"@{card.id}"))
+
+
+def resolve(parameters: Parameters, suffixes: Iterable[str]) -> Rates:
+    """Every global parameter times its effects with these suffixes; shares end at 1."""
+    endings = tuple(suffixes)
+    values = {}
+    for name, base in parameters.items():
+        if "/" in name or "@" in name:
+            continue
+        found = exp(base + sum(parameters.get(name + ending, 0.0) for ending in endings))
+        values[name] = min(1.0, found) if name.split(".")[0] in SHARES else found
+    return values
+
+
+def sustained(rates: Rates, card: Card, dtype: str) -> float:
+    """Clock that dense products hold under the power limit, over the boost clock."""
+    matrix = dtype in MATRIX
+    each = rates["energy.matrix" if matrix else "energy.vector"] * _NARROW.get(dtype, 1.0)
+    demand = card.peak(dtype) * each * 1e-12 * (card.process_nm / 7.0) ** rates["energy.process"]
+    budget = (1.0 - IDLE_SHARE) * card.power_w
+    return float(min(1.0, (budget / demand) ** (1.0 / rates["clock.exponent"])))

@@ -1,0 +1,123 @@
+"""Time of each kernel: the slowest of arithmetic, L2 and DRAM, above a launch floor.
+
+    t = launch + (arithmetic^p + L2^p + DRAM^p)^(1/p)        p large: the largest alone
+
+Products run in tiles of the output: `tiles / units` waves, of which the last is partly empty; a part of
+K each where tiles are few (split-K). Operands are read once from DRAM and once per row or column of tiles
+from L2 (Hong & Kung 1981; NVIDIA, "Matrix multiplication background", 2023). Work that fits in L2 and
+was just used comes from there. All kernels of a step are computed together as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuwise.model.trace import Kernel, Trace
+from gpuwise.predict.card import Card
+from gpuwise.predict.rates import Parameters, Rates, on_card, sustained
+
+Array = NDArray[np.float64]
+_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64))
+_SPLITS = (1, 2, 4, 8, 16)
+ROWS, COLUMNS, SPLIT = (
+    np.array(axis, dtype=float)[:, None]
+    for axis in zip(*((r, c, s) for r, c in _TILES for s in _SPLITS), strict=True)
+)
+"""Every tiling that is tried, as columns: tile rows, tile columns, parts of K."""
+_FULL_TILE = 128
+_DEPTH = 32
+"""K that one step of the inner loop takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """Matrix products as arrays; `size` is the bytes of an operand's element, `out` of the result's."""
+
+    b: Array
+    m: Array
+    n: Array
+    k: Array
+    size: Array
+    out: Array
+
+    @property
+    def moved(self) -> Array:
+        """Bytes of operands and result, each once."""
+        return self.b * (self.size * (self.m * self.k + self.k * self.n) + self.out * self.m * self.n)
+
+
+def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Array:
+    """Seconds of each product on `card`: the best of the tilings, as the libraries choose."""
+    unit_rate = card.peak(dtype) * sustained(rates, card, dtype) * rates["matmul"] / card.units
+    rows, columns = np.ceil(work.m / ROWS), np.ceil(work.n / COLUMNS)
+    waves = work.b * rows * columns * SPLIT / card.units
+    quantised = waves + rates["wave"] * (np.ceil(waves) - waves)
+    depth = np.ceil(work.k / SPLIT / _DEPTH) * _DEPTH
+    small = 1.0 + rates["tile"] * (_FULL_TILE / ROWS + _FULL_TILE / COLUMNS - 2.0)
+    arithmetic = quantised * 2.0 * ROWS * COLUMNS * depth * np.maximum(small, 0.5) / unit_rate
+    traffic = work.b * work.size * work.k * (work.m * columns + work.n * rows)
+    traffic = traffic + (SPLIT - 1) * 8.0 * work.b * work.m * work.n
+    bound = _slowest(arithmetic, traffic / _l2_rate(card, rates), _dram(work.moved, card, rates), rates)
+    fixed = np.log2(SPLIT) * rates["reduce"] + depth / _DEPTH * rates["step"] / card.clock_hz
+    return np.asarray((bound + fixed).min(axis=0) + rates["launch"])
+
+
+def _slowest(arithmetic: Array, l2: Array, dram: Array, rates: Rates) -> Array:
+    power = rates["overlap"]
+    return np.asarray((arithmetic**power + l2**power + dram**power) ** (1 / power))
+
+
+def _dram(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds to bring `moved` bytes in; where tables were measured warm, L2 holds what fits."""
+    dram = moved / (card.bytes_per_s * rates["memory"])
+    if "warm" not in rates:
+        return np.asarray(dram)
+    held = 1.0 / (1.0 + (moved / (rates["warm"] * card.l2_bytes)) ** 4)
+    return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
+
+
+def _l2_rate(card: Card, rates: Rates) -> float:
+    """Bytes/s between L2 and the units: each unit takes a fixed number of bytes per clock."""
+    return card.units * card.clock_hz * rates["l2.bytes"]
+
+
+def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds of kernels that only move bytes (pointwise, normalisation, reduction, copy)."""
+    dram = moved / (card.bytes_per_s * rates["memory"])
+    held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
+    fast = np.minimum(dram, moved / _l2_rate(card, rates))
+    return np.asarray(dram * (1 - held) + held * fast + rates["launch"])
+
+
+def kernel_seconds(kernels: Sequence[Kernel], card: Card, rates: Rates) -> Array:
+    """Seconds of one launch of each kernel."""
+    seconds = np.zeros(len(kernels))
+    for dtype in {kernel.dtype for kernel in kernels if kernel.kind == "matmul"}:
+        at = [i for i, kernel in enumerate(kernels) if kernel.kind == "matmul" and kernel.dtype == dtype]
+        seconds[at] = product_seconds(products([kernels[i] for i in at]), card, rates, dtype)
+    at = [i for i, kernel in enumerate(kernels) if kernel.kind != "matmul"]
+    moved = np.array([kernels[i].bytes_read + kernels[i].bytes_written for i in at])
+    seconds[at] = moved_seconds(moved, card, rates)
+    return seconds
+
+
+def products(kernels: Sequence[Kernel]) -> Products:
+    """The products of a trace as arrays."""
+    shapes = np.array([kernel.shape for kernel in kernels], dtype=float).reshape(-1, 4)
+    b, m, n, k = shapes.T
+    size = np.array([kernel.bytes_read for kernel in kernels]) / (b * (m * k + k * n))
+    out = np.array([kernel.bytes_written for kernel in kernels]) / (b * m * n)
+    return Products(b=b, m=m, n=n, k=k, size=size, out=out)
+
+
+def step_seconds(trace: Trace, card: Card, parameters: Parameters) -> float:
+    """Seconds of one step: GPU time, or the host's time to launch it all where that is longer."""
+    rates = on_card(parameters, card)
+    counts = np.array([kernel.count for kernel in trace.kernels], dtype=float)
+    busy = float(counts @ kernel_seconds(trace.kernels, card, rates))
+    dispatch = 0.0 if trace.compiled else trace.launches * rates["dispatch"]
+    return max(busy, dispatch)

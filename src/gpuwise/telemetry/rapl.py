@@ -1,0 +1,80 @@
+"""Energy of the host's processors through RAPL, where the kernel lets this user read it.
+
+`/sys/class/powercap/intel-rapl:N/energy_uj` counts microjoules of one package (AMD too) and wraps at
+`max_energy_range_uj`, about once an hour under load. Since 2020 most systems let only root read it.
+Reference: https://docs.kernel.org/power/powercap/powercap.html
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuwise.telemetry import host
+from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
+
+ZONES = Path("/sys/class/powercap")
+
+
+@dataclass(slots=True)
+class _Zone:
+    """One processor package: the counter as last read, and what it wrapped over before."""
+
+    path: Path
+    wraps_at: int
+    last: int
+    carried: int = 0
+
+    def joules(self) -> float:
+        """Joules since the kernel began to count, across wraps."""
+        now = _read(self.path / "energy_uj")
+        if now is None:
+            now = self.last
+        if now < self.last:
+            self.carried += self.wraps_at
+        self.last = now
+        return (self.carried + now) / 1e6
+
+
+def sensor(zones: Path = ZONES) -> Sensor | None:
+    """A sensor of all packages together, or None where none can be read."""
+    found = [zone for path in sorted(zones.glob("intel-rapl:[0-9]*")) if (zone := _zone(path)) is not None]
+    return RaplSensor(found) if found else None
+
+
+def _zone(path: Path) -> _Zone | None:
+    if path.name.count(":") != 1:
+        return None  # a part of a package, counted in it
+    energy, most = _read(path / "energy_uj"), _read(path / "max_energy_range_uj")
+    return None if energy is None or most is None else _Zone(path, wraps_at=most, last=energy)
+
+
+def _read(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+class RaplSensor:
+    """The processors of this host; only energy is told, of everything that runs on them."""
+
+    def __init__(self, zones: list[_Zone]) -> None:
+        self._zones = zones
+
+    def info(self) -> DeviceInfo:
+        """The processor's name."""
+        return DeviceInfo(index=0, name=host.cpu_name())
+
+    def sample(self) -> Sample:
+        """One reading of the energy counters."""
+        at_s = time.monotonic()
+        return Sample(at_s=at_s, energy_j=sum(zone.joules() for zone in self._zones))
+
+    def processes(self) -> tuple[Process, ...]:
+        """Everybody computes on a processor: nobody is told apart."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,146 @@
+"""Networks of transformers from a configuration: a local `config.json` or a class with its defaults.
+
+`hf:./llama-1b.json`, `hf:BertConfig`. Random weights; the hub is never asked. The head is the one
+that the configuration names (`architectures`), else masked, causal or encoder-decoder language
+modelling or image classification. Tokens (at most 512 a sequence), images and labels are random; AdamW.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gpuwise.errors import InputError
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import WorkloadSpec
+from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
+from gpuwise.workloads.workload import Workload
+
+TOKENS = 512
+HEADS = (
+    *("AutoModelForMaskedLM", "AutoModelForCausalLM"),
+    *("AutoModelForSeq2SeqLM", "AutoModelForImageClassification"),
+)
+EXAMPLE = "hf:BertConfig, or hf:./config.json"
+
+
+class Logits(nn.Module):
+    """A network that takes tensors in the order of `inputs` and returns its logits alone."""
+
+    def __init__(self, network: nn.Module, inputs: tuple[str, ...]) -> None:
+        super().__init__()
+        self.network = network
+        self.inputs = inputs
+
+    def forward(self, *values: Tensor) -> Tensor:
+        logits: Tensor = self.network(**dict(zip(self.inputs, values, strict=True))).logits
+        return logits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A configuration and the class that makes its network."""
+
+    config: Any
+    make: Callable[[Any], Any]
+    images: bool
+
+    def network(self) -> Logits:
+        """The network with random weights, on the device of the context."""
+        made = self.make(self.config)
+        if self.images:
+            return Logits(made, ("pixel_values",))
+        both = ("input_ids", "decoder_input_ids")
+        return Logits(made, both if getattr(self.config, "is_encoder_decoder", False) else both[:1])
+
+
+def from_config(name: str) -> Workload:
+    """The workload of `hf:name`."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    transformers: Any = import_module("transformers")
+    file = name.endswith(".json")
+    source = _source(transformers, _config(transformers, name, file))
+    length = min(TOKENS, getattr(source.config, "max_position_embeddings", TOKENS))
+    what = f"{getattr(source.config, 'image_size', '')} px" if source.images else f"{length} tokens"
+    spec = WorkloadSpec(
+        id=f"hf:{Path(name).name if file else name}",
+        version=1,
+        title=f"{source.config.model_type} of transformers, {what}, random weights",
+        task="image classification" if source.images else "language model",
+        item="image" if source.images else "sequence",
+        modes=("train", "infer"),
+        parameters=_parameters(source),
+        default_batch=16,
+        cpu_batch=1,
+    )
+    return Workload(
+        spec=spec,
+        build=lambda config, batch: _build(source, length, config, batch),
+        reference=f"hf:{Path(name).resolve()}" if file else None,
+    )
+
+
+def _config(transformers: Any, name: str, file: bool) -> Any:
+    if file:
+        if not Path(name).is_file():
+            raise InputError(f"there is no file {name}", hint=EXAMPLE)
+        return transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+    kind = getattr(transformers, name, None)
+    if not (name.endswith("Config") and isinstance(kind, type)):
+        raise InputError(f"transformers has no configuration class {name!r}", hint=EXAMPLE)
+    return kind()
+
+
+def _source(transformers: Any, config: Any) -> Source:
+    config.use_cache = False
+    stated = getattr(config, "architectures", None) or ()
+    for name in stated:
+        if hasattr(transformers, name):
+            return Source(config=config, make=getattr(transformers, name), images="ForImage" in name)
+    for name in HEADS:
+        auto = getattr(transformers, name)
+        if type(config) in auto._model_mapping:
+            return Source(config=config, make=auto.from_config, images="ForImage" in name)
+    raise InputError(f"no head is known for {type(config).__name__}", hint='name one as "architectures"')
+
+
+def _parameters(source: Source) -> int | None:
+    """Counted without memory for the weights; None where the network cannot be made so."""
+    try:
+        with torch.device("meta"):
+            network = source.network()
+    except Exception:  # noqa: BLE001  any library code may not know the meta device
+        return None
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def _build(source: Source, length: int, config: RunConfig, batch: int) -> Job:
+    set_precision(config)
+    with torch.device(config.device):
+        model = source.network()
+        if source.images:
+            side = source.config.image_size
+            inputs = [torch.randn(batch, source.config.num_channels, side, side)]
+        else:
+            ids = torch.randint(source.config.vocab_size, (batch, length))
+            inputs = [ids] * len(model.inputs)
+        with torch.no_grad():
+            shape = model(*inputs).shape  # (B, T, V) or (B, classes)
+        labels = torch.randint(shape[-1], shape[:-1])
+    if config.mode == "infer":
+        return inference_job(model, tuple(inputs), config, batch)
+    fused = config.recipe == "tuned" and config.device == "cuda"
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=fused)
+
+    def loss_of(logits: Tensor) -> Tensor:
+        return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+    return training_job(model, tuple(inputs), loss_of, optimizer, config, batch)

@@ -1,0 +1,127 @@
+"""AMD SMI answers as its documentation shows them, for an MI300X; no AMD device is needed."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpuwise.telemetry import amd
+
+
+class AmdSmiException(Exception):
+    """As in amdsmi."""
+
+
+ANSWERS: dict[str, Any] = {
+    "amdsmi_get_gpu_asic_info": {"market_name": "AMD Instinct MI300X OAM"},
+    "amdsmi_get_gpu_device_uuid": "29ff74a1-0000-1000-80e8-4b2bb9d3d5ed",
+    "amdsmi_get_gpu_memory_total": 206_141_652_992,
+    "amdsmi_get_gpu_memory_usage": 297_000_000,
+    "amdsmi_get_gpu_driver_info": {"driver_version": "6.12.12"},
+    "amdsmi_get_power_cap_info": {"power_cap": 750_000_000, "default_power_cap": 750_000_000},
+    "amdsmi_get_power_info": {"current_socket_power": 140, "average_socket_power": "N/A"},
+    "amdsmi_get_energy_count": {"energy_accumulator": 1_000_000, "counter_resolution": 15.3},
+    "amdsmi_get_clock_info": {"clk": 2100, "min_clk": 500, "max_clk": 2100},
+    "amdsmi_get_temp_metric": 41,
+    "amdsmi_get_gpu_activity": {"gfx_activity": 50, "umc_activity": 3},
+    "amdsmi_get_pcie_info": {
+        "pcie_static": {"max_pcie_width": 16, "pcie_interface_version": 5},
+        "pcie_metric": {"pcie_width": 8},
+    },
+    "amdsmi_get_gpu_process_list": [{"pid": 77, "mem": 4096}],
+    "amdsmi_get_gpu_metrics_info": {"ppt_residency_acc": 10, "hbm_thm_residency_acc": 5},
+}
+
+
+class FakeAmdSmi(ModuleType):
+    """Answers from `answers`; a query that is not there fails as on an unsupported device."""
+
+    AmdSmiException = AmdSmiException
+    AmdSmiClkType = SimpleNamespace(GFX=0, MEM=4)
+    AmdSmiTemperatureType = SimpleNamespace(HOTSPOT=1, EDGE=0)
+    AmdSmiTemperatureMetric = SimpleNamespace(CURRENT=0)
+    AmdSmiMemoryType = SimpleNamespace(VRAM=0)
+
+    def __init__(self) -> None:
+        super().__init__("amdsmi")
+        self.answers = dict(ANSWERS)
+        self.devices = 1
+
+    def amdsmi_init(self) -> None:
+        if not self.devices:
+            raise AmdSmiException("no driver")
+
+    def amdsmi_get_processor_handles(self) -> list[int]:
+        return list(range(self.devices))
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("amdsmi_"):
+            raise AttributeError(name)
+
+        def query(*arguments: Any) -> Any:
+            if name not in self.answers:
+                raise AmdSmiException(name)
+            return self.answers[name]
+
+        return query
+
+
+@pytest.fixture
+def smi(monkeypatch: pytest.MonkeyPatch) -> FakeAmdSmi:
+    fake = FakeAmdSmi()
+    monkeypatch.setitem(sys.modules, "amdsmi", fake)
+    return fake
+
+
+def test_what_an_mi300x_tells(smi: FakeAmdSmi) -> None:
+    (sensor,) = amd.sensors()
+    info, sample = sensor.info(), sensor.sample()
+    assert info.name == "AMD Instinct MI300X OAM"
+    assert info.memory_bytes == 206_141_652_992
+    assert info.power_limit_w == 750
+    assert (info.pcie_width, info.pcie_width_max, info.pcie_generation_max) == (8, 16, 5)
+    assert info.sm_clock_max_hz == 2.1e9
+    assert (sample.power_w, sample.temperature_c, sample.utilisation) == (140, 41, 0.5)
+    assert sample.energy_j == pytest.approx(15.3)
+    assert [p.pid for p in sensor.processes()] == [77]
+
+
+def test_the_catalog_knows_it_by_this_name(smi: FakeAmdSmi) -> None:
+    from gpuwise import catalog
+
+    info = amd.sensors()[0].info()
+    found = catalog.resolve_device(info.name, info.memory_bytes)
+    assert found is not None
+    assert found.id == "mi300x"
+
+
+def test_throttling_is_a_counter_that_grows(smi: FakeAmdSmi) -> None:
+    (sensor,) = amd.sensors()
+    assert sensor.sample().throttle == ()
+    smi.answers["amdsmi_get_gpu_metrics_info"] = {"ppt_residency_acc": 11, "hbm_thm_residency_acc": 5}
+    assert sensor.sample().throttle == ("power-cap",)
+    assert sensor.sample().throttle == ()
+
+
+def test_power_caps_in_watts_stay_watts(smi: FakeAmdSmi) -> None:
+    smi.answers["amdsmi_get_power_cap_info"] = {"power_cap": 290}
+    assert amd.sensors()[0].info().power_limit_w == 290
+
+
+def test_what_it_does_not_tell_is_none(smi: FakeAmdSmi) -> None:
+    smi.answers = {"amdsmi_get_power_info": {"current_socket_power": 0xFFFFFFFF}}
+    sensor = amd.sensors()[0]
+    sample = sensor.sample()
+    assert (sample.power_w, sample.energy_j, sample.temperature_c, sample.throttle) == (None, None, None, ())
+    assert sensor.info().name == "unknown AMD GPU"
+    assert sensor.processes() == ()
+
+
+def test_without_driver_or_library_there_is_none(smi: FakeAmdSmi, monkeypatch: pytest.MonkeyPatch) -> None:
+    smi.devices = 0
+    assert amd.sensors() == ()
+    monkeypatch.setitem(sys.modules, "amdsmi", None)
+    assert amd.sensors() == ()
