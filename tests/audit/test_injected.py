@@ -66,7 +66,7 @@ def known(spec: GpuSpec, field: str) -> float | None:
     """The value to print, in the unit of its label: the first of the evidence."""
     found = evidence.of(spec.id, field)
     value = found[0].value if found else None
-    if field == "peak:fp16" and (peak := spec.peak("fp16")) is None:
+    if field == "peak:fp16" and spec.peak("fp16") is None:
         return None
     return value / SCALES[field] if isinstance(value, float) and value else None
 
@@ -191,7 +191,9 @@ def is_wrong(spec: GpuSpec, field: str, text: str) -> bool:
     """Whether no evidence lies within 2 % of the figure: else it is no error, or one within rounding."""
     if field not in values(spec):
         return False
-    every = [k.value for k in evidence.of(spec.id, field) if k.form != "sparse" and isinstance(k.value, float)]
+    every = [
+        k.value for k in evidence.of(spec.id, field) if k.form != "sparse" and isinstance(k.value, float)
+    ]
     # Memory is sold by GiB and printed in either.
     every += [v * 1.0737 for v in every] if field == "memory_bytes" else []
     return " " in text or all(abs(float(text) * SCALES[field] / v - 1) > 0.02 for v in every)
@@ -210,7 +212,9 @@ def errors(kind: str, amount: int) -> Iterator[tuple[Sequence[GpuSpec], Error]]:
 
 
 def audited(
-    style: Callable[[Sequence[GpuSpec], Mapping[str, Values]], str], specs: Sequence[GpuSpec], error: Error | None
+    style: Callable[[Sequence[GpuSpec], Mapping[str, Values]], str],
+    specs: Sequence[GpuSpec],
+    error: Error | None,
 ) -> tuple[Finding, ...]:
     every = {spec.id: values(spec) for spec in specs}
     if error is not None:

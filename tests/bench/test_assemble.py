@@ -14,7 +14,7 @@ CONFIG = RunConfig(workload="bert-large", mode="train", precision="bf16", compil
 WHOLE: list[events.Event] = [
     events.Ready(torch="2.11", cuda="13.0", cudnn=None, device="NVIDIA H200", memory_bytes=None),
     events.Tried(batch=64, fits=True, compiled=False, items_per_s=450.0),
-    events.Built(batch=64, items=64),
+    events.Built(batch=64, items=64, flop_per_item=739.28e9, bytes_per_item=3.0e9),
     events.Checked(mismatch=1e-4),
     events.First(seconds=40.0),
     events.Warmup(step_s=(0.12, 0.11)),
@@ -55,7 +55,7 @@ def test_the_nearer_limit_is_named() -> None:
     near_compute = made(WHOLE, limits=Limits(flop_per_s={"bf16": 797e12}, bytes_per_s=4.24e12))
     assert near_compute.limit == "compute"
     assert near_compute.limit_share == pytest.approx(739.28e9 * (64 / 0.11) / 797e12, rel=1e-3)
-    near_memory = made(WHOLE, limits=Limits(flop_per_s={"bf16": 797e12}, bytes_per_s=1.3e12))
+    near_memory = made(WHOLE, limits=Limits(flop_per_s={"bf16": 797e12}, bytes_per_s=2e12))
     assert near_memory.limit == "memory"
     assert made(WHOLE, limits=Limits(flop_per_s={"fp32": 1e12})).limit_share is None
 
@@ -106,6 +106,15 @@ def test_limits_gather_what_was_measured() -> None:
     assert limits.flop_per_s == {"bf16": pytest.approx(1000)}
     assert limits.bytes_per_s == pytest.approx(1000)
     assert limits.with_measured(made(WHOLE)) is limits
+    link = RunConfig(workload="host-to-device", mode="limit", precision="fp32")
+    assert limits.with_measured(made(timed, link)) is limits
+
+
+def test_a_cost_that_nobody_knows_gives_no_share() -> None:
+    uncounted = [events.Built(batch=64, items=64) if isinstance(e, events.Built) else e for e in WHOLE]
+    m = made(uncounted, limits=Limits(flop_per_s={"bf16": 797e12}, bytes_per_s=2e12))
+    assert (m.flop_per_item, m.mfu, m.limit_share, m.limit) == (None, None, None, None)
+    assert m.throughput is not None
 
 
 def test_a_toy_is_never_held_against_a_peak() -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from gpuwise import catalog
-from gpuwise.bench.plan import Request, check_precisions, configs, expected_s, lacking
+from gpuwise.bench.plan import (
+    Request,
+    check_gpus,
+    check_precisions,
+    configs,
+    expected_s,
+    fitted,
+    lacking,
+    schedule,
+)
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.gpu import Fact, GpuSpec, Source
 from gpuwise.model.run import RunConfig
@@ -40,14 +49,14 @@ def test_every_combination_once() -> None:
 
 def test_options_reach_the_configurations() -> None:
     config = configs(
-        request(batch=64, time_s=9.0, target_ci=0.02, protocol="aime", recipe="parity", quick=True)
+        request(batch=(64,), time_s=9.0, target_ci=0.02, protocol="aime", recipe="parity", quick=True)
     )[-1]
     assert (config.batch, config.time_s, config.target_ci) == (64, 9.0, 0.02)
     assert (config.protocol, config.recipe, config.quick) == ("aime", "parity", True)
 
 
 def test_limits_keep_their_own_batch_and_recipe() -> None:
-    limit = configs(request(batch=64, recipe="parity"))[0]
+    limit = configs(request(batch=(64,), recipe="parity"))[0]
     assert (limit.batch, limit.recipe) == (None, "tuned")
 
 
@@ -61,6 +70,71 @@ def test_an_unknown_workload_and_a_mode_that_none_has() -> None:
 def test_a_limit_alone_can_be_asked_for() -> None:
     plan = configs(request(workloads=("copy",)))
     assert {c.workload for c in plan} == {"matmul", "copy"}
+
+
+def test_batches_are_measured_one_after_the_other() -> None:
+    plan = configs(request(workloads=("resnet50",), modes=("infer",), precisions=("bf16",), batch=(1, 8, 64)))
+    assert [c.batch for c in plan if c.mode == "infer"] == [1, 8, 64] * 2
+    assert [c.batch for c in plan if c.mode == "limit"] == [None, None]
+
+
+def test_a_scientific_workload_is_measured_once_in_what_it_has() -> None:
+    asked = Request(workloads=("fft",))
+    assert [(c.workload, c.mode, c.precision, c.compile) for c in configs(asked)] == [
+        ("matmul", "limit", "fp64", False),
+        ("matmul", "limit", "fp32", False),
+        ("copy", "limit", "fp32", False),
+        ("fft", "compute", "fp64", False),
+        ("fft", "compute", "fp32", False),
+    ]
+    compiled = configs(request(workloads=("stencil",), modes=("compute",), precisions=("fp32",)))
+    assert [c.compile for c in compiled if c.workload == "stencil"] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("device", "missing", "default"),
+    [("cuda", (), "bf16"), ("cuda", ("tf32", "bf16"), "fp16"), ("cpu", ("tf32", "fp16", "fp8"), "fp32")],
+)
+def test_the_default_precision_and_compile_are_the_device_s(
+    device: str, missing: tuple[str, ...], default: str
+) -> None:
+    asked = request(precisions=(), compile=(), device=device, missing=missing)
+    assert {c.precision for c in configs(asked) if c.workload != "copy"} == {default}
+    assert {c.compile for c in configs(asked) if c.mode == "train"} == {device == "cuda"}
+
+
+def test_limits_that_are_asked_for_come_after_the_yardsticks() -> None:
+    plan = configs(request(workloads=("launch", "copy-l2"), precisions=("bf16",), batch=(2, 8)))
+    names = [(c.workload, c.batch) for c in plan]
+    assert names == [("matmul", None), ("copy", None), ("launch", None), ("copy-l2", 2), ("copy-l2", 8)]
+
+
+def test_a_schedule_has_every_limit_first_and_nothing_twice() -> None:
+    science = request(workloads=("fft",), modes=("compute",), precisions=("fp32",))
+    plan = schedule([request(), science, request()])
+    assert len(plan) == len(set(plan))
+    modes = [c.mode == "limit" for c in plan]
+    assert modes == sorted(modes, reverse=True)
+    assert plan[-1].workload == "fft"
+
+
+def test_gpus_that_are_not_there() -> None:
+    two = request(workloads=("peer",))
+    check_gpus(two, 2)
+    with pytest.raises(MachineError, match="peer needs 2 GPUs, and this machine has 1"):
+        check_gpus(two, 1)
+    with pytest.raises(MachineError, match="launch needs a GPU, and this is a CPU"):
+        check_gpus(request(workloads=("launch",), device="cpu"), 0)
+    check_gpus(request(workloads=("peer",), device="cpu", size="toy"), 0)
+
+
+def test_a_suite_leaves_out_what_the_machine_lacks_and_says_so() -> None:
+    asked = request(workloads=("matmul", "peer"), precisions=("fp32", "fp8"), missing=("fp8",), device="cuda")
+    part, left_out = fitted(asked, 1)
+    assert part is not None
+    assert (part.workloads, part.precisions) == (("matmul",), ("fp32",))
+    assert left_out == ("peer", "fp8")
+    assert fitted(request(workloads=("peer",)), 1) == (None, ("peer",))
 
 
 def test_what_devices_lack() -> None:

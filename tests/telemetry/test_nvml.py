@@ -57,7 +57,7 @@ def test_nothing_is_told(nvml: Any, how: str) -> None:
     sensor = NvmlSensor(0)
     info, sample = sensor.info(), sensor.sample()
     told = {name: getattr(info, name) for name in info.__slots__ if getattr(info, name) is not None}
-    assert told == {"index": 0, "name": "unknown NVIDIA GPU"}
+    assert told == {"index": 0, "name": "unknown NVIDIA GPU", "vendor": "NVIDIA"}
     told = {name: getattr(sample, name) for name in sample.__slots__ if getattr(sample, name) is not None}
     assert told == {"at_s": sample.at_s, "throttle": ()}
     assert sensor.processes() == ()

@@ -46,12 +46,18 @@ def test_training_runs_and_learns_its_one_batch(name: str, precision: Precision)
     losses = [float(job.step()) for _ in range(10)]
     assert all(map(math.isfinite, losses))
     assert losses[0] == pytest.approx(LOSSES[name] * math.log(1000), rel=0.1)
-    assert losses[-1] < (0.9 if name != "vit-b16" else 1.0) * losses[0]
+    if name == "vit-b16":  # its learning rate is so small on purpose that some hundred steps do not fit
+        assert losses[-1] == pytest.approx(losses[0], rel=0.01)
+    else:
+        assert losses[-1] < 0.9 * losses[0]
 
 
-def test_a_vision_transformer_learns_faster_at_a_usual_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+@ON_CPU
+def test_a_vision_transformer_learns_at_a_usual_rate(
+    precision: Precision, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(vit_b16, "LEARNING_RATE", 1e-3)
-    job = build(toy("vit-b16", "train"))
+    job = build(toy("vit-b16", "train", precision))
     losses = [float(job.step()) for _ in range(10)]
     assert losses[-1] < 0.8 * losses[0]
 

@@ -66,7 +66,7 @@ def test_a_specification_is_sound(spec: WorkloadSpec) -> None:
     assert set(spec.modes) <= set(MODES)
     assert set(spec.recipes) <= set(RECIPES)
     assert 1 <= spec.cpu_batch <= spec.default_batch
-    assert ("limit" in spec.modes) == (spec.parameters is None)
+    assert bool({"limit", "compute"} & set(spec.modes)) == (spec.parameters is None)
 
 
 def test_the_decorator_keeps_specification_and_function() -> None:

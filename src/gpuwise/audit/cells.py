@@ -63,7 +63,8 @@ def read(field: Field, label: str, cell: str) -> Iterator[Reading]:
 LONGEST = 300
 """Characters; a longer cell is prose."""
 _NOUN = re.compile(
-    r"\d\s+((?:CUDA|tensor|RT|ray[ -]tracing)[ -]cores?|stream processors?|SMs?|compute units?)\b", re.IGNORECASE
+    r"\d\s+((?:CUDA|tensor|RT|ray[ -]tracing)[ -]cores?|stream processors?|SMs?|compute units?)\b",
+    re.IGNORECASE,
 )
 """What a cell says that it counts, whatever its label: "16,896 CUDA cores" under "Compute units"."""
 
@@ -85,7 +86,7 @@ def sparse(text: str) -> bool | None:
 def aside(before: str, after: str) -> bool | None:
     """What the words on either side of a peak, up to the next figures, say of sparsity."""
     opened = before.rpartition("(")[2] if before.count("(") > before.count(")") else ""
-    mine = before.rpartition(")")[2] if not opened else opened
+    mine = opened or before.rpartition(")")[2]
     mine = re.split(r"[,;|/]", mine)[-1]
     if after.count("(") > after.count(")"):
         after = after.rpartition("(")[0]
@@ -129,13 +130,20 @@ def _peaks(field: Field, label: str, cell: str) -> Iterator[Reading]:
         after = cell[match.end() : starts[place + 1]]
         form = aside(cell[ends[place] : match.start()], after)
         name = _format(after, label) if field.name == "peak:tensor" else field.name
+        if name == "peak:tensor" and is_unnamed(match["unit"]):
+            continue
         for reading in _of_match(field, label, match[0], match):
             for value in reading.values:
                 assert isinstance(value, Number)
                 said = form if form is not None else sparse(label)
                 if form is None and after.startswith("*") and STARRED in label:
                     said = True
-                if said is None and last is not None and last.field == name and is_twice(value, last.values[0]):
+                if (
+                    said is None
+                    and last is not None
+                    and last.field == name
+                    and is_twice(value, last.values[0])
+                ):
                     said = True
                 last = replace(reading, field=name, values=(value,), stated=cell, sparse=said)
                 yield last
@@ -150,6 +158,11 @@ def _format(after: str, label: str) -> str:
     """The number format named behind a tensor peak or in its label."""
     match = _FORMAT.search(after) or _FORMAT.search(label)
     return f"peak:{match['f'].lower()}" if match and match["f"] else "peak:tensor"
+
+
+def is_unnamed(unit: str) -> bool:
+    """Whether a rate without a number format may be of any: "3,352 AI TOPS" are FP4 with sparsity."""
+    return "fl" not in unit.casefold()
 
 
 TWICE = 0.02

@@ -15,7 +15,8 @@ from gpuwise.audit.subject import Subject
 from gpuwise.catalog import Mention
 
 _AFTER = re.compile(
-    r"^\s*\)?\s*(?:(?:of )?(?:additional|more|less|lower|higher|faster|slower|extra|headroom|saved)\b"
+    r"^\s*\)?\s*(?:(?:of )?(?:additional|more|less|lower|higher|faster|slower|extra|headroom|saved"
+    r"|increase|decrease|reduction|gain|uplift|drop|difference|advantage|jump|gap|savings?)\b"
     r"|power suppl|psu\b|charger|(?:of )?(?:the )?(?:system|host|main|cpu|server|pc|laptop)\b"
     r"|(?:of )?(?:LP)?DDR\d|(?:of )?RAM\b"
     r"|(?:of )?(?:disk|ssd|nvme|storage|swap|weights|data|parameters|text|images|files)\b"
@@ -58,18 +59,22 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"\b(?:than|versus|vs|compared (?:to|with)|unlike|instead of|as opposed to|in contrast to|while|whereas)\b"
+    r"\b(?:than|versus|vs|compared (?:to|with)|unlike|instead of|as opposed to|in contrast to|whereas)\b"
+    r"|\bwhile\b"
     r"|\b(?:the|its|their|an?)\s+(?:\w+\s+)?(?:\d+\s?GB|new(?:er)?|old(?:er)?|previous|prior|original|other|former"
     r"|latter|predecessor|successor|small(?:er)?|larg(?:er)?|next|last)\b"
-    r"|\b(?:predecessors?|successors?|previous[- ]generation|last[- ]gen\w*|siblings?|competitors?|rivals?)\b",
+    r"|\b(?:predecessors?|successors?|previous[- ]generation|last[- ]gen\w*|siblings?|rivals?)\b",
     re.IGNORECASE,
 )
 _COUNT = re.compile(
-    r"(?:\b(?!1\b)\d{1,4}\s*(?:x|\u00d7|X|\*)?|\b(?:two|three|four|eight|sixteen|dual|pair of|multiple|several|many))"
+    r"(?:\b(?!1\b)\d{1,4}\s*(?:x|\u00d7|X|\*)?"
+    r"|\b(?:two|three|four|eight|sixteen|dual|pair of|multiple|several|many))"
     r"[\s-]*(?:NVIDIA|AMD|GPUs?:?|\()?\s*$|\b(?:DGX|HGX|node|cluster|server|pod)s?(?: with| of)?[\s-]*$",
     re.IGNORECASE,
 )
-_SYSTEM = re.compile(r"^[\s-]*(?:\w+\s)?(?:servers?|nodes?|clusters?|systems?|pods?|racks?|boxe?s?)\b", re.IGNORECASE)
+_SYSTEM = re.compile(
+    r"^[\s-]*(?:\w+\s)?(?:servers?|nodes?|clusters?|systems?|pods?|racks?|boxe?s?)\b", re.IGNORECASE
+)
 _EACH = re.compile(r"^\W*(?:of \w+ |\w+ )?(?:each|apiece|per (?:GPU|card))\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|/|&|,?\s*and|,?\s*or)\s*(?:the\s+)?(?:NVIDIA\s+)?", re.IGNORECASE)
 
@@ -120,7 +125,6 @@ def any_of(found: Sequence[Mention], *more: Subject | None) -> Subject | None:
     texts = [m.text for m in found if m.gpu_ids] + [one.text for one in more if one is not None]
     if not ids:
         return None
-    named = subject.Subject(
+    return subject.Subject(
         text=" / ".join(dict.fromkeys(texts)), gpu_ids=tuple(dict.fromkeys(ids)), several=True
     )
-    return named

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpuwise.audit import cells, fields, grids, prose, subject
-from gpuwise.audit.blocks import LONGEST, Block, Heading, Paragraph
+from gpuwise.audit.blocks import LONGEST, Block, Grid, Heading, Paragraph
 from gpuwise.audit.cells import Reading
 from gpuwise.audit.subject import Subject
 from gpuwise.model.claim import Claim
@@ -48,7 +48,7 @@ def _claims(blocks: Sequence[Block]) -> Iterator[Claim]:
 
 def _is_starred(block: Block) -> bool:
     """Whether the block is a footnote that tells which peaks are with sparsity."""
-    return isinstance(block, Paragraph) and _STARRED.fullmatch(block.text) is not None
+    return not isinstance(block, Grid) and _STARRED.fullmatch(block.text) is not None
 
 
 def _whole(blocks: Sequence[Block]) -> Subject | None:

@@ -22,24 +22,43 @@ _CATALOG = ("gpu_id", "field", "value")
 """The columns of a table with one fact per row."""
 _HEADS = 3
 """Rows that may hold the names of GPUs above their columns."""
-_MULTIPLE = re.compile(r"\b(?!1\b)\d{1,4}\s*[x\u00d7*]\s|\b(?!1\b)\d{1,4}x|[x\u00d7]\s?(?!1\b)\d{1,3}\b", re.IGNORECASE)
+_MULTIPLE = re.compile(
+    r"\b(?!1\b)\d{1,4}\s*[x\u00d7*]\s|\b(?!1\b)\d{1,4}x|[x\u00d7]\s?(?!1\b)\d{1,3}\b", re.IGNORECASE
+)
 _COUNT = re.compile(
-    r"(?:num(?:ber)? (?:of )?|# ?|no\. of )?(?:gpus?|cards?|accelerators?)(?: count| per \w+)?|count|qty|quantity"
+    r"(?:num(?:ber)? (?:of )?|# ?|no\. of )?(?:gpus?|cards?|accelerators?)(?: count| per \w+)?|count|qty"
     r"|gpu count|num gpus?",
     re.IGNORECASE,
 )
-_HOST = re.compile(r"v?cpus?|(?:v?cpu )?cores|storage|disk|ssd|instance(?: type| name)?|machine(?: type)?", re.IGNORECASE)
+_HOST = re.compile(
+    r"v?cpus?|(?:v?cpu )?cores|storage|disk|ssd|instance(?: type| name)?|machine(?: type)?", re.IGNORECASE
+)
 _OWN = re.compile(r"vram|gpu|graphics|frame ?buffer|video|per card", re.IGNORECASE)
 _NOT_SPEC = re.compile(
-    r"\b(?:measured|achieved|actual|average|avg|idle|load|real[- ]world|utili[sz]\w+|used|required|needed|minimum"
-    r"|system|server|node|host|cluster|rack)\b|\([^)]*\b(?:total|\d+ ?x|x ?\d+|\d+ gpus)\b[^)]*\)",
+    r"\b(?:measured|achieved|actual|average|avg|idle|load|real[- ]world|utili[sz]\w+|used|required|needed"
+    r"|minimum|system|server|node|host|cluster|rack)\b|\([^)]*\b(?:total|\d+ ?x|x ?\d+|\d+ gpus)\b[^)]*\)",
     re.IGNORECASE,
 )
 _UNITS = {
-    **{"gbs": "GB/s", "gb_s": "GB/s", "gbps": "GB/s", "gb_per_s": "GB/s", "gb_per_sec": "GB/s", "gb/s": "GB/s"},
+    **{
+        "gbs": "GB/s",
+        "gb_s": "GB/s",
+        "gbps": "GB/s",
+        "gb_per_s": "GB/s",
+        "gb_per_sec": "GB/s",
+        "gb/s": "GB/s",
+    },
     **{"tbs": "TB/s", "tb_s": "TB/s", "tbps": "TB/s", "tb_per_s": "TB/s", "tb/s": "TB/s"},
     **{"gb": "GB", "gib": "GiB", "mb": "MB", "w": "W", "watts": "W", "watt": "W", "mhz": "MHz", "ghz": "GHz"},
-    **{"tflops": "TFLOPS", "pflops": "PFLOPS", "tops": "TOPS", "bits": "bit", "bit": "bit", "nm": "nm", "usd": "USD"},
+    **{
+        "tflops": "TFLOPS",
+        "pflops": "PFLOPS",
+        "tops": "TOPS",
+        "bits": "bit",
+        "bit": "bit",
+        "nm": "nm",
+        "usd": "USD",
+    },
 }
 _UNIT = re.compile(rf"(.+?)[ _](?:in[ _])?({'|'.join(sorted(_UNITS, key=len, reverse=True))})", re.IGNORECASE)
 
@@ -57,7 +76,10 @@ def read(grid: Grid, about: Subject | None, rivals: Sequence[Subject], starred: 
     elif column is not None:
         yield from _by_row(grid, column, starred)
     elif len(rivals) > 1 and width == len(rivals) + 1:
-        yield from _by_column(grid, dict(enumerate(rivals, 1)), starred)
+        # Pages of comparison do not always keep the order of their title.
+        ids = tuple(gpu_id for one in rivals for gpu_id in one.gpu_ids)
+        either = Subject(text=" / ".join(one.text for one in rivals), gpu_ids=ids, several=True)
+        yield from _by_column(grid, dict.fromkeys(range(1, width), either), starred)
     elif width == 2 and about is not None:
         yield from _by_column(grid, {1: about}, starred)
 

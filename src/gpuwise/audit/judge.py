@@ -10,6 +10,8 @@ from gpuwise.audit import evidence, kinds
 from gpuwise.audit.agree import CLOSE, same
 from gpuwise.model.claim import Claim, Finding, Kind, Number, Verdict
 
+BY_MAKER = frozenset({"slots"})
+"""What board makers choose for themselves: a three-slot card may carry the chip of a two-slot one."""
 MOST = 50
 """Claims about one field of one GPU that are compared with each other."""
 BEST = 1.02
@@ -42,7 +44,7 @@ def _verdict(claim: Claim) -> Verdict:
         for other in k.alternatives
         for stated in claim.values
     )
-    return "cannot tell" if disputed or claim.several else "contradicts"
+    return "cannot tell" if disputed or claim.several or claim.field in BY_MAKER else "contradicts"
 
 
 def _of_family(claim: Claim, stated: Number | str) -> bool:
@@ -95,7 +97,11 @@ def _name(claim: Claim) -> str:
 
 def _disagreements(claims: Sequence[Claim]) -> Iterator[Finding]:
     """Two values for one field of one GPU where nothing tells which is right: one is wrong."""
-    single = [c for c in claims if len(c.gpu_ids) == 1 and len(c.values) == 1 and isinstance(c.values[0], Number)]
+    single = [
+        c
+        for c in claims
+        if not c.several and len(c.gpu_ids) == 1 and len(c.values) == 1 and isinstance(c.values[0], Number)
+    ]
     seen: set[tuple[str, str]] = set()
     alike: dict[tuple[object, ...], list[Claim]] = {}
     for claim in single:

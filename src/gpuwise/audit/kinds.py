@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import TypeVar
 
 from gpuwise import catalog
@@ -15,6 +16,8 @@ from gpuwise.errors import NoDataError
 from gpuwise.model.claim import Claim, Kind, Number
 from gpuwise.model.gpu import GpuSpec
 
+MOST = 500
+"""Claims about one field of one GPU among which the right value is looked for."""
 _PREFIX = (1e3, 1e-3, 1024, 1 / 1024)
 _BINARY = (1.024, 1.024**2, 1.024**3)
 _BITS = (8, 1 / 8)
@@ -31,15 +34,19 @@ class Around:
     """Claims of one table (block // 1000) or of one section, by `_place`."""
     of_gpu: Mapping[tuple[str, str], tuple[Claim, ...]]
     """Claims that may be about a GPU, by its id and the field."""
+    values: Mapping[tuple[str, str], frozenset[float | str]]
+    """The values of those."""
     wrong: Mapping[tuple[int, tuple[str, ...]], tuple[Claim, ...]]
     """Contradicted claims, by block and GPUs."""
 
 
 def around(claims: Sequence[Claim], wrong: Sequence[Claim]) -> Around:
     """The claims of a text in the order in which `explain` asks for them."""
+    of_gpu = _grouped(((gpu_id, c.field), c) for c in claims for gpu_id in c.gpu_ids)
     return Around(
         near=_grouped((_place(c), c) for c in claims),
-        of_gpu=_grouped(((gpu_id, c.field), c) for c in claims for gpu_id in c.gpu_ids),
+        of_gpu=of_gpu,
+        values={key: frozenset(_plain_values(group)) for key, group in of_gpu.items()},
         wrong=_grouped(((c.block, c.gpu_ids), c) for c in wrong),
     )
 
@@ -49,6 +56,11 @@ def _grouped(pairs: Iterable[tuple[K, Claim]]) -> Mapping[K, tuple[Claim, ...]]:
     for key, claim in pairs:
         found.setdefault(key, []).append(claim)
     return {key: tuple(group) for key, group in found.items()}
+
+
+def _plain_values(claims: Sequence[Claim]) -> Iterator[float | str]:
+    for claim in claims:
+        yield from (v.value if isinstance(v, Number) else v for v in claim.values)
 
 
 def _place(claim: Claim) -> int:
@@ -188,8 +200,10 @@ def _in_grid(claim: Claim) -> bool:
 def _beside(claim: Claim, text: Around) -> Iterator[GpuSpec]:
     """GPUs of the same table, or of this section and the ones before and after."""
     place = _place(claim)
-    near = [c for at in ((place,) if place < 0 else (place - 1, place, place + 1)) for c in text.near.get(at, ())]
-    near = [c for c in near if place > 0 or c.block != claim.block]
+    near = [
+        c for at in ((place,) if place < 0 else (place - 1, place, place + 1)) for c in text.near.get(at, ())
+    ]
+    near = [c for c in near if place >= 0 or c.block != claim.block]
     ids = dict.fromkeys(g for c in near if len(c.gpu_ids) == 1 or not c.several for g in c.gpu_ids)
     own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *family(gpu_id))}
     yield from (catalog.get(gpu_id) for gpu_id in ids if gpu_id not in own)
@@ -198,8 +212,7 @@ def _beside(claim: Claim, text: Around) -> Iterator[GpuSpec]:
 def _copied(claim: Claim, other: GpuSpec, text: Around) -> bool:
     """Whether the claim repeats what is known of `other`, or what the text states of it."""
     known = [known.value for known in evidence.of(other.id, claim.field)]
-    stated = {v for c in text.of_gpu.get((other.id, claim.field), ()) for v in c.values}
-    values = {*known, *(v.value if isinstance(v, Number) else v for v in stated)}
+    values = (*known, *text.values.get((other.id, claim.field), ()))
     return any(
         v == (mine.value if isinstance(mine, Number) else mine)
         or (isinstance(v, float) and isinstance(mine, Number) and equal(v, mine.value))
@@ -211,7 +224,7 @@ def _copied(claim: Claim, other: GpuSpec, text: Around) -> bool:
 def _elsewhere(claim: Claim, text: Around) -> Explained | None:
     """The same text states the right value at another place."""
     others = (c for gpu_id in claim.gpu_ids for c in text.of_gpu.get((gpu_id, claim.field), ()))
-    for other in others:
+    for other in islice(others, MOST):
         if other.several or other.values == claim.values:
             continue
         if any(

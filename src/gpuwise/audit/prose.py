@@ -11,80 +11,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from gpuwise.audit import context, subject
-from gpuwise.audit.cells import APPROXIMATE, ARCHITECTURE, AT_MOST, CHIP, MEMORY_TYPE, Reading, aside, is_twice, sparse
+from gpuwise.audit import context, subject, words
+from gpuwise.audit.cells import (
+    APPROXIMATE,
+    ARCHITECTURE,
+    AT_MOST,
+    CHIP,
+    MEMORY_TYPE,
+    Reading,
+    aside,
+    is_twice,
+    is_unnamed,
+    sparse,
+)
 from gpuwise.audit.fields import of_name
 from gpuwise.audit.quantity import NUMBER, UNITS, number
 from gpuwise.audit.subject import Subject
 from gpuwise.catalog import Mention
 from gpuwise.model.claim import Number
-
-_UNITS = (
-    r"[GT]B/s(?:ec)?|[GT]Bps|[GTP]FLOPS|[GTP]FLOP/s|[TP]OPS|[TP]FLOPs|(?:[Tt]era|[Pp]eta)(?:FLOP|flop)[Ss]"
-    r"|Gi?B|Ti?B|MHz|GHz|[Ww]atts?|W|nm"
-    r"|-?bit(?![\w-])"
-)
-_QUANTITY = re.compile(
-    rf"(?<![\w.,-])(?P<n>(?:{NUMBER})(?:\s*(?:/|\u2013)\s*(?:{NUMBER}))*)\s*-?(?P<u>{_UNITS})(?![\w/])"
-)
-_NOUNS = (
-    ("cuda_cores", r"CUDA[ -]cores?"),
-    ("tensor_cores", r"tensor[ -]cores?"),
-    ("rt_cores", r"(?:RT|ray[ -]tracing)[ -]cores?"),
-    ("stream_processors", r"stream processors?"),
-    ("sm_count", r"streaming multiprocessors?|SMs?\b|compute units?"),
-)
-_COUNT = re.compile(
-    rf"(?<![\w.,-])(?P<n>{NUMBER})\+?\s+"
-    r"(?:(?:first|second|third|fourth|fifth|\d\w\w)[ -]gen(?:eration)?\s+)?"
-    r"(?:" + "|".join(f"(?P<{name}>{noun})" for name, noun in _NOUNS) + r")(?!\w)",
-    re.IGNORECASE,
-)
-_LATE = re.compile(
-    r"(?:\(|\bcount of |\bvs\.? |\bversus |['\u2019]s |\btotal of |\bhas |\boffers )"
-    r"(?P<n>\d{1,2}[.,]\d{3}|\d{4,5})"
-    r"(?=\)|,|\.|;|$|\s+(?:vs|versus|compared|in the|cores))",
-    re.IGNORECASE,
-)
-_VERSUS = re.compile(r"^\W*(?:vs\.?|versus|against|compared (?:to|with)|over|and)\W*$", re.IGNORECASE)
-_EACH = re.compile(r"\beach(?: \w+){0,2} (?:with|has|have|having|containing|of)\s*$", re.IGNORECASE)
-_PER_UNIT = re.compile(
-    r"^\s*(?:\w+ )?(?:per|in each|in every) (?:SM|streaming|multi|CU|compute)", re.IGNORECASE
-)
-_MEMORY = re.compile(r"memory|vram|G?DDR\d|HBM|frame ?buffer", re.IGNORECASE)
-_BUILT_ON = re.compile(
-    r"(?:built|based) on (?:the )?(?:(?:NVIDIA|AMD)(?:['\u2019]s)? )?"
-    r"(?P<a>[\w ]{4,14}?) (?:GPU )?architecture",
-    re.IGNORECASE,
-)
-_KEYWORDS: dict[str, tuple[tuple[str, str], ...]] = {
-    "bytes/s": (
-        ("link_bytes_per_s", r"nvlink|interconnect|infinity fabric"),
-        ("", r"pcie|pci express|network|storage|disk|ethernet"),
-        ("memory_bytes_per_s", r"bandwidth|memory|vram"),
-    ),
-    "op/s": (
-        ("rt_flop_per_s", r"(?:RT|ray[ -]tracing) core|ray[ -]tracing"),
-        ("peak:tf32", r"TF32"),
-        ("peak:fp64", r"FP64|double[ -]precision"),
-        ("peak:fp32", r"FP32|single[ -]precision"),
-        ("peak:bf16", r"BF16|bfloat16"),
-        ("peak:fp16", r"FP16|half[ -]precision"),
-        ("peak:fp8", r"FP8"),
-        ("peak:fp4", r"FP4"),
-        ("peak:int8", r"INT8"),
-        ("peak:tensor", r"tensor|AI performance"),
-    ),
-    "hz": (("boost_hz", r"boost"), ("base_hz", r"base clock")),
-}
-_FORMAT = re.compile(
-    r"\s*\(?(?:of |in |at |for )?((?:dense |sparse |peak )?(?:[TB]?F(?:P|32|16)|bfloat|INT|single|double|half)[\w -]{0,12})",
-    re.IGNORECASE,
-)
-"""The number format right behind a peak: "3,958 TFLOPS FP8"."""
-LONGEST = 1000
-"""Characters; what is longer is a list or a log, no sentence."""
-_SENTENCE = re.compile(r"(?<=[.!?])(?<!vs\.)(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z\"'*(])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +44,8 @@ def read(text: str, about: Subject | None) -> Iterator[tuple[Subject, Reading]]:
     """(subject, reading) for each claim of a paragraph; `about` is what its section is about."""
     carried: Subject | None = None
     before = ""
-    for sentence in _SENTENCE.split(text):
-        if len(sentence) > LONGEST:
+    for sentence in words.SENTENCE.split(text):
+        if len(sentence) > words.LONGEST:
             continue
         found = subject.known(sentence)
         hits = sorted(_hits(sentence, found, before), key=lambda hit: hit.start)
@@ -146,13 +90,17 @@ def _rival(
     sentence: str, found: Sequence[Mention], earlier: _Hit | None, hit: _Hit, about: Subject | None
 ) -> Subject | None:
     """The other GPU of "the A5000 has more (8,192 vs. 6,144)": named elsewhere, or by the section."""
-    if earlier is None or not _VERSUS.match(sentence[earlier.end : hit.start]):
+    if earlier is None or not words.VERSUS.match(sentence[earlier.end : hit.start]):
         return None
     mine = subject.before(sentence, earlier.start, found)
     if mine is None or about is None:
         return None
     others = tuple(gpu_id for gpu_id in about.gpu_ids if gpu_id not in mine.gpu_ids)
-    return Subject(text="the other", gpu_ids=others, several=about.several and len(others) > 1) if others else None
+    return (
+        Subject(text="the other", gpu_ids=others, several=about.several and len(others) > 1)
+        if others
+        else None
+    )
 
 
 def _hits(sentence: str, found: Sequence[Mention], before: str) -> Iterator[_Hit]:
@@ -175,10 +123,12 @@ def _hits(sentence: str, found: Sequence[Mention], before: str) -> Iterator[_Hit
 def _quantities(sentence: str, earlier: str) -> Iterator[_Hit]:
     joined: re.Match[str] | None = None
     last: _Hit | None = None
-    matches = list(_QUANTITY.finditer(sentence))
+    matches = list(words.QUANTITY.finditer(sentence))
     for match, following in zip_longest(matches, matches[1:]):
         name = _field_of(sentence, match, earlier)
         before = sentence[: match.start()]
+        if name == "peak:tensor" and is_unnamed(match["u"]):
+            continue
         if not name or match is joined or not context.is_figure(sentence, match.start(), match.end()):
             continue
         values = _values(name, match)
@@ -188,7 +138,11 @@ def _quantities(sentence: str, earlier: str) -> Iterator[_Hit]:
             values += _values(name, following) if following["u"] == match["u"] else ()
         if values:
             reading = _reading(name, values, match[0], before, sentence)
-            if name.startswith("peak:") and last is not None and _is_sparse_twin(sentence, last, match, reading):
+            if (
+                name.startswith("peak:")
+                and last is not None
+                and _is_sparse_twin(sentence, last, match, reading)
+            ):
                 reading = replace(reading, sparse=True)
             last = _Hit(match.start(), match.end(), reading)
             yield last
@@ -217,13 +171,15 @@ def _reading(name: str, values: tuple[Number | str, ...], stated: str, before: s
         stated=stated.strip(" ("),
         approximate=bool(APPROXIMATE.search(before)),
         at_most=bool(AT_MOST.search(before)),
-        sparse=_sparse(sentence, len(before), len(before) + len(stated)) if name.startswith("peak:") else None,
+        sparse=_sparse(sentence, len(before), len(before) + len(stated))
+        if name.startswith("peak:")
+        else None,
     )
 
 
 def _sparse(sentence: str, start: int, end: int) -> bool | None:
     """What the words right around a peak say of sparsity, else those of the whole sentence."""
-    others = [m.span() for m in _QUANTITY.finditer(sentence) if m.end() <= start or m.start() >= end]
+    others = [m.span() for m in words.QUANTITY.finditer(sentence) if m.end() <= start or m.start() >= end]
     begin = max((stop for _, stop in others if stop <= start), default=0)
     stop = min((first for first, _ in others if first >= end), default=len(sentence))
     near = aside(sentence[begin:start], sentence[end:stop])
@@ -241,12 +197,12 @@ def _field_of(sentence: str, match: re.Match[str], earlier: str) -> str:
     if kind == "bytes":
         if re.search(r"\bL2\b", sentence[: match.start()]):
             return "l2_bytes"
-        return "memory_bytes" if _MEMORY.search(sentence) else ""
-    named = _FORMAT.match(sentence, match.end()) if kind == "op/s" else None
+        return "memory_bytes" if words.MEMORY.search(sentence) else ""
+    named = words.FORMAT.match(sentence, match.end()) if kind == "op/s" else None
     if named is not None:
-        return _nearest(_KEYWORDS[kind], named[1], len(named[1]), 0)
-    return _nearest(_KEYWORDS[kind], sentence, match.start(), match.end()) or _nearest(
-        _KEYWORDS[kind], earlier, len(earlier), len(earlier)
+        return _nearest(words.KEYWORDS[kind], named[1], len(named[1]), 0)
+    return _nearest(words.KEYWORDS[kind], sentence, match.start(), match.end()) or _nearest(
+        words.KEYWORDS[kind], earlier, len(earlier), len(earlier)
     )
 
 
@@ -264,13 +220,13 @@ def _nearest(words: Sequence[tuple[str, str]], sentence: str, start: int, end: i
 
 
 def _counts(sentence: str) -> Iterator[_Hit]:
-    for match in _COUNT.finditer(sentence):
+    for match in words.COUNT.finditer(sentence):
         before = sentence[: match.start()]
-        if _EACH.search(before) or _PER_UNIT.match(sentence[match.end() :]):
+        if words.EACH.search(before) or words.PER_UNIT.match(sentence[match.end() :]):
             continue
         if not context.is_figure(sentence, match.start(), match.end()):
             continue
-        name = next(name for name, _ in _NOUNS if match[name])
+        name = next(name for name, _ in words.NOUNS if match[name])
         field = of_name(name)
         assert field is not None
         value = number(match["n"], 1, field.low, field.high)
@@ -284,7 +240,7 @@ def _late(sentence: str, earlier: str) -> Iterator[_Hit]:
     field = of_name(name)
     if field is None:
         return
-    for match in _LATE.finditer(sentence):
+    for match in words.LATE.finditer(sentence):
         value = number(match["n"], 1, field.low, field.high)
         if value is not None:
             start = match.start("n")
@@ -295,7 +251,9 @@ def _late(sentence: str, earlier: str) -> Iterator[_Hit]:
 
 def _late_field(sentence: str) -> str:
     """The last kind of core that a sentence names."""
-    spots = [(m.start(), name) for name, noun in _NOUNS for m in re.finditer(noun, sentence, re.IGNORECASE)]
+    spots = [
+        (m.start(), name) for name, noun in words.NOUNS for m in re.finditer(noun, sentence, re.IGNORECASE)
+    ]
     return max(spots)[1] if spots else ""
 
 
@@ -306,7 +264,7 @@ def _texts(sentence: str) -> Iterator[_Hit]:
             yield _Hit(match.start(), match.end(), reading)
     for match in CHIP.finditer(sentence):
         yield _Hit(match.start(), match.end(), Reading(field="chip", values=(match[0],), stated=match[0]))
-    for match in _BUILT_ON.finditer(sentence):
+    for match in words.BUILT_ON.finditer(sentence):
         name = ARCHITECTURE.search(match["a"])
         if name:
             reading = Reading(field="architecture", values=(name[0],), stated=name[0])

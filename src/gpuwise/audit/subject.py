@@ -34,6 +34,9 @@ _MEASURE = re.compile(
 _ATTACHED = re.compile(
     r"(?:['\u2019]s?)?(?:\s+(?:[\w-]+\s+){0,3}|\s*\()(?:of\s+|at\s+|with\s+)?$", re.IGNORECASE
 )
+_TIED = re.compile(
+    r"(?:\w{0,2}['\u2019]s?)\s+(?:(?!with|to|by|from)[A-Za-z-]+\s+){0,2}|\w{0,2}\s*\(", re.IGNORECASE
+)
 _INTRODUCES = re.compile(r"[^;:.]{0,40}?,?\s*(?:the\s+|an?\s+)?(?:NVIDIA(?:['\u2019]s)?\s+)?")
 _BELONGS = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:per GPU\s+)?(?:of|for|on|in)\s+(?:an?\s+|the\s+)?(?:single\s+)?", re.IGNORECASE
@@ -95,8 +98,10 @@ def is_subject(sentence: str, mention: Mention) -> bool:
 
 def attached(sentence: str, mention: Mention, position: int) -> bool:
     """Whether the figure at `position` is tied to the GPU: "the A100's 40 GB", "A100 (40 GB"."""
-    between = sentence[mention.end : position]
-    return not re.search(r"\d", between) and _ATTACHED.fullmatch(between) is not None
+    # A mention may hold its own "'s".
+    return _TIED.fullmatch(sentence, mention.end - 2, position) is not None or (
+        _TIED.fullmatch(sentence, mention.end, position) is not None
+    )
 
 
 def ahead(sentence: str, position: int, found: Sequence[Mention]) -> Subject | None:

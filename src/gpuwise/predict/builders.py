@@ -40,8 +40,7 @@ class Transformer:
     merged: bool
     """Whether queries, keys and values are one product."""
     experts: int = 0
-    capacity: int = 0
-    """Tokens that each expert computes, padded, for each sequence."""
+    """Each computes a padded share of the tokens, length / experts for each sequence."""
     decoder: bool = False
     """A second stack of as many layers that attends to the first one as well."""
 
@@ -70,7 +69,7 @@ TRANSFORMERS: Mapping[str, Transformer] = MappingProxyType(
         ),
         "switchxl4": Transformer(
             layers=24, width=2048, heads=32, inner=5120, vocabulary=32128, head=True,
-            score_passes=2, activation_passes=1, merged=False, experts=4, capacity=128, decoder=True,
+            score_passes=4, activation_passes=1, merged=False, experts=4, decoder=True,
         ),
     }
 )  # fmt: skip
@@ -168,11 +167,13 @@ class _Builder:
     def _experts(self) -> Iterator[Kernel]:
         """Every expert computes its padded capacity, whether or not tokens came."""
         shape, tokens = self.shape, self.b * self.s
-        padded = self.b * shape.capacity
+        padded = self.b * self.s // shape.experts
         yield self._matmul(1, tokens, shape.experts, shape.width)
         yield replace(self._matmul(1, padded, shape.inner, shape.width), count=shape.experts)
         yield replace(self._matmul(1, padded, shape.width, shape.inner), count=shape.experts)
         yield self._pointwise("gather", tokens * shape.width, reads=1, count=3 * shape.experts)
+        choice = self._pointwise("gather", tokens, reads=1, count=3 * shape.experts)
+        yield replace(choice, name="aten.nonzero")  # the host waits for how many tokens came
         yield self._pointwise("pointwise", padded * shape.inner, reads=1, count=shape.experts)
 
     def _chain(self, elements: int, passes: int, reads: int = 1) -> Iterator[Kernel]:

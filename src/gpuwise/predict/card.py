@@ -52,6 +52,17 @@ class Card:
     process_nm: float
     consumer: bool = False
 
+    @property
+    def engine(self) -> str:
+        """How the matrix units are fed, which decides the libraries' kernels.
+
+        Volta to Ada and Blackwell RTX multiply from registers (`mma`), Hopper and Blackwell of the data
+        centre from shared memory, in groups of warps (PTX ISA, sections on mma, wgmma and tcgen05).
+        """
+        if self.vendor != "NVIDIA":
+            return self.vendor
+        return "wgmma" if self.family in ("Hopper", "Blackwell") else "mma"
+
     def peak(self, dtype: str) -> float:
         """Dense FLOP/s in `dtype`. Raises NoDataError where the card has no such unit."""
         found = self.peaks.get(dtype)

@@ -10,8 +10,9 @@ Rules, after inductor's scheduler (torch/_inductor/scheduler.py) and its partiti
 - matrix products, convolutions, attention, pooling and scatters are library calls or kernels of their own,
   without epilogue; the optimiser is not compiled;
 - a tensor that only its own kernel reads is neither written nor read; one that only backward's chains
-  read again, and that follows from tensors kept anyway, is computed again instead of kept (dropout masks
-  always, from their seed).
+  read again, and that follows from tensors kept anyway, is computed again instead of kept, except what
+  random numbers made: dropout masks are kept, a byte an element;
+- max pooling keeps the place within its window in one byte, not an index in eight.
 
 Merging is safe from cycles by levels: an edge between nodes that may not merge raises the level by one,
 and only nodes of one level merge. Never more bytes than eager, the same operations.
@@ -31,6 +32,9 @@ Key = tuple[int, str, int]
 
 _RANK: tuple[KernelClass, ...] = ("normalisation", "reduction", "gather", "pointwise", "copy")
 """The class of a merged kernel is the first of these among its members."""
+
+
+_POOLS = ("aten.max_pool2d_with_indices", "aten.max_pool3d_with_indices")
 
 
 class _Links:
@@ -91,6 +95,8 @@ def _keys(nodes: tuple[Node, ...], links: _Links) -> list[Key]:
             wide = keys[p][2] > domain and _mergeable(nodes[p]) and nodes[p].role != "column"
             if node.role == "map" and wide and (nodes[p].role == "row" or nodes[p].domain == domain):
                 domain = keys[p][2]
+        if node.name == "aten.cat" and len({keys[p][2] for p in producers}) == 1:
+            domain = keys[producers[0]][2]  # each part is written where it belongs
         level = 0
         for p in producers:
             together = _mergeable(node) and _mergeable(nodes[p]) and nodes[p].role != "column"
@@ -137,43 +143,54 @@ def _stored(
         elsewhere = any(group[r] != group[writer] for r in links.readers[value])
         if elsewhere or links.outlives(value) or not _mergeable(nodes[writer]):
             stored.add(value)
-    kept = _kept(nodes, links, stored)
     again: dict[int, tuple[Touch, ...]] = {}
+    read_by: dict[int, set[int]] = defaultdict(set)
+    for index, node in enumerate(nodes):
+        read_by[group[index]].update(value for value, _ in node.reads)
     for value in sorted(stored):
-        instead = _instead(value, nodes, links, group, stored, kept)
+        instead = _instead(value, nodes, links, group, stored, read_by)
         if instead is not None:
             again[value] = instead
             stored.discard(value)
     return stored, again
 
 
-def _kept(nodes: tuple[Node, ...], links: _Links, stored: set[int]) -> set[int]:
-    """Values that backward finds in any case: read there by library calls, or there before the step."""
-    read = {
-        value
-        for value, readers in links.readers.items()
-        if any(nodes[r].phase == "backward" and not _mergeable(nodes[r]) for r in readers)
-    }
-    before = {v for v in links.readers if v not in links.writer and links.storage[v] in links.lasting}
-    return (read & stored) | before
+def _kept(value: int, nodes: tuple[Node, ...], links: _Links, stored: set[int], but: int) -> bool:
+    """Whether backward finds a value in any case: it is stored and read there by more than what is left
+    out, or was there before the step."""
+    if value not in links.writer:
+        return links.storage[value] in links.lasting
+    others = links.readers[value] - {but}
+    return value in stored and any(nodes[r].phase == "backward" for r in others)
 
 
 def _instead(
-    value: int, nodes: tuple[Node, ...], links: _Links, group: list[int], stored: set[int], kept: set[int]
+    value: int,
+    nodes: tuple[Node, ...],
+    links: _Links,
+    group: list[int],
+    stored: set[int],
+    read_by: dict[int, set[int]],
 ) -> tuple[Touch, ...] | None:
-    """What backward reads in place of a forward value it computes again; None where it must be kept."""
-    node = nodes[links.writer[value]]
-    outside = [nodes[r] for r in links.readers[value] if group[r] != group[links.writer[value]]]
-    simple = node.phase == "forward" and node.role == "map" and _mergeable(node)
+    """What backward reads in place of a forward value it computes again; None where it must be kept.
+
+    Values come in the order of their writing, so what this one follows from is decided already.
+    """
+    writer = links.writer[value]
+    node = nodes[writer]
+    outside = [r for r in links.readers[value] if group[r] != group[writer]]
+    simple = node.phase == "forward" and node.role == "map" and "dropout" not in node.name
     if not simple or links.outlives(value) or not outside:
         return None
-    if any(r.phase != "backward" or not _mergeable(r) for r in outside):
+    if any(nodes[r].phase != "backward" or not _mergeable(nodes[r]) for r in outside):
         return None
-    if node.name == "aten.native_dropout" and value == node.writes[-1][0] and len(node.writes) > 1:
-        return ()
+    if not all(_kept(v, nodes, links, stored, writer) for v, _ in node.reads):
+        return None
     size = dict(node.writes)[value]
-    cheap = sum(s for _, s in node.reads) <= size
-    return node.reads if cheap and all(v in kept for v, _ in node.reads) else None
+    for r in outside:
+        if sum(s for v, s in node.reads if v not in read_by[group[r]]) > size:
+            return None
+    return node.reads
 
 
 def _merge(members: list[Node], stored: set[int], again: dict[int, tuple[Touch, ...]]) -> Node:
@@ -234,19 +251,23 @@ def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
     """Allocations of a compiled step: a tensor lives from its first write to its last read, and an
     element-wise kernel writes into an operand of the same size that it is the last to read."""
     sizes = {storage: size for kind, storage, size in tape.events if kind == ALLOCATE}
+    lasting = tape.lasting
+    for node in nodes:
+        if node.name in _POOLS and len(node.writes) > 1:
+            sizes[tape.storage[node.writes[1][0]]] /= 8
     last: dict[int, int] = {}
     for index, node in enumerate(nodes):
         for value, _ in (*node.reads, *node.writes):
             last[tape.storage[value]] = index
     alive = set(tape.start)
     for index, node in enumerate(nodes):
-        dying = {tape.storage[value] for value, _ in node.reads} - tape.lasting
+        dying = {tape.storage[value] for value, _ in node.reads} - lasting
         dying = {s for s in dying if last[s] == index and s in alive}
         fresh = [s for s in dict.fromkeys(tape.storage[v] for v, _ in node.writes) if s not in alive]
         reused = {s for s in dying if node.role != "opaque" and sizes[s] in {sizes[f] for f in fresh}}
         yield from ((FREE, s, 0.0) for s in sorted(reused))
         yield from ((ALLOCATE, s, sizes[s]) for s in fresh)
         yield RUN, index, 0.0
-        unread = {s for s in fresh if last[s] == index and s not in tape.lasting}
+        unread = {s for s in fresh if last[s] == index and s not in lasting}
         yield from ((FREE, s, 0.0) for s in sorted((dying - reused) | unread))
         alive = (alive | set(fresh)) - dying - unread

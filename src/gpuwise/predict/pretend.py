@@ -5,7 +5,7 @@ device type which operators a step consists of, so four decisions are made here 
 
 - autocast: the lists of torch's CUDA autocast, registered on a dispatch key that no device uses;
 - attention: one flash or memory-efficient kernel where CUDA would take one, else the plain products;
-- dropout: one kernel that also writes a mask of bytes;
+- dropout: one kernel that also writes a mask of bytes; RMS norm: one kernel;
 - optimisers: `foreach` by default, `fused` allowed; the gradient scaler works.
 
 Everything is undone on leaving. The rules are those of torch 2.6 to 2.13 (aten/src/ATen/autocast_mode.h,
@@ -168,6 +168,28 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return result
 
 
+def _rms_norm(
+    input: Tensor, normalized_shape: list[int], weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    """Shapes of RMS norm in one kernel: result, and 1 / root mean square in fp32."""
+    kept = input.dim() - len(normalized_shape)
+    shape = [size if i < kept else 1 for i, size in enumerate(input.shape)]
+    return torch.empty_like(input), input.new_empty(shape, dtype=torch.float32)
+
+
+def _rms_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: list[int],
+    rstd: Tensor,
+    weight: Tensor | None,
+    output_mask: list[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """Shapes of its gradients."""
+    gradient = None if weight is None or not output_mask[1] else torch.empty_like(weight)
+    return torch.empty_like(input) if output_mask[0] else None, gradient
+
+
 def _moved(method: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     """`Tensor.to` and `Tensor.cuda` that move to the meta device instead of a CUDA device."""
 
@@ -238,6 +260,9 @@ def _rules(autocast: _Autocast) -> tuple[torch.library.Library, ...]:
                 library.impl(label, autocast.kernel(name, found), "AutocastPrivateUse1")
     library.impl("scaled_dot_product_attention", attention, "AutogradMeta")
     library.impl("dropout", dropout, "AutogradMeta")
+    if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
+        library.impl("_fused_rms_norm", _rms_norm, "Meta")
+        library.impl("_fused_rms_norm_backward", _rms_norm_backward, "Meta")
     return library, others
 
 

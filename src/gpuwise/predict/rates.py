@@ -1,12 +1,13 @@
 """What a card achieves of its peaks: sustained clock under the power limit, and efficiencies.
 
     clock     f = min(1, (budget / demand)^(1/a)): dynamic power grows as V^2 f, which over the usual
-              range of voltages is f to the power `a` of 1 to 3; demand = operations/s x energy of one
-              operation, which falls with the process (Horowitz, ISSCC 2014)
+              range of voltages is f to the power `a` of 2 to 3; demand = operations/s x energy of one
+              operation, which falls with the process (Horowitz, ISSCC 2014) and with the voltage, so
+              with how far the boost clock is below what the process runs at
     rate      peak x clock x efficiency; efficiencies stay in (0, 1]
 
 Parameters are named numbers in log space, shipped in data/parameters.json. `name` holds for all cards,
-`name/family` and `name@card` are the factors by which a fitted family or card departs from it. A family
+`name/engine`, `name/family` and `name@card` are the factors by which those that were fitted depart from it. A family
 that was not fitted has none: that is what makes its interval wide.
 """
 
@@ -50,8 +51,8 @@ def shipped(group: str) -> Parameters:
 
 
 def on_card(parameters: Parameters, card: Card) -> Rates:
-    """The parameters on this card: global x family x card."""
-    return resolve(parameters, (f"/{card.family}", f"@{card.id}"))
+    """The parameters on this card: global x engine x family x card."""
+    return resolve(parameters, (f"/{card.engine}", f"/{card.family}", f"@{card.id}"))
 
 
 def resolve(parameters: Parameters, suffixes: Iterable[str]) -> Rates:
@@ -70,6 +71,14 @@ def sustained(rates: Rates, card: Card, dtype: str) -> float:
     """Clock that dense products hold under the power limit, over the boost clock."""
     matrix = dtype in MATRIX
     each = rates["energy.matrix" if matrix else "energy.vector"] * _NARROW.get(dtype, 1.0)
-    demand = card.peak(dtype) * each * 1e-12 * (card.process_nm / 7.0) ** rates["energy.process"]
+    exponent = rates["clock.exponent"]
+    voltage = (card.clock_hz / _process_clock(card.process_nm)) ** (exponent - 1.0)
+    node = (card.process_nm / 7.0) ** rates["energy.process"]
+    demand = card.peak(dtype) * each * 1e-12 * node * voltage
     budget = (1.0 - IDLE_SHARE) * card.power_w
-    return float(min(1.0, (budget / demand) ** (1.0 / rates["clock.exponent"])))
+    return float(min(1.0, (budget / demand) ** (1.0 / exponent)))
+
+
+def _process_clock(nm: float) -> float:
+    """Clock in Hz at which desktop parts of a process boost: 1.5 GHz at 16 nm, 2.5 GHz at 5 nm."""
+    return 1.5e9 * (16.0 / nm) ** 0.45

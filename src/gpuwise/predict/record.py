@@ -26,7 +26,7 @@ from gpuwise.errors import InputError
 from gpuwise.model.trace import Phase
 from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape, Value
 from gpuwise.predict.operators import nodes_of
-from gpuwise.predict.pretend import META, attention, pretend_cuda
+from gpuwise.predict.pretend import META, attention, dropout, pretend_cuda
 
 DTYPES = {
     torch.float64: "fp64",
@@ -41,6 +41,8 @@ _DATA_DEPENDENT = (
     "aten._local_scalar_dense", "aten.item", "aten.nonzero", "aten.masked_select", "aten._unique2",
     "aten.unique_consecutive", "aten.unique_dim", "aten.equal", "aten.is_nonzero",
 )  # fmt: skip
+
+_OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout}
 
 
 class Operator(NamedTuple):
@@ -162,14 +164,11 @@ class Recorder(TorchDispatchMode):
         if not isinstance(func, torch._ops.OpOverload):
             _refuse(f"{func} is no plain operator")
         operator = _operator(func)
-        if operator.name == "aten.scaled_dot_product_attention":
+        if operator.composite:
+            # Seen undone in inference mode only, where no autograd takes them apart first.
+            own = _OWN.get(operator.name) or partial(func._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd)
             with self:
-                return attention(*args, **kwargs)
-        if operator.composite and operator.name not in ("aten.dropout_",):
-            with self:
-                result = func.decompose(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
+                return own(*args, **kwargs)
         _to_meta(args, kwargs)
         args, kwargs = _on_meta(args), {key: _on_meta(x) for key, x in kwargs.items()}
         tensors = list(_tensors((args, tuple(kwargs.values()))))

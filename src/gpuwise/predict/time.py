@@ -28,6 +28,8 @@ ROWS, COLUMNS, SPLIT = (
     for axis in zip(*((r, c, s) for r, c in _TILES for s in _SPLITS), strict=True)
 )
 """Every tiling that is tried, as columns: tile rows, tile columns, parts of K."""
+_WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
+"""Operators whose result the host needs before it goes on."""
 _FULL_TILE = 128
 _DEPTH = 32
 """K that one step of the inner loop takes."""
@@ -52,7 +54,7 @@ class Products:
 
 def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Array:
     """Seconds of each product on `card`: the best of the tilings, as the libraries choose."""
-    unit_rate = card.peak(dtype) * sustained(rates, card, dtype) * rates["matmul"] / card.units
+    unit_rate = card.peak(dtype) * sustained(rates, card, dtype) * _share(card, rates, dtype) / card.units
     rows, columns = np.ceil(work.m / ROWS), np.ceil(work.n / COLUMNS)
     waves = work.b * rows * columns * SPLIT / card.units
     quantised = waves + rates["wave"] * (np.ceil(waves) - waves)
@@ -62,8 +64,20 @@ def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Arr
     traffic = work.b * work.size * work.k * (work.m * columns + work.n * rows)
     traffic = traffic + (SPLIT - 1) * 8.0 * work.b * work.m * work.n
     bound = _slowest(arithmetic, traffic / _l2_rate(card, rates), _dram(work.moved, card, rates), rates)
-    fixed = np.log2(SPLIT) * rates["reduce"] + depth / _DEPTH * rates["step"] / card.clock_hz
-    return np.asarray((bound + fixed).min(axis=0) + rates["launch"])
+    fixed = np.log2(SPLIT) * _latency(card, rates["reduce"]) + depth / _DEPTH * rates["step"] / card.clock_hz
+    return np.asarray((bound + fixed).min(axis=0) + _latency(card, rates["launch"]))
+
+
+def _share(card: Card, rates: Rates, dtype: str) -> float:
+    """Share of the peak that the inner loop reaches.
+
+    A multiprocessor feeds its vector lanes from shared memory at 128 B a clock whether it has 64 or 128
+    lanes, so that the wide ones wait more (NVIDIA, "CUDA C++ programming guide", compute capabilities).
+    """
+    if dtype != "fp32" or card.vendor != "NVIDIA" or "lanes" not in rates:
+        return rates["matmul"]
+    lanes = card.peak(dtype) / (2.0 * card.clock_hz * card.units)
+    return float(rates["matmul"] * min(1.0, (64.0 / lanes) ** rates["lanes"]))
 
 
 def _slowest(arithmetic: Array, l2: Array, dram: Array, rates: Rates) -> Array:
@@ -80,6 +94,11 @@ def _dram(moved: Array, card: Card, rates: Rates) -> Array:
     return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
 
 
+def _latency(card: Card, seconds: float) -> float:
+    """Latencies are a number of cycles; `seconds` is what they take at 2 GHz."""
+    return float(seconds * (2e9 / card.clock_hz))
+
+
 def _l2_rate(card: Card, rates: Rates) -> float:
     """Bytes/s between L2 and the units: each unit takes a fixed number of bytes per clock."""
     return card.units * card.clock_hz * rates["l2.bytes"]
@@ -90,7 +109,7 @@ def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
     dram = moved / (card.bytes_per_s * rates["memory"])
     held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
     fast = np.minimum(dram, moved / _l2_rate(card, rates))
-    return np.asarray(dram * (1 - held) + held * fast + rates["launch"])
+    return np.asarray(dram * (1 - held) + held * fast + _latency(card, rates["launch"]))
 
 
 def kernel_seconds(kernels: Sequence[Kernel], card: Card, rates: Rates) -> Array:
@@ -102,7 +121,8 @@ def kernel_seconds(kernels: Sequence[Kernel], card: Card, rates: Rates) -> Array
     at = [i for i, kernel in enumerate(kernels) if kernel.kind != "matmul"]
     moved = np.array([kernels[i].bytes_read + kernels[i].bytes_written for i in at])
     seconds[at] = moved_seconds(moved, card, rates)
-    return seconds
+    waits = np.array([kernel.name in _WAITS for kernel in kernels])
+    return np.asarray(seconds + waits * rates.get("sync", 0.0))
 
 
 def products(kernels: Sequence[Kernel]) -> Products:

@@ -149,7 +149,10 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     )
 )
 def inception_v3(config: RunConfig, batch: int) -> Job:
-    """SGD with momentum and weight decay on one fixed random batch; dropout 0.5."""
+    """SGD with momentum and weight decay on one fixed random batch; dropout 0.5.
+
+    Training needs two images: the auxiliary classifier normalises over one pixel of each.
+    """
     from gpuwise.workloads.models.convnet import as_if_trained
     from gpuwise.workloads.models.inception import InceptionV3, weighted_loss
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 CHUNK_BYTES = 2**30
-"""Of fp32 logits: 2,093 tokens of a vocabulary of 128,256."""
+"""Of fp32 logits, at most."""
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -50,12 +50,17 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return (hidden_gradient * scale).to(hidden_gradient.dtype), scaled, None, None, None
 
 
+def chunk_for(vocabulary: int) -> int:
+    """Tokens of a chunk, a power of two: 2,048 for a vocabulary of 128,256."""
+    most = max(1, CHUNK_BYTES // (4 * vocabulary))
+    return 1 << (most.bit_length() - 1)
+
+
 def chunked_cross_entropy(
     hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int | None = None
 ) -> Tensor:
     """Mean cross entropy of linear(hidden, weight) against targets: (B, T, C), (V, C), (B, T) -> ()."""
-    chunk = chunk or max(1, CHUNK_BYTES // (4 * weight.shape[0]))
+    chunk = chunk or chunk_for(weight.shape[0])
     rows, trains = hidden.flatten(0, 1), weight.requires_grad
-    with torch.autocast(hidden.device.type, enabled=False):
-        loss: Tensor = _ChunkedCrossEntropy.apply(rows, weight, targets.flatten(), chunk, trains)  # type: ignore[no-untyped-call]
+    loss: Tensor = _ChunkedCrossEntropy.apply(rows, weight, targets.flatten(), chunk, trains)  # type: ignore[no-untyped-call]
     return loss

@@ -62,7 +62,7 @@ class Attention(nn.Module):
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
     ) -> Tensor:  # (B, T, C) -> (B, T, C)
         s, (batch, length, hidden) = self.shape, x.shape
-        parts = torch.split(self.qkv(x), (s.hidden, s.kv_width, s.kv_width), dim=-1)
+        parts = torch.split(self.qkv(x), [s.hidden, s.kv_width, s.kv_width], dim=-1)
         query, key, value = (p.view(batch, length, -1, s.head_size).transpose(1, 2) for p in parts)
         query, key = rotate(query, table), rotate(key, table)  # (B, H, T, D), (B, K, T, D)
         if cache is not None and position is not None:
@@ -152,7 +152,8 @@ class Decoder(nn.Module):
         """In autocast's type where it is on, so that the residual stream is 16 bits wide too."""
         x: Tensor = self.embedding(tokens)
         kind = x.device.type
-        return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
+        casts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+        return x.to(torch.get_autocast_dtype(kind)) if casts else x
 
     def forward(self, tokens: Tensor) -> Tensor:  # (B, T) -> (B, T, C)
         """All positions. With `recompute`, a layer's activations are computed again in backward."""
@@ -181,24 +182,24 @@ class Decoder(nn.Module):
 
 
 class Cache(nn.Module):
-    """Keys and values of all layers, allocated once: (L, B, K, T, D) each.
+    """Keys and values of every layer, allocated once: (B, K, T, D) each, random from the start.
 
-    Buffers of a module, because torch.compile takes their addresses as fixed and can then replay
-    a graph that writes into them.
+    Buffers of a module, because torch.compile takes their addresses as fixed and can then replay a
+    graph that writes into them; one a layer, because a write into a view of one for all might be
+    compiled into a copy of the whole.
     """
-
-    keys: Tensor
-    values: Tensor
 
     def __init__(self, shape: DecoderShape, batch: int, tokens: int, like: Tensor) -> None:
         super().__init__()
-        size = (shape.layers, batch, shape.kv_heads, tokens, shape.head_size)
-        self.register_buffer("keys", torch.randn(size, dtype=like.dtype, device=like.device))
-        self.register_buffer("values", torch.randn(size, dtype=like.dtype, device=like.device))
+        self.count, size = shape.layers, (batch, shape.kv_heads, tokens, shape.head_size)
+        for i in range(self.count):
+            for name in ("keys", "values"):
+                rows = torch.randn(size, dtype=like.dtype, device=like.device)
+                self.register_buffer(f"{name}{i}", rows)
 
     def layers(self) -> tuple[Layer, ...]:
-        """(keys, values) of each layer, as views."""
-        return tuple(zip(self.keys.unbind(0), self.values.unbind(0), strict=True))
+        """(keys, values) of each layer."""
+        return tuple((self.get_buffer(f"keys{i}"), self.get_buffer(f"values{i}")) for i in range(self.count))
 
 
 def build_decoder(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str) -> Decoder:

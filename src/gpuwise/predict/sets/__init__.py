@@ -1,0 +1,1 @@
+"""Public measurements in the form that `validate` scores: one module a set."""

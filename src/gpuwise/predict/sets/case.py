@@ -1,0 +1,92 @@
+"""What a scored set is: cases with a measured figure, a fit, a prediction, and the simple rivals' inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuwise.errors import GpuwiseError
+from gpuwise.predict import card as cards
+from gpuwise.predict.card import Card
+from gpuwise.predict.rates import Parameters, Rates, on_card
+
+Array = NDArray[np.float64]
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One measured row."""
+
+    gpu: str
+    """As the file spells it."""
+    card: Card | None
+    """None where the GPU is unknown: a refusal, and counted as a failure."""
+    model: str
+    measured: float
+    """In the set's own unit; smaller is faster."""
+    flop: float
+    """Operations behind the figure, on one GPU; for the simple rivals."""
+    moved: float
+    """Bytes to and from memory behind the figure."""
+    dtype: str
+    work: Any = None
+    rivals: Mapping[str, float] = field(default_factory=dict)
+    refusal: str = ""
+    """Why no figure is given; empty where one is."""
+    source: str = ""
+    """For transfers: the card it was measured on."""
+
+
+class ScoredSet(Protocol):
+    """A module of this folder. `quantity` names what is predicted; `unit` is the column's."""
+
+    quantity: str
+    unit: str
+
+    def read(self, rows: Sequence[Row]) -> list[Case]: ...
+
+    def fit(self, cases: Sequence[Case]) -> Parameters: ...
+
+    def predict(self, parameters: Parameters, cases: Sequence[Case]) -> Array: ...
+
+
+def find_card(name: str) -> tuple[Card | None, str]:
+    """The card, or None and why."""
+    try:
+        return cards.card(name), ""
+    except GpuwiseError as error:
+        return None, str(error)
+
+
+def per_card(cases: Sequence[Case], compute: Callable[[tuple[Case, ...], Card, Rates], Array]) -> Any:
+    """parameters -> predictions of all cases, each card computed again only where its rates changed.
+
+    That makes a Jacobian cheap: an effect of one card moves that card alone.
+    """
+    places: dict[str, list[int]] = {}
+    for i, case in enumerate(cases):
+        if case.card is not None and not case.refusal:
+            places.setdefault(case.card.id, []).append(i)
+    groups = {key: tuple(cases[i] for i in at) for key, at in places.items()}
+
+    @lru_cache(maxsize=512)
+    def of(key: str, rates: tuple[tuple[str, float], ...]) -> Array:
+        card = groups[key][0].card
+        assert card is not None
+        return compute(groups[key], card, dict(rates))
+
+    def predict(parameters: Parameters) -> Array:
+        found = np.full(len(cases), np.nan)
+        for key, at in places.items():
+            card = groups[key][0].card
+            assert card is not None
+            found[at] = of(key, tuple(on_card(parameters, card).items()))
+        return found
+
+    return predict

@@ -1,0 +1,58 @@
+"""`gpuwise audit` as people call it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Ran = Callable[..., tuple[int, str, str]]
+RIGHT, WRONG = "## T4\n- VRAM: 16 GB\n", "## T4\n- VRAM: 24 GB\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    for name, text in (("right.md", RIGHT), ("wrong.md", WRONG)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return str(tmp_path / "right.md"), str(tmp_path / "wrong.md")
+
+
+def test_exit_codes(gpuwise: Ran, files: tuple[str, str]) -> None:
+    right, wrong = files
+    assert gpuwise("audit", right)[0] == 0
+    assert gpuwise("audit", wrong)[0] == 1
+    assert gpuwise("audit", right, wrong)[0] == 1
+    assert gpuwise("audit", right + "x")[0] == 2
+
+
+def test_json_holds_every_file(gpuwise: Ran, files: tuple[str, str]) -> None:
+    _, out, _ = gpuwise("audit", "--json", *files)
+    assert [one["findings"][0]["verdict"] for one in json.loads(out)] == ["agrees", "contradicts"]
+
+
+def test_markdown_has_line_references(gpuwise: Ran, files: tuple[str, str], tmp_path: Path) -> None:
+    report = tmp_path / "report.md"
+    assert gpuwise("audit", files[1], "-o", str(report))[0] == 1
+    assert "wrong.md:2" in report.read_text(encoding="utf-8")
+
+
+def test_all_shows_what_agrees(gpuwise: Ran, files: tuple[str, str]) -> None:
+    assert "agrees" in gpuwise("audit", "--all", files[0])[1]
+
+
+def test_standard_input(gpuwise: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(WRONG))
+    code, out, _ = gpuwise("audit", "-")
+    assert code == 1
+    assert "standard input" in out
+
+
+def test_a_binary_is_a_clear_error(gpuwise: Ran, tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"\0\1")
+    code, _, err = gpuwise("audit", str(path))
+    assert code == 2
+    assert "no text" in err

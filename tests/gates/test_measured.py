@@ -1,0 +1,45 @@
+"""The gates over measurements of one session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpuwise.gates import judge_measured
+from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.run import Environment, RunConfig
+
+HERE = Environment(device="NVIDIA T4", gpu_id="t4")
+
+
+def measured(speed: float, workload: str = "resnet50") -> Measurement:
+    return Measurement(
+        config=RunConfig(workload=workload, mode="train", precision="fp16", compile=False),
+        workload_version=1,
+        status="ok",
+        item="image",
+        started_at="2026-01-01T00:00:00Z",
+        batch=64,
+        throughput=Interval(value=speed, low=speed, high=speed, method="bootstrap"),
+    )
+
+
+def codes(*measurements: Measurement) -> list[list[str]]:
+    return [[caution.code for caution in m.cautions] for m in judge_measured(measurements, HERE)]
+
+
+def test_a_plausible_speed_earns_nothing() -> None:
+    assert codes(measured(400.5)) == [[]]
+
+
+def test_above_the_peak_unless_its_own_count_was_judged() -> None:
+    assert codes(measured(99_999.5)) == [["above-peak"]]
+    assert codes(replace(measured(99_999.5), mfu=0.5)) == [[]]
+
+
+def test_a_network_of_unknown_cost_passes() -> None:
+    assert codes(measured(99_999.5, "frobnet")) == [[]]
+
+
+def test_a_caution_is_given_once() -> None:
+    once = judge_measured((measured(99_999.5),), HERE)
+    assert judge_measured(once, HERE) == once

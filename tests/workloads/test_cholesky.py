@@ -1,0 +1,31 @@
+"""The Cholesky workload at toy size."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gpuwise.model.workload import Precision
+from gpuwise.workloads import cholesky
+
+from .conftest import build, toy
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("fp64", 1e-13)])
+def test_the_factor_times_itself_is_the_matrix(precision: Precision, tolerance: float) -> None:
+    job = build(toy("cholesky", "compute", precision), 5)
+    torch.manual_seed(0)
+    dtype = torch.float64 if precision == "fp64" else torch.float32
+    side = cholesky.TOY_SIDE
+    x = torch.randn(5, side, side, dtype=dtype)
+    expected = x @ x.mT / side + torch.eye(side, dtype=dtype)
+    factor = job.step()
+    assert torch.equal(factor, factor.tril())
+    assert torch.allclose(factor @ factor.mT, expected, atol=tolerance)
+    assert job.items == round(5 * side**3 / 3)
+
+
+def test_the_cost_is_a_third_of_the_cube() -> None:
+    assert cholesky.flop(300) == 9e6
+    moved = cholesky.cost("compute", "fp64", 8).bytes_per_item or 0
+    assert moved * cholesky.flop(cholesky.SIDE) == pytest.approx(2 * cholesky.SIDE**2 * 8)

@@ -1,0 +1,39 @@
+"""The cache limit at toy size."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gpuwise import workloads
+from gpuwise.workloads import copy_l2
+
+from .conftest import build, toy
+
+
+@pytest.mark.parametrize("eighths", [1, 4, 8, 32])
+def test_source_and_target_are_so_many_eighths_of_the_cache(eighths: int) -> None:
+    job = build(toy("copy-l2", "limit"), eighths)
+    target = job.step()
+    assert 2 * target.nbytes == eighths * copy_l2.TOY_L2_BYTES // 8
+    assert target.unique().numel() > 0.99 * target.numel()  # random
+    assert job.items % (2 * target.nbytes) == 0
+    assert job.items <= copy_l2.TOY_STEP_BYTES
+
+
+def test_half_of_it_is_the_limit_whatever_the_device() -> None:
+    spec = workloads.get("copy-l2").spec
+    assert spec.default_batch == spec.cpu_batch == 4
+
+
+def test_a_gpu_is_asked_for_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Properties:
+        L2_cache_size = 50 * 2**20
+
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: Properties())
+    config = toy("copy-l2", "limit")
+    assert copy_l2.l2_bytes(config) == copy_l2.TOY_L2_BYTES
+    from dataclasses import replace
+
+    assert copy_l2.l2_bytes(replace(config, size="full", device="cuda")) == 50 * 2**20
+    assert copy_l2.l2_bytes(replace(config, size="full")) == copy_l2.CPU_L2_BYTES

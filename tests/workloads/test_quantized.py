@@ -1,0 +1,74 @@
+"""Eight-bit layers: the arithmetic of quantisation, and products close to those of the weights given."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from gpuwise.workloads.job import relative_difference
+from gpuwise.workloads.llm_shape import SHAPES
+from gpuwise.workloads.models.decoder import build_decoder
+from gpuwise.workloads.models.quantized import (
+    FP8,
+    FP8_MAX,
+    Fp8Linear,
+    Int8Linear,
+    quantise,
+    to_fp8,
+    to_int8,
+)
+
+
+def test_int8_rows_by_hand() -> None:
+    quantised, scale = to_int8(torch.tensor([[127.0, -63.4, 0.0], [0.5, -1.0, 0.25]]))
+    assert quantised.tolist() == [[127, -63, 0], [64, -127, 32]]  # 63.5 rounds to even
+    assert scale.tolist() == pytest.approx([1.0, 1 / 127])
+
+
+def test_int8_is_off_by_half_a_step_at_most() -> None:
+    weight = torch.randn(16, 64) * torch.logspace(-3, 3, 16)[:, None]
+    quantised, scale = to_int8(weight)
+    assert quantised.dtype == torch.int8
+    assert bool(((quantised * scale[:, None] - weight).abs() <= 0.5001 * scale[:, None]).all())
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_fp8_is_off_by_a_sixteenth_of_each_value_at_most(size: float) -> None:
+    x = size * torch.randn(64, 64)
+    quantised, scale = to_fp8(x)
+    assert quantised.dtype == FP8
+    back = quantised.float() * scale
+    assert float(quantised.float().abs().max()) == FP8_MAX
+    normal = x.abs() > scale * 2**-6  # below that e4m3 has steps of 2^-9
+    assert bool(((back - x).abs()[normal] <= x.abs()[normal] / 16 * 1.001).all())
+    assert bool(((back - x).abs()[~normal] <= scale * 2**-10 * 1.001).all())
+
+
+def test_zeros_stay_zeros() -> None:
+    for quantise_zeros in (to_int8, to_fp8):
+        quantised, scale = quantise_zeros(torch.zeros(4, 4))
+        assert not bool(quantised.float().any())
+        assert bool((scale > 0).all())
+
+
+@pytest.mark.parametrize(("kind", "off"), [(Int8Linear, 0.02), (Fp8Linear, 0.05)])
+def test_a_product_is_close_to_the_exact_one(kind: type[Int8Linear] | type[Fp8Linear], off: float) -> None:
+    linear = nn.Linear(64, 48, bias=False).to(torch.bfloat16)
+    layer, x = kind(linear), torch.randn(2, 3, 64, dtype=torch.bfloat16)
+    with torch.inference_mode():
+        found = layer(x)
+        assert found.dtype == torch.bfloat16
+        assert found.shape == (2, 3, 48)
+        difference = relative_difference(found, nn.functional.linear(x.float(), linear.weight.float()))
+    assert 0 < difference < off
+    assert layer.weight.element_size() == 1
+    assert not list(layer.parameters())
+
+
+@pytest.mark.parametrize(("precision", "kind"), [("int8", Int8Linear), ("fp8", Fp8Linear)])
+def test_all_linear_layers_but_the_head_are_replaced(precision: str, kind: type[nn.Module]) -> None:
+    model = quantise(build_decoder(SHAPES["toy"], 8, torch.bfloat16, "cpu"), precision)  # type: ignore[arg-type]
+    assert sum(isinstance(module, kind) for module in model.modules()) == 4 * SHAPES["toy"].layers
+    assert not any(isinstance(module, nn.Linear) for module in model.modules())
+    assert model.head_weight.dtype == torch.bfloat16
