@@ -261,8 +261,9 @@ def _rules(autocast: _Autocast) -> tuple[torch.library.Library, ...]:
     library.impl("scaled_dot_product_attention", attention, "AutogradMeta")
     library.impl("dropout", dropout, "AutogradMeta")
     if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
-        library.impl("_fused_rms_norm", _rms_norm, "Meta")
-        library.impl("_fused_rms_norm_backward", _rms_norm_backward, "Meta")
+        # `Library.impl` would refuse: elsewhere than on CUDA the operator is taken apart.
+        library.m.impl("_fused_rms_norm", "Meta", _rms_norm, False)
+        library.m.impl("_fused_rms_norm_backward", "Meta", _rms_norm_backward, False)
     return library, others
 
 

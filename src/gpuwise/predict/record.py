@@ -63,12 +63,12 @@ def _operator(func: Any) -> Operator:
         for i, a in enumerate(schema.arguments)
         if a.alias_info is not None and a.alias_info.is_write
     ]
-    key = "CompositeImplicitAutograd"
+    has = partial(torch._C._dispatch_has_kernel_for_dispatch_key, func.name())
     return Operator(
         name=schema.name.replace("::", "."),
         inplace=tuple(written),
         pointwise=torch.Tag.pointwise in func.tags,
-        composite=torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key),
+        composite=has("CompositeImplicitAutograd") and not has("Meta"),
     )
 
 

@@ -1,0 +1,263 @@
+"""Image networks of timm: inference and training throughput, from traces by class of kernel.
+
+`data/timm.csv.gz` holds one line a network and image size, recorded once with timm on the meta device:
+operations, elements moved and launches of each class for one image, forward. A network without a line is
+estimated from the file's own columns of multiply-adds, activations and parameters, with a mean mixture.
+
+    t = sum over classes of (arithmetic^p + memory^p)^(1/p) + launches, at least launches x dispatch
+
+Classes with few channels cannot fill the matrix units: their share of the peak is a parameter each.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import log
+
+import numpy as np
+
+from gpuwise.predict.card import DATA, Card
+from gpuwise.predict.fit import Prior, fit as fit_parameters
+from gpuwise.predict.rates import Parameters, Rates, sustained
+from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
+
+quantity, unit = "latency", "ms/image"
+
+ARITHMETIC = (
+    ("dense_flop_32", "dense.32"), ("dense_flop_64", "dense.64"), ("dense_flop_128", "dense.128"),
+    ("dense_flop_big", "dense.big"), ("group_flop", "group"), ("mm_flop_small", "product.small"),
+    ("mm_flop", "product.big"), ("bmm_flop", "product.batched"), ("attn_flop", "attention"),
+)  # fmt: skip
+"""Columns of operations on the matrix units, and the share of peak that their class reaches."""
+MEMORY = (
+    ("dense_elems", "n_conv"), ("group_elems", "n_conv"), ("dw_elems", "n_conv"), ("mm_elems", "n_mm"),
+    ("bmm_elems", "n_mm"), ("attn_elems", "n_attn"), ("norm_elems", "n_norm"), ("pw_elems", "n_pw"),
+    ("copy_elems", "n_copy"), ("red_elems", "n_copy"),
+)  # fmt: skip
+"""Columns of elements moved, and of launches that move them."""
+_FUSED = ("norm_elems", "pw_elems", "copy_elems", "red_elems")
+
+PRIORS = {
+    "dense.32": Prior(log(0.2), 0.6), "dense.64": Prior(log(0.4), 0.5), "dense.128": Prior(log(0.55), 0.4),
+    "dense.big": Prior(log(0.65), 0.25), "group": Prior(log(0.08), 0.7),
+    "product.small": Prior(log(0.4), 0.4), "product.big": Prior(log(0.75), 0.2),
+    "product.batched": Prior(log(0.3), 0.5), "attention": Prior(log(0.4), 0.4),
+    "depthwise": Prior(log(0.25), 0.6), "memory": Prior(log(0.8), 0.1), "conv.memory": Prior(log(0.8), 0.4),
+    "depthwise.memory": Prior(log(0.6), 0.5), "copy.memory": Prior(log(0.5), 0.4),
+    "norm.memory": Prior(log(0.7), 0.4), "cast": Prior(log(1.2), 0.3),
+    "fused": Prior(log(0.5), 0.4), "fused.depthwise": Prior(log(1.0), 0.2),
+    "l2.bytes": Prior(log(40.0), 0.3), "l2.held": Prior(log(0.5), 0.5),
+    "layout.dense": Prior(log(0.9), 0.3), "layout.depthwise": Prior(log(0.8), 0.4),
+    "layout.memory": Prior(log(1.0), 0.2),
+    "launch": Prior(log(3e-6), 0.3), "dispatch": Prior(log(8e-6), 0.2), "overlap": Prior(log(2.0), 0.3),
+    "backward.arithmetic": Prior(log(2.1), 0.1), "backward.memory": Prior(log(2.5), 0.2),
+    "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(1.0), 0.2),
+    "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.1),
+}  # fmt: skip
+_FAMILY = {"dense.big": 0.08, "product.big": 0.08, "memory": 0.06, "l2.held": 0.2}
+_ROWS = 2500
+"""Rows of a card that a fit takes, spread evenly over the file: more change nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: columns of the trace for one image, and how it runs."""
+
+    trace: Mapping[str, float]
+    batch: int
+    train: bool
+    compiled: bool
+    channels_last: bool
+
+
+@cache
+def traces() -> Mapping[tuple[str, int], Mapping[str, float]]:
+    """(network, image size) -> columns, from the shipped file."""
+    with gzip.open(DATA / "timm.csv.gz", "rt", encoding="utf-8") as file:
+        return {
+            (row.pop("model"), int(row.pop("img"))): {name: float(value) for name, value in row.items()}
+            for row in csv.DictReader(io.StringIO(file.read()))
+        }
+
+
+def read(rows: Sequence[Row]) -> list[Case]:
+    """Cases of the file, as milliseconds of one image."""
+    return [_case(row) for row in rows]
+
+
+def _case(row: Row) -> Case:
+    card, refusal = find_card(row["gpu"])
+    image, batch = int(float(row["img_size"])), int(float(row["batch"]))
+    trace = traces().get((row["model"], image)) or _rescaled(row["model"], image) or _estimated(row)
+    train = row["mode"] == "train"
+    dtype = "bf16" if "bf16" in row["precision"] else "fp16"
+    if row["precision"] not in ("amp", "amp_bf16", "bf16", "fp16"):
+        refusal = refusal or f"precision {row['precision']} was never fitted here"
+    flop = sum(trace[name] for name, _ in ARITHMETIC) + trace["dw_flop"]
+    moved = 2.0 * sum(trace[name] for name, _ in MEMORY) + 2.0 * trace["params"] / batch
+    step = Step(trace, batch, train, row["compiled"] == "1", row["layout"] == "nhwc")
+    return Case(
+        gpu=row["gpu"], card=card, model=row["model"], measured=1e3 / float(row["samples_per_s"]),
+        flop=flop * (3 if train else 1), moved=moved * (3 if train else 1), dtype=dtype, work=step,
+        refusal=refusal,
+    )  # fmt: skip
+
+
+def family(model: str) -> str:
+    """Networks of one design: the name up to its first digit or underscore."""
+    return model.split("_")[0].rstrip("0123456789")
+
+
+def _rescaled(model: str, image: int) -> Mapping[str, float] | None:
+    """The nearest image size that was traced; convolutional work grows with the area."""
+    sizes = [size for name, size in _sizes().get(model, ())]
+    if not sizes:
+        return None
+    nearest = min(sizes, key=lambda size: abs(size - image))
+    area = (image / nearest) ** 2
+    fixed = ("params", "weight_elems")
+    return {
+        name: value if name in fixed or name.startswith("n_") else value * area
+        for name, value in traces()[model, nearest].items()
+    }
+
+
+@cache
+def _sizes() -> Mapping[str, list[tuple[str, int]]]:
+    found: dict[str, list[tuple[str, int]]] = {}
+    for name, size in traces():
+        found.setdefault(name, []).append((name, size))
+    return found
+
+
+def _estimated(row: Row) -> Mapping[str, float]:
+    """Columns from multiply-adds, activations and parameters (timm's gmacs, macts, params_m)."""
+    flop, elements = 2e9 * float(row["gmacs"] or 0), 1e6 * float(row["macts"] or 0)
+    found = dict.fromkeys(next(iter(traces().values())), 0.0)
+    found |= {"dense_flop_big": 0.6 * flop, "dense_flop_128": 0.2 * flop, "mm_flop": 0.2 * flop}
+    found |= {"dense_elems": 2 * elements, "norm_elems": elements, "pw_elems": 2 * elements}
+    found |= {"n_conv": 60.0, "n_norm": 60.0, "n_pw": 80.0, "n_mm": 2.0}
+    found |= {"params": 1e6 * float(row["params_m"] or 0), "weight_elems": 1e6 * float(row["params_m"] or 0)}
+    return found
+
+
+def fit(cases: Sequence[Case]) -> Parameters:
+    """Hierarchical fit on these cases alone; every card weighs the same."""
+    usable = [case for case in cases if case.card is not None and not case.refusal]
+    usable = _thinned(usable)
+    priors = dict(PRIORS)
+    for case in usable:
+        assert case.card is not None
+        priors |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
+    counts: dict[str, int] = {}
+    for case in usable:
+        counts[case.gpu] = counts.get(case.gpu, 0) + 1
+    weights = np.array([len(usable) / len(counts) / counts[case.gpu] for case in usable])
+    predicted, measured = per_card(usable, _milliseconds), np.array([case.measured for case in usable])
+    return fit_parameters(
+        lambda p: np.log(predicted(p) / measured), priors, sigma=0.15, weights=weights, rounds=8
+    )
+
+
+def _thinned(cases: Sequence[Case]) -> list[Case]:
+    by_gpu: dict[str, list[Case]] = {}
+    for case in cases:
+        by_gpu.setdefault(case.gpu, []).append(case)
+    return [case for found in by_gpu.values() for case in found[:: max(1, len(found) // _ROWS)]]
+
+
+def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
+    """Milliseconds of one image of each case."""
+    return np.asarray(per_card(cases, _milliseconds)(parameters))
+
+
+@cache
+def _columns_of(key: int) -> Mapping[str, Array]:
+    return _COLUMNS[key]
+
+
+_COLUMNS: dict[int, Mapping[str, Array]] = {}
+
+
+def _columns(cases: tuple[Case, ...]) -> Mapping[str, Array]:
+    """The cases' traces as arrays, kept while a fit runs."""
+    key = id(cases)
+    if key not in _COLUMNS:
+        if len(_COLUMNS) > 16:
+            _COLUMNS.clear()
+        steps = [case.work for case in cases]
+        found = {name: np.array([step.trace[name] for step in steps]) for name in steps[0].trace}
+        for name in ("batch", "train", "compiled", "channels_last"):
+            found[name] = np.array([float(getattr(step, name)) for step in steps])
+        found["keep"] = np.zeros(0)
+        _COLUMNS[key] = found
+    return _COLUMNS[key]
+
+
+def _milliseconds(cases: tuple[Case, ...], card: Card, rates: Rates) -> Array:
+    c = _columns(cases)
+    dtype = cases[0].dtype if cases[0].dtype in card.peaks else "fp16"
+    backward_flop = 1.0 + c["train"] * rates["backward.arithmetic"]
+    backward_move = 1.0 + c["train"] * rates["backward.memory"]
+    seconds = _products(c, card, rates, dtype, backward_flop) + _depthwise(c, card, rates, backward_move)
+    seconds = seconds + _moved(c, card, rates, backward_move)
+    weights = 2.0 * c["weight_elems"] * (1.0 + 5.0 * c["train"]) / (card.bytes_per_s * rates["memory"])
+    launches = (c["n_conv"] + c["n_mm"] + c["n_attn"]) * backward_move
+    small = (c["n_norm"] + c["n_pw"] + c["n_copy"]) * backward_move * (1.0 - 0.6 * c["compiled"])
+    fixed = weights + (launches + small) * rates["launch"]
+    dispatch = (launches + small) * rates["dispatch"] * (1.0 - 0.7 * c["compiled"])
+    return np.asarray(1e3 * np.maximum(seconds * c["batch"] + fixed, dispatch) / c["batch"])
+
+
+def _products(c: Mapping[str, Array], card: Card, rates: Rates, dtype: str, backward: Array) -> Array:
+    """Convolutions and products: arithmetic on the matrix units against their operands' traffic."""
+    peak = card.peak(dtype) * sustained(rates, card, dtype)
+    layout = 1.0 + c["channels_last"] * (rates["layout.dense"] - 1.0)
+    dense = sum(c[f"dense_flop_{b}"] / min(1.0, rates[f"dense.{b}"]) for b in ("32", "64", "128", "big"))
+    dense = (dense * layout + c["group_flop"] / rates["group"]) / peak * backward
+    elements = (c["dense_elems"] + c["group_elems"]) * backward
+    conv = _both(dense, _traffic(elements, c["n_conv"], c, card, rates, "conv.memory"), rates)
+    other = c["mm_flop_small"] / rates["product.small"] + c["mm_flop"] / min(1.0, rates["product.big"])
+    other = (other + c["bmm_flop"] / rates["product.batched"] + c["attn_flop"] / rates["attention"]) / peak
+    elements = (c["mm_elems"] + c["bmm_elems"] + c["attn_elems"]) * backward
+    return conv + _both(other * backward, _traffic(elements, c["n_mm"], c, card, rates, "memory"), rates)
+
+
+def _depthwise(c: Mapping[str, Array], card: Card, rates: Rates, backward: Array) -> Array:
+    """Depthwise convolutions run on the vector units, near the speed of memory."""
+    layout = 1.0 + c["channels_last"] * (rates["layout.depthwise"] - 1.0)
+    vector = c["dw_flop"] * backward / (card.peak("fp32") * rates["depthwise"])
+    memory = _traffic(c["dw_elems"] * backward, c["n_conv"], c, card, rates, "depthwise.memory")
+    compiled = 1.0 + c["compiled"] * (rates["fused.depthwise"] - 1.0)
+    return np.asarray(_both(vector, memory, rates) * layout * compiled)
+
+
+def _moved(c: Mapping[str, Array], card: Card, rates: Rates, backward: Array) -> Array:
+    """Normalisation, pointwise, copies and reductions; compiled code keeps part of their traffic."""
+    kept = (1.0 + c["compiled"] * (rates["fused"] - 1.0)) * backward
+    layout = 1.0 + c["channels_last"] * (rates["layout.memory"] - 1.0)
+    norm = _traffic(c["norm_elems"] * kept, c["n_norm"], c, card, rates, "norm.memory")
+    plain = _traffic(c["pw_elems"] * kept * rates["cast"], c["n_pw"], c, card, rates, "memory")
+    copies = (c["copy_elems"] + c["red_elems"]) * kept
+    return np.asarray((norm + plain) * layout + _traffic(copies, c["n_copy"], c, card, rates, "copy.memory"))
+
+
+def _traffic(
+    elements: Array, launches: Array, c: Mapping[str, Array], card: Card, rates: Rates, share: str
+) -> Array:
+    """Seconds of two-byte elements: from L2 as far as one launch's tensors stay there."""
+    each = 2.0 * elements * c["batch"] / np.maximum(launches, 1.0)
+    held = 1.0 / (1.0 + each / (rates["l2.held"] * card.l2_bytes))
+    fast = card.units * card.clock_hz * rates["l2.bytes"]
+    slow = card.bytes_per_s * min(1.0, rates["memory"] * (1.0 if share == "memory" else rates[share]))
+    return np.asarray(2.0 * elements * (held / np.maximum(fast, slow) + (1.0 - held) / slow))
+
+
+def _both(arithmetic: Array, memory: Array, rates: Rates) -> Array:
+    power = rates["overlap"]
+    return np.asarray((arithmetic**power + memory**power) ** (1.0 / power))
