@@ -44,3 +44,15 @@ def test_a_gpu_outside_the_catalog_is_not_judged() -> None:
 def test_what_may_be_another_gpu_s_contradicts_nothing() -> None:
     text = "# T4 vs Quadro RTX 6000\n| FP64 | 111 GFLOPS | 509 GFLOPS |\n|---|---|---|\n| TDP | 1 W | 2 W |"
     assert "contradicts" not in verdicts(text)
+
+
+def test_where_vendors_differ_nobody_is_wrong() -> None:
+    claimed = "The NVIDIA B200 has a memory bandwidth of {} TB/s."
+    verdicts = [audit.audit_text(claimed.format(tera)).findings[0].verdict for tera in ("7.7", "8.0", "6")]
+    assert verdicts == ["agrees", "cannot tell", "contradicts"]
+
+
+def test_a_third_party_does_not_dispute_a_vendor() -> None:
+    (found,) = audit.audit_text("The NVIDIA L40S draws 300 W.").findings
+    assert found.verdict == "contradicts"
+    assert found.best == "350 W"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ CONFIG = RunConfig(
     workload="net.py:net", mode="infer", precision="fp32", device="cpu", time_s=0.2, quick=True, batch=4
 )
 BODY = """\
-import os, sys
+import os, sys, time
 from gpuwise.workloads import WorkloadSpec, workload
 @workload(WorkloadSpec(id="net", version=1, title="", item="thing", modes=("infer",), default_batch=4))
 def net(config, batch):
@@ -26,6 +27,7 @@ def net(config, batch):
     from gpuwise.workloads.job import Job
     weights, x = torch.randn(8, 8), torch.randn(batch, 8)
     def step():
+        time.sleep(0.002)
         {step}
         return x @ weights
     {build}
@@ -55,9 +57,9 @@ def test_a_file_is_measured_and_its_operations_are_counted(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("step", "build", "said"),
     [
-        ("pass", "raise OSError('no data')", "net.py, line 11: OSError: no data"),
-        ("1 / 0", "pass", "net.py, line 9: ZeroDivisionError: division by zero"),
-        ("pass", "sys.exit('enough')", "net.py, line 11: SystemExit: enough"),
+        ("pass", "raise OSError('no data')", "net.py, line 12: OSError: no data"),
+        ("1 / 0", "pass", "net.py, line 10: ZeroDivisionError: division by zero"),
+        ("pass", "sys.exit('enough')", "net.py, line 12: SystemExit: enough"),
     ],
 )
 def test_what_fails_in_it_is_told_with_file_and_line(
@@ -72,14 +74,14 @@ def test_what_fails_in_it_is_told_with_file_and_line(
 
 def test_a_fork_in_it_measures_nothing_and_does_not_live_on(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
-    fork = f"pid = os.fork(); pid or __import__('time').sleep(99); open({str(mark)!r}, 'w').write(str(pid))"
+    fork = f"pid = os.fork(); pid or time.sleep(99); open({str(mark)!r}, 'w').write(str(pid))"
     found, ending = heard(tmp_path, build=fork)
     assert ending is None
     assert sum(isinstance(e, events.Done) for e in found) == 1
     with pytest.raises(ProcessLookupError):
         for _ in range(50):  # init may take a moment to collect it
             os.kill(int(mark.read_text()), 0)
-            __import__("time").sleep(0.1)
+            time.sleep(0.1)
 
 
 def test_a_stated_cost_is_taken_and_a_failing_count_is_none() -> None:

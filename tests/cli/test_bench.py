@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from gpuwise import store, telemetry
+from gpuwise.bench import suites
+from gpuwise.bench.plan import Request
 
 Call = Callable[..., tuple[int, str, str]]
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -62,12 +64,18 @@ def test_a_configuration_out_of_memory_is_a_row_and_exit_4(gpuwise: Call) -> Non
     ("options", "code", "said"),
     [
         (("--workload", "resnet51"), 2, "did you mean resnet50"),
-        (("--mode", "dream"), 2, "train,infer,limit"),
+        (("--mode", "dream"), 2, "train,infer,compute,limit"),
         (("--precision", "fp7"), 2, "fp32,tf32,fp16,bf16"),
-        (("--precision", "tf32"), 3, "gpuwise bench --precision fp32,bf16"),
+        (("--precision", "tf32"), 3, "gpuwise bench --precision fp64,fp32,bf16"),
         (("--compile", "maybe"), 2, "off,on"),
         (("--batch", "many"), 2, "auto"),
         (("--batch", "0"), 2, "auto"),
+        (("--batch", "1,,many"), 2, "auto"),
+        (("--batch", ","), 2, "auto"),
+        (("--suite", "aime"), 2, "a suite names its workloads"),
+        (("--resume", "last"), 5, "no result has been kept yet"),
+        (("timm:resnet18",), 3, "pip install timm"),
+        (("./none.py",), 2, "there is no file none.py"),
         (("--time", "soon"), 2, "60s"),
         (("--target-ci", "1"), 2, "write 1%"),
         (("--recipe", "secret"), 2, "tuned"),
@@ -103,6 +111,94 @@ def test_an_unwritable_output_is_refused_before_measuring(
     code, out, err = gpuwise(*TOY, "-o", str(tmp_path / "file" / "x.json"))
     assert (code, out) == (2, "")
     assert "cannot write" in err
+
+
+NET = """\
+from gpuwise.workloads import WorkloadSpec, workload
+@workload(WorkloadSpec(id="net", version=1, title="Net", item="thing", modes=("infer",), default_batch=4))
+def net(config, batch):
+    import torch
+    from gpuwise.workloads.job import Job
+    x = torch.randn(batch, 64, 64)
+    def step():
+        print("noise")
+        if batch == 13:
+            raise ValueError("unlucky")
+        return x @ x
+    return Job(step=step, items=batch)
+"""
+
+
+def test_a_file_of_the_user_s_over_several_batches(gpuwise: Call, tmp_path: Path) -> None:
+    path = tmp_path / "my_model.py"
+    path.write_text(NET)
+    words = ("bench", str(path), "--device", "cpu", "--toy", "--quick", "--time", "0.3s", "--batch", "1,13,8")
+    code, out, err = gpuwise(*words)
+    assert code == 4
+    assert "my_model.py, line 10: ValueError: unlucky" in out
+    assert "noise" not in out + err
+    result = store.load(store.find("last"))
+    assert str(tmp_path) not in str(result)
+    assert result.command == "gpuwise bench my_model.py " + " ".join(words[2:])
+    mine = [m for m in result.measurements if m.config.mode != "limit"]
+    assert [(m.config.workload, m.batch, m.status) for m in mine] == [
+        ("my_model.py:net", 1, "ok"),
+        ("my_model.py:net", 13, "failed"),
+        ("my_model.py:net", 8, "ok"),
+    ]
+
+
+def test_a_suite_runs_and_says_what_it_leaves_out(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = (Request(workloads=("fft",), precisions=("fp32", "tf32")), Request(workloads=("copy",)))
+    monkeypatch.setitem(suites.SUITES, "aime", small)
+    code, out, err = gpuwise("bench", "--suite", "aime", "--toy", "--device", "cpu", "--time", "0.3s")
+    assert code == 0
+    assert "left out, for this machine has it not: tf32" in err
+    assert [line.split("  ")[0] for line in out.splitlines()[:3]] == [
+        "matmul fp32",
+        "copy",
+        "fft compute fp32 eager",
+    ]
+
+
+def test_a_workload_that_needs_a_gpu_is_refused_on_a_cpu(gpuwise: Call) -> None:
+    code, _, err = gpuwise("bench", "host-to-device", "--device", "cpu")
+    assert code == 3
+    assert "host-to-device needs a GPU, and this is a CPU" in err
+
+
+def test_a_killed_session_is_resumed_in_its_file(gpuwise: Call, process: Start, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    words = (*TOY[:-2], "--time", "0.5s", "--mode", "infer", "--resume", "-o", str(path))
+    started = process(*words)
+    wait_for(started, "copy")
+    started.kill()
+    started.communicate(timeout=30)
+    first = store.load(path)
+    assert [m.config.workload for m in first.measurements] == ["matmul", "copy"]
+    code, out, err = gpuwise(*words)
+    assert code == 0
+    assert "2 of 3 measurements are kept from" in err
+    assert out.startswith("resnet50 infer")
+    whole = store.load(path)
+    assert whole.measurements[:2] == first.measurements
+    assert [m.status for m in whole.measurements] == ["ok"] * 3
+    assert (whole.id, whole.command) == (first.id, first.command)
+    assert "resume" not in whole.command
+    assert gpuwise(*words)[0] == 0
+    assert store.load(path) == whole
+    assert not store.saved()
+
+
+def test_a_second_session_on_the_same_device_is_refused(gpuwise: Call, process: Start) -> None:
+    first = process(*TOY[:-2], "--time", "600s", "--target-ci", "0.0001%", "--mode", "train")
+    wait_for(first, "matmul")
+    code, _, err = gpuwise(*TOY)
+    assert code == 3
+    assert f"the CPU is being measured by process {first.pid} (gpuwise bench --toy" in err
+    first.kill()
+    first.communicate(timeout=30)
+    assert gpuwise("bench", "copy", "--toy", "--device", "cpu", "--time", "0.3s")[0] == 0
 
 
 def wait_for(started: subprocess.Popen[str], text: str) -> str:

@@ -83,7 +83,7 @@ def test_size_and_reference_workloads():
     assert counts["resnet50", "train"] > 100
     assert counts["bert-large", "train"] > 40
     assert counts["bert-large", "infer"] > 10
-    for workload in ("resnet152", "inception-v3", "googlenet", "vgg16", "bert-base", "vit-b-16"):
+    for workload in ("resnet152", "inception-v3", "googlenet", "vgg16", "bert-base", "vit-b16"):
         assert sum(counts[workload, mode] for mode in ("train", "infer")) > 3
 
 

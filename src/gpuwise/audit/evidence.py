@@ -33,7 +33,16 @@ class Evidence:
     source: Source
     form: Form = "value"
     alternatives: tuple[float, ...] = ()
-    """What other sources state, as the catalog notes; empty where a vendor speaks."""
+    """What other sources state, as the catalog notes, as far as they weigh against this one."""
+    computed: bool = False
+    """Whether units, clocks and rates give the same: a second, independent witness."""
+
+    @property
+    def witnesses(self) -> str:
+        """Where the value comes from, in words."""
+        return (
+            f"{self.source.title}; computed from units and clocks too" if self.computed else self.source.title
+        )
 
 
 @cache
@@ -48,8 +57,23 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     value = fact.value if isinstance(fact.value, str) else float(fact.value)
     return (
         Evidence(
-            value=value, text=printed(field, value), source=fact.source, alternatives=_alternatives(fact)
+            value=value,
+            text=printed(field, value),
+            source=fact.source,
+            alternatives=_alternatives(fact),
+            computed=fact.source.kind != "derived" and (gpu_id, field) in _computed(),
         ),
+    )
+
+
+@cache
+def _computed() -> frozenset[tuple[str, str]]:
+    """(GPU, field) of every stated value that its own units and clocks confirm."""
+    return frozenset(
+        (spec.id, derived.field)
+        for spec in catalog.all_gpus()
+        for derived in catalog.derive(spec)
+        if derived.agrees
     )
 
 
@@ -82,13 +106,13 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     vector = [peak for peak in mine if peak.unit == "vector"]
     order = vector + dense if form in ("fp32", "fp64") else dense + vector
     for peak in order:
-        yield _evidence(form, peak, peak.flop_per_s, "dense")
+        yield _evidence(spec.id, form, peak, peak.flop_per_s, "dense")
     for peak in mine:
         if peak.sparse:
-            yield _evidence(form, peak, peak.flop_per_s, "sparse")
+            yield _evidence(spec.id, form, peak, peak.flop_per_s, "sparse")
     if form not in ("fp32", "fp64") and (spec.architecture or "").startswith(_SPARSE_SINCE):
         for peak in dense:
-            yield _evidence(form, peak, 2 * peak.flop_per_s, "sparse")
+            yield _evidence(spec.id, form, peak, 2 * peak.flop_per_s, "sparse")
     if form in _TENSOR:
         yield from _vector_half(spec, form)
 
@@ -98,22 +122,46 @@ def _vector_half(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     single = spec.peak("fp32")
     if single is not None:
         for times in (1, 2, 4):
-            yield _evidence(form, single, times * single.flop_per_s, "dense")
+            yield _evidence(spec.id, form, single, times * single.flop_per_s, "dense")
 
 
-def _evidence(form: str, peak: Peak, value: float, kind: Form) -> Evidence:
+def _evidence(gpu_id: str, form: str, peak: Peak, value: float, kind: Form) -> Evidence:
     text = f"{printed('peak:' + form, value)} {kind}"
-    return Evidence(value=value, text=text, source=peak.source, form=kind)
+    return Evidence(
+        value=value,
+        text=text,
+        source=peak.source,
+        form=kind,
+        computed=peak.source.kind != "derived" and (gpu_id, peak.field) in _computed(),
+    )
 
 
 _DIFFER = re.compile(r"other sources differ: (.*)")
 
 
 def _alternatives(fact: Fact) -> tuple[float, ...]:
-    """Values of other sources in the catalog's note; a vendor's word stands against third parties'."""
+    """Values of other sources in the catalog's note.
+
+    A copy of the fact's own source is no other one, and a vendor's word is only disputed by a vendor.
+    """
     field, match = fields.of_name(fact.field), _DIFFER.search(fact.note)
-    if fact.source.kind == "vendor" or field is None or match is None:
+    if field is None or match is None:
         return ()
-    parts = (part.partition("=")[2] for part in re.split(r"[,;]", match[1]))
-    read = (reading for part in parts for reading in cells.read(field, field.name, part.strip()))
+    named = (part.strip().partition("=") for part in re.split(r"[,;]", match[1]))
+    texts = [text for name, _, text in named if _disputes(fact.source, name)]
+    read = (reading for text in texts for reading in cells.read(field, field.name, text))
     return tuple(v.value for reading in read for v in reading.values if isinstance(v, Number))
+
+
+def _disputes(source: Source, name: str) -> bool:
+    other = catalog.sources().get(name)
+    if other is None:
+        return source.kind != "vendor" or name.startswith(("NVIDIA", "AMD", "Intel"))
+    if origin(other) == origin(source):
+        return False
+    return source.kind != "vendor" or other.kind == "vendor"
+
+
+def origin(source: Source) -> str:
+    """The source itself, or the one whose figures it repeats: two copies are one source."""
+    return source.copy_of or source.id

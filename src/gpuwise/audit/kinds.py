@@ -273,16 +273,20 @@ def _families() -> dict[str, tuple[str, ...]]:
 
 
 def best_of(claim: Claim, ids: Sequence[str]) -> tuple[str, str]:
-    """(value, source) to put in the claim's place; several variants are listed with their names."""
+    """(value, source) to put in the claim's place; several variants are listed with their names.
+
+    Of several peaks of one format the one that the claim states comes first.
+    """
     found = [(gpu_id, best) for gpu_id in ids for best in _fitting(claim, gpu_id)[:1]]
     if not found:
         return "", ""
     values = {best.text for _, best in found}
+    sources = "; ".join(dict.fromkeys(best.witnesses for _, best in found))
     if len(values) == 1:
-        return found[0][1].text, found[0][1].source.title
-    listed = "; ".join(f"{best.text} ({gpu_id})" for gpu_id, best in found)
-    return listed, "; ".join(dict.fromkeys(best.source.title for _, best in found))
+        return found[0][1].text, sources
+    return "; ".join(f"{best.text} ({gpu_id})" for gpu_id, best in found), sources
 
 
 def _fitting(claim: Claim, gpu_id: str) -> list[evidence.Evidence]:
-    return [known for known in evidence.of(gpu_id, claim.field) if _fits_form(claim, known.form)]
+    known = [known for known in evidence.of(gpu_id, claim.field) if _fits_form(claim, known.form)]
+    return sorted(known, key=lambda k: not _any_same(claim, k.value))

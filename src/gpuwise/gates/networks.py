@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 _DATA = Path(__file__).with_name("data") / "networks.csv"
+WINOGRAD = 2.25
 BACKWARD = 2.0
 """Operations of the backward pass per operation of the forward pass: one product each for the
 gradient of the input and of the weights."""
@@ -29,9 +30,18 @@ class Network:
     item: str
     forward_flop: float
     """Operations of one item's forward pass."""
-    ordered: bool
-    """Whether its speed follows its operations: dense convolutions and matrix products only, no
-    depthwise, grouped or concatenating layers, which wait for memory instead."""
+    family: str
+    """convolution or transformer where its speed follows its operations; empty for networks of depthwise,
+    grouped or concatenating layers, which wait for memory instead."""
+    winograd: float
+    """Share of the operations in 3x3 convolutions of stride 1 (1 where it was not counted): fp32
+    libraries do these with Winograd's F(2x2, 3x3) in 1 / 2.25 of the multiplications (Lavin and Gray
+    2016), and so run faster than their peak seems to allow."""
+
+    @property
+    def least(self) -> float:
+        """Share of the operations that fp32 arithmetic cannot do without."""
+        return 1 - self.winograd * (1 - 1 / WINOGRAD)
 
     def flop(self, mode: str) -> float:
         """Operations of one item: forward alone, or a training step without its optimiser."""
@@ -75,7 +85,8 @@ def _by_key() -> Mapping[str, Network]:
             id=row["id"],
             item=row["item"],
             forward_flop=float(row["forward_flop"]),
-            ordered=row["order"] == "yes",
+            family=row["family"],
+            winograd=float(row["winograd"]),
         )
         found |= {_key(name): network for name in _names(row)}
     return found

@@ -33,12 +33,20 @@ def needed_flop_per_s(row: PublishedResult) -> float | None:
     return row.throughput / row.n_gpus * network.flop(row.mode)
 
 
+def least_flop_per_s(row: PublishedResult, precision: str) -> float | None:
+    """The same, less what Winograd's convolutions may have saved in fp32."""
+    needed, network = needed_flop_per_s(row), networks.find(row.workload)
+    if needed is None or network is None:
+        return None
+    return needed * network.least if precision == "fp32" else needed
+
+
 def judge(row: PublishedResult) -> Iterator[Caution]:
     """Cautions of one published throughput against its GPU's peaks."""
-    needed, spec = needed_flop_per_s(row), _spec(row.gpu_id)
+    precision = row.precision.rstrip("?")
+    needed, spec = least_flop_per_s(row, precision), _spec(row.gpu_id)
     if needed is None or spec is None:
         return
-    precision = row.precision.rstrip("?")
     name, peak = _ceiling(spec, precision)
     if peak is None:
         return
@@ -65,10 +73,10 @@ def judge(row: PublishedResult) -> Iterator[Caution]:
 def ran_as(precision: str, row: PublishedResult) -> str:
     """`precision`, or `tf32?` where it says fp32 and the speed needs more than the FP32 peak."""
     needed, spec = needed_flop_per_s(row), _spec(row.gpu_id)
-    peak = spec.peak("fp32") if spec is not None else None
-    if precision == "fp32" and needed is not None and peak is not None and needed > peak.flop_per_s:
-        return "tf32?"
-    return precision
+    if precision != "fp32" or needed is None or spec is None or spec.peak("tf32") is None:
+        return precision
+    peak = spec.peak("fp32")
+    return "tf32?" if peak is not None and needed > peak.flop_per_s else precision
 
 
 def _spec(gpu_id: str | None) -> GpuSpec | None:

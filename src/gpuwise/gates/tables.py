@@ -25,6 +25,9 @@ four printed digits."""
 LIGHTER = 2.0
 """A network with this many times fewer operations is faster, whatever its layers."""
 
+BUSY = 32
+"""Images per step from which a GPU computes rather than launches kernels."""
+
 DIGITS = 4
 """Figures with fewer digits repeat by chance."""
 
@@ -39,8 +42,8 @@ def judge(rows: Sequence[PublishedResult]) -> Found:
         yield from _scaling(series)
     for table in _groups(indexed, lambda r: (r.source.id, r.gpu, r.mode, r.n_gpus, r.item)):
         yield from _repeated(table)
-        for precision in _groups(table, lambda r: (r.precision, r.compiled)):
-            yield from _order(precision)
+        for alike in _groups(table, lambda r: (r.precision, r.compiled, r.batch_per_gpu)):
+            yield from _order(alike)
     for pair in _groups(indexed, lambda r: (r.source.id, r.gpu, r.mode, r.workload, r.compiled)):
         yield from _halves(pair)
 
@@ -140,12 +143,16 @@ def _repeated(rows: Indexed) -> Found:
 
 def _order(rows: Indexed) -> Found:
     """A network slower than one that needs twice the operations."""
-    known = [(index, row, net) for index, row in rows if (net := networks.find(row.workload)) and net.ordered]
+    known = [
+        (index, row, net)
+        for index, row in rows
+        if (net := networks.find(row.workload)) and net.family and (row.batch_per_gpu or BUSY) >= BUSY
+    ]
     for index, row, net in known:
         heavier = [
             (other_net.forward_flop / net.forward_flop, other)
             for _, other, other_net in known
-            if other_net.item == net.item and other_net.forward_flop >= LIGHTER * net.forward_flop
+            if other_net.family == net.family and other_net.forward_flop >= LIGHTER * net.forward_flop
         ]
         slower = [
             (times, other) for times, other in heavier if row.throughput < other.throughput * (1 - EXACT)

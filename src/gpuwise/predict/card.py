@@ -50,7 +50,8 @@ class Card:
     clock_hz: float
     power_w: float
     process_nm: float
-    consumer: bool = False
+    stacked: bool
+    """Whether memory is HBM, which moves a byte for less than half of GDDR's energy."""
 
     @property
     def engine(self) -> str:
@@ -145,7 +146,7 @@ def _build(card_id: str) -> Card:
         clock_hz=number("boost_hz"),
         power_w=number("power_w"),
         process_nm=number("process_nm", 7.0),
-        consumer=bool(spec and spec.text("segment") == "consumer"),
+        stacked=((spec and spec.text("memory_type")) or extra.get("memory_type", "")).startswith("HBM"),
     )
 
 

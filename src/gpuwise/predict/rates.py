@@ -20,11 +20,15 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpuwise.predict.card import Card
 
 PARAMETERS = Path(__file__).with_name("data") / "parameters.json"
 Parameters = Mapping[str, float]
 """`name`, `name/family` or `name@card` -> natural logarithm of the value, or of the factor on it."""
+Array = NDArray[np.float64]
 Rates = Mapping[str, float]
 """Values on one card, in SI units or as shares of a peak."""
 
@@ -71,12 +75,28 @@ def sustained(rates: Rates, card: Card, dtype: str) -> float:
     """Clock that dense products hold under the power limit, over the boost clock."""
     matrix = dtype in MATRIX
     each = rates["energy.matrix" if matrix else "energy.vector"] * _NARROW.get(dtype, 1.0)
-    exponent = rates["clock.exponent"]
-    voltage = (card.clock_hz / _process_clock(card.process_nm)) ** (exponent - 1.0)
-    node = (card.process_nm / 7.0) ** rates["energy.process"]
-    demand = card.peak(dtype) * each * 1e-12 * node * voltage
+    demand = card.peak(dtype) * each * _joules(rates, card)
     budget = (1.0 - IDLE_SHARE) * card.power_w
-    return float(min(1.0, (budget / demand) ** (1.0 / exponent)))
+    return float(min(1.0, (budget / demand) ** (1.0 / rates["clock.exponent"])))
+
+
+def stretch(rates: Rates, card: Card, dtype: str, flop: Array, moved: Array, seconds: Array) -> Array:
+    """By how much the power limit lengthens steps of `seconds` that do `flop` and move `moved` bytes.
+
+    For whole steps, where `sustained` is for one kernel at its peak: the energy of the step at the boost
+    clock over its time there is the demand; the clock falls until the limit holds.
+    """
+    each = rates["energy.matrix" if dtype in MATRIX else "energy.vector"] * _NARROW.get(dtype, 1.0)
+    byte = rates["energy.stacked" if card.stacked else "energy.byte"] * 1e-12
+    demand = (flop * each * _joules(rates, card) + moved * byte) / seconds
+    budget = (1.0 - IDLE_SHARE) * card.power_w
+    return np.asarray(np.maximum(1.0, demand / budget) ** (1.0 / rates["clock.exponent"]))
+
+
+def _joules(rates: Rates, card: Card) -> float:
+    """Energy of an operation on this card for each picojoule on 7 nm at its usual clock."""
+    voltage = (card.clock_hz / _process_clock(card.process_nm)) ** (rates["clock.exponent"] - 1.0)
+    return float(1e-12 * (card.process_nm / 7.0) ** rates["energy.process"] * voltage)
 
 
 def _process_clock(nm: float) -> float:

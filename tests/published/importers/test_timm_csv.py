@@ -29,7 +29,7 @@ def test_name_of_the_file_tells_gpu_precision_and_versions(read):
 def test_another_image_size_is_another_workload(read):
     assert [row.workload for row in read(CSV, NAME).rows] == [
         "resnet50",
-        "vit-b-16",
+        "vit-b16",
         "resnet50-288-px",
         "inception-v3",
     ]

@@ -23,7 +23,7 @@ import numpy as np
 
 from gpuwise.predict.card import DATA, Card
 from gpuwise.predict.fit import Prior, fit as fit_parameters
-from gpuwise.predict.rates import Parameters, Rates, sustained
+from gpuwise.predict.rates import Parameters, Rates, stretch
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 
 quantity, unit = "latency", "ms/image"
@@ -56,7 +56,8 @@ PRIORS = {
     "layout.memory": Prior(log(1.0), 0.2),
     "launch": Prior(log(3e-6), 0.3), "dispatch": Prior(log(8e-6), 0.2), "overlap": Prior(log(2.0), 0.3),
     "backward.arithmetic": Prior(log(2.1), 0.1), "backward.memory": Prior(log(2.5), 0.2),
-    "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(1.0), 0.2),
+    "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(0.8), 0.2),
+    "energy.byte": Prior(log(280.0), 0.2), "energy.stacked": Prior(log(120.0), 0.2),
     "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.1),
 }  # fmt: skip
 _FAMILY = {"dense.big": 0.08, "product.big": 0.08, "memory": 0.06, "l2.held": 0.2}
@@ -211,12 +212,17 @@ def _milliseconds(cases: tuple[Case, ...], card: Card, rates: Rates) -> Array:
     small = (c["n_norm"] + c["n_pw"] + c["n_copy"]) * backward_move * (1.0 - 0.6 * c["compiled"])
     fixed = weights + (launches + small) * rates["launch"]
     dispatch = (launches + small) * rates["dispatch"] * (1.0 - 0.7 * c["compiled"])
-    return np.asarray(1e3 * np.maximum(seconds * c["batch"] + fixed, dispatch) / c["batch"])
+    seconds = seconds + fixed / c["batch"]
+    flop = sum(c[name] for name, _ in ARITHMETIC) * backward_flop
+    fused = 1.0 + c["compiled"] * (rates["fused"] - 1.0)
+    moved = sum(c[name] * (fused if name in _FUSED else 1.0) for name, _ in MEMORY) * 2.0 * backward_move
+    seconds = seconds * stretch(rates, card, dtype, flop, np.asarray(moved), np.asarray(seconds))
+    return np.asarray(1e3 * np.maximum(seconds, dispatch / c["batch"]))
 
 
 def _products(c: Mapping[str, Array], card: Card, rates: Rates, dtype: str, backward: Array) -> Array:
     """Convolutions and products: arithmetic on the matrix units against their operands' traffic."""
-    peak = card.peak(dtype) * sustained(rates, card, dtype)
+    peak = card.peak(dtype)
     layout = 1.0 + c["channels_last"] * (rates["layout.dense"] - 1.0)
     dense = sum(c[f"dense_flop_{b}"] / min(1.0, rates[f"dense.{b}"]) for b in ("32", "64", "128", "big"))
     dense = (dense * layout + c["group_flop"] / rates["group"]) / peak * backward
