@@ -1,6 +1,6 @@
 """Score `gpuwise audit` on articles whose errors were marked by hand (audit_gold.csv).
 
-    python experiments/audit_score.py FOLDER [-v]
+    python experiments/audit_score.py FOLDER [-v] [-o results/audit/five-articles.json]
 
 FOLDER holds the five articles; their names begin with 000 to 004. The articles are not ours to ship,
 the marks are: file, line, GPU, field, value, right or wrong, kind of error.
@@ -9,8 +9,10 @@ the marks are: file, line, GPU, field, value, right or wrong, kind of error.
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from gpuwise.audit import claims, judge
@@ -21,7 +23,7 @@ GOLD = Path(__file__).with_name("audit_gold.csv")
 Judged = list[tuple[Claim, Finding]]
 
 
-def main(folder: Path, verbose: bool) -> None:
+def main(folder: Path, verbose: bool, output: Path | None) -> None:
     judged = {path.name[:3]: list(audited(path)) for path in sorted(folder.glob("00*"))}
     with GOLD.open(encoding="utf-8") as file:
         gold = list(csv.DictReader(file))
@@ -32,13 +34,35 @@ def main(folder: Path, verbose: bool) -> None:
     false = [row for row in right if flagged(row, judged) is not None]
     seen = [row for row in gold if of(row, judged)]
     marked = {(row["file"], row["line"], row["field"]) for row in wrong}
-    extra = [(name, f) for name, pairs in judged.items() for c, f in pairs if f.verdict == "contradicts"
-             and (name, str(c.line), c.field) not in marked]
+    extra = [
+        (name, f)
+        for name, pairs in judged.items()
+        for c, f in pairs
+        if f.verdict == "contradicts" and (name, str(c.line), c.field) not in marked
+    ]
     print(f"claims read          {len(seen)}/{len(gold)}")
     print(f"errors found         {len(hits)}/{len(wrong)}  recall {len(hits) / len(wrong):.3f}")
     print(f"with the right kind  {len(kinds)}/{len(wrong)}  {len(kinds) / len(wrong):.3f}")
     print(f"right claims flagged {len(false)}/{len(right)}  {len(false) / len(right):.3f}")
     print(f"flagged, not marked as wrong: {len(extra)}")
+    if output is not None:
+        score = {
+            "command": "python experiments/audit_score.py FOLDER",
+            "claims": len(gold),
+            "read": len(seen),
+            "errors": len(wrong),
+            "found": len(hits),
+            "right_kind": len(kinds),
+            "right_claims": len(right),
+            "right_claims_flagged": len(false),
+            "flagged_unmarked": len(extra),
+            "findings": {
+                name: [asdict(f) for _, f in pairs if f.verdict == "contradicts"]
+                for name, pairs in judged.items()
+            },
+        }
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(score, indent=1) + "\n", encoding="utf-8")
     if verbose:
         for row in gold:
             if row not in seen:
@@ -72,4 +96,5 @@ def flagged(row: dict[str, str], judged: dict[str, Judged]) -> Finding | None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), "-v" in sys.argv)
+    asked = Path(sys.argv[sys.argv.index("-o") + 1]) if "-o" in sys.argv else None
+    main(Path(sys.argv[1]), "-v" in sys.argv, asked)

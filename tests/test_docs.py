@@ -69,6 +69,33 @@ def test_the_h200_table_is_made_from_the_raw_files() -> None:
         assert module.table(recipe) in README
 
 
+def test_the_audit_table_is_what_the_command_writes(tmp_path: Path) -> None:
+    page = tmp_path / "audit.md"
+    done = run(f"gpuwise audit examples/article.md -o {page}", tmp_path)
+    assert done.returncode == 1
+    shown = re.search(r"<!-- audit table -->\n(.*?)\n<!-- end", README, re.DOTALL)
+    assert shown is not None
+    assert page.read_text(encoding="utf-8").split("\n\n")[0] == shown[1]
+
+
+def test_the_audit_score_is_that_of_the_raw_file() -> None:
+    import json
+
+    score = json.loads((ROOT / "results" / "audit" / "five-articles.json").read_text())
+    words = " ".join(README.split())
+    assert f"{score['claims']} claims marked by hand" in words
+    assert f"{score['found']} of {score['errors']} errors found, all with the right kind" in words
+    assert score["right_kind"] == score["found"]
+    assert f"{score['right_claims_flagged']} of {score['right_claims']} right claims flagged" in words
+
+
+def test_the_commands_of_the_catalog_work(tmp_path: Path) -> None:
+    for command in next(block for block in blocks("sh") if "gpuwise gpus" in block).strip().splitlines():
+        done = run(command, tmp_path)
+        assert done.returncode == (1 if "audit" in command else 0), done.stderr
+        assert done.stdout
+
+
 def test_figures_in_the_prose_are_in_the_raw_files() -> None:
     import json
 

@@ -23,8 +23,8 @@ SMALLEST, SMALL, SMALL_SEGMENT = 512, 1 * MIB, 2 * MIB
 LARGE_SEGMENT, OWN_SEGMENT, OWN_ROUNDING = 20 * MIB, 10 * MIB, 2 * MIB
 
 CUBLAS_WORKSPACE = {"hopper": 32 * MIB, "earlier": 8 * MIB + 128 * KIB}
-"""Bytes that torch gives each cuBLAS handle (aten/src/ATen/cuda/CUDAContextLight, CuBlasWorkspace): seen as
-33,554,432 beside the operands of a lone product on one H200. Backward has a thread, so a handle, of its own."""
+"""Bytes that torch gives each cuBLAS handle (aten/src/ATen/cuda/CublasHandlePool.cpp): seen as 33,554,432
+beside the operands of a lone product on one H200. Backward has a thread, so a handle, of its own."""
 
 
 @dataclass(slots=True, eq=False)

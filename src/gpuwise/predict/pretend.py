@@ -1,4 +1,4 @@
-"""Tensors without data that torch treats as a CUDA device's: what a step would launch, on a machine without one.
+"""Tensors without data that torch treats as a CUDA device's: what a step would launch there.
 
 Tensors live on torch's meta device: shapes and lifetimes are real, nothing is computed. Torch decides by
 device type which operators a step consists of, so four decisions are made here as for CUDA:
@@ -23,29 +23,112 @@ import torch
 from torch import Tensor
 
 META = torch.device("meta")
-_KEY = torch._C._parse_dispatch_key("AutocastPrivateUse1")
+_KEY = torch._C.DispatchKey.AutocastPrivateUse1
 _PLENTY = 2**50
 
-LOWER = (
-    "linear matmul mm bmm mv addmm addmv addbmm addr baddbmm chain_matmul linalg_multi_dot linalg_vecdot prelu "
-    "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution "
-    "gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention"
-).split()
+LOWER = frozenset(
+    [
+        "linear",
+        "matmul",
+        "mm",
+        "bmm",
+        "mv",
+        "addmm",
+        "addmv",
+        "addbmm",
+        "addr",
+        "baddbmm",
+        "chain_matmul",
+        "linalg_multi_dot",
+        "linalg_vecdot",
+        "prelu",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_tbc",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "convolution",
+        "gru_cell",
+        "lstm_cell",
+        "rnn_tanh_cell",
+        "rnn_relu_cell",
+        "scaled_dot_product_attention",
+    ]
+)
 """Operators whose arguments CUDA's autocast casts to the lower precision."""
 
-FULL = (
-    "acos asin cosh erfinv exp expm1 log log10 log1p log2 reciprocal rsqrt sinh tan pow softplus layer_norm "
-    "group_norm frobenius_norm nuclear_norm cosine_similarity poisson_nll_loss cosine_embedding_loss nll_loss "
-    "nll_loss2d hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss mse_loss margin_ranking_loss "
-    "multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss dist pdist cdist renorm "
-    "logsumexp binary_cross_entropy_with_logits upsample_nearest2d upsample_bilinear2d upsample_bicubic2d"
-).split()
+FULL = frozenset(
+    [
+        "acos",
+        "asin",
+        "cosh",
+        "erfinv",
+        "exp",
+        "expm1",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "reciprocal",
+        "rsqrt",
+        "sinh",
+        "tan",
+        "pow",
+        "softplus",
+        "layer_norm",
+        "group_norm",
+        "frobenius_norm",
+        "nuclear_norm",
+        "cosine_similarity",
+        "poisson_nll_loss",
+        "cosine_embedding_loss",
+        "nll_loss",
+        "nll_loss2d",
+        "hinge_embedding_loss",
+        "kl_div",
+        "l1_loss",
+        "smooth_l1_loss",
+        "huber_loss",
+        "mse_loss",
+        "margin_ranking_loss",
+        "multilabel_margin_loss",
+        "soft_margin_loss",
+        "triplet_margin_loss",
+        "multi_margin_loss",
+        "dist",
+        "pdist",
+        "cdist",
+        "renorm",
+        "logsumexp",
+        "binary_cross_entropy_with_logits",
+        "upsample_nearest2d",
+        "upsample_bilinear2d",
+        "upsample_bicubic2d",
+    ]
+)
 """Operators whose arguments it casts to fp32."""
 
-FULL_RESULT = "prod softmax log_softmax cumprod cumsum sum".split()
+FULL_RESULT = frozenset(["prod", "softmax", "log_softmax", "cumprod", "cumsum", "sum"])
 """Operators that it lets compute in fp32 by their `dtype` argument."""
 
-WIDEST = "addcdiv addcmul atan2 bilinear cross dot grid_sampler index_put tensordot scatter_add cat stack".split()
+WIDEST = frozenset(
+    [
+        "addcdiv",
+        "addcmul",
+        "atan2",
+        "bilinear",
+        "cross",
+        "dot",
+        "grid_sampler",
+        "index_put",
+        "tensordot",
+        "scatter_add",
+        "cat",
+        "stack",
+    ]
+)
 """Operators whose arguments it casts to the widest format among them."""
 
 
@@ -69,7 +152,9 @@ class _Autocast:
             return value
         if value.dtype == dtype:
             return value
-        weight = value.is_leaf and value.requires_grad and value.dtype == torch.float32 and not value._is_view()
+        weight = (
+            value.is_leaf and value.requires_grad and value.dtype == torch.float32 and not value._is_view()
+        )
         cached = torch.is_autocast_cache_enabled() and not torch.is_inference_mode_enabled()
         if not weight or dtype == torch.float32 or not cached:
             return value.to(dtype)
@@ -135,20 +220,23 @@ def attention(
     lower = query.dtype in (torch.float16, torch.bfloat16)
     width = query.shape[-1] if query.dim() == 4 else _PLENTY
     same = value.shape[-1] == width
-    if lower and attn_mask is None and same and width <= 256 and torch.backends.cuda.flash_sdp_enabled():
+    if lower and attn_mask is None and same and width <= 256 and _enabled("flash_sdp_enabled"):
         flash = torch.ops.aten._scaled_dot_product_flash_attention
         return flash(query, key, value, dropout_p, is_causal, scale=scale)[0]
     grouped = key.dim() == 4 and key.shape[1] != query.shape[1]
     single = query.dtype in (torch.float16, torch.bfloat16, torch.float32)
-    if single and query.dim() == 4 and not grouped and torch.backends.cuda.mem_efficient_sdp_enabled():
+    if single and query.dim() == 4 and not grouped and _enabled("mem_efficient_sdp_enabled"):
         bias = _bias(attn_mask, query, key)
         keep = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
         efficient = torch.ops.aten._scaled_dot_product_efficient_attention
         return efficient(query, key, value, bias, keep, dropout_p, is_causal, scale=scale)[0]
     plain = torch.ops.aten._scaled_dot_product_attention_math
-    return plain(
-        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
-    )[0]
+    return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)[0]
+
+
+def _enabled(switch: str) -> bool:
+    """Whether the user left that kind of attention on (torch.nn.attention.sdpa_kernel)."""
+    return bool(getattr(torch.backends.cuda, switch)())
 
 
 def _bias(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
@@ -222,16 +310,16 @@ def _patches(autocast: _Autocast) -> Iterator[Any]:
     for name in ("to", "cuda"):
         yield mock.patch.object(Tensor, name, _moved(getattr(Tensor, name), name), create=True)
     yield mock.patch.object(torch, "clear_autocast_cache", autocast.clear)
-    yield mock.patch("torch.cuda.amp.common.amp_definitely_not_available", lambda: False)
-    for name, answer in (
-        ("_lazy_init", lambda: None),
-        ("is_bf16_supported", lambda *_, **__: True),
-        ("mem_get_info", lambda *_: (_PLENTY, _PLENTY)),
-        ("synchronize", lambda *_: None),
-        ("current_device", lambda: 0),
-        ("get_device_capability", lambda *_: (9, 0)),
+    yield mock.patch("torch.cuda.amp.common.amp_definitely_not_available", return_value=False)
+    for name, value in (
+        ("_lazy_init", None),
+        ("is_bf16_supported", True),
+        ("mem_get_info", (_PLENTY, _PLENTY)),
+        ("synchronize", None),
+        ("current_device", 0),
+        ("get_device_capability", (9, 0)),
     ):
-        yield mock.patch.object(torch.cuda, name, answer)
+        yield mock.patch.object(torch.cuda, name, return_value=value)
 
 
 @contextmanager
@@ -246,12 +334,12 @@ def _switches() -> Iterator[None]:
         cudnn.allow_tf32, cudnn.benchmark = before
 
 
-def _rules(autocast: _Autocast) -> tuple[torch.library.Library, ...]:
+def _rules(autocast: _Autocast) -> tuple[Any, ...]:
     """The four decisions, for as long as the libraries live."""
-    others = torch.library.Library("_", "IMPL")
+    others: Any = torch.library.Library("_", "IMPL")  # type: ignore[no-untyped-call]
     others.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
-    library = torch.library.Library("aten", "IMPL")
-    for name in (*LOWER, *FULL, *FULL_RESULT, *WIDEST):
+    library: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
+    for name in sorted(LOWER | FULL | FULL_RESULT | WIDEST):
         packet = getattr(torch.ops.aten, name, None)
         for overload in packet.overloads() if packet is not None else ():
             if "out" not in overload and "names" not in overload and "Dimname" not in overload:

@@ -84,12 +84,13 @@ def stretch(rates: Rates, card: Card, dtype: str, flop: Array, moved: Array, sec
     """By how much the power limit lengthens steps of `seconds` that do `flop` and move `moved` bytes.
 
     For whole steps, where `sustained` is for one kernel at its peak: the energy of the step at the boost
-    clock over its time there is the demand; the clock falls until the limit holds.
+    clock over its time there is the demand; the clock falls until the limit holds. Each unit takes
+    `power.unit` watts whether or not it computes.
     """
     each = rates["energy.matrix" if dtype in MATRIX else "energy.vector"] * _NARROW.get(dtype, 1.0)
     byte = rates["energy.stacked" if card.stacked else "energy.byte"] * 1e-12
     demand = (flop * each * _joules(rates, card) + moved * byte) / seconds
-    budget = (1.0 - IDLE_SHARE) * card.power_w
+    budget = max(0.3 * card.power_w, card.power_w - rates["power.unit"] * card.units)
     return np.asarray(np.maximum(1.0, demand / budget) ** (1.0 / rates["clock.exponent"]))
 
 

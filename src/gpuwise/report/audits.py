@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from gpuwise.model.claim import Audit, Finding
@@ -25,7 +26,7 @@ def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
     verdict = ("verdict",) if every else ()
     cited = tuple(dict.fromkeys(row[-1] for row in rows if row[-1]))
     return Table(
-        columns=("where", "GPU", "field", "stated", *verdict, "best value", "kind of error", "why", "source"),
+        columns=("where", "GPU", "field", "stated", *verdict, "best value", "why", "source"),
         rows=tuple((*row[:-1], f"[{cited.index(row[-1]) + 1}]" if row[-1] else "") for row in rows),
         notes=(
             *(f"[{number}] {source}" for number, source in enumerate(cited, 1)),
@@ -57,14 +58,13 @@ def document(audits: Sequence[Audit]) -> list[dict[str, Any]]:
 def _row(audit: Audit, finding: Finding, *, every: bool) -> tuple[str, ...]:
     verdict = (finding.verdict,) if every else ()
     return (
-        f"{audit.file}:{spans(finding.lines)}",
+        f"{Path(audit.file).name}:{spans(finding.lines)}",
         finding.gpu,
         _field(finding.field),
         finding.stated,
         *verdict,
         finding.best,
-        finding.kind or "",
-        finding.explanation,
+        ": ".join(part for part in (finding.kind, finding.explanation) if part),
         finding.source,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from gpuwise.predict.rates import Parameters, Rates, on_card
 
 Array = NDArray[np.float64]
 Row = Mapping[str, str]
+Prepared = TypeVar("Prepared")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,29 +65,32 @@ def find_card(name: str) -> tuple[Card | None, str]:
         return None, str(error)
 
 
-def per_card(cases: Sequence[Case], compute: Callable[[tuple[Case, ...], Card, Rates], Array]) -> Any:
-    """parameters -> predictions of all cases, each card computed again only where its rates changed.
+def per_card(
+    cases: Sequence[Case],
+    prepare: Callable[[Sequence[Case]], Prepared],
+    compute: Callable[[Prepared, Card, Rates], Array],
+) -> Callable[[Parameters], Array]:
+    """parameters -> figures of all cases, each card computed again only where its rates changed.
 
-    That makes a Jacobian cheap: an effect of one card moves that card alone.
+    That makes a Jacobian cheap: an effect of one card moves that card alone. `prepare` turns the cases of
+    one card into arrays, once. Cases that are refused give NaN.
     """
     places: dict[str, list[int]] = {}
+    found_cards: dict[str, Card] = {}
     for i, case in enumerate(cases):
         if case.card is not None and not case.refusal:
             places.setdefault(case.card.id, []).append(i)
-    groups = {key: tuple(cases[i] for i in at) for key, at in places.items()}
+            found_cards[case.card.id] = case.card
+    prepared = {key: prepare([cases[i] for i in at]) for key, at in places.items()}
 
     @lru_cache(maxsize=512)
     def of(key: str, rates: tuple[tuple[str, float], ...]) -> Array:
-        card = groups[key][0].card
-        assert card is not None
-        return compute(groups[key], card, dict(rates))
+        return compute(prepared[key], found_cards[key], dict(rates))
 
     def predict(parameters: Parameters) -> Array:
         found = np.full(len(cases), np.nan)
         for key, at in places.items():
-            card = groups[key][0].card
-            assert card is not None
-            found[at] = of(key, tuple(on_card(parameters, card).items()))
+            found[at] = of(key, tuple(on_card(parameters, found_cards[key]).items()))
         return found
 
     return predict

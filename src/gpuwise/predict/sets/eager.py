@@ -14,7 +14,7 @@ from math import log
 import numpy as np
 
 from gpuwise.errors import GpuwiseError
-from gpuwise.model.trace import Trace
+from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.builders import transformer
 from gpuwise.predict.card import Card
 from gpuwise.predict.fit import Prior, fit as fit_parameters
@@ -122,23 +122,37 @@ def fit(cases: Sequence[Case]) -> Parameters:
         for name, s in _FAMILY.items():
             priors[f"{name}/{case.card.family}"] = Prior(_KNOWN.get((name, case.card.family), 0.0), s)
         priors |= {f"{name}@{case.card.id}": Prior(0.0, s) for name, s in _CARD.items()}
-    predicted = per_card(usable, _milliseconds)
+    predicted = per_card(usable, _steps, _milliseconds)
     measured = np.array([case.measured for case in usable])
     return fit_parameters(lambda p: np.log(predicted(p) / measured), priors, rounds=10)
 
 
 def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
     """Milliseconds of each case; NaN where it is refused."""
-    return np.asarray(per_card(cases, _milliseconds)(parameters))
+    return np.asarray(per_card(cases, _steps, _milliseconds)(parameters))
 
 
-def _milliseconds(cases: tuple[Case, ...], card: Card, rates: Rates) -> Array:
-    """All cases of one card together, so that their kernels are one array."""
-    kernels = [kernel for case in cases for kernel in case.work.trace.kernels]
-    seconds = kernel_seconds(kernels, card, rates) * np.array([kernel.count for kernel in kernels])
-    ends = np.cumsum([len(case.work.trace.kernels) for case in cases])
-    busy = np.array([part.sum() for part in np.split(seconds, ends[:-1])])
-    return np.array([1e3 * _step(case.work, card, rates, float(t)) for case, t in zip(cases, busy, strict=True)])
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """All steps on one card, their kernels as one list."""
+
+    works: tuple[Work, ...]
+    kernels: tuple[Kernel, ...]
+    counts: Array
+    ends: Array
+
+
+def _steps(cases: Sequence[Case]) -> _Steps:
+    works = tuple(case.work for case in cases)
+    kernels = tuple(kernel for work in works for kernel in work.trace.kernels)
+    counts = np.array([kernel.count for kernel in kernels], dtype=float)
+    return _Steps(works, kernels, counts, np.cumsum([len(work.trace.kernels) for work in works]))
+
+
+def _milliseconds(steps: _Steps, card: Card, rates: Rates) -> Array:
+    seconds = kernel_seconds(steps.kernels, card, rates) * steps.counts
+    busy = [float(part.sum()) for part in np.split(seconds, steps.ends[:-1])]
+    return np.array([1e3 * _step(work, card, rates, t) for work, t in zip(steps.works, busy, strict=True)])
 
 
 def _step(work: Work, card: Card, rates: Rates, busy: float) -> float:

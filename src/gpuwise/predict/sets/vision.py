@@ -57,10 +57,13 @@ PRIORS = {
     "launch": Prior(log(3e-6), 0.3), "dispatch": Prior(log(8e-6), 0.2), "overlap": Prior(log(2.0), 0.3),
     "backward.arithmetic": Prior(log(2.1), 0.1), "backward.memory": Prior(log(2.5), 0.2),
     "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(0.8), 0.2),
-    "energy.byte": Prior(log(280.0), 0.2), "energy.stacked": Prior(log(120.0), 0.2),
-    "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.1),
+    "energy.byte": Prior(log(320.0), 0.3), "energy.stacked": Prior(log(120.0), 0.2),
+    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(0.5), 0.5),
+    "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.0), 0.03),
 }  # fmt: skip
-_FAMILY = {"dense.big": 0.08, "product.big": 0.08, "memory": 0.06, "l2.held": 0.2}
+_FAMILY = {"dense.big": 0.04, "product.big": 0.04, "memory": 0.03, "l2.held": 0.1}
+_SMALL_L2 = 6e6
+"""Of GA102. Operands that several tiles read come from DRAM again where L2 forgot them."""
 _ROWS = 2500
 """Rows of a card that a fit takes, spread evenly over the file: more change nothing."""
 
@@ -159,9 +162,9 @@ def fit(cases: Sequence[Case]) -> Parameters:
     for case in usable:
         counts[case.gpu] = counts.get(case.gpu, 0) + 1
     weights = np.array([len(usable) / len(counts) / counts[case.gpu] for case in usable])
-    predicted, measured = per_card(usable, _milliseconds), np.array([case.measured for case in usable])
+    predicted, measured = per_card(usable, _columns, _milliseconds), np.array([case.measured for case in usable])
     return fit_parameters(
-        lambda p: np.log(predicted(p) / measured), priors, sigma=0.15, weights=weights, rounds=8
+        lambda p: np.log(predicted(p) / measured), priors, sigma=0.15, weights=weights, rounds=25
     )
 
 
@@ -174,35 +177,23 @@ def _thinned(cases: Sequence[Case]) -> list[Case]:
 
 def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
     """Milliseconds of one image of each case."""
-    return np.asarray(per_card(cases, _milliseconds)(parameters))
+    return np.asarray(per_card(cases, _columns, _milliseconds)(parameters))
 
 
-@cache
-def _columns_of(key: int) -> Mapping[str, Array]:
-    return _COLUMNS[key]
+Columns = Mapping[str, Array]
 
 
-_COLUMNS: dict[int, Mapping[str, Array]] = {}
+def _columns(cases: Sequence[Case]) -> tuple[str, Columns]:
+    """The number format, and the cases' traces as arrays."""
+    steps = [case.work for case in cases]
+    found = {name: np.array([step.trace[name] for step in steps]) for name in steps[0].trace}
+    for name in ("batch", "train", "compiled", "channels_last"):
+        found[name] = np.array([float(getattr(step, name)) for step in steps])
+    return cases[0].dtype, found
 
 
-def _columns(cases: tuple[Case, ...]) -> Mapping[str, Array]:
-    """The cases' traces as arrays, kept while a fit runs."""
-    key = id(cases)
-    if key not in _COLUMNS:
-        if len(_COLUMNS) > 16:
-            _COLUMNS.clear()
-        steps = [case.work for case in cases]
-        found = {name: np.array([step.trace[name] for step in steps]) for name in steps[0].trace}
-        for name in ("batch", "train", "compiled", "channels_last"):
-            found[name] = np.array([float(getattr(step, name)) for step in steps])
-        found["keep"] = np.zeros(0)
-        _COLUMNS[key] = found
-    return _COLUMNS[key]
-
-
-def _milliseconds(cases: tuple[Case, ...], card: Card, rates: Rates) -> Array:
-    c = _columns(cases)
-    dtype = cases[0].dtype if cases[0].dtype in card.peaks else "fp16"
+def _milliseconds(prepared: tuple[str, Columns], card: Card, rates: Rates) -> Array:
+    dtype, c = prepared
     backward_flop = 1.0 + c["train"] * rates["backward.arithmetic"]
     backward_move = 1.0 + c["train"] * rates["backward.memory"]
     seconds = _products(c, card, rates, dtype, backward_flop) + _depthwise(c, card, rates, backward_move)
@@ -220,21 +211,25 @@ def _milliseconds(cases: tuple[Case, ...], card: Card, rates: Rates) -> Array:
     return np.asarray(1e3 * np.maximum(seconds, dispatch / c["batch"]))
 
 
-def _products(c: Mapping[str, Array], card: Card, rates: Rates, dtype: str, backward: Array) -> Array:
+def _products(c: Columns, card: Card, rates: Rates, dtype: str, backward: Array) -> Array:
     """Convolutions and products: arithmetic on the matrix units against their operands' traffic."""
     peak = card.peak(dtype)
     layout = 1.0 + c["channels_last"] * (rates["layout.dense"] - 1.0)
     dense = sum(c[f"dense_flop_{b}"] / min(1.0, rates[f"dense.{b}"]) for b in ("32", "64", "128", "big"))
     dense = (dense * layout + c["group_flop"] / rates["group"]) / peak * backward
     elements = (c["dense_elems"] + c["group_elems"]) * backward
-    conv = _both(dense, _traffic(elements, c["n_conv"], c, card, rates, "conv.memory"), rates)
+    again = 1.0 + rates["reread"] * (_SMALL_L2 / card.l2_bytes) ** 0.5
+    conv = _both(dense, again * _traffic(elements, c["n_conv"], c, card, rates, "conv.memory"), rates)
     other = c["mm_flop_small"] / rates["product.small"] + c["mm_flop"] / min(1.0, rates["product.big"])
     other = (other + c["bmm_flop"] / rates["product.batched"] + c["attn_flop"] / rates["attention"]) / peak
     elements = (c["mm_elems"] + c["bmm_elems"] + c["attn_elems"]) * backward
-    return conv + _both(other * backward, _traffic(elements, c["n_mm"], c, card, rates, "memory"), rates)
+    products = _both(
+        other * backward, again * _traffic(elements, c["n_mm"], c, card, rates, "memory"), rates
+    )
+    return np.asarray(conv + products)
 
 
-def _depthwise(c: Mapping[str, Array], card: Card, rates: Rates, backward: Array) -> Array:
+def _depthwise(c: Columns, card: Card, rates: Rates, backward: Array) -> Array:
     """Depthwise convolutions run on the vector units, near the speed of memory."""
     layout = 1.0 + c["channels_last"] * (rates["layout.depthwise"] - 1.0)
     vector = c["dw_flop"] * backward / (card.peak("fp32") * rates["depthwise"])
@@ -243,7 +238,7 @@ def _depthwise(c: Mapping[str, Array], card: Card, rates: Rates, backward: Array
     return np.asarray(_both(vector, memory, rates) * layout * compiled)
 
 
-def _moved(c: Mapping[str, Array], card: Card, rates: Rates, backward: Array) -> Array:
+def _moved(c: Columns, card: Card, rates: Rates, backward: Array) -> Array:
     """Normalisation, pointwise, copies and reductions; compiled code keeps part of their traffic."""
     kept = (1.0 + c["compiled"] * (rates["fused"] - 1.0)) * backward
     layout = 1.0 + c["channels_last"] * (rates["layout.memory"] - 1.0)
@@ -254,7 +249,7 @@ def _moved(c: Mapping[str, Array], card: Card, rates: Rates, backward: Array) ->
 
 
 def _traffic(
-    elements: Array, launches: Array, c: Mapping[str, Array], card: Card, rates: Rates, share: str
+    elements: Array, launches: Array, c: Columns, card: Card, rates: Rates, share: str
 ) -> Array:
     """Seconds of two-byte elements: from L2 as far as one launch's tensors stay there."""
     each = 2.0 * elements * c["batch"] / np.maximum(launches, 1.0)
