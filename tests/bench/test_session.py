@@ -187,6 +187,8 @@ def test_the_child_sees_the_one_device_by_its_unique_id() -> None:
     assert own["CUDA_VISIBLE_DEVICES"] == "GPU-abc"
     assert own["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
     assert child_environment({"A": "b"}, TOY, None) == {"A": "b"}
+    two = child_environment({}, replace(TOY, device="cuda"), sensor, ["GPU-def"])
+    assert two["CUDA_VISIBLE_DEVICES"] == "GPU-abc,GPU-def"
 
 
 def test_the_catalog_entry_of_the_device_is_found() -> None:

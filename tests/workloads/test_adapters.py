@@ -60,7 +60,8 @@ class Words(nn.Module):
     def __init__(self, config):
         super().__init__()
         assert config.use_cache is False
-        self.table, self.head = nn.Embedding(config.vocab_size, config.width), nn.Linear(config.width, config.vocab_size)
+        self.table = nn.Embedding(config.vocab_size, config.width)
+        self.head = nn.Linear(config.width, config.vocab_size)
     def forward(self, input_ids): return SimpleNamespace(logits=self.head(self.table(input_ids)))
 class View(nn.Module):
     def __init__(self, config):

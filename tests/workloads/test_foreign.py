@@ -15,7 +15,7 @@ from gpuwise.workloads import foreign, registry
 CODE = """\
 import torch  # as many do
 from gpuwise.workloads import WorkloadSpec, workload
-@workload(WorkloadSpec(id="theirs", version=2, title="Theirs", item="thing", modes=("infer",), default_batch=8))
+@workload(WorkloadSpec(id="theirs", version=2, title="", item="thing", modes=("infer",), default_batch=8))
 def theirs(config, batch):
     return batch
 number = 3

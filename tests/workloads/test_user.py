@@ -115,7 +115,7 @@ def test_another_process_reads_it_and_the_registry_keeps_it(tmp_path: Path) -> N
     assert "GW_RAN" not in os.environ
     assert workloads.get("net.py:two") is two
     assert two.build(None, 4) == 8  # type: ignore[arg-type, comparison-overlap]
-    with pytest.raises(InputError, match="has 2 workloads: net.py:one, net.py:two"):
+    with pytest.raises(InputError, match=r"has 2 workloads: net.py:one, net.py:two"):
         workloads.get(path)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -54,15 +55,32 @@ def _open(key: str) -> int | None:
 
 def _take(descriptor: int, name: str, free: int | None) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
-        pid, _, command = holder.partition(" ")
-        who = f"process {pid} ({command})" if command else "another process"
-        elsewhere = f"gpuwise bench --gpu {free}, or " if free is not None else ""
-        raise MachineError(
-            f"{name} is being measured by {who}",
-            hint=f"{elsewhere}wait until it ends" + (f", or stop it: kill -INT {pid}" if command else ""),
-        ) from None
+        if not _taken(descriptor):
+            raise _refusal(descriptor, name, free)
     except OSError:  # a file system that has no locks
         return
+
+
+def _taken(descriptor: int) -> bool:
+    """Whether the lock is ours. A child that a killed process was just starting may hold its lock for an
+    instant, so it is tried for a second."""
+    for wait_s in (0.1,) * 10 + (None,):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if wait_s is not None:
+                time.sleep(wait_s)
+    return False
+
+
+def _refusal(descriptor: int, name: str, free: int | None) -> MachineError:
+    """The error that names who holds the lock, from what it wrote into the file."""
+    holder = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
+    pid, _, command = holder.partition(" ")
+    who = f"process {pid} ({command})" if command else "another process"
+    elsewhere = f"gpuwise bench --gpu {free}, or " if free is not None else ""
+    return MachineError(
+        f"{name} is being measured by {who}",
+        hint=f"{elsewhere}wait until it ends" + (f", or stop it: kill -INT {pid}" if command else ""),
+    )

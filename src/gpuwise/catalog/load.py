@@ -7,7 +7,6 @@ CSV and the stdlib only: bare `gpuwise` loads this and must answer in 0.3 s.
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
@@ -15,8 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
 
+from gpuwise.catalog import tables
 from gpuwise.errors import InputError
-from gpuwise.model.gpu import Fact, Field, GpuSpec, Peak, Source, SourceKind, Value
+from gpuwise.model.gpu import Fact, Field, GpuSpec, Peak, Source, Value
 
 DATA = Path(__file__).with_name("data")
 
@@ -45,21 +45,7 @@ def fields() -> Mapping[str, Field]:
 @cache
 def sources() -> Mapping[str, Source]:
     """Every source that a fact of the catalog cites, by id."""
-    return MappingProxyType(
-        {
-            row["id"]: Source(
-                id=row["id"],
-                title=row["title"],
-                # The data tests hold this column to the allowed kinds.
-                kind=cast(SourceKind, row["kind"]),
-                read_on=row["read_on"],
-                url=row["url"] or None,
-                licence=row["licence"] or None,
-                copy_of=row["copy_of"] or None,
-            )
-            for row in rows("sources.csv")
-        }
-    )
+    return tables.read_sources(DATA / "sources.csv")
 
 
 @cache
@@ -115,8 +101,7 @@ def _by_id() -> Mapping[str, GpuSpec]:
 
 def rows(name: str) -> list[dict[str, str]]:
     """The lines of a file of the catalog, by column."""
-    with (DATA / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return tables.rows(DATA / name)
 
 
 def _spec(row: dict[str, str], facts: dict[str, Fact], peaks: list[Peak]) -> GpuSpec:

@@ -134,6 +134,8 @@ def command(**options: Any) -> None:
         complete = _measure(made.session, made.plan, quiet=options["quiet"] or as_json)
     _finish(made.session.result, made.keeper, output, as_json=as_json)
     if not complete:
+        if made.keeper.kept is not None:
+            printer.talk(f"go on later: the same command with --resume {made.keeper.kept}")
         sys.exit(INTERRUPTED)
 
 
@@ -209,7 +211,7 @@ def _measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> b
     except KeyboardInterrupt:
         printer.status("")
         measured = len(session.result.measurements) - before
-        printer.talk(f"interrupted after {measured} of {len(plan)} measurements; go on: --resume last")
+        printer.talk(f"interrupted after {measured} of {len(plan)} measurements")
         return False
     return True
 

@@ -13,6 +13,9 @@ from gpuwise.predict.products import biggest, node_of, touch
 LONGEST_ROW = 16_384
 """Elements of a row that one thread block reduces on chip, so that maps around it merge with it."""
 
+CACHED = 65_536
+"""Bytes of a table of which every later read finds a copy in cache."""
+
 
 def elementwise(call: Call, kind: KernelClass = "pointwise", *, role: Role = "map") -> Node:
     """Element by element over the largest operand."""
@@ -106,10 +109,11 @@ def reduction(call: Call, role: Role | None = None) -> tuple[Node, ...]:
 
 
 def lookup(call: Call) -> tuple[Node, ...]:
-    """Rows taken from a table: read as many bytes as are written, and the indices."""
+    """Rows taken from a table: as many bytes are read as written, or a table that stays in cache once;
+    and the indices."""
     out = biggest(call.outs)
     table, *rest = call.ins
-    reads = ((table.id, min(table.bytes, out.bytes)), *touch(*rest))
+    reads = ((table.id, table.bytes if table.bytes <= CACHED else out.bytes), *touch(*rest))
     return (node_of(call, "gather", reads=reads, role="map", domain=out.numel),)
 
 

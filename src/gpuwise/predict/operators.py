@@ -89,8 +89,8 @@ def _table() -> dict[str, Rule]:
          "split_with_sizes_copy _reshape_copy pixel_shuffle pixel_unshuffle channel_shuffle unfold_backward "
          "im2col col2im reflection_pad2d replication_pad2d", copied),
         ("fill zero zeros zeros_like ones ones_like full full_like new_zeros new_ones new_full arange "
-         "linspace rand randn rand_like randn_like randint randint_like randperm bernoulli normal uniform random "
-         "exponential eye scalar_tensor", write_only),
+         "linspace rand randn rand_like randn_like randint randint_like randperm bernoulli normal uniform "
+         "random exponential eye scalar_tensor", write_only),
         ("native_dropout native_dropout_backward where masked_fill lerp addcmul addcdiv "
          "nll_loss_backward nll_loss2d_backward _adaptive_avg_pool2d_backward gelu_backward "
          "threshold_backward hardtanh_backward silu_backward sigmoid_backward tanh_backward "

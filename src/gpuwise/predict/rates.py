@@ -87,11 +87,17 @@ def stretch(rates: Rates, card: Card, dtype: str, flop: Array, moved: Array, sec
     clock over its time there is the demand; the clock falls until the limit holds. Each unit takes
     `power.unit` watts whether or not it computes.
     """
-    each = rates["energy.matrix" if dtype in MATRIX else "energy.vector"] * _NARROW.get(dtype, 1.0)
-    byte = rates["energy.stacked" if card.stacked else "energy.byte"] * 1e-12
-    demand = (flop * each * _joules(rates, card) + moved * byte) / seconds
+    each, byte = energies(rates, card, dtype)
+    demand = (flop * each + moved * byte) / seconds
     budget = max(0.3 * card.power_w, card.power_w - rates["power.unit"] * card.units)
     return np.asarray(np.maximum(1.0, demand / budget) ** (1.0 / rates["clock.exponent"]))
+
+
+def energies(rates: Rates, card: Card, dtype: str) -> tuple[float, float]:
+    """Joules of an operation in `dtype` at the boost clock, and of a byte from or to memory."""
+    each = rates["energy.matrix" if dtype in MATRIX else "energy.vector"] * _NARROW.get(dtype, 1.0)
+    byte = rates["energy.stacked" if card.stacked else "energy.byte"]
+    return each * _joules(rates, card), byte * 1e-12
 
 
 def _joules(rates: Rates, card: Card) -> float:

@@ -6,7 +6,6 @@ A shipped row dated after `today` (a wrong clock) is left out and named, like a 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -16,8 +15,9 @@ from types import MappingProxyType
 from typing import cast
 
 from gpuwise import catalog, store
+from gpuwise.catalog import tables
 from gpuwise.errors import InputError
-from gpuwise.model.gpu import GpuSpec, Source, SourceKind
+from gpuwise.model.gpu import GpuSpec, Source
 from gpuwise.model.offer import Offer, OfferKind
 from gpuwise.prices import fields
 from gpuwise.prices.read import Reading, Skipped, read
@@ -62,13 +62,13 @@ def collect(
 @cache
 def sources() -> Mapping[str, Source]:
     """Every source of a shipped offer, by id."""
-    return MappingProxyType({row["id"]: _source(row) for row in _rows("sources.csv")})
+    return tables.read_sources(DATA / "sources.csv")
 
 
 @cache
 def shipped() -> tuple[Offer, ...]:
     """The offers that gpuwise brings along."""
-    return tuple(_offer(row) for row in _rows("offers.csv"))
+    return tuple(_offer(row) for row in tables.rows(DATA / "offers.csv"))
 
 
 @cache
@@ -138,23 +138,6 @@ def _late(late: tuple[Offer, ...], today: date) -> tuple[Skipped, ...]:
             reason=f"{offer.provider} {offer.gpu} dated {offer.seen_on}, after today ({today.isoformat()})",
         )
         for offer in late
-    )
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    with (DATA / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def _source(row: dict[str, str]) -> Source:
-    return Source(
-        id=row["id"],
-        title=row["title"],
-        # The data tests hold this column to the allowed kinds.
-        kind=cast(SourceKind, row["kind"]),
-        read_on=row["read_on"],
-        url=row["url"] or None,
-        licence=row["licence"] or None,
     )
 
 

@@ -7,14 +7,13 @@ fastest; of sources whose publisher grants nothing, a few single figures, cited,
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import cast
 
-from gpuwise.model.gpu import Source, SourceKind
+from gpuwise.catalog import tables
+from gpuwise.model.gpu import Source
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Caution, CautionCode
 from gpuwise.published.importers import judged
@@ -25,30 +24,13 @@ DATA = Path(__file__).with_name("data")
 @cache
 def sources() -> Mapping[str, Source]:
     """Every source of the curated table, by id."""
-    return MappingProxyType({row["id"]: _source(row) for row in _rows("sources.csv")})
+    return tables.read_sources(DATA / "sources.csv")
 
 
 @cache
 def all_results() -> tuple[PublishedResult, ...]:
     """Every curated figure with the cautions known of it and those of the gates."""
-    return judged([_result(row) for row in _rows("results.csv")])
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    with (DATA / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def _source(row: dict[str, str]) -> Source:
-    return Source(
-        id=row["id"],
-        title=row["title"],
-        # The data tests hold this column to the allowed kinds.
-        kind=cast(SourceKind, row["kind"]),
-        read_on=row["read_on"],
-        url=row["url"] or None,
-        licence=row["licence"] or None,
-    )
+    return judged([_result(row) for row in tables.rows(DATA / "results.csv")])
 
 
 def _result(row: dict[str, str]) -> PublishedResult:

@@ -40,8 +40,12 @@ class Case:
     rivals: Mapping[str, float] = field(default_factory=dict)
     refusal: str = ""
     """Why no figure is given; empty where one is."""
-    source: str = ""
-    """For transfers: the card it was measured on."""
+    part: str = ""
+    """What is scored apart: TPOT or TTFT, fp16 or fp32."""
+    key: str = ""
+    """Equal for one configuration on all GPUs, so that a measurement can be transferred."""
+    group: str = ""
+    """What `--holdout model` holds out together; the model where it is empty."""
 
 
 class ScoredSet(Protocol):

@@ -100,7 +100,8 @@ def _case(row: Row) -> Case:
         gpu=row["gpu"], card=card, model=row["model"], measured=float(row["measured_ms"]),
         flop=sum(k.flop * k.count for k in kernels if k.kind == "matmul") / share,
         moved=sum((k.bytes_read + k.bytes_written) * k.count for k in kernels) / share,
-        dtype="fp32", work=work, rivals=rivals, refusal=refusal,
+        dtype="fp32", work=work, rivals=rivals, refusal=refusal, part="split" if split else "",
+        key="/".join(row[name] for name in ("model", "mode", "seq_len", "batch", "option")),
     )  # fmt: skip
 
 

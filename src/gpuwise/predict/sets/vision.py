@@ -58,7 +58,7 @@ PRIORS = {
     "backward.arithmetic": Prior(log(2.1), 0.1), "backward.memory": Prior(log(2.5), 0.2),
     "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(0.8), 0.2),
     "energy.byte": Prior(log(320.0), 0.3), "energy.stacked": Prior(log(120.0), 0.2),
-    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(0.5), 0.5),
+    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(1.5), 0.4),
     "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.0), 0.03),
 }  # fmt: skip
 _FAMILY = {"dense.big": 0.04, "product.big": 0.04, "memory": 0.03, "l2.held": 0.1}
@@ -108,7 +108,8 @@ def _case(row: Row) -> Case:
     return Case(
         gpu=row["gpu"], card=card, model=row["model"], measured=1e3 / float(row["samples_per_s"]),
         flop=flop * (3 if train else 1), moved=moved * (3 if train else 1), dtype=dtype, work=step,
-        refusal=refusal,
+        refusal=refusal, part=row["mode"], group=family(row["model"]),
+        key="/".join((row["model"], row["img_size"], row["mode"], row["layout"], row["compiled"])),
     )  # fmt: skip
 
 

@@ -1,0 +1,99 @@
+"""Fit the predictor's parameters to a folder of public measurements and write them as JSON.
+
+    python experiments/fit_predictor.py DATA_FOLDER [-o src/gpuwise/predict/data/parameters.json]
+
+For each set: parameters from all its rows, and half widths of 80 % intervals from the errors of GPUs that
+were left out (families for matrix products), by evidence level. `gpuwise validate --holdout gpu` repeats
+the left-out fits and prints their scores. Seeds are fixed; the same data give the same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpuwise.predict.interval import half_width
+from gpuwise.predict.sets.case import Case
+from gpuwise.predict.validate import SETS, Holdout, Predictions, load, predict_all
+
+FILES = {
+    "neusight": ("neusight", "neusight_e2e.csv"),
+    "timm": ("timm", "timm_throughput.csv"),
+    "lambda": ("lambda", "lambda_train_throughput.csv"),
+    "serving": ("serving", "llm_serving_inferencex_aic.csv"),
+    "power": ("power", "mlenergy_power_throughput.csv"),
+    "gemm": ("gemm", "aic_gemm_bfloat16_ms_by_gpu.csv.gz"),
+    "gemm.fp8": ("gemm", "aic_gemm_fp8_ms_by_gpu.csv.gz"),
+}
+"""Group -> (set, file)."""
+
+
+def main() -> None:
+    """Fit every group whose file is in the folder."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("-o", "--output", type=Path, default=Path("src/gpuwise/predict/data/parameters.json"))
+    given = parser.parse_args()
+    groups: dict[str, Any] = {}
+    for group, (name, file) in FILES.items():
+        path = given.folder / file
+        if path.exists():
+            groups |= fitted(group, name, load(path, name), file)
+            print(group, groups[group]["half_width"], flush=True)
+    document = {"schema": 1, "fitted_by": "experiments/fit_predictor.py", "level": 0.8, "groups": groups}
+    given.output.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def fitted(group: str, name: str, cases: Sequence[Case], file: str) -> dict[str, Any]:
+    """The group's entry, and one for each of its parts that is scored apart."""
+    usable = [case for case in cases if not case.refusal]
+    parameters = SETS[name].fit(usable)
+    left: Holdout = "family" if name == "gemm" else "gpu"
+    spec = predict_all(name, cases, holdout=left)
+    own = predict_all(name, cases, holdout=left, owned=True) if len(cases) < 10_000 else None
+    cards = sorted({case.card.id for case in usable if case.card is not None})
+    entry = {
+        "parameters": {key: round(value, 5) for key, value in parameters.items()},
+        "cards": cards,
+        "families": sorted({case.card.family for case in usable if case.card is not None}),
+        "formats": sorted({case.dtype for case in usable}),
+        "rows": len(usable),
+        "data": file,
+        "left_out": left,
+        "half_width": widths(spec, own, cases, name),
+    }
+    found = {group: entry}
+    for part in sorted({case.part for case in cases if case.part}):
+        found[f"{group}:{part}"] = {"half_width": widths(spec, own, cases, name, part), "cards": cards}
+    return found
+
+
+def widths(
+    spec: Predictions, own: Predictions | None, cases: Sequence[Case], name: str, part: str | None = None
+) -> dict[str, float]:
+    """Half width of each evidence level whose errors are known."""
+    at = [i for i, case in enumerate(cases) if part is None or case.part == part]
+    found = {"spec-only": _width(spec, cases, at)}
+    # Without errors of owned cards, the spec-only width is the safe one.
+    found["calibrated"] = _width(own, cases, at) if own else found["spec-only"]
+    if name == "timm":
+        found["transferred"] = max(
+            _width(predict_all(name, cases, holdout="gpu", transfer=gpu), cases, at)
+            for gpu in sorted({case.gpu for case in cases})
+        )
+    return {key: round(value, 4) for key, value in found.items()}
+
+
+def _width(found: Predictions, cases: Sequence[Case], at: Sequence[int]) -> float:
+    measured = np.array([cases[i].measured for i in at])
+    errors = np.log(found.values[list(at)] / measured)
+    return half_width(errors, [cases[i].gpu for i in at])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Make the traces that gpuwise ships: `python experiments/make_traces.py [WORKLOAD ...]`.
+
+Each built-in model, mode, precision and way to run (eager, compiled) is recorded at three batches: sizes
+are taken from the first and last, and the middle one must agree. A step whose structure changes with the
+batch is kept at some batches, a file each. tf32 is served by the file of fp32, fp16 inference by bf16's.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+from gpuwise.errors import InputError
+from gpuwise.model.run import RunConfig
+from gpuwise.model.trace import Trace
+from gpuwise.predict.cache import dumps, encode, file_name
+from gpuwise.predict.graph import Tape
+from gpuwise.predict.trace import about, record_workload, trace_of
+from gpuwise.workloads import get, names
+
+FOLDER = Path(__file__).parent.parent / "src" / "gpuwise" / "predict" / "data" / "traces"
+
+
+def batches(default: int) -> tuple[int, int, int]:
+    """A quarter of the default, itself, twice it; at least 1, 2 and 4."""
+    return (default // 4, default, 2 * default) if default >= 4 else (1, 2, 4)
+
+
+def apart(default: int) -> list[int]:
+    """The batches of a step whose structure changes with the batch."""
+    return sorted({1, max(1, default // 2), default, 2 * default, 4 * default})
+
+
+def configurations(name: str) -> list[RunConfig]:
+    """What is recorded of a workload: not what another file serves."""
+    spec = get(name).spec
+    modes = [mode for mode in spec.modes if mode in ("train", "infer")]
+    return [
+        RunConfig(workload=name, mode=mode, precision=precision)
+        for mode, precision in product(modes, spec.precisions)
+        if precision != "tf32" and not (precision == "fp16" and mode == "infer")
+    ]
+
+
+def documents(config: RunConfig) -> dict[str, str]:
+    """File name -> content, eager and compiled."""
+    spec = get(config.workload).spec
+    sizes = batches(spec.default_batch)
+    tapes: dict[int, Tape] = {}
+
+    def traced(batch: int, *, compiled: bool) -> Trace:
+        if batch not in tapes:
+            tapes[batch] = record_workload(config, batch)
+        return trace_of(tapes[batch], about(config), batch=batch, compiled=compiled, group=False)
+
+    made = {}
+    for compiled in (False, True):
+        how = replace(config, compile=compiled)
+        try:
+            together = encode([traced(batch, compiled=compiled) for batch in sizes], config.recipe)
+            made[file_name(how)] = dumps(together)
+        except InputError as error:
+            print(f"{config.cell}: {error}", file=sys.stderr)
+            for batch in apart(spec.default_batch):
+                alone = encode([traced(batch, compiled=compiled)], config.recipe)
+                made[file_name(how, batch)] = dumps(alone)
+    return made
+
+
+def main(wanted: list[str]) -> None:
+    """Write the files of the workloads named, of all where none is."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in wanted or names():
+        for config in configurations(name):
+            began = time.monotonic()
+            for file, text in documents(config).items():
+                (FOLDER / file).write_text(text, encoding="utf-8")
+            print(f"{config.cell} {time.monotonic() - began:.1f} s", file=sys.stderr)
+    print(sum(path.stat().st_size for path in FOLDER.glob("*.json")))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

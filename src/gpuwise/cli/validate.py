@@ -1,0 +1,69 @@
+"""`gpuwise validate`: score predictions on public measurements, in the open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast, get_args
+
+import click
+
+from gpuwise.cli import print as printer
+from gpuwise.errors import InputError
+from gpuwise.report import validation as report
+
+NAMES = ("neusight", "timm", "lambda", "serving", "power", "gemm")
+HOLDOUTS = ("none", "gpu", "family", "model")
+
+
+@click.command("validate", short_help="Score predictions on public measurements.")
+@click.option("--set", "name", type=click.Choice(NAMES), required=True, help="What the file holds.")
+@click.option(
+    "--data", "path", type=click.Path(path_type=Path, dir_okay=False), required=True,
+    help="CSV file with the columns of the set, gzipped or not.",
+)  # fmt: skip
+@click.option(
+    "--holdout", type=click.Choice(HOLDOUTS), default="none", show_default=True,
+    help="Refit without each GPU, family or model; none: shipped parameters.",
+)  # fmt: skip
+@click.option("--owned", is_flag=True, help="Correct each card by one factor from its other models.")
+@click.option("--transfer", metavar="GPU", help="Predict from GPU's measurements of the same work.")
+@printer.output_option
+@printer.json_option
+def command(
+    name: str, path: Path, holdout: str, owned: bool, transfer: str | None, output: Path | None, as_json: bool
+) -> None:
+    """Score predictions on a file of measurements, beside simple rules and the file's own predictions.
+
+    Prints for each GPU and pooled: rows, refusals, error (MAPE, median, 90th percentile), bias, rank
+    correlation, and coverage and width of the 80 % intervals.
+    """
+    printer.check_output(output)
+    if owned and transfer:
+        raise InputError("--owned and --transfer exclude each other", hint="choose one")
+    try:
+        from gpuwise.predict import scores, validate  # numpy: only when this verb runs
+    except ModuleNotFoundError as missing:
+        raise InputError(f"validate needs {missing.name}", hint="pip install numpy") from missing
+    cases = validate.load(path, name)
+    chosen = cast(validate.Holdout, holdout)
+    assert chosen in get_args(validate.Holdout)
+    found = scores.scores(
+        validate.predict_all(name, cases, holdout=chosen, owned=owned, transfer=transfer)
+    )
+    module, protocol = validate.SETS[name], _protocol(holdout, owned, transfer)
+    printer.deliver(
+        report.table(found, name=name, protocol=protocol, quantity=module.quantity),
+        lambda: report.document(
+            found, name=name, protocol=protocol, quantity=module.quantity, unit=module.unit
+        ),
+        as_json=as_json,
+        output=output,
+    )
+
+
+def _protocol(holdout: str, owned: bool, transfer: str | None) -> str:
+    """`holdout gpu, owned`, as it was asked."""
+    words = ["shipped parameters" if holdout == "none" else f"holdout {holdout}"]
+    words += ["one factor a card from its other models"] if owned else []
+    words += [f"transferred from {transfer}"] if transfer else []
+    return ", ".join(words)

@@ -1,0 +1,77 @@
+"""Intervals that hold: split conformal prediction on the errors of cards that were left out.
+
+    half width = the ceil((n + 1) level) / n quantile of |log(predicted / measured)|
+    interval   = predicted x exp(-half) to predicted x exp(half)
+
+(Vovk et al. 2005; Lei et al. 2018; by cross-validation as in Barber et al. 2021.) Errors of one card are
+alike, so that every card weighs the same in the quantile however many rows it has. Evidence levels have
+their own errors: spec-only, transferred, calibrated. What was never seen widens the interval or refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, exp, inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuwise.errors import NoDataError
+from gpuwise.model.result import Interval
+from gpuwise.predict.rates import document
+
+Array = NDArray[np.float64]
+LEVEL = 0.8
+LEAST_KNOWN = 0.9
+"""Share of a step's time that must be of known kernels."""
+_UNSEEN_FORMAT = 1.5
+"""Factor on the half width for a number format that no fitted card ran in this group of kernels."""
+_UNSEEN_FAMILY = 1.25
+
+
+def half_width(errors: Sequence[float] | Array, cards: Sequence[str], level: float = LEVEL) -> float:
+    """Conformal half width in log space from `errors`, each card of `cards` weighing the same.
+
+    Raises NoDataError without errors. With few cards the widest error bounds it.
+    """
+    sizes = np.abs(np.asarray(errors, dtype=float))
+    keep = np.isfinite(sizes)
+    sizes, names = sizes[keep], np.asarray(cards)[keep]
+    if not len(sizes):
+        raise NoDataError("no error of a left-out card is known", hint="fit on at least two cards")
+    _, place, counts = np.unique(names, return_inverse=True, return_counts=True)
+    weights = 1.0 / counts[place] / len(counts)
+    order = np.argsort(sizes)
+    reached = np.cumsum(weights[order])
+    wanted = min(1.0, ceil((len(sizes) + 1) * level) / len(sizes))
+    return float(sizes[order][min(int(np.searchsorted(reached, wanted - 1e-12)), len(sizes) - 1)])
+
+
+def around(value: float, half: float, *, level: float = LEVEL, method: str = "conformal") -> Interval:
+    """The interval of a positive figure; it always contains its point."""
+    return Interval(
+        value=value, low=value * exp(-half), high=value * exp(half) if half < 700 else inf, level=level,
+        method=method,
+    )  # fmt: skip
+
+
+def shipped_half(group: str, evidence: str) -> float:
+    """Half width of a fitted group at an evidence level, from the shipped errors of left-out cards."""
+    found: dict[str, float] = document()["groups"][group]["half_width"]
+    if evidence not in found:
+        raise NoDataError(f"no errors are known for {evidence} predictions of {group}")
+    return found[evidence]
+
+
+def widened(half: float, *, known: float, format_seen: bool, family_seen: bool) -> float:
+    """The half width where part of a step is unknown, or its format or the card's family was never fitted.
+
+    `known` is the share of time in kernels with a cost; below 90 % it raises NoDataError, above it the
+    unknown part may be as slow as all the rest together.
+    """
+    if known < LEAST_KNOWN:
+        raise NoDataError(
+            f"only {known:.0%} of the step is in operators of known cost", hint="measure it: gpuwise bench"
+        )
+    factor = (1.0 if format_seen else _UNSEEN_FORMAT) * (1.0 if family_seen else _UNSEEN_FAMILY)
+    return half * factor + float(np.log(1.0 / known))

@@ -1,0 +1,190 @@
+"""Merging may save bytes and launches, and nothing else."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.model.run import RunConfig
+from gpuwise.model.trace import Phase
+from gpuwise.predict.fusion import fuse
+from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Event, Node, Role, Tape
+from gpuwise.predict.trace import record_workload
+
+ROLES: tuple[Role, ...] = ("map", "row", "column", "opaque")
+
+
+def tape(*nodes: Node, outputs: tuple[int, ...] = ()) -> Tape:
+    """A step in which value n lives in storage n, until its last reader ran unless it is an output."""
+    written = {value: size for node in nodes for value, size in node.writes}
+    start = {v: s for node in nodes for v, s in node.reads if v not in written}
+    last = {v: i for i, node in enumerate(nodes) for v, _ in (*node.writes, *node.reads)}
+    events: list[Event] = []
+    for index, node in enumerate(nodes):
+        events += [(ALLOCATE, value, size) for value, size in node.writes]
+        events.append((RUN, index, 0.0))
+        touched = {value for value, _ in (*node.reads, *node.writes)}
+        events += [
+            (FREE, v, 0.0) for v in sorted(touched) if last[v] == index and v in written and v not in outputs
+        ]
+    values = {*written, *start}
+    return Tape(nodes=nodes, events=tuple(events), start=start, storage={v: v for v in values})
+
+
+def node(
+    name: str, reads: tuple[int, ...], writes: tuple[int, ...], role: Role = "map", phase: Phase = "forward",
+    size: float = 400.0, domain: int = 100,
+) -> Node:  # fmt: skip
+    return Node(
+        kind="pointwise" if role == "map" else "matmul", name=f"aten.{name}", dtype="fp32", shape=(domain,),
+        flop=float(domain), phase=phase, role=role, domain=domain,
+        reads=tuple((v, size) for v in reads), writes=tuple((v, size) for v in writes),
+    )  # fmt: skip
+
+
+def moved(done: Tape) -> float:
+    return sum(size for n in done.nodes for _, size in (*n.reads, *n.writes))
+
+
+def test_a_chain_becomes_one_kernel_that_never_stores_what_is_between() -> None:
+    done = fuse(
+        tape(node("mul", (0,), (1,)), node("add", (1,), (2,)), node("relu", (2,), (3,)), outputs=(3,))
+    )
+    (kernel,) = done.nodes
+    assert kernel.name == "aten.mul+relu"
+    assert (kernel.reads, kernel.writes) == (((0, 400.0),), ((3, 400.0),))
+    assert kernel.fused == 3
+    assert [event for event in done.events if event[0] == ALLOCATE] == [(ALLOCATE, 3, 400.0)]
+
+
+def test_a_matrix_product_takes_no_epilogue() -> None:
+    done = fuse(tape(node("mm", (0,), (1,), "opaque"), node("relu", (1,), (2,)), outputs=(2,)))
+    assert [n.name for n in done.nodes] == ["aten.mm", "aten.relu"]
+    assert moved(done) == 4 * 400
+
+
+def test_what_a_product_reads_is_stored() -> None:
+    done = fuse(
+        tape(
+            node("mul", (0,), (1,)), node("add", (1,), (2,)), node("mm", (1,), (3,), "opaque"), outputs=(2, 3)
+        )
+    )
+    assert dict(done.nodes[0].writes) == {1: 400.0, 2: 400.0}
+
+
+def test_a_path_through_a_product_keeps_a_chain_apart() -> None:
+    done = fuse(
+        tape(
+            node("mul", (0,), (1,)), node("mm", (1,), (2,), "opaque"), node("add", (1, 2), (3,)), outputs=(3,)
+        )
+    )
+    assert [n.name for n in done.nodes] == ["aten.mul", "aten.mm", "aten.add"]
+
+
+def test_a_column_reduction_ends_a_chain() -> None:
+    done = fuse(
+        tape(
+            node("mul", (0,), (1,)),
+            node("sum", (1,), (2,), "column"),
+            node("sub", (1, 2), (3,)),
+            outputs=(3,),
+        )
+    )
+    assert [n.name for n in done.nodes] == ["aten.mul+sum", "aten.sub"]
+
+
+def test_two_that_read_the_same_tensor_read_it_once() -> None:
+    done = fuse(tape(node("sin", (0,), (1,)), node("cos", (0,), (2,)), outputs=(1, 2)))
+    assert len(done.nodes) == 1
+    assert moved(done) == 3 * 400
+
+
+def test_backward_computes_again_what_follows_from_what_is_kept() -> None:
+    steps = (
+        node("gelu", (0,), (1,)), node("tanh", (0,), (2,)), node("mm", (1,), (3,), "opaque"),
+        node("mm_backward", (1, 3), (4,), "opaque", "backward"),
+        node("gelu_backward", (0, 2, 4), (5,), "map", "backward"),
+    )  # fmt: skip
+    done = fuse(tape(*steps, outputs=(5,)))
+    backward = done.nodes[-1]
+    assert {value for value, _ in backward.reads} == {0, 4}
+    assert all(value != 2 for n in done.nodes for value, _ in n.writes)
+
+
+def test_the_optimiser_is_not_compiled() -> None:
+    steps = (node("mul", (0,), (1,), phase="optimiser"), node("add", (1,), (2,), phase="optimiser"))
+    assert len(fuse(tape(*steps, outputs=(2,))).nodes) == 2
+
+
+@st.composite
+def tapes(draw: st.DrawFn) -> Tape:
+    """Steps of some twenty nodes: any may read what was written before, forward nodes come first."""
+    count = draw(st.integers(1, 20))
+    split = draw(st.integers(0, count))
+    nodes = []
+    for index in range(count):
+        phase: Phase = "forward" if index < split else "backward"
+        reads = draw(st.sets(st.integers(-3, index - 1), min_size=1, max_size=3))
+        role = draw(st.sampled_from(ROLES))
+        domain = draw(st.sampled_from((100, 200)))
+        nodes.append(
+            node(f"n{index}", tuple(r + 10 for r in reads), (index + 10,), role, phase, domain=domain)
+        )
+    outputs = draw(st.sets(st.integers(10, count + 9), max_size=4))
+    return tape(*nodes, outputs=tuple(outputs))
+
+
+def check(eager: Tape, done: Tape) -> None:
+    assert moved(done) <= moved(eager) + 1e-6
+    assert sum(n.flop for n in done.nodes) == pytest.approx(sum(n.flop for n in eager.nodes))
+    assert sum(n.fused for n in done.nodes) == len(eager.nodes)
+    assert len(done.nodes) <= len(eager.nodes)
+    before = {v for n in eager.nodes for v, _ in n.reads} - {v for n in eager.nodes for v, _ in n.writes}
+    for n in done.nodes:  # nothing is read before it is written
+        assert {v for v, _ in n.reads} <= before
+        before |= {v for v, _ in n.writes}
+    lasting = {eager.storage[v] for n in done.nodes for v, _ in n.writes} & eager.lasting
+    assert lasting == {eager.storage[v] for n in eager.nodes for v, _ in n.writes} & eager.lasting
+
+
+@given(tapes())
+def test_never_more_bytes_the_same_operations_and_a_valid_order(eager: Tape) -> None:
+    check(eager, fuse(eager))
+
+
+@given(tapes())
+def test_allocations_of_the_merged_step_balance(eager: Tape) -> None:
+    done = fuse(eager)
+    alive = set(eager.start)
+    for kind, storage, _ in done.events:
+        if kind == ALLOCATE:
+            assert storage not in alive
+            alive.add(storage)
+        elif kind == FREE:
+            alive.remove(storage)
+    assert alive <= eager.lasting
+
+
+@cache
+def recorded(name: str, mode: str, precision: str = "bf16") -> Tape:
+    return record_workload(
+        RunConfig(workload=name, mode=mode, precision=precision, size="toy"),  # type: ignore[arg-type]
+        4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("resnet50", "train"), ("bert-large", "train"), ("llm-1b", "train"), ("unet-sd15", "infer")],
+)
+def test_networks_keep_their_operations_and_lose_bytes(name: str, mode: str) -> None:
+    eager = recorded(name, mode)
+    done = fuse(eager)
+    assert moved(done) < moved(eager)
+    assert sum(n.flop for n in done.nodes) == pytest.approx(sum(n.flop for n in eager.nodes))
+    assert len(done.nodes) < len(eager.nodes)
+    products = [sum(n.kind in ("matmul", "convolution", "attention") for n in t.nodes) for t in (eager, done)]
+    assert products[0] == products[1]

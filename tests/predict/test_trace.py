@@ -1,0 +1,373 @@
+"""What a step computes, against torch's own counter and against counts by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from gpuwise import workloads
+from gpuwise.errors import InputError
+from gpuwise.model.run import RunConfig
+from gpuwise.model.trace import Kernel, Trace
+from gpuwise.predict.record import record
+from gpuwise.predict.trace import About, record_workload, trace_module, trace_of, trace_workload
+
+NETWORKS = tuple(n for n in workloads.names() if {"train", "infer"} & set(workloads.get(n).spec.modes))
+PRODUCTS = ("matmul", "convolution", "attention")
+
+
+def config(name: str, mode: str = "train", precision: str = "bf16", **more: Any) -> RunConfig:
+    return RunConfig(workload=name, mode=mode, precision=precision, **more)  # type: ignore[arg-type]
+
+
+def counted(asked: RunConfig, batch: int) -> tuple[float, float]:
+    """Operations of the products of one step: by torch's counter, and as traced.
+
+    The counter takes every attention for a full one; so the traced half of a causal one is undone.
+    """
+    job_flop = 0.0
+
+    def build() -> tuple[Callable[[], object], float]:
+        workload = workloads.get(asked.workload)
+        job = workload.build(asked, batch)
+
+        def step() -> None:
+            nonlocal job_flop
+            with FlopCounterMode(display=False) as counter:
+                job.step()
+            job_flop = float(counter.get_total_flops())
+
+        return step, job.items
+
+    tape = record(build)
+    traced = 0.0
+    for node in tape.nodes:
+        causal = "causal" in node.name and node.shape[2] > 1
+        traced += (
+            node.flop * (2 * node.shape[2] / (node.shape[2] + 1) if causal else 1) * (node.kind in PRODUCTS)
+        )
+    return job_flop, traced
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_products_are_those_that_torch_counts(name: str) -> None:
+    spec = workloads.get(name).spec
+    precision = "bf16"
+    for mode in spec.modes:
+        expected, traced = counted(config(name, mode, precision, size="toy"), 4)
+        assert traced == pytest.approx(expected, rel=1e-6), mode
+        assert traced > 0
+
+
+@pytest.mark.parametrize(("name", "mode"), [("resnet50", "train"), ("bert-large", "infer")])
+def test_full_networks_too_and_they_agree_with_the_workload_s_own_formula(name: str, mode: str) -> None:
+    spec = workloads.get(name).spec
+    batch = spec.default_batch
+    expected, traced = counted(config(name, mode), batch)
+    assert traced == pytest.approx(expected, rel=1e-9)
+    assert spec.cost is not None
+    cost = spec.cost(mode, "bf16", batch).flop_per_item * batch  # type: ignore[arg-type]
+    assert traced == pytest.approx(cost, rel=0.011)
+
+
+@cache
+def traced(name: str, mode: str = "train", precision: str = "bf16", compiled: bool = False) -> Trace:
+    return trace_workload(config(name, mode, precision, compile=compiled))
+
+
+@pytest.mark.parametrize("name", ["resnet50", "bert-large", "vit-b16"])
+def test_parameters_are_those_of_the_workload(name: str) -> None:
+    trace = traced(name)
+    assert trace.parameters == workloads.get(name).spec.parameters
+    assert trace.memory is not None
+    assert trace.memory.parameters == 4 * trace.parameters
+    assert trace.memory.gradients == 4 * trace.parameters
+
+
+def test_optimiser_state_is_one_moment_of_sgd_and_two_of_adamw() -> None:
+    sgd, adamw = traced("resnet50").memory, traced("bert-large").memory
+    assert sgd is not None
+    assert adamw is not None
+    assert sgd.optimiser == sgd.parameters
+    assert adamw.optimiser == pytest.approx(2 * adamw.parameters, rel=1e-4)
+
+
+def kinds(trace: Trace) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for kernel in trace.kernels:
+        found[kernel.kind] += kernel.count
+    return found
+
+
+def test_resnet50_launches_what_its_layers_are() -> None:
+    trace = traced("resnet50")
+    found = kinds(trace)
+    # 53 convolutions; backward has two kernels each, but no gradient for the image.
+    assert found["convolution"] == 53 + 2 * 53 - 1
+    assert found["normalisation"] == 4 * 53 + 2  # two passes each way; softmax and its backward
+    assert 600 < trace.launches < 800
+    assert trace.unknown == ()
+    assert trace.items == 256
+
+
+def test_bert_large_has_one_attention_kernel_a_layer_and_direction() -> None:
+    trace = traced("bert-large")
+    found = kinds(trace)
+    assert found["attention"] == 48
+    assert found["matmul"] == 3 * 97
+    assert found["copy"] > 500  # autocast casts every weight in every step
+    assert 1_000 < trace.launches < 2_000
+    compiled = traced("bert-large", compiled=True)
+    assert compiled.launches < 0.7 * trace.launches
+    assert kinds(compiled)["matmul"] == 3 * 97
+
+
+def test_precision_decides_the_format_of_the_products() -> None:
+    for precision, product in (("fp32", "fp32"), ("tf32", "tf32"), ("fp16", "fp16"), ("bf16", "bf16")):
+        trace = trace_workload(config("bert-large", "train", precision, size="toy"), 2)
+        assert {k.dtype for k in trace.kernels if k.kind == "matmul"} == {product}
+    flash = [k.name for k in traced("bert-large").kernels if k.kind == "attention"]
+    assert flash == [
+        "aten._scaled_dot_product_flash_attention",
+        "aten._scaled_dot_product_flash_attention_backward",
+    ]
+
+
+def test_fp16_training_scales_its_loss_and_checks_its_gradients() -> None:
+    trace = trace_workload(config("resnet50", "train", "fp16", size="toy"), 2)
+    names = {kernel.name for kernel in trace.kernels}
+    assert "aten._amp_foreach_non_finite_check_and_unscale_" in names
+    assert "aten._amp_update_scale_" in names
+
+
+def module_kernels(
+    model: nn.Module, *inputs: Tensor, mode: str = "infer", precision: str = "fp32"
+) -> list[Kernel]:
+    trace = trace_module(model, inputs, name="own", mode=mode, precision=precision)  # type: ignore[arg-type]
+    return list(trace.kernels)
+
+
+def test_a_linear_layer_by_hand() -> None:
+    (kernel,) = module_kernels(nn.Linear(64, 32), torch.empty(16, 64))
+    assert (kernel.kind, kernel.shape, kernel.dtype) == ("matmul", (1, 16, 32, 64), "fp32")
+    assert kernel.flop == 2 * 16 * 32 * 64
+    assert kernel.bytes_read == 4 * (16 * 64 + 64 * 32 + 32)
+    assert kernel.bytes_written == 4 * 16 * 32
+
+
+def test_a_linear_layer_s_training_step_by_hand() -> None:
+    trace = trace_module(nn.Linear(64, 32, bias=False), (torch.empty(16, 64),), name="own", precision="bf16")
+    products = [k for k in trace.kernels if k.kind == "matmul"]
+    # No gradient for the input: forward and the weight's gradient.
+    assert [(k.phase, k.shape) for k in products] == [
+        ("forward", (1, 16, 32, 64)),
+        ("backward", (1, 32, 64, 16)),
+    ]
+    assert all(k.bytes_read + k.bytes_written == 2 * (16 * 64 + 64 * 32 + 16 * 32) for k in products)
+    (adamw,) = [k for k in trace.kernels if k.name == "aten._fused_adamw_"]
+    # Weight, gradient and two moments are read; the gradient is not written.
+    assert adamw.bytes_read == pytest.approx(4 * 4 * 64 * 32, abs=16)
+    assert adamw.bytes_written == pytest.approx(3 * 4 * 64 * 32, abs=16)
+    casts = [k for k in trace.kernels if k.name == "aten._to_copy" and k.phase == "forward"]
+    assert {k.shape for k in casts} >= {(32, 64), (16, 64)}
+
+
+def test_a_convolution_by_hand() -> None:
+    model = nn.Conv2d(8, 16, 3, stride=2, padding=1, bias=False)
+    (kernel,) = module_kernels(model, torch.empty(2, 8, 10, 10))
+    assert kernel.kind == "convolution"
+    assert kernel.shape == (2, 8, 10, 10, 16, 3, 3, 2, 1, 5, 5)
+    assert kernel.flop == 2 * 2 * 16 * 8 * 9 * 25
+    assert kernel.bytes_read == 4 * (2 * 8 * 100 + 16 * 8 * 9)
+    assert kernel.bytes_written == 4 * 2 * 16 * 25
+    assert kernel.name == "aten.convolution:nchw"
+
+
+def test_a_grouped_convolution_counts_its_own_channels_only() -> None:
+    (kernel,) = module_kernels(nn.Conv2d(8, 8, 3, groups=8, bias=False), torch.empty(2, 8, 10, 10))
+    assert kernel.flop == 2 * 2 * 8 * 9 * 64
+
+
+def test_a_layer_norm_by_hand() -> None:
+    (kernel,) = module_kernels(nn.LayerNorm(64), torch.empty(16, 64))
+    assert kernel.kind == "normalisation"
+    assert kernel.bytes_read == 4 * (16 * 64 + 2 * 64)
+    assert kernel.bytes_written == 4 * (16 * 64 + 2 * 16)  # and mean and 1 / deviation
+
+
+class Attention(nn.Module):
+    def __init__(self, *, causal: bool = False) -> None:
+        super().__init__()
+        self.causal = causal
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = functional.scaled_dot_product_attention(x, x, x, is_causal=self.causal)
+        return out
+
+
+def test_attention_by_hand() -> None:
+    x = torch.empty(2, 4, 128, 64)
+    (kernel,) = module_kernels(Attention(), x, precision="bf16")
+    assert (kernel.kind, kernel.shape) == ("attention", (2, 4, 128, 128, 64, 4))
+    assert kernel.flop == 4 * 2 * 4 * 128 * 128 * 64
+    operand = 2 * 2 * 4 * 128 * 64
+    assert kernel.bytes_read == 3 * operand
+    assert kernel.bytes_written == pytest.approx(operand + 4 * 2 * 4 * 128, abs=64)
+    (causal,) = module_kernels(Attention(causal=True), x, precision="bf16")
+    assert causal.flop == pytest.approx(kernel.flop * 129 / 256)
+    assert causal.name.endswith(":causal")
+
+
+def test_full_precision_attention_is_the_memory_efficient_kernel() -> None:
+    (kernel,) = module_kernels(Attention(), torch.empty(2, 4, 128, 64), precision="fp32")
+    assert kernel.name == "aten._scaled_dot_product_efficient_attention"
+
+
+def test_views_cost_nothing_and_equal_kernels_are_grouped() -> None:
+    class Views(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.view(4, -1).t().unsqueeze(0).expand(3, -1, -1).relu().relu().relu()
+
+    kernels = module_kernels(Views(), torch.empty(4, 4))
+    assert [(k.name, k.count) for k in kernels] == [("aten.relu", 1), ("aten.relu", 2)]
+    assert kernels[0].bytes_read == 4 * 16  # an expanded dimension is read once
+    assert kernels[0].bytes_written == 4 * 48
+
+
+def test_a_module_is_neither_changed_nor_read() -> None:
+    linear = nn.Linear(8, 8)
+    model = nn.Sequential(linear, nn.Dropout(0.5)).eval()
+    weight = linear.weight.clone()
+    switches = (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32)
+    seed = torch.random.get_rng_state()
+    trace = trace_module(model, {"input": torch.empty(4, 8)}, name="own", precision="tf32", optimiser="sgd")
+    assert "aten.native_dropout" in {k.name for k in trace.kernels}
+    assert trace.batch == 4
+    assert torch.equal(linear.weight, weight)
+    assert linear.weight.grad is None
+    assert not model[1].training
+    assert switches == (torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32)
+    assert torch.equal(seed, torch.random.get_rng_state())
+    assert torch.nn.functional.softmax(torch.ones(2), -1).tolist() == [0.5, 0.5]  # torch as it was
+
+
+def test_a_billion_parameters_take_seconds(slowness: float) -> None:
+    import time
+
+    began = time.monotonic()
+    trace = trace_workload(config("llm-1b", compile=True))
+    assert trace.parameters > 1_000_000_000
+    assert time.monotonic() - began < 10 * slowness
+    assert trace.unknown == ()
+
+
+def test_a_stack_of_decoder_layers_is_made_without_its_weights() -> None:
+    def make() -> nn.Module:
+        layer = nn.TransformerEncoderLayer(4096, 32, 16384, batch_first=True, norm_first=True)
+        return nn.TransformerEncoder(layer, 6, enable_nested_tensor=False)
+
+    trace = trace_module(make, (torch.empty(2, 512, 4096),), name="stack")
+    assert trace.parameters > 1_000_000_000
+    assert kinds(trace)["attention"] == 12
+    assert trace.unknown == ()
+
+
+# -- what cannot be traced -----------------------------------------------------------------------
+
+
+class Branches(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x if x.sum() > 0 else -x
+
+
+class Selects(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x[x > 0]
+
+
+class ToNumpy(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.from_numpy(x.numpy() + 1)
+
+
+@torch.library.custom_op("gpuwise_test::opaque", mutates_args=())
+def _opaque(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+@torch.library.custom_op("gpuwise_test::shaped", mutates_args=())
+def _shaped(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+@_shaped.register_fake
+def _(x: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+class Custom(nn.Module):
+    def __init__(self, operator: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.operator = operator
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.operator(x)
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (Branches(), "aten._local_scalar_dense"),
+        (Selects(), "aten.nonzero|aten.index"),
+        (ToNumpy(), "TypeError|RuntimeError"),
+        (Custom(_opaque), "gpuwise_test.opaque"),
+        (nn.Linear(5, 3), "cannot trace"),
+    ],
+    ids=["branch on data", "select by data", "numpy", "custom operator", "wrong shape"],
+)
+def test_what_cannot_be_traced_is_refused_with_operator_or_line(model: nn.Module, why: str) -> None:
+    with pytest.raises(InputError, match=why) as refused:
+        trace_module(model, (torch.empty(4, 4),), name="own", mode="infer", precision="fp32")
+    if not isinstance(model, nn.Linear):
+        assert Path(__file__).name in str(refused.value)
+    assert refused.value.hint
+
+
+def test_torch_is_as_it_was_after_a_refusal() -> None:
+    with pytest.raises(InputError):
+        trace_module(Branches(), (torch.empty(4, 4),), name="own")
+    assert not hasattr(torch.Tensor.to, "__wrapped__")
+    assert torch.ones(2).to("cpu").sum().item() == 2
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.nn.Linear(2, 2)(torch.ones(1, 2)).dtype == torch.bfloat16
+
+
+def test_an_operator_without_a_rule_is_named_and_its_time_left_out() -> None:
+    trace = trace_module(Custom(_shaped), (torch.empty(4, 4),), name="own", mode="infer", precision="fp32")
+    assert trace.unknown == ("gpuwise_test.shaped",)
+    assert trace.kernels == ()
+
+
+def test_a_mode_or_precision_that_the_workload_lacks() -> None:
+    with pytest.raises(InputError, match="has no mode limit"):
+        trace_workload(config("resnet50", "limit"))
+    with pytest.raises(InputError, match="has no precision int8"):
+        trace_workload(config("resnet50", "train", "int8"))
+
+
+def test_a_step_of_the_compiled_kind_is_the_eager_one_merged() -> None:
+    tape = record_workload(config("resnet50", size="toy"), 2)
+    named = About(workload="resnet50", version=1, mode="train", precision="bf16", item="image")
+    eager, compiled = (trace_of(tape, named, batch=2, compiled=x) for x in (False, True))
+    assert compiled.compiled
+    assert compiled.launches < eager.launches
+    assert compiled.flop == pytest.approx(eager.flop)
