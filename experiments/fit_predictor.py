@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from gpuwise.predict.interval import half_width
 from gpuwise.predict.sets.case import Case
-from gpuwise.predict.validate import SETS, Holdout, Predictions, load, predict_all
+from gpuwise.predict.validate import SETS, Holdout, Predictions, constants, load, predict_all, with_own_factor
 
 FILES = {
     "neusight": ("neusight", "neusight_e2e.csv"),
@@ -35,7 +36,9 @@ FILES = {
 
 def main() -> None:
     """Fit every group whose file is in the folder."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path("src/gpuwise/predict/data/parameters.json"))
     given = parser.parse_args()
@@ -55,7 +58,10 @@ def fitted(group: str, name: str, cases: Sequence[Case], file: str) -> dict[str,
     parameters = SETS[name].fit(usable)
     left: Holdout = "family" if name == "gemm" else "gpu"
     spec = predict_all(name, cases, holdout=left)
-    own = predict_all(name, cases, holdout=left, owned=True) if len(cases) < 10_000 else None
+    found = {"spec-only": [spec], "calibrated": [replace(spec, values=with_own_factor(cases, spec.values))]}
+    if name == "timm":
+        gpus = sorted({case.gpu for case in cases})
+        found["transferred"] = [predict_all(name, cases, holdout="gpu", transfer=gpu) for gpu in gpus]
     cards = sorted({case.card.id for case in usable if case.card is not None})
     entry = {
         "parameters": {key: round(value, 5) for key, value in parameters.items()},
@@ -63,36 +69,31 @@ def fitted(group: str, name: str, cases: Sequence[Case], file: str) -> dict[str,
         "families": sorted({case.card.family for case in usable if case.card is not None}),
         "formats": sorted({case.dtype for case in usable}),
         "rows": len(usable),
+        "constants": {key: round(value, 6) for key, value in constants(usable).items()},
         "data": file,
         "left_out": left,
-        "half_width": widths(spec, own, cases, name),
+        "half_width": widths(found),
     }
-    found = {group: entry}
+    entries = {group: entry}
     for part in sorted({case.part for case in cases if case.part}):
-        found[f"{group}:{part}"] = {"half_width": widths(spec, own, cases, name, part), "cards": cards}
-    return found
+        entries[f"{group}:{part}"] = {"half_width": widths(found, part), "cards": cards}
+    return entries
 
 
-def widths(
-    spec: Predictions, own: Predictions | None, cases: Sequence[Case], name: str, part: str | None = None
-) -> dict[str, float]:
-    """Half width of each evidence level whose errors are known."""
-    at = [i for i, case in enumerate(cases) if part is None or case.part == part]
-    found = {"spec-only": _width(spec, cases, at)}
-    # Without errors of owned cards, the spec-only width is the safe one.
-    found["calibrated"] = _width(own, cases, at) if own else found["spec-only"]
-    if name == "timm":
-        found["transferred"] = max(
-            _width(predict_all(name, cases, holdout="gpu", transfer=gpu), cases, at)
-            for gpu in sorted({case.gpu for case in cases})
-        )
-    return {key: round(value, 4) for key, value in found.items()}
-
-
-def _width(found: Predictions, cases: Sequence[Case], at: Sequence[int]) -> float:
-    measured = np.array([cases[i].measured for i in at])
-    errors = np.log(found.values[list(at)] / measured)
-    return half_width(errors, [cases[i].gpu for i in at])
+def widths(found: Mapping[str, Sequence[Predictions]], part: str | None = None) -> dict[str, float]:
+    """Half width of each evidence level whose errors are known; the widest of several predictions."""
+    result = {}
+    for level, all_predictions in found.items():
+        halves = []
+        for one in all_predictions:
+            kept = [i for i, case in enumerate(one.cases) if part in (None, case.part)]
+            measured = np.array([one.cases[i].measured for i in kept])
+            errors = np.log(one.values[kept] / measured)
+            if np.isfinite(errors).any():
+                halves.append(half_width(errors, [one.cases[i].gpu for i in kept]))
+        if halves:
+            result[level] = round(max(halves), 4)
+    return result
 
 
 if __name__ == "__main__":

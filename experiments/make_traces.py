@@ -2,7 +2,7 @@
 
 Each built-in model, mode, precision and way to run (eager, compiled) is recorded at three batches: sizes
 are taken from the first and last, and the middle one must agree. A step whose structure changes with the
-batch is kept at some batches, a file each. tf32 is served by the file of fp32, fp16 inference by bf16's.
+batch is kept at some batches only. tf32 is served by the file of fp32, fp16 inference by bf16's.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from pathlib import Path
 from gpuwise.errors import InputError
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
-from gpuwise.predict.cache import dumps, encode, file_name
+from gpuwise.predict.cache import dumps, variant
 from gpuwise.predict.graph import Tape
 from gpuwise.predict.trace import about, record_workload, trace_of
+from gpuwise.predict.tracefile import encode
 from gpuwise.workloads import get, names
 
 FOLDER = Path(__file__).parent.parent / "src" / "gpuwise" / "predict" / "data" / "traces"
@@ -31,7 +32,7 @@ def batches(default: int) -> tuple[int, int, int]:
 
 def apart(default: int) -> list[int]:
     """The batches of a step whose structure changes with the batch."""
-    return sorted({1, max(1, default // 2), default, 2 * default, 4 * default})
+    return sorted({1, max(1, default // 2), default, 2 * default})
 
 
 def configurations(name: str) -> list[RunConfig]:
@@ -45,10 +46,9 @@ def configurations(name: str) -> list[RunConfig]:
     ]
 
 
-def documents(config: RunConfig) -> dict[str, str]:
-    """File name -> content, eager and compiled."""
+def variants(config: RunConfig) -> dict[str, list[Trace]]:
+    """Variant -> its traces at several batches, eager and compiled."""
     spec = get(config.workload).spec
-    sizes = batches(spec.default_batch)
     tapes: dict[int, Tape] = {}
 
     def traced(batch: int, *, compiled: bool) -> Trace:
@@ -59,26 +59,34 @@ def documents(config: RunConfig) -> dict[str, str]:
     made = {}
     for compiled in (False, True):
         how = replace(config, compile=compiled)
+        together = [traced(batch, compiled=compiled) for batch in batches(spec.default_batch)]
         try:
-            together = encode([traced(batch, compiled=compiled) for batch in sizes], config.recipe)
-            made[file_name(how)] = dumps(together)
+            encode({"": together})
+            made[variant(how)] = together
         except InputError as error:
             print(f"{config.cell}: {error}", file=sys.stderr)
             for batch in apart(spec.default_batch):
-                alone = encode([traced(batch, compiled=compiled)], config.recipe)
-                made[file_name(how, batch)] = dumps(alone)
+                made[variant(how, batch)] = [traced(batch, compiled=compiled)]
     return made
+
+
+def document(name: str) -> str:
+    """The file of one workload."""
+    made: dict[str, list[Trace]] = {}
+    for config in configurations(name):
+        made |= variants(config)
+    return dumps(encode(made))
 
 
 def main(wanted: list[str]) -> None:
     """Write the files of the workloads named, of all where none is."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in wanted or names():
-        for config in configurations(name):
-            began = time.monotonic()
-            for file, text in documents(config).items():
-                (FOLDER / file).write_text(text, encoding="utf-8")
-            print(f"{config.cell} {time.monotonic() - began:.1f} s", file=sys.stderr)
+        if not configurations(name):
+            continue
+        began = time.monotonic()
+        (FOLDER / f"{name}.json").write_text(document(name), encoding="utf-8")
+        print(f"{name} {time.monotonic() - began:.1f} s", file=sys.stderr)
     print(sum(path.stat().st_size for path in FOLDER.glob("*.json")))
 
 

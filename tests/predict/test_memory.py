@@ -163,30 +163,44 @@ def error(row: Row) -> float:
     return (trace.memory.peak + workspace_bytes(trace.kernels)) / row.measured - 1
 
 
-QUICK = [row for row in rows() if row.recipe == "tuned" or row.name == "resnet50"]
-CUDNN = [("resnet50", True, "fp32"), ("resnet50", True, "tf32")]
-"""Compiled convolutions in 4-byte formats took cuDNN workspaces of 1 to 13 GB that nothing here knows."""
+QUICK = [
+    row
+    for row in rows()
+    if (row.recipe == "tuned" or row.name == "resnet50") and row.precision in ("fp32", "bf16")
+]
+"""fp16 and tf32 hold the same bytes as these, and the parity recipe of BERT has ten thousand kernels."""
 
 
 def test_eager_peaks_are_those_measured() -> None:
-    errors = [error(row) for row in QUICK if not row.compiled]
-    assert len(errors) > 15
-    assert median(abs(e) for e in errors) < 0.002
-    assert max(abs(e) for e in errors) < 0.025
+    errors = [abs(error(row)) for row in QUICK if not row.compiled]
+    assert len(errors) >= 12
+    assert median(errors) < 0.002
+    assert max(errors) < 0.025
 
 
 def test_compiled_peaks_are_those_measured() -> None:
-    known = [row for row in QUICK if row.compiled and (row.name, True, row.precision) not in CUDNN]
-    errors = [abs(error(row)) for row in known]
-    assert len(errors) > 12
+    errors = [abs(error(row)) for row in QUICK if row.compiled and (row.name, row.precision) != CUDNN]
+    assert len(errors) >= 8
     assert median(errors) < 0.003
-    assert max(errors) < 0.06
+    assert max(errors) < 0.01
+
+
+CUDNN = ("resnet50", "fp32")
 
 
 def test_workspaces_of_convolutions_are_not_seen() -> None:
-    errors = [error(row) for row in QUICK if (row.name, row.compiled, row.precision) in CUDNN]
-    assert min(errors) < -0.1
-    assert max(errors) < 0.03
+    """Compiled convolutions in 4-byte formats took up to 1 GB of cuDNN that nothing here knows of."""
+    errors = {row.mode: error(row) for row in QUICK if row.compiled and (row.name, row.precision) == CUDNN}
+    assert -0.05 < errors["train"] < -0.03
+    assert -0.35 < errors["infer"] < -0.3
+
+
+@pytest.mark.slow
+def test_every_row_measured() -> None:
+    errors = [abs(error(row)) for row in rows()]
+    assert len(errors) >= 55
+    assert median(errors) < 0.002
+    assert sum(e > 0.05 for e in errors) <= 4
 
 
 def test_a_thread_that_multiplies_has_a_workspace() -> None:

@@ -47,9 +47,7 @@ def command(
     cases = validate.load(path, name)
     chosen = cast(validate.Holdout, holdout)
     assert chosen in get_args(validate.Holdout)
-    found = scores.scores(
-        validate.predict_all(name, cases, holdout=chosen, owned=owned, transfer=transfer)
-    )
+    found = scores.scores(validate.predict_all(name, cases, holdout=chosen, owned=owned, transfer=transfer))
     module, protocol = validate.SETS[name], _protocol(holdout, owned, transfer)
     printer.deliver(
         report.table(found, name=name, protocol=protocol, quantity=module.quantity),

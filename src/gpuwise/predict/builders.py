@@ -16,9 +16,7 @@ from types import MappingProxyType
 from gpuwise.errors import InputError
 from gpuwise.model.trace import Kernel, KernelClass, Trace
 
-WIDTH: Mapping[str, int] = MappingProxyType(
-    {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1}
-)
+WIDTH: Mapping[str, int] = MappingProxyType({"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1})
 """Bytes of one element."""
 
 

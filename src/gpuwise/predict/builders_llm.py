@@ -50,8 +50,8 @@ class Served:
         """Parameters that a batch of tokens reads."""
         if not self.experts:
             return self.total
-        share = 1.0 - (1.0 - self.chosen / self.experts) ** max(batch, 1.0)
-        return self.dense + self.expert * share
+        missed: float = (1.0 - self.chosen / self.experts) ** max(batch, 1.0)
+        return self.dense + self.expert * (1.0 - missed)
 
 
 _SIZES = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?:-a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")

@@ -56,7 +56,7 @@ def with_limits(
     return found
 
 
-def own_factor(measured: Sequence[float], predicted: Sequence[float]) -> float:
+def own_factor(measured: Sequence[float] | Array, predicted: Sequence[float] | Array) -> float:
     """Factor on predictions of a card from workloads that were measured on it; 1 without any."""
     if not len(measured):
         return 1.0

@@ -56,7 +56,7 @@ def fit(
             trial = x + np.clip(step, -1.0, 1.0)
             r_trial = residuals(trial)
             if r_trial @ r_trial < r @ r:
-                moved = (r @ r - r_trial @ r_trial) > 1e-4 * (r @ r)
+                moved = bool(r @ r - r_trial @ r_trial > 1e-4 * (r @ r))
                 x, r, damping = trial, r_trial, max(damping / 5, 1e-6)
                 break
             damping *= 4

@@ -4,14 +4,17 @@
     interval   = predicted x exp(-half) to predicted x exp(half)
 
 (Vovk et al. 2005; Lei et al. 2018; by cross-validation as in Barber et al. 2021.) Errors of one card are
-alike, so that every card weighs the same in the quantile however many rows it has. Evidence levels have
-their own errors: spec-only, transferred, calibrated. What was never seen widens the interval or refuses.
+alike, so that every card weighs the same in the quantile however many rows it has, and few cards say
+little of the next one: the part of the errors that is common to a card is widened by t(K) / z, Student's
+over the normal quantile, for K cards. Evidence levels have their own errors: spec-only, transferred,
+calibrated. What was never seen widens the interval or refuses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, exp, inf
+from math import ceil, exp, inf, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,7 @@ from numpy.typing import NDArray
 from gpuwise.errors import NoDataError
 from gpuwise.model.result import Interval
 from gpuwise.predict.rates import document
+from gpuwise.stats.interval import t_quantile
 
 Array = NDArray[np.float64]
 LEVEL = 0.8
@@ -34,9 +38,10 @@ def half_width(errors: Sequence[float] | Array, cards: Sequence[str], level: flo
 
     Raises NoDataError without errors. With few cards the widest error bounds it.
     """
-    sizes = np.abs(np.asarray(errors, dtype=float))
-    keep = np.isfinite(sizes)
-    sizes, names = sizes[keep], np.asarray(cards)[keep]
+    signed = np.asarray(errors, dtype=float)
+    keep = np.isfinite(signed)
+    signed, names = signed[keep], np.asarray(cards)[keep]
+    sizes = np.abs(signed)
     if not len(sizes):
         raise NoDataError("no error of a left-out card is known", hint="fit on at least two cards")
     _, place, counts = np.unique(names, return_inverse=True, return_counts=True)
@@ -44,7 +49,17 @@ def half_width(errors: Sequence[float] | Array, cards: Sequence[str], level: flo
     order = np.argsort(sizes)
     reached = np.cumsum(weights[order])
     wanted = min(1.0, ceil((len(sizes) + 1) * level) / len(sizes))
-    return float(sizes[order][min(int(np.searchsorted(reached, wanted - 1e-12)), len(sizes) - 1)])
+    half = sizes[order][min(int(np.searchsorted(reached, wanted - 1e-12)), len(sizes) - 1)]
+    means = np.bincount(place, weights=signed) / counts
+    common = float((means**2).mean() / max(float(weights @ signed**2), 1e-300))
+    return float(half * _few_cards(len(counts), common, level))
+
+
+def _few_cards(cards: int, common: float, level: float) -> float:
+    """Factor on the half width where `common` of the variance of the errors is that of `cards` cards."""
+    probability = (1.0 + level) / 2.0
+    student = t_quantile(probability, cards) / NormalDist().inv_cdf(probability)
+    return sqrt(max(0.0, 1.0 - common) + common * student**2)
 
 
 def around(value: float, half: float, *, level: float = LEVEL, method: str = "conformal") -> Interval:

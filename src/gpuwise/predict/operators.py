@@ -69,7 +69,7 @@ def _table() -> dict[str, Rule]:
         ("native_group_norm", group_norm),
         ("native_batch_norm_backward batch_norm_backward cudnn_batch_norm_backward "
          "native_group_norm_backward", two_pass_backward),
-        ("native_layer_norm _fused_rms_norm _softmax _log_softmax _softmax_backward_data "
+        ("native_layer_norm _fused_rms_norm _softmax _safe_softmax _log_softmax _softmax_backward_data "
          "_log_softmax_backward_data", row_norm),
         ("native_layer_norm_backward _fused_rms_norm_backward", row_backward),
         ("sum mean amax amin max min argmax argmin any all prod var var_mean std std_mean norm "

@@ -23,4 +23,3 @@ def mean_watts(
     each, byte = energies(rates, card, dtype)
     drawn = rates["power.unit"] * card.units + (flop * each + moved * byte) / seconds
     return float(min(card.power_w, max(drawn, LEAST_SHARE * card.power_w)))
-

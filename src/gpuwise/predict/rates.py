@@ -6,9 +6,9 @@
               with how far the boost clock is below what the process runs at
     rate      peak x clock x efficiency; efficiencies stay in (0, 1]
 
-Parameters are named numbers in log space, shipped in data/parameters.json. `name` holds for all cards,
-`name/engine`, `name/family` and `name@card` are the factors by which those that were fitted depart from it. A family
-that was not fitted has none: that is what makes its interval wide.
+Parameters are named numbers in log space, shipped in data/parameters.json. `name` holds for all cards;
+`name/engine`, `name/family` and `name@card` are the factors by which those that were fitted depart from
+it. A family that was not fitted has none: that is what makes its interval wide.
 """
 
 from __future__ import annotations
@@ -108,4 +108,4 @@ def _joules(rates: Rates, card: Card) -> float:
 
 def _process_clock(nm: float) -> float:
     """Clock in Hz at which desktop parts of a process boost: 1.5 GHz at 16 nm, 2.5 GHz at 5 nm."""
-    return 1.5e9 * (16.0 / nm) ** 0.45
+    return float(1.5e9 * (16.0 / nm) ** 0.45)

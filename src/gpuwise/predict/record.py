@@ -139,11 +139,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if on_device and operator.name in DATA_DEPENDENT:
             return answer(operator.name)
         if not self.recording or not (on_device or "device" in kwargs):
-            return self._watch(self._run(operator, func, args, kwargs))
-        return self._record(operator, func, args, kwargs)
+            return self._watch(self._run(operator, func, args, kwargs, tensors))
+        return self._record(operator, func, args, kwargs, tensors)
 
-    def _run(self, operator: Operator, func: Any, args: Any, kwargs: Any) -> Any:
+    def _run(self, operator: Operator, func: Any, args: Any, kwargs: Any, tensors: list[Tensor]) -> Any:
         """Shapes of the result. Raises InputError where torch has no rule for them."""
+        if _keeps_shape(operator, tensors):
+            return args[0] if func._schema.returns else None
         try:
             return func(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as error:
@@ -155,19 +157,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 self._storage_of(tensor)
         return result
 
-    def _record(self, operator: Operator, func: Any, args: Any, kwargs: Any) -> Any:
+    def _record(self, operator: Operator, func: Any, args: Any, kwargs: Any, tensors: list[Tensor]) -> Any:
         phase = self._phase()
         call_args = tuple(self._tree(x) for x in args)
         call_kwargs = {key: self._tree(x) for key, x in kwargs.items()}
         targets = [t for place in operator.inplace for t in tensors_in((argument(args, kwargs, place),))]
         before = tuple(self._value(t) for t in targets)
-        many = operator.name.endswith("_") and ("_foreach_" in operator.name or "_fused_" in operator.name)
-        result = (
-            (args[0] if func._schema.returns else None) if many else self._run(operator, func, args, kwargs)
-        )
-        known = {t.untyped_storage()._cdata for t in targets} | {
-            t.untyped_storage()._cdata for t in tensors_in((args, tuple(kwargs.values())))
-        }
+        result = self._run(operator, func, args, kwargs, tensors)
+        known = {t.untyped_storage()._cdata for t in tensors}
         fresh = [t for t in tensors_in((result,)) if t.is_meta and t.untyped_storage()._cdata not in known]
         if not fresh and not targets:
             return result
@@ -213,6 +210,17 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.optimiser_bytes = float(sum(t.numel() * t.itemsize for t in tensors_in(states) if t.is_meta))
 
 
+def _keeps_shape(operator: Operator, tensors: list[Tensor]) -> bool:
+    """Whether an operator only overwrites tensors whose shape it cannot change, so that it need not run:
+    those on lists, and element-wise ones of equal shapes, of which an optimiser has thousands."""
+    if not operator.name.endswith("_") or not any(t.is_meta for t in tensors):
+        return False
+    if operator.name.startswith(("aten._foreach_", "aten._fused_", "aten._amp_")):
+        return True
+    first = tensors[0].shape if tensors else ()
+    return operator.pointwise and all(t.shape == first or t.numel() == 1 for t in tensors)
+
+
 def record(build: Callable[[], tuple[Callable[[], object], float]]) -> Tape:
     """The steady step of what `build` returns: (step, items). Raises InputError where it cannot be traced."""
     with refusals(), torch.random.fork_rng(devices=[]), pretend_cuda(), Recorder() as recorder:
@@ -222,7 +230,6 @@ def record(build: Callable[[], tuple[Callable[[], object], float]]) -> Tape:
         )
         try:
             step, items = build()
-            recorder.begin()
             step()
             start = recorder.begin()
             step()

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.predict import calibrate
-from gpuwise.predict.interval import LEVEL, half_width, shipped_half
+from gpuwise.predict.interval import half_width, shipped_half
 from gpuwise.predict.rates import document, shipped
 from gpuwise.predict.sets import eager, gemm, power, serving, training, vision
 from gpuwise.predict.sets.case import Case, Row
@@ -91,31 +91,41 @@ def predict_all(
     transfer: str | None = None,
 ) -> Predictions:  # fmt: skip
     """Every case predicted under a protocol; see the module's text."""
+    peers, every = list[Case](), list(cases)
+    if transfer:
+        cases, peers = _transferable(cases, transfer)
     module, folds = _module(name), _folds(cases, holdout)
     values = np.full(len(cases), np.nan)
     rivals = {rival: np.full(len(cases), np.nan) for rival in _SIMPLE}
     evidence = ["spec-only"] * len(cases)
-    base = _sources(cases, transfer) if transfer else {}
     for fold in sorted(set(folds)):
         test = [i for i, found in enumerate(folds) if found == fold]
-        train = [case for case, found in zip(cases, folds, strict=True) if found != fold]
+        train = _kept(every, holdout, fold)
         parameters = shipped(_group(name, cases)) if holdout == "none" else _fit(module, train, fold)
         values[test] = module.predict(parameters, [cases[i] for i in test])
-        for rival, found in _simple([cases[i] for i in test], train).items():
+        known = document()["groups"][_group(name, cases)]["constants"] if holdout == "none" else None
+        for rival, found in _simple([cases[i] for i in test], known or constants(train)).items():
             rivals[rival][test] = found
         if transfer:
-            values[test] = _transfer(module, parameters, cases, test, base)
+            values[test] = _transfer(module, parameters, [cases[i] for i in test], [peers[i] for i in test])
             evidence = ["transferred"] * len(cases)
     if holdout == "none":
         evidence = _evidence(_group(name, cases), cases)
     if owned:
-        values, evidence = _with_own_factor(cases, values), ["calibrated"] * len(cases)
+        values, evidence = with_own_factor(cases, values), ["calibrated"] * len(cases)
     values[[bool(case.refusal) for case in cases]] = np.nan
     halves = _halves(cases, values, folds, None if holdout != "none" else (_group(name, cases), evidence))
     return Predictions(
         cases=tuple(cases), values=values, halves=halves, folds=tuple(folds), evidence=tuple(evidence),
         rivals=rivals | _stated(cases),
     )  # fmt: skip
+
+
+def _kept(cases: Sequence[Case], holdout: Holdout, fold: str) -> list[Case]:
+    """What may be fitted on: nothing of the fold."""
+    if holdout == "none":
+        return []
+    return [case for case, own in zip(cases, _folds(cases, holdout), strict=True) if own != fold]
 
 
 def _group(name: str, cases: Sequence[Case]) -> str:
@@ -156,7 +166,9 @@ def _halves(
 ) -> Array:
     """Half widths: shipped ones by evidence, or from the errors of the other folds."""
     if known is not None:
-        return np.array([shipped_half(_part(known[0], case), level) for case, level in zip(cases, known[1], strict=True)])
+        return np.array(
+            [shipped_half(_part(known[0], case), level) for case, level in zip(cases, known[1], strict=True)]
+        )
     errors = np.log(values / np.array([case.measured for case in cases]))
     cards, parts = [case.card.id if case.card else "" for case in cases], [case.part for case in cases]
     halves = np.full(len(cases), np.nan)
@@ -176,44 +188,51 @@ def _part(group: str, case: Case) -> str:
     return own if own in document()["groups"] else group
 
 
-def _with_own_factor(cases: Sequence[Case], values: Array) -> Array:
-    """Each figure times a factor from the same card's other networks."""
-    found = values.copy()
+def with_own_factor(cases: Sequence[Case], values: Array) -> Array:
+    """Each figure times a factor from the same card's other networks in the same part."""
+    together: dict[tuple[str, str], dict[str, list[int]]] = {}
     for i, case in enumerate(cases):
-        other = [
-            j for j, peer in enumerate(cases)
-            if peer.card == case.card and (peer.group or peer.model) != (case.group or case.model)
-            and peer.part == case.part and np.isfinite(values[j])
-        ]  # fmt: skip
-        factor = calibrate.own_factor([cases[j].measured for j in other], [float(values[j]) for j in other])
-        found[i] *= factor
+        if case.card is not None and np.isfinite(values[i]):
+            networks = together.setdefault((case.card.id, case.part), {})
+            networks.setdefault(case.group or case.model, []).append(i)
+    found = values.copy()
+    measured = np.array([case.measured for case in cases])
+    for networks in together.values():
+        for network, own in networks.items():
+            other = [i for name, at in networks.items() if name != network for i in at]
+            found[own] *= calibrate.own_factor(measured[other], values[other])
     return found
 
 
-def _sources(cases: Sequence[Case], transfer: str) -> dict[str, int]:
-    """Configuration -> its case on the GPU that measurements are transferred from."""
-    wanted = {i for i, case in enumerate(cases) if transfer in (case.gpu, case.card.id if case.card else "")}
-    found = {cases[i].key: i for i in sorted(wanted) if cases[i].key and not cases[i].refusal}
-    if not found:
+def _transferable(cases: Sequence[Case], transfer: str) -> tuple[list[Case], list[Case]]:
+    """Cases of other GPUs whose configuration was measured on `transfer`, each with that measurement."""
+    at_source: dict[str, list[Case]] = {}
+    for case in cases:
+        if transfer in (case.gpu, case.card.id if case.card else "") and case.key and not case.refusal:
+            at_source.setdefault(case.key, []).append(case)
+    pairs = [
+        (case, min(at_source[case.key], key=lambda peer: (peer.dtype != case.dtype, _apart(peer, case))))
+        for case in cases
+        if case.key in at_source and case.card != at_source[case.key][0].card
+    ]
+    if not pairs:
         raise NoDataError(f"no row of {transfer!r} can be transferred", hint="name a GPU of the file")
-    return found
+    return [case for case, _ in pairs], [peer for _, peer in pairs]
+
+
+def _apart(a: Case, b: Case) -> float:
+    return abs(a.version - b.version)
 
 
 def _transfer(
-    module: ModuleType, parameters: Mapping[str, float], cases: Sequence[Case], test: Sequence[int],
-    base: Mapping[str, int],
-) -> Array:  # fmt: skip
-    """Figures of the cases whose configuration was measured on the source GPU; NaN for the others."""
-    pairs = [(i, base[cases[i].key]) for i in test if cases[i].key in base]
-    found = dict.fromkeys(test, np.nan)
-    if pairs:
-        there = module.predict(parameters, [cases[i] for i, _ in pairs])
-        here = module.predict(parameters, [cases[j] for _, j in pairs])
-        reference = float(np.median(np.log(there / here)))
-        measured = np.array([cases[j].measured for _, j in pairs])
-        moved = calibrate.transferred(measured, here, there, reference)
-        found |= {i: value for (i, j), value in zip(pairs, moved, strict=True) if i != j}
-    return np.array([found[i] for i in test])
+    module: ModuleType, parameters: Mapping[str, float], cases: list[Case], peers: list[Case]
+) -> Array:
+    """Figures of `cases` from the measurements of `peers`, the same work on another card."""
+    there, here = module.predict(parameters, cases), module.predict(parameters, peers)
+    ratios = np.log(there / here)
+    reference = float(np.median(ratios[np.isfinite(ratios)])) if np.isfinite(ratios).any() else None
+    own = np.array([peer.measured for peer in peers])
+    return calibrate.transferred(own, here, there, reference)
 
 
 def _roofline(case: Case) -> float:
@@ -242,29 +261,35 @@ _SIMPLE: Mapping[str, Callable[[Case], float]] = {
 }  # fmt: skip
 
 
-def _simple(test: Sequence[Case], train: Sequence[Case]) -> dict[str, Array]:
-    """The one-line rivals, each with one constant from the training rows; the roofline's is of units."""
-    found, watts = {}, any(case.dtype == "watts" for case in test)
+def constants(train: Sequence[Case]) -> dict[str, float]:
+    """One constant for each simple rival from these rows; the roofline's is that of the unit."""
+    found = {}
+    watts = any(case.dtype == "watts" for case in train)
     for name, rule in _SIMPLE.items():
         if (name == "share of limit") != watts:
             continue
         scores = [(rule(c), c) for c in train if c.card and not c.refusal and c.measured > 0]
         ratios = [np.log(c.measured / value) for value, c in scores if value > 0]
-        constant = float(np.exp(np.median(ratios))) if ratios else np.nan
-        if name == "roofline" and constant == constant:
-            constant = _unit(constant)
-        found[name] = np.array([constant * rule(c) if c.card and not c.refusal else np.nan for c in test])
+        if ratios:
+            median = float(np.median(ratios))
+            found[name] = float(np.exp(median)) if name != "roofline" else _unit(median)
     return found
 
 
 def _unit(constant: float) -> float:
     """The power of a thousand (s or ms) nearest to a fitted constant: a roofline has no other."""
-    return float(1000.0 ** max(0, round(np.log(constant) / np.log(1000.0))))
+    return float(1000.0 ** max(0, round(constant / np.log(1000.0))))
+
+
+def _simple(test: Sequence[Case], known: Mapping[str, float]) -> dict[str, Array]:
+    """The one-line rivals' figures."""
+    return {
+        name: np.array([constant * _SIMPLE[name](c) if c.card and not c.refusal else np.nan for c in test])
+        for name, constant in known.items()
+    }
 
 
 def _stated(cases: Sequence[Case]) -> dict[str, Array]:
     """Predictions of other tools that the file holds."""
     names = sorted({name for case in cases for name in case.rivals})
-    return {
-        f"{name} (file)": np.array([case.rivals.get(name, np.nan) for case in cases]) for name in names
-    }
+    return {f"{name} (file)": np.array([case.rivals.get(name, np.nan) for case in cases]) for name in names}

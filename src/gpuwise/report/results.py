@@ -36,7 +36,7 @@ def cell_name(config: RunConfig) -> str:
     """`resnet50 train bf16 compiled`."""
     if config.mode == "limit":
         named = f"{config.workload} {config.precision}" if config.workload == "matmul" else config.workload
-        return f"{named} {config.batch}" if config.batch else named
+        return f"{named} {config.batch}" if (config.batch or 1) > 1 else named
     how = "compiled" if config.compile else "eager"
     return f"{config.workload} {config.mode} {config.precision} {how}"
 

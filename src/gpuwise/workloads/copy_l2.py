@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CPU_L2_BYTES, TOY_L2_BYTES = 2**20, 2**14
 """A CPU does not tell torch its caches; a core of today has about one MiB of L2."""
-STEP_BYTES, TOY_STEP_BYTES = 2**30, 2**16
+STEP_BYTES, TOY_STEP_BYTES = 2**30, 2**22
 HALF = 4
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpuwise.workloads.job import Job
 
-LAUNCHES, TOY_LAUNCHES = 1000, 10
+LAUNCHES, TOY_LAUNCHES = 1000, 300
 
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:

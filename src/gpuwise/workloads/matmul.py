@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gpuwise.workloads.job import Job
 
-GPU_SIDE, CPU_SIDE, TOY_SIDE = 8192, 2048, 64
+GPU_SIDE, CPU_SIDE, TOY_SIDE = 8192, 2048, 256
 
 MOVED = {"fp64": 24, "fp32": 12, "tf32": 12, "fp16": 6, "bf16": 6, "fp8": 4}
 """Bytes of one place in both operands and the result together; fp8 puts out bf16."""

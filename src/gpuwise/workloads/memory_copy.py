@@ -14,7 +14,7 @@ from gpuwise.workloads.workload import workload
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
-GPU_BYTES, CPU_BYTES, TOY_BYTES = 2**32, 2**28, 2**16
+GPU_BYTES, CPU_BYTES, TOY_BYTES = 2**32, 2**28, 2**22
 
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:

@@ -16,7 +16,7 @@ from gpuwise.workloads.workload import workload
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
-BYTES, TOY_BYTES = 2**30, 2**16
+BYTES, TOY_BYTES = 2**30, 2**22
 
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gpuwise.workloads.job import Job
 
-BYTES, TOY_BYTES = 2**28, 2**16
+BYTES, TOY_BYTES = 2**28, 2**22
 
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:

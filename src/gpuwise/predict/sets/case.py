@@ -44,6 +44,8 @@ class Case:
     """What is scored apart: TPOT or TTFT, fp16 or fp32."""
     key: str = ""
     """Equal for one configuration on all GPUs, so that a measurement can be transferred."""
+    version: float = 0.0
+    """Of the software: a transfer takes the measurement whose version is nearest."""
     group: str = ""
     """What `--holdout model` holds out together; the model where it is empty."""
 

@@ -17,7 +17,8 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.builders import transformer
 from gpuwise.predict.card import Card
-from gpuwise.predict.fit import Prior, fit as fit_parameters
+from gpuwise.predict.fit import Prior
+from gpuwise.predict.fit import fit as fit_parameters
 from gpuwise.predict.rates import Parameters, Rates
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 from gpuwise.predict.time import kernel_seconds

@@ -12,7 +12,8 @@ from math import log
 import numpy as np
 
 from gpuwise.predict.card import Card
-from gpuwise.predict.fit import Prior, fit as fit_parameters
+from gpuwise.predict.fit import Prior
+from gpuwise.predict.fit import fit as fit_parameters
 from gpuwise.predict.rates import Parameters, Rates
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 from gpuwise.predict.time import Products, product_seconds
@@ -43,9 +44,7 @@ def read(rows: Sequence[Row], dtype: str = "bf16") -> list[Case]:
     """One case for each shape and GPU that has a time."""
     gpus = [name for name in rows[0] if name not in _SHAPE] if rows else []
     found = {gpu: find_card(gpu) for gpu in gpus}
-    return [
-        _case(row, gpu, found[gpu], dtype) for gpu in gpus for row in rows if row[gpu] not in ("", None)
-    ]
+    return [_case(row, gpu, found[gpu], dtype) for gpu in gpus for row in rows if row[gpu] not in ("", None)]
 
 
 def _case(row: Row, gpu: str, found: tuple[Card | None, str], dtype: str) -> Case:
@@ -102,5 +101,8 @@ def _products(cases: Sequence[Case]) -> Products:
 
 def _milliseconds(dtype: str, work: Products, card: Card, rates: Rates) -> Array:
     parts = [slice(i, i + 2000) for i in range(0, len(work.m), 2000)]  # keeps the tilings in cache
-    each = [Products(*(getattr(work, name)[part] for name in ("b", "m", "n", "k", "size", "out"))) for part in parts]
+    each = [
+        Products(*(getattr(work, name)[part] for name in ("b", "m", "n", "k", "size", "out")))
+        for part in parts
+    ]
     return np.concatenate([1e3 * product_seconds(one, card, rates, dtype) for one in each])

@@ -18,12 +18,21 @@ from math import log
 import numpy as np
 
 from gpuwise.predict.card import Card
-from gpuwise.predict.fit import Prior, fit as fit_parameters
+from gpuwise.predict.fit import Prior
+from gpuwise.predict.fit import fit as fit_parameters
 from gpuwise.predict.rates import Parameters, Rates
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 
 quantity, unit = "mean power of one GPU", "W"
-KINDS = ("lm-arena-chat", "gpqa", "sourcegraph-fim", "image-chat", "video-chat", "text-to-image", "text-to-video")
+KINDS = (
+    "lm-arena-chat",
+    "gpqa",
+    "sourcegraph-fim",
+    "image-chat",
+    "video-chat",
+    "text-to-image",
+    "text-to-video",
+)
 FEATURES = ("batch", "size", "spread", "moe", "narrow", "diffuse.batch", "pixels", "capacity")
 PRIORS = {
     "idle": Prior(log(0.15), 0.2),

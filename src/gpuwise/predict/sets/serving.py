@@ -19,7 +19,8 @@ import numpy as np
 from gpuwise.errors import GpuwiseError
 from gpuwise.predict.builders_llm import Served, served
 from gpuwise.predict.card import Card
-from gpuwise.predict.fit import Prior, fit as fit_parameters
+from gpuwise.predict.fit import Prior
+from gpuwise.predict.fit import fit as fit_parameters
 from gpuwise.predict.rates import Parameters, Rates
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 
@@ -87,8 +88,8 @@ def _case(row: Row, first: bool) -> Case:
     flop, moved = _demand(work) if work else (0.0, 0.0)
     return Case(
         gpu=row["system"], card=card, model=row["model_path"], measured=measured, flop=flop, moved=moved,
-        dtype=work.dtype if work else "fp8", work=work, rivals={"aiconfigurator": float(rival)} if rival else {},
-        refusal=refusal, part="TTFT" if first else "TPOT",
+        dtype=work.dtype if work else "fp8", work=work, refusal=refusal, part="TTFT" if first else "TPOT",
+        rivals={"aiconfigurator": float(rival)} if rival else {},
     )  # fmt: skip
 
 
@@ -121,7 +122,10 @@ def _work(row: Row, first: bool) -> Deployment:
 def _demand(work: Deployment) -> tuple[float, float]:
     """Operations and bytes of one GPU, for the simple rivals."""
     if work.first:
-        return 2.0 * work.model.active * work.length_in / work.prefill_gpus, work.model.total / work.prefill_gpus
+        return (
+            2.0 * work.model.active * work.length_in / work.prefill_gpus,
+            work.model.total / work.prefill_gpus,
+        )
     length = work.length_in + work.length_out / 2
     moved = work.model.touched(work.batch) * work.weight + work.batch * length * work.model.kv
     return 2.0 * work.model.active * work.batch / work.gpus, moved / work.gpus
@@ -153,7 +157,17 @@ def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
 
 def _columns(cases: Sequence[Case]) -> dict[str, Array]:
     works: list[Deployment] = [case.work for case in cases]
-    names = ("weight", "batch", "gpus", "data_parallel", "length_in", "length_out", "apart", "prefill_gpus", "first")
+    names = (
+        "weight",
+        "batch",
+        "gpus",
+        "data_parallel",
+        "length_in",
+        "length_out",
+        "apart",
+        "prefill_gpus",
+        "first",
+    )
     found = {name: np.array([float(getattr(work, name)) for work in works]) for name in names}
     for name in ("layers", "width", "dense", "active", "kv", "latent", "experts"):
         found[name] = np.array([float(getattr(work.model, name)) for work in works])

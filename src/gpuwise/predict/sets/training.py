@@ -19,7 +19,8 @@ from types import MappingProxyType
 import numpy as np
 
 from gpuwise.predict.card import Card
-from gpuwise.predict.fit import Prior, fit as fit_parameters
+from gpuwise.predict.fit import Prior
+from gpuwise.predict.fit import fit as fit_parameters
 from gpuwise.predict.rates import Parameters, Rates, stretch
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 

@@ -22,7 +22,8 @@ from math import log
 import numpy as np
 
 from gpuwise.predict.card import DATA, Card
-from gpuwise.predict.fit import Prior, fit as fit_parameters
+from gpuwise.predict.fit import Prior
+from gpuwise.predict.fit import fit as fit_parameters
 from gpuwise.predict.rates import Parameters, Rates, stretch
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 
@@ -56,14 +57,16 @@ PRIORS = {
     "layout.memory": Prior(log(1.0), 0.2),
     "launch": Prior(log(3e-6), 0.3), "dispatch": Prior(log(8e-6), 0.2), "overlap": Prior(log(2.0), 0.3),
     "backward.arithmetic": Prior(log(2.1), 0.1), "backward.memory": Prior(log(2.5), 0.2),
-    "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(0.8), 0.2),
+    "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(0.8), 0.1),
     "energy.byte": Prior(log(320.0), 0.3), "energy.stacked": Prior(log(120.0), 0.2),
-    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(1.5), 0.4),
+    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(0.5), 0.2), "feed": Prior(log(0.3), 0.3),
     "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.0), 0.03),
 }  # fmt: skip
 _FAMILY = {"dense.big": 0.04, "product.big": 0.04, "memory": 0.03, "l2.held": 0.1}
 _SMALL_L2 = 6e6
 """Of GA102. Operands that several tiles read come from DRAM again where L2 forgot them."""
+_USUAL_RATE = 512.0
+"""Operations a clock and unit of GeForce cards, with an fp32 accumulator."""
 _ROWS = 2500
 """Rows of a card that a fit takes, spread evenly over the file: more change nothing."""
 
@@ -108,7 +111,7 @@ def _case(row: Row) -> Case:
     return Case(
         gpu=row["gpu"], card=card, model=row["model"], measured=1e3 / float(row["samples_per_s"]),
         flop=flop * (3 if train else 1), moved=moved * (3 if train else 1), dtype=dtype, work=step,
-        refusal=refusal, part=row["mode"], group=family(row["model"]),
+        part=row["mode"], group=family(row["model"]), refusal=refusal, version=float(row["torch"] or 0),
         key="/".join((row["model"], row["img_size"], row["mode"], row["layout"], row["compiled"])),
     )  # fmt: skip
 
@@ -163,7 +166,10 @@ def fit(cases: Sequence[Case]) -> Parameters:
     for case in usable:
         counts[case.gpu] = counts.get(case.gpu, 0) + 1
     weights = np.array([len(usable) / len(counts) / counts[case.gpu] for case in usable])
-    predicted, measured = per_card(usable, _columns, _milliseconds), np.array([case.measured for case in usable])
+    predicted, measured = (
+        per_card(usable, _columns, _milliseconds),
+        np.array([case.measured for case in usable]),
+    )
     return fit_parameters(
         lambda p: np.log(predicted(p) / measured), priors, sigma=0.15, weights=weights, rounds=25
     )
@@ -214,7 +220,7 @@ def _milliseconds(prepared: tuple[str, Columns], card: Card, rates: Rates) -> Ar
 
 def _products(c: Columns, card: Card, rates: Rates, dtype: str, backward: Array) -> Array:
     """Convolutions and products: arithmetic on the matrix units against their operands' traffic."""
-    peak = card.peak(dtype)
+    peak = card.peak(dtype) * _fed(card, rates, dtype)
     layout = 1.0 + c["channels_last"] * (rates["layout.dense"] - 1.0)
     dense = sum(c[f"dense_flop_{b}"] / min(1.0, rates[f"dense.{b}"]) for b in ("32", "64", "128", "big"))
     dense = (dense * layout + c["group_flop"] / rates["group"]) / peak * backward
@@ -224,10 +230,14 @@ def _products(c: Columns, card: Card, rates: Rates, dtype: str, backward: Array)
     other = c["mm_flop_small"] / rates["product.small"] + c["mm_flop"] / min(1.0, rates["product.big"])
     other = (other + c["bmm_flop"] / rates["product.batched"] + c["attn_flop"] / rates["attention"]) / peak
     elements = (c["mm_elems"] + c["bmm_elems"] + c["attn_elems"]) * backward
-    products = _both(
-        other * backward, again * _traffic(elements, c["n_mm"], c, card, rates, "memory"), rates
-    )
+    products = _both(other * backward, again * _traffic(elements, c["n_mm"], c, card, rates, "memory"), rates)
     return np.asarray(conv + products)
+
+
+def _fed(card: Card, rates: Rates, dtype: str) -> float:
+    """Share of the peak that shared memory feeds: 128 B a clock and unit, whatever the peak."""
+    each = card.peak(dtype) / (card.units * card.clock_hz)
+    return float(min(1.0, (_USUAL_RATE / each) ** rates["feed"]))
 
 
 def _depthwise(c: Columns, card: Card, rates: Rates, backward: Array) -> Array:
@@ -249,9 +259,7 @@ def _moved(c: Columns, card: Card, rates: Rates, backward: Array) -> Array:
     return np.asarray((norm + plain) * layout + _traffic(copies, c["n_copy"], c, card, rates, "copy.memory"))
 
 
-def _traffic(
-    elements: Array, launches: Array, c: Columns, card: Card, rates: Rates, share: str
-) -> Array:
+def _traffic(elements: Array, launches: Array, c: Columns, card: Card, rates: Rates, share: str) -> Array:
     """Seconds of two-byte elements: from L2 as far as one launch's tensors stay there."""
     each = 2.0 * elements * c["batch"] / np.maximum(launches, 1.0)
     held = 1.0 / (1.0 + each / (rates["l2.held"] * card.l2_bytes))

@@ -1,0 +1,222 @@
+"""One JSON document for the traces of a workload: small, and good for every batch.
+
+A kernel's sizes are linear in the batch for a step of fixed structure: every operand has either one
+dimension that grows with it or none. So a number is kept as constant and slope, from the step recorded at
+two batches; those between are compared when the document is made. Memory is kept at every recorded batch and
+interpolated, for its peak may move from one place of the step to another.
+
+Layout (`SCHEMA` counts changes): `words` are the strings and `numbers` the sizes, each a number, [slope] or
+[constant, slope]. A row of `kernels` is [kind, name, dtype, phase, fused, flop, bytes read, bytes written,
+*shape]: places in `words` four times, itself, then places in `numbers`. A variant (mode, precision, recipe,
+eager or compiled) lists its kernels as [row, count, row, count, ...], counts being places in `numbers`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from gpuwise.errors import InputError
+from gpuwise.model.trace import Kernel, KernelClass, Memory, Phase, Trace
+from gpuwise.predict.graph import grouped
+
+SCHEMA = 1
+Document = dict[str, Any]
+_SIZES = ("count", "flop", "bytes_read", "bytes_written")
+_MEMORY = ("parameters", "gradients", "optimiser", "peak", "largest")
+
+
+class _Tables:
+    """What variants share."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, int] = {}
+        self.numbers: dict[str, int] = {}
+        self.rows: dict[str, int] = {}
+
+    def word(self, text: str) -> int:
+        return self.words.setdefault(text, len(self.words))
+
+    def number(self, line: Any) -> int:
+        return self.numbers.setdefault(json.dumps(line), len(self.numbers))
+
+    def kernel(self, row: list[Any]) -> tuple[int, int]:
+        """Places of the row and of its count."""
+        places = [*row[:5], *(self.number(x) for x in row[6:])]
+        return self.rows.setdefault(json.dumps(places), len(self.rows)), self.number(row[5])
+
+
+def _line(x: tuple[int, ...], y: Sequence[float]) -> Any:
+    """The number, or [constant, slope]; whole numbers as such."""
+    slope = (y[-1] - y[0]) / (x[-1] - x[0]) if len(x) > 1 else 0.0
+    if slope == 0:
+        return _whole(y[0])
+    constant = y[0] - slope * x[0]
+    return [_whole(constant), _whole(slope)] if constant else [_whole(slope)]
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else value
+
+
+def _number(stored: Any, batch: int) -> float:
+    if not isinstance(stored, list):
+        return float(stored)
+    return float((stored[0] if len(stored) > 1 else 0) + stored[-1] * batch)
+
+
+def encode(variants: Mapping[str, Sequence[Trace]]) -> Document:
+    """One document for the variants of a workload, each at one or several batches (in order), kernels
+    ungrouped. Raises InputError where a variant's structure changes with the batch or a size is not linear
+    in it."""
+    tables = _Tables()
+    made = {name: _variant(traces, tables) for name, traces in variants.items()}
+    first = next(iter(variants.values()))[0]
+    return {
+        "schema": SCHEMA,
+        "workload": first.workload,
+        "version": first.version,
+        "item": first.item,
+        "words": list(tables.words),
+        "numbers": [json.loads(text) for text in tables.numbers],
+        "kernels": [json.loads(text) for text in tables.rows],
+        "variants": made,
+    }
+
+
+def _variant(traces: Sequence[Trace], tables: _Tables) -> dict[str, Any]:
+    """One variant. A step that does more of the same at a larger batch (a loss in chunks) is matched group
+    by group, and then counts are linear too."""
+    batches = tuple(t.batch for t in traces)
+    if len({len(t.kernels) for t in traces}) > 1:
+        traces = [replace(t, kernels=grouped(t.kernels)) for t in traces]
+    first = traces[0]
+    if len({len(t.kernels) for t in traces}) > 1:
+        raise _not_linear(first, "the number of its kernels changes with the batch")
+    rows = [_row(batches, same, tables, first) for same in zip(*(t.kernels for t in traces), strict=True)]
+    places = [place for row in _merged(rows) for place in tables.kernel(row)]
+    return {
+        "mode": first.mode,
+        "precision": first.precision,
+        "compiled": first.compiled,
+        "items": _line(batches, [t.items for t in traces]),
+        "parameters": first.parameters,
+        "unknown": list(first.unknown),
+        "batches": list(batches),
+        "memory": [[_whole(getattr(t.memory, name)) for name in _MEMORY] for t in traces if t.memory],
+        "kernels": places,
+    }
+
+
+def _merged(rows: Iterable[list[Any]]) -> list[list[Any]]:
+    """Rows that differ only in a fixed count, as one: equal at every batch, not by chance at one."""
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        count = row[5]
+        fixed = isinstance(count, int)
+        key = json.dumps([fixed or count, *row[:5], *row[6:]])
+        if key in found and fixed:
+            found[key][5] += count
+        else:
+            found[key] = row
+    return list(found.values())
+
+
+def _row(batches: tuple[int, ...], same: tuple[Kernel, ...], tables: _Tables, trace: Trace) -> list[Any]:
+    """One kernel at all batches."""
+    first = same[0]
+    texts = (first.kind, first.name, first.dtype, first.phase)
+    if len({(k.kind, k.name, k.dtype, k.phase, k.fused, len(k.shape)) for k in same}) > 1:
+        raise _not_linear(trace, f"{first.name} changes with the batch")
+    columns = [[getattr(k, name) for k in same] for name in _SIZES]
+    columns += [[k.shape[i] for k in same] for i in range(len(first.shape))]
+    lines = [_line(batches, column) for column in columns]
+    for line, column in zip(lines, columns, strict=True):
+        for batch, value in zip(batches, column, strict=True):
+            if abs(_number(line, batch) - value) > 1e-9 * max(1.0, abs(value)):
+                raise _not_linear(trace, f"a size of {first.name} is not linear in the batch")
+    return [*(tables.word(t) for t in texts), first.fused, *lines]
+
+
+def _not_linear(trace: Trace, why: str) -> InputError:
+    return InputError(
+        f"{trace.workload} cannot be kept for all batches: {why}",
+        hint=f"gpuwise predict {trace.workload} --batch {trace.batch}",
+    )
+
+
+def covers(document: Document, variant: str, batch: int) -> bool:
+    """Whether a variant is there and holds a batch: recorded at several it holds all, at one only that."""
+    found = document["variants"].get(variant)
+    return found is not None and (len(found["batches"]) > 1 or found["batches"] == [batch])
+
+
+def at(document: Document, variant: str, batch: int, precision: str | None = None) -> Trace:
+    """The trace of a variant at a batch, under a sister precision's names where asked."""
+    found = document["variants"][variant]
+    precision = precision or found["precision"]
+    numbers = [_number(x, batch) for x in document["numbers"]]
+    names = _formats(found["precision"], precision)
+    places = found["kernels"]
+    kernels = (
+        _kernel(document["kernels"][row], document["words"], numbers, names, round(numbers[count]))
+        for row, count in zip(places[::2], places[1::2], strict=True)
+    )
+    return Trace(
+        workload=document["workload"],
+        version=document["version"],
+        mode=found["mode"],
+        precision=precision,
+        batch=batch,
+        compiled=found["compiled"],
+        item=document["item"],
+        items=_number(found["items"], batch),
+        parameters=found["parameters"],
+        kernels=tuple(kernels),
+        memory=_memory(found, batch),
+        unknown=tuple(found["unknown"]),
+    )
+
+
+def _formats(stored: str, asked: str) -> dict[tuple[str, bool], str]:
+    """(format, whether tensor cores compute it) -> the sister's name."""
+    if stored == asked:
+        return {}
+    if asked == "tf32":
+        return {("fp32", True): "tf32"}
+    return {(stored, True): asked, (stored, False): asked}
+
+
+def _kernel(
+    row: list[int], words: list[str], numbers: list[float], names: dict[tuple[str, bool], str], count: int
+) -> Kernel:
+    kind, name, dtype, phase = (words[i] for i in row[:4])
+    flop, bytes_read, bytes_written, *shape = (numbers[i] for i in row[5:])
+    return Kernel(
+        kind=cast(KernelClass, kind),
+        name=name,
+        dtype=names.get((dtype, kind in ("matmul", "convolution")), dtype),
+        shape=tuple(round(x) for x in shape),
+        flop=flop,
+        bytes_read=bytes_read,
+        bytes_written=bytes_written,
+        phase=cast(Phase, phase),
+        count=count,
+        fused=row[4],
+    )
+
+
+def _memory(document: dict[str, Any], batch: int) -> Memory | None:
+    """Between and beyond the recorded batches along the nearest two."""
+    batches, rows = document["batches"], document["memory"]
+    if not rows:
+        return None
+    if len(rows) == 1:
+        return Memory(**dict(zip(_MEMORY, map(float, rows[0]), strict=True)))
+    right = next((i for i in range(1, len(batches) - 1) if batch <= batches[i]), len(batches) - 1)
+    share = (batch - batches[right - 1]) / (batches[right] - batches[right - 1])
+    pairs = zip(rows[right - 1], rows[right], strict=True)
+    values = [max(0.0, a + share * (b - a)) for a, b in pairs]
+    return Memory(**dict(zip(_MEMORY, values, strict=True)))

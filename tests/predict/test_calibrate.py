@@ -1,0 +1,49 @@
+"""Measured limits and workloads sharpen, and impossible ones are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.predict.calibrate import own_factor, transferred, with_limits
+from gpuwise.predict.card import card
+from gpuwise.predict.power import mean_watts
+from gpuwise.predict.rates import on_card, shipped, sustained
+
+H100 = card("h100-sxm5-80gb")
+
+
+def test_limits_become_the_rate() -> None:
+    found = with_limits(shipped("gemm"), H100, products={"bf16": 6.5e14}, copy=2.9e12)
+    rates = on_card(found, H100)
+    assert H100.peak("bf16") * sustained(rates, H100, "bf16") * rates["matmul"] == pytest.approx(6.5e14)
+    assert H100.bytes_per_s * rates["memory"] == pytest.approx(2.9e12)
+    other = card("a100-pcie-40gb")
+    assert on_card(found, other) == on_card(shipped("gemm"), other)
+
+
+def test_impossible_limits_are_refused() -> None:
+    with pytest.raises(InputError, match="above"):
+        with_limits(shipped("gemm"), H100, products={"bf16": 2e15})
+    with pytest.raises(InputError, match="above"):
+        with_limits(shipped("gemm"), H100, products={}, copy=9e12)
+
+
+def test_own_factor_shrinks() -> None:
+    assert own_factor([], []) == 1.0
+    assert 1.0 < own_factor([2.0], [1.0]) < own_factor([2.0] * 50, [1.0] * 50) < 2.0
+
+
+def test_transfer_by_ratio() -> None:
+    assert transferred(10.0, 4.0, 2.0) == pytest.approx(5.0)
+    both = transferred(np.array([10.0]), np.array([4.0]), np.array([2.0]), reference=0.0)
+    assert both[0] == pytest.approx(10.0 / 2**0.5)
+
+
+def test_watts_stay_within_the_limit() -> None:
+    parameters = shipped("timm")
+    idle = mean_watts(parameters, H100, dtype="fp16", flop=0.0, moved=0.0, seconds=1.0)
+    some = mean_watts(parameters, H100, dtype="fp16", flop=2e14, moved=1e12, seconds=1.0)
+    most = mean_watts(parameters, H100, dtype="fp16", flop=1e18, moved=1e15, seconds=1.0)
+    assert 0 < idle < some < most == H100.power_w

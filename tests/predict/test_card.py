@@ -1,0 +1,50 @@
+"""Cards of the time model: names of public data, and no guess."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuwise import catalog
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.predict.card import card
+
+NAMES = {
+    "NVIDIA_A100-PCIE-40GB": "a100-pcie-40gb",
+    "Tesla_V100-PCIE-32GB": "v100-pcie-32gb",
+    "AMD_Instinct_MI250": "mi250-die",
+    "h100_sxm": "h100-sxm5-80gb",
+    "a100_sxm": "a100-sxm4-80gb",
+    "H100": "h100-sxm5-80gb",
+    "LambdaCloud V100 16GB": "v100-sxm2-16gb",
+    "4x H100 80GB PCIe Gen5": "h100-pcie-80gb",
+    "2x RTX A6000": "rtx-a6000",
+}
+
+
+@pytest.mark.parametrize(("name", "card_id"), NAMES.items())
+def test_names(name: str, card_id: str) -> None:
+    assert card(name).id == card_id
+
+
+@pytest.mark.parametrize("name", ["RTX 9999", "A100 or so", ""])
+def test_unknown_names_are_refused(name: str) -> None:
+    with pytest.raises(InputError):
+        card(name)
+
+
+def test_a_precision_that_a_card_lacks_is_refused() -> None:
+    with pytest.raises(NoDataError, match="fp8"):
+        card("a100-pcie-40gb").peak("fp8")
+
+
+def test_nearly_every_gpu_of_the_catalog_can_be_predicted() -> None:
+    usable = 0
+    for spec in catalog.all_gpus():
+        try:
+            found = card(spec.id)
+        except NoDataError:
+            continue
+        assert found.units > 0
+        assert found.bytes_per_s > 1e11
+        usable += 1
+    assert usable >= len(catalog.all_gpus()) - 4
