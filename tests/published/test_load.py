@@ -9,8 +9,6 @@ import sys
 from collections import Counter
 from typing import get_args
 
-import pytest
-
 from gpuwise import catalog
 from gpuwise.model.gpu import SourceKind
 from gpuwise.model.result import CautionCode

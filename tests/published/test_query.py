@@ -11,7 +11,9 @@ from gpuwise.published import all_results, check_source, check_workload, select,
 def test_all_conditions_hold_together():
     rows = select(workload="ResNet-50", mode="train", precision="tf32", gpu_ids={"a100-sxm4-40gb"}, n_gpus=1)
     assert rows
-    assert {(r.workload, r.mode, r.gpu_id, r.n_gpus) for r in rows} == {("resnet50", "train", "a100-sxm4-40gb", 1)}
+    assert {(r.workload, r.mode, r.gpu_id, r.n_gpus) for r in rows} == {
+        ("resnet50", "train", "a100-sxm4-40gb", 1)
+    }
     assert {r.precision for r in rows} == {"tf32", "tf32?"}
     assert all(r.source.id == "lambda_dlbench" for r in select(rows, source="lambda_dlbench"))
 

@@ -12,7 +12,16 @@ from gpuwise.errors import InputError
 from gpuwise.model.answer import Comparison
 from gpuwise.model.result import Interval, Measurement, Result, Window
 from gpuwise.model.run import Environment, RunConfig
-from gpuwise.stats import Condition, compare, mean_of_runs, pair, parse_condition, throughput, violations
+from gpuwise.stats import (
+    Condition,
+    compare,
+    mean_of_runs,
+    pair,
+    parse_condition,
+    reproduced,
+    throughput,
+    violations,
+)
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16")
 
@@ -202,3 +211,17 @@ def test_what_broke_meets_a_slower_gate(status: str, fails: bool) -> None:
     assert bool(violations([broken], Condition(verdict="slower", by=0.05))) == fails
     assert not violations([broken], Condition(verdict="faster", by=0.05))
     assert not violations([compare(broken.b, broken.a)], Condition(verdict="slower", by=0.05))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "yes"),
+    [(0.99, 1.01, True), (0.90, 0.985, True), (0.90, 0.97, False), (1.03, 1.2, False), (0.5, 2.0, True)],
+)
+def test_reproduced_means_that_it_may_be_one_speed(low: float, high: float, yes: bool) -> None:
+    found = compare(measured(), measured())
+    assert found.ratio is not None
+    assert reproduced(replace(found, ratio=replace(found.ratio, low=low, high=high))) is yes
+
+
+def test_what_has_no_ratio_is_not_reproduced() -> None:
+    assert not reproduced(compare(measured(), replace(measured(), status="oom", throughput=None)))

@@ -77,8 +77,9 @@ def warm_up(step: Step, clock: Clock, pace: Pace) -> tuple[float, ...]:
         return run_steps(step, clock, pace.warmup_steps)
     times = list(run_steps(step, clock, 1))
     while sum(times) < pace.warmup_min_s or not (settled(times) or sum(times) >= pace.time_s):
-        # Blocks, so that a GPU is not stopped after every step.
-        block = max(1, min(50, round(pace.warmup_block_s / times[-1])))
+        # Blocks, so that a GPU is not stopped after every step; growing ones, for each block is
+        # followed by a look at all steps so far, which for steps of microseconds takes longer.
+        block = max(1, min(max(50, len(times)), round(pace.warmup_block_s / times[-1])))
         times += run_steps(step, clock, block)
     return tuple(times)
 

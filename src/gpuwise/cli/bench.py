@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import re
 import shlex
-import signal
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from gpuwise import store, units
+from gpuwise import units
 from gpuwise.bench import suites
-from gpuwise.bench.keep import Keeper
 from gpuwise.bench.lock import only_one
 from gpuwise.bench.plan import Request
-from gpuwise.bench.session import Progress, Session
 from gpuwise.bench.start import earlier_session, find_target, plan_for, prepare
+from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
-from gpuwise.errors import INTERRUPTED, InputError, RunError
-from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import PROTOCOLS, RECIPES, RunConfig
+from gpuwise.errors import INTERRUPTED, InputError
+from gpuwise.model.run import PROTOCOLS, RECIPES
 from gpuwise.model.workload import MODES, PRECISIONS, Mode, Precision
-from gpuwise.report import results as report
 
 REFERENCE = "resnet50,bert-large"
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
@@ -131,8 +126,8 @@ def command(**options: Any) -> None:
             printer.talk(f"{kept} of {len(plan)} measurements are kept from {earlier}")
         if left_out:
             printer.talk(f"left out, for this machine has it not: {', '.join(left_out)}")
-        complete = _measure(made.session, made.plan, quiet=options["quiet"] or as_json)
-    _finish(made.session.result, made.keeper, output, as_json=as_json)
+        complete = measuring.measure(made.session, made.plan, quiet=options["quiet"] or as_json)
+    measuring.finish(made.session.result, made.keeper, output, as_json=as_json)
     if not complete:
         if made.keeper.kept is not None:
             printer.talk(f"go on later: the same command with --resume {made.keeper.kept}")
@@ -188,61 +183,3 @@ def _repeatable() -> str:
             value = option != "--resume" or not "".join(words[at + 1 : at + 2]).startswith("-")
             del words[at : at + 1 + value]
     return shlex.join(["gpuwise", *(_FOLDERS.sub("", word) for word in words)])
-
-
-def _measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:
-    """Print progress and each final line; whether all were measured.
-
-    Ctrl-C and SIGTERM (a batch system's) end the session, not what it has measured.
-    """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if not quiet:
-        printer.talk(report.headline(session.result))
-    before = len(session.result.measurements)
-    try:
-        for update in session.measure_all(plan):
-            if quiet:
-                continue
-            if isinstance(update, Progress):
-                printer.status(_progress(update))
-            else:
-                printer.status("")
-                printer.out(report.line(update))
-    except KeyboardInterrupt:
-        printer.status("")
-        measured = len(session.result.measurements) - before
-        printer.talk(f"interrupted after {measured} of {len(plan)} measurements")
-        return False
-    return True
-
-
-def _progress(update: Progress) -> str:
-    where = f"[{update.number}/{update.total}] {report.cell_name(update.config)}"
-    return f"{where}: {update.doing} · about {units.seconds(update.eta_s)} left"
-
-
-def _finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool) -> None:
-    """The table, where the file is, and an error where something failed."""
-    if as_json or (keeper.kept is None and result.measurements):
-        # Where no disk takes it, the terminal is the last place to keep it.
-        printer.out(printer.json_text(store.encode(result)))
-    else:
-        printer.table(report.measurements(result))
-    if output is not None and output.suffix != ".json":
-        printer.write(output, report.measurements(result), lambda: store.encode(result))
-    if keeper.kept is not None:
-        printer.talk(f"kept in {keeper.kept}; see it again with: gpuwise show {keeper.kept}")
-    if keeper.trouble is not None:
-        raise keeper.trouble
-    failed = [m for m in result.measurements if m.status in ("oom", "failed")]
-    if failed:
-        names = ", ".join(f"{report.cell_name(m.config)} ({m.status})" for m in failed)
-        raise RunError(
-            f"{len(failed)} of {len(result.measurements)} measurements failed: {names}", hint=_remedy(failed)
-        )
-
-
-def _remedy(failed: list[Measurement]) -> str:
-    if any(m.status == "oom" for m in failed):
-        return "gpuwise bench --batch auto finds a batch that fits"
-    return "gpuwise doctor; the notes above say how each one ended"

@@ -20,6 +20,7 @@ DEFECT = 70
 
 VERBS = {
     "bench": "Measure this machine.",
+    "reproduce": "Measure a result again: does it come out again?",
     "show": "Show a result file, or what is known of a GPU.",
     "compare": "Compare result files, or two GPUs by name.",
     "gpus": "List the GPUs of the catalog.",

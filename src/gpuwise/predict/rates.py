@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
-from math import exp
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,28 @@ def shipped(group: str) -> Parameters:
     """Fitted parameters of one group of kernels ("eager", "gemm", ...)."""
     found: Parameters = document()["groups"][group]["parameters"]
     return found
+
+
+GENERAL: Parameters = {
+    "convolution": log(0.75),
+    "attention": log(0.45),
+    "depthwise": log(0.2),
+    "moved": log(0.8),
+    "lanes": log(0.2),
+    "sync": log(4e-5),
+    "dispatch": log(6e-6),
+}
+"""What the tables of products do not say: shares of a library's convolutions and fused attention beside
+its products, of kernels that compute while they move beside plain reads, the host's time to launch an
+operator (physical priors, not fitted)."""
+
+
+def general(products: Parameters | None = None) -> Parameters:
+    """Parameters for any trace: fitted products, with cold operands, and the priors of the rest."""
+    fitted = dict(shipped("gemm") if products is None else products)
+    for name in [name for name in fitted if name.split("/")[0] == "warm"]:
+        del fitted[name]
+    return dict(GENERAL) | fitted
 
 
 def on_card(parameters: Parameters, card: Card) -> Rates:

@@ -10,7 +10,7 @@ was just used comes from there. All kernels of a step are computed together as a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,7 +106,7 @@ def _l2_rate(card: Card, rates: Rates) -> float:
 
 def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
     """Seconds of kernels that only move bytes (pointwise, normalisation, reduction, copy)."""
-    dram = moved / (card.bytes_per_s * rates["memory"])
+    dram = moved / (card.bytes_per_s * rates["memory"] * rates.get("moved", 1.0))
     held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
     fast = np.minimum(dram, moved / _l2_rate(card, rates))
     return np.asarray(dram * (1 - held) + held * fast + _latency(card, rates["launch"]))
@@ -115,14 +115,49 @@ def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
 def kernel_seconds(kernels: Sequence[Kernel], card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel."""
     seconds = np.zeros(len(kernels))
-    for dtype in {kernel.dtype for kernel in kernels if kernel.kind == "matmul"}:
-        at = [i for i, kernel in enumerate(kernels) if kernel.kind == "matmul" and kernel.dtype == dtype]
-        seconds[at] = product_seconds(products([kernels[i] for i in at]), card, rates, dtype)
-    at = [i for i, kernel in enumerate(kernels) if kernel.kind != "matmul"]
-    moved = np.array([kernels[i].bytes_read + kernels[i].bytes_written for i in at])
-    seconds[at] = moved_seconds(moved, card, rates)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, kernel in enumerate(kernels):
+        kind = (
+            str(kernel.kind) if kernel.kind in _COMPUTE and len(kernel.shape) == _COMPUTE[kernel.kind] else ""
+        )
+        groups.setdefault((kind, kernel.dtype if kind else ""), []).append(i)
+    for (kind, dtype), at in groups.items():
+        seconds[at] = _of_kind(kind, [kernels[i] for i in at], card, rates, dtype)
     waits = np.array([kernel.name in _WAITS for kernel in kernels])
     return np.asarray(seconds + waits * rates.get("sync", 0.0))
+
+
+_COMPUTE: Mapping[str, int] = {"matmul": 4, "convolution": 11, "attention": 6}
+"""Kinds with arithmetic that counts, and the length of their shapes."""
+
+
+def _of_kind(kind: str, kernels: Sequence[Kernel], card: Card, rates: Rates, dtype: str) -> Array:
+    if kind == "matmul":
+        return product_seconds(products(kernels), card, rates, dtype)
+    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels])
+    if kind == "convolution":
+        return np.maximum(_convolutions(kernels, card, rates, dtype), moved_seconds(moved, card, rates))
+    if kind == "attention":
+        flop = np.array([kernel.flop for kernel in kernels])
+        rate = card.peak(dtype) * sustained(rates, card, dtype) * rates.get("attention", 0.5)
+        return np.maximum(flop / rate, moved_seconds(moved, card, rates))
+    return moved_seconds(moved, card, rates)
+
+
+def _convolutions(kernels: Sequence[Kernel], card: Card, rates: Rates, dtype: str) -> Array:
+    """As implicit products (Chetlur et al. 2014): pixels x output channels x (input channels x window).
+
+    Depthwise ones run on the vector units. A backward kernel has its own operations, of the same shape.
+    """
+    shapes = np.array([kernel.shape for kernel in kernels], dtype=float)
+    images, channels, _, _, outputs, high, wide, _, groups, rows, columns = shapes.T
+    m, n, k = images * rows * columns, outputs / groups, channels / groups * high * wide
+    flop = np.array([kernel.flop for kernel in kernels])
+    size = np.full_like(m, 4.0 if dtype in ("fp32", "tf32") else 2.0)
+    work = Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
+    scale = flop / np.maximum(2.0 * groups * m * n * k, 1.0) / rates.get("convolution", 1.0)
+    vector = flop / (card.peak("fp32") * rates.get("depthwise", 0.2))
+    return np.where(groups == channels, vector, product_seconds(work, card, rates, dtype) * scale)
 
 
 def products(kernels: Sequence[Kernel]) -> Products:

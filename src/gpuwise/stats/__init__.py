@@ -1,6 +1,6 @@
 """Statistics on step times: intervals, steadiness, comparison. Standard library only."""
 
-from gpuwise.stats.compare import Condition, compare, pair, parse_condition, violations
+from gpuwise.stats.compare import Condition, compare, pair, parse_condition, reproduced, violations
 from gpuwise.stats.interval import mean_of_runs, ratio, ratio_of, throughput
 from gpuwise.stats.steady import drift, settled
 
@@ -13,6 +13,7 @@ __all__ = [
     "parse_condition",
     "ratio",
     "ratio_of",
+    "reproduced",
     "settled",
     "throughput",
     "violations",

@@ -75,6 +75,12 @@ def _verdict(found: Interval) -> Verdict:
     return "slower" if found.high < 1 else "unclear"
 
 
+def reproduced(comparison: Comparison) -> bool:
+    """Whether the two may be one speed: the ratio's interval reaches the 2 % around 1."""
+    found = comparison.ratio
+    return found is not None and found.low <= 1 + SAME and found.high >= 1 - SAME
+
+
 def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
     """The measurements of `a` with their counterparts in `b`, in the order of `a`.
 

@@ -1,0 +1,73 @@
+"""Run a prepared session in the terminal: progress, a line for each final measurement, the table."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+from gpuwise import store, units
+from gpuwise.bench.keep import Keeper
+from gpuwise.bench.session import Progress, Session
+from gpuwise.cli import print as printer
+from gpuwise.errors import RunError
+from gpuwise.model.result import Measurement, Result
+from gpuwise.model.run import RunConfig
+from gpuwise.report import results as report
+
+
+def measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:
+    """Print progress and each final line; whether all were measured.
+
+    Ctrl-C and SIGTERM (a batch system's) end the session, not what it has measured.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if not quiet:
+        printer.talk(report.headline(session.result))
+    before = len(session.result.measurements)
+    try:
+        for update in session.measure_all(plan):
+            if quiet:
+                continue
+            if isinstance(update, Progress):
+                printer.status(_progress(update))
+            else:
+                printer.status("")
+                printer.out(report.line(update))
+    except KeyboardInterrupt:
+        printer.status("")
+        measured = len(session.result.measurements) - before
+        printer.talk(f"interrupted after {measured} of {len(plan)} measurements")
+        return False
+    return True
+
+
+def _progress(update: Progress) -> str:
+    where = f"[{update.number}/{update.total}] {report.cell_name(update.config)}"
+    return f"{where}: {update.doing} · about {units.seconds(update.eta_s)} left"
+
+
+def finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool) -> None:
+    """The table, where the file is, and an error where something failed."""
+    if as_json or (keeper.kept is None and result.measurements):
+        # Where no disk takes it, the terminal is the last place to keep it.
+        printer.out(printer.json_text(store.encode(result)))
+    else:
+        printer.table(report.measurements(result))
+    if output is not None and output.suffix != ".json":
+        printer.write(output, report.measurements(result), lambda: store.encode(result))
+    if keeper.kept is not None:
+        printer.talk(f"kept in {keeper.kept}; see it again with: gpuwise show {keeper.kept}")
+    if keeper.trouble is not None:
+        raise keeper.trouble
+    failed = [m for m in result.measurements if m.status in ("oom", "failed")]
+    if failed:
+        names = ", ".join(f"{report.cell_name(m.config)} ({m.status})" for m in failed)
+        raise RunError(
+            f"{len(failed)} of {len(result.measurements)} measurements failed: {names}", hint=_remedy(failed)
+        )
+
+
+def _remedy(failed: list[Measurement]) -> str:
+    if any(m.status == "oom" for m in failed):
+        return "gpuwise bench --batch auto finds a batch that fits"
+    return "gpuwise doctor; the notes above say how each one ended"

@@ -1,0 +1,63 @@
+"""`gpuwise reproduce`: measure again what a result file holds, and say whether it comes out again."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from gpuwise import store
+from gpuwise.bench.lock import only_one
+from gpuwise.bench.start import find_target, prepare
+from gpuwise.cli import measuring
+from gpuwise.cli import print as printer
+from gpuwise.errors import INTERRUPTED, GateFailed, InputError, NoDataError
+from gpuwise.model.result import Result
+from gpuwise.model.run import RunConfig
+from gpuwise.report import comparisons as report
+from gpuwise.stats import pair, reproduced
+
+
+@click.command("reproduce", short_help="Measure a result again: does it come out again?")
+@click.argument("what", metavar="FILE|last")
+@click.option("--gpu", "index", type=int, default=None, help="GPU index, as nvidia-smi counts.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
+@printer.output_option
+@printer.json_option
+def command(what: str, index: int | None, quiet: bool, output: Path | None, as_json: bool) -> None:
+    """Run every measurement of a result again, at the batch that it had.
+
+    Yes, where the ratio of new to old may be 1 within its interval and 2 %; else exit code 1. What
+    differs between the two environments stands before the table.
+    """
+    printer.check_output(output)
+    old = store.load(store.find(what))
+    plan = again(old)
+    target = find_target(plan[0].device, index)
+    words = shlex.join(["gpuwise", "reproduce", Path(what).name])
+    with only_one(target.info, words, free=target.free):
+        made = prepare(plan, target, command=words, output=None, earlier=None)
+        complete = measuring.measure(made.session, made.plan, quiet=quiet or as_json)
+    if not complete:
+        sys.exit(INTERRUPTED)
+    found = pair(old, made.session.result)
+    compared = [(made.session.result, found)]
+    table = report.comparisons(old, compared, names=(what, "now"))
+    printer.deliver(table, lambda: report.document(old, compared), as_json=as_json, output=output)
+    failed = [c.cell for c in found if not reproduced(c)]
+    if failed:
+        raise GateFailed(f"no: {len(failed)} of {len(found)} differ: {', '.join(failed)}")
+    printer.talk(f"yes: {len(found)} of {len(found)} reproduced; kept in {made.keeper.kept}")
+
+
+def again(old: Result) -> tuple[RunConfig, ...]:
+    """The configurations of what ended well, each at the batch that ran."""
+    if old.origin != "measured":
+        raise InputError(f"{old.id} holds published figures", hint="gpuwise bench")
+    done = [m for m in old.measurements if m.status == "ok"]
+    if not done:
+        raise NoDataError(f"nothing in {old.id} ended well", hint=old.command)
+    return tuple(m.config if m.config.mode == "limit" else replace(m.config, batch=m.batch) for m in done)

@@ -1,0 +1,67 @@
+"""`gpuwise reproduce`: the same again, yes or no."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuwise import store
+from gpuwise.cli.reproduce import again
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.result import Measurement, Result
+from gpuwise.model.run import Environment, RunConfig
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def result(**more: object) -> Result:
+    """A result of one measurement that searched its batch."""
+    config = RunConfig(workload="resnet50", mode="train", precision="bf16")
+    plain = Measurement(config=config, workload_version=1, status="ok", item="image", started_at="2026-11-21")
+    return Result(
+        id="20261121",
+        created_at="2026-11-21",
+        command="gpuwise bench",
+        environment=Environment(device="NVIDIA H200"),
+        measurements=(replace(plain, **more),),  # type: ignore[arg-type]
+    )
+
+
+TOY = ("--toy", "--device", "cpu", "--mode", "infer", "--time", "1s", "-q")
+
+
+def test_yes_or_no_and_the_exit_code_tells(gpuwise: Call, tmp_path: Path) -> None:
+    kept = tmp_path / "old.json"
+    assert gpuwise("bench", "resnet50", *TOY, "-o", str(kept))[0] == 0
+    code, out, err = gpuwise("reproduce", str(kept), "-q")
+    assert "resnet50 infer fp32 eager" in out
+    # Toy steps of a millisecond differ by more than 2 % on a busy machine: either answer is right,
+    # but the words and the code must agree.
+    assert (code, "yes: " in err) in ((0, True), (1, False))
+    slow = store.load(kept)
+    halved = [
+        replace(m, windows=tuple(replace(w, step_s=tuple(s / 1e4 for s in w.step_s)) for w in m.windows))
+        for m in slow.measurements
+        if m.config.mode != "limit"
+    ]
+    assert halved[0].throughput is not None
+    faster = replace(halved[0].throughput, value=1e4 * halved[0].throughput.value)
+    store.save(replace(slow, measurements=(replace(halved[0], throughput=faster),)), kept)
+    code, _, err = gpuwise("reproduce", str(kept), "-q")
+    assert code == 1
+    assert "no: 1 of 1 differ: resnet50:infer:fp32:eager:tuned:toy" in err
+
+
+def test_the_batch_is_the_one_that_ran() -> None:
+    (config,) = again(result(batch=96))
+    assert config.batch == 96
+
+
+def test_nothing_to_reproduce() -> None:
+    with pytest.raises(NoDataError):
+        again(result(status="failed"))
+    with pytest.raises(InputError, match="published"):
+        again(replace(result(), origin="published"))

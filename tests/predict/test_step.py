@@ -1,0 +1,72 @@
+"""A step of any trace on any card: throughput, watts, bound, and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuwise.errors import NoDataError
+from gpuwise.model.trace import Kernel
+from gpuwise.predict.builders import transformer
+from gpuwise.predict.card import card
+from gpuwise.predict.step import step
+
+CONVOLUTION = Kernel(
+    kind="convolution", name="aten.convolution", dtype="bf16", shape=(64, 64, 56, 56, 64, 3, 3, 1, 1, 56, 56),
+    flop=2.0 * 64 * 56 * 56 * 64 * 64 * 9, bytes_read=2.6e7, bytes_written=2.6e7, phase="forward",
+)  # fmt: skip
+TRACE = transformer("bert_large", batch=16, length=512, train=True, precision="bf16", compiled=True)
+
+
+def test_a_step_says_how_fast_and_why() -> None:
+    found = step(TRACE, card("h100-sxm5-80gb"))
+    assert found.throughput.low < found.throughput.value < found.throughput.high
+    assert 100 < found.throughput.value < 1000
+    assert 300 < found.watts <= 700
+    assert sum(share for _, share in found.shares) == pytest.approx(1.0)
+    assert found.bound in ("compute", "memory")
+
+
+def test_newer_cards_are_faster() -> None:
+    speeds = [
+        step(TRACE, card(gpu)).throughput.value
+        for gpu in ("l4", "a100-sxm4-80gb", "h100-sxm5-80gb", "b200-sxm")
+    ]
+    assert speeds == sorted(speeds)
+
+
+def test_more_evidence_narrows() -> None:
+    gpu = card("h200-sxm")
+    wide, narrow = step(TRACE, gpu).throughput, step(TRACE, gpu, evidence="calibrated").throughput
+    assert narrow.high / narrow.low < wide.high / wide.low
+
+
+def test_an_unseen_family_widens() -> None:
+    seen, unseen = (step(TRACE, card(gpu)).throughput for gpu in ("h100-sxm5-80gb", "mi300x"))
+    assert unseen.high / unseen.low > seen.high / seen.low
+
+
+def test_convolutions_run_below_the_peak_and_depthwise_ones_slower() -> None:
+    gpu = card("a100-sxm4-80gb")
+    trace = replace(TRACE, kernels=(CONVOLUTION,))
+    seconds = step(trace, gpu).seconds
+    assert CONVOLUTION.flop / gpu.peak("bf16") < seconds
+    shape = (64, 64, 56, 56, 64, 3, 3, 1, 64, 56, 56)
+    depthwise = replace(CONVOLUTION, shape=shape, flop=CONVOLUTION.flop / 64)
+    assert step(replace(trace, kernels=(depthwise,)), gpu).seconds > seconds / 64
+
+
+def test_small_eager_steps_wait_for_the_host() -> None:
+    tiny = replace(
+        CONVOLUTION, kind="pointwise", shape=(64,), flop=64, bytes_read=128, bytes_written=128, count=2000
+    )
+    found = step(replace(TRACE, kernels=(tiny,), compiled=False), card("h100-sxm5-80gb"))
+    assert found.bound == "launch"
+
+
+def test_refusals() -> None:
+    with pytest.raises(NoDataError, match="bf16"):
+        step(TRACE, card("t4"))
+    with pytest.raises(NoDataError, match="known cost"):
+        step(replace(TRACE, unknown=tuple(f"mine::{i}" for i in range(30))), card("h100-sxm5-80gb"))
