@@ -27,6 +27,7 @@ VERBS = {
     "results": "Speeds of a workload: measured here and published.",
     "prices": "What a GPU costs to rent or buy, and when that was seen.",
     "audit": "Find wrong figures in articles, tables and results.",
+    "validate": "Score the time model on measured data, held out.",
     "workloads": "List what can be measured.",
     "doctor": "Check this machine; say how to fix what is wrong.",
 }

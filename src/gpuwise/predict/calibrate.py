@@ -23,8 +23,8 @@ from gpuwise.predict.rates import MATRIX, Parameters, on_card, sustained
 Array = NDArray[np.float64]
 TRUST = 0.5
 """How much of a workload's own ratio is kept beside the median ratio of the two cards."""
-_SHRINK = 0.25
-"""Measured workloads that one's prior weighs: a card's own factor is soon believed."""
+_SHRINK = 4.0
+"""Measured workloads that the prior weighs: they differ from each other as much as cards do."""
 
 
 def with_limits(

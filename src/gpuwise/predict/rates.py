@@ -37,6 +37,8 @@ SHARES = frozenset({"matmul", "memory", "wave"})
 MATRIX = frozenset({"tf32", "fp16", "bf16", "fp8", "fp4", "int8"})
 _NARROW = {"tf32": 2.0, "fp8": 0.5, "fp4": 0.3, "int8": 0.5}
 """Energy of one operation against fp16's: about in proportion to the bits multiplied."""
+USUAL_RATE = 512.0
+"""Operations a clock and unit of GeForce cards in fp16 with an fp32 accumulator."""
 IDLE_SHARE = 0.2
 """Of the power limit, for leakage, memory and fans."""
 
@@ -113,6 +115,17 @@ def stretch(rates: Rates, card: Card, dtype: str, flop: Array, moved: Array, sec
     demand = (flop * each + moved * byte) / seconds
     budget = max(0.3 * card.power_w, card.power_w - rates["power.unit"] * card.units)
     return np.asarray(np.maximum(1.0, demand / budget) ** (1.0 / rates["clock.exponent"]))
+
+
+def fed(card: Card, rates: Rates, dtype: str) -> float:
+    """Share of the matrix peak that registers can be fed: 128 B a clock and unit from shared memory.
+
+    That did not grow with the peak on cards that multiply from registers; others read operands in place.
+    """
+    if card.engine != "mma" or dtype not in MATRIX:
+        return 1.0
+    each = card.peak(dtype) / (card.units * card.clock_hz)
+    return float(min(1.0, (USUAL_RATE / each) ** rates["feed"]))
 
 
 def energies(rates: Rates, card: Card, dtype: str) -> tuple[float, float]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpuwise.predict.scores import Score
 from gpuwise.report.table import Table
+
+if TYPE_CHECKING:  # it needs numpy, which a help page does not
+    from gpuwise.predict.scores import Score
 
 COLUMNS = (
     "part", "GPU", "n", "refused", "MAPE", "median", "p90", "bias", "rank", "coverage", "width",

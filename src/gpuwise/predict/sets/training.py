@@ -21,7 +21,7 @@ import numpy as np
 from gpuwise.predict.card import Card
 from gpuwise.predict.fit import Prior
 from gpuwise.predict.fit import fit as fit_parameters
-from gpuwise.predict.rates import Parameters, Rates, stretch
+from gpuwise.predict.rates import Parameters, Rates, fed, stretch
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 
 quantity, unit = "time of an item", "s/item"
@@ -44,6 +44,7 @@ GLOBAL = {
     "energy.matrix": Prior(log(0.8), 0.2), "energy.byte": Prior(log(280.0), 0.2),
     "energy.stacked": Prior(log(120.0), 0.2), "energy.process": Prior(log(0.9), 0.1),
     "clock.exponent": Prior(log(2.0), 0.05), "power.unit": Prior(log(0.5), 0.2), "fast": Prior(log(0.5), 0.4),
+    "feed": Prior(log(0.5), 0.3),
 }  # fmt: skip
 _FAMILY = {"matrix": 0.12, "memory": 0.1}
 
@@ -75,7 +76,8 @@ def _case(row: Row) -> Case:
         gpu=card.id if card else row["gpu"], card=card, model=row["model"],
         measured=1.0 / float(row["train_throughput"]), flop=flop / cards, moved=flop / _INTENSITY / cards,
         dtype=dtype, work=Job(f"{row['precision']}.{row['model']}", cards), refusal=refusal,
-        part=row["precision"], key=f"{row['precision']}.{row['model']}.{cards}",
+        part=f"{row['precision']}, {'1 GPU' if cards == 1 else 'n GPUs'}",
+        key=f"{row['precision']}.{row['model']}.{cards}",
     )  # fmt: skip
 
 
@@ -140,7 +142,7 @@ def _seconds(c: _Columns, card: Card, rates: Rates) -> Array:
     flop, byte, fixed, scaling = (
         np.array([rates[f"{name}.{key}"] for key in c.keys]) for name in ("flop", "byte", "fixed", "scaling")
     )
-    peak = np.array([card.peak(dtype) for dtype in c.dtypes])
+    peak = np.array([card.peak(dtype) * fed(card, rates, dtype) for dtype in c.dtypes])
     # Nothing reaches a large matrix peak in proportion: the units wait for operands from L2 and below.
     usual = np.array([50.0 * card.bytes_per_s if dtype != "fp32" else np.inf for dtype in c.dtypes])
     reached = rates["matrix"] * peak / (1.0 + (rates["fast"] * peak / usual) ** 2) ** 0.5

@@ -24,7 +24,7 @@ import numpy as np
 from gpuwise.predict.card import DATA, Card
 from gpuwise.predict.fit import Prior
 from gpuwise.predict.fit import fit as fit_parameters
-from gpuwise.predict.rates import Parameters, Rates, stretch
+from gpuwise.predict.rates import Parameters, Rates, fed, stretch
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 
 quantity, unit = "latency", "ms/image"
@@ -65,8 +65,6 @@ PRIORS = {
 _FAMILY = {"dense.big": 0.04, "product.big": 0.04, "memory": 0.03, "l2.held": 0.1}
 _SMALL_L2 = 6e6
 """Of GA102. Operands that several tiles read come from DRAM again where L2 forgot them."""
-_USUAL_RATE = 512.0
-"""Operations a clock and unit of GeForce cards, with an fp32 accumulator."""
 _ROWS = 2500
 """Rows of a card that a fit takes, spread evenly over the file: more change nothing."""
 
@@ -220,7 +218,7 @@ def _milliseconds(prepared: tuple[str, Columns], card: Card, rates: Rates) -> Ar
 
 def _products(c: Columns, card: Card, rates: Rates, dtype: str, backward: Array) -> Array:
     """Convolutions and products: arithmetic on the matrix units against their operands' traffic."""
-    peak = card.peak(dtype) * _fed(card, rates, dtype)
+    peak = card.peak(dtype) * fed(card, rates, dtype)
     layout = 1.0 + c["channels_last"] * (rates["layout.dense"] - 1.0)
     dense = sum(c[f"dense_flop_{b}"] / min(1.0, rates[f"dense.{b}"]) for b in ("32", "64", "128", "big"))
     dense = (dense * layout + c["group_flop"] / rates["group"]) / peak * backward
@@ -232,12 +230,6 @@ def _products(c: Columns, card: Card, rates: Rates, dtype: str, backward: Array)
     elements = (c["mm_elems"] + c["bmm_elems"] + c["attn_elems"]) * backward
     products = _both(other * backward, again * _traffic(elements, c["n_mm"], c, card, rates, "memory"), rates)
     return np.asarray(conv + products)
-
-
-def _fed(card: Card, rates: Rates, dtype: str) -> float:
-    """Share of the peak that shared memory feeds: 128 B a clock and unit, whatever the peak."""
-    each = card.peak(dtype) / (card.units * card.clock_hz)
-    return float(min(1.0, (_USUAL_RATE / each) ** rates["feed"]))
 
 
 def _depthwise(c: Columns, card: Card, rates: Rates, backward: Array) -> Array:
