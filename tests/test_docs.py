@@ -89,6 +89,32 @@ def test_the_audit_score_is_that_of_the_raw_file() -> None:
     assert f"{score['right_claims_flagged']} of {score['right_claims']} right claims flagged" in words
 
 
+@pytest.mark.parametrize(
+    ("name", "part", "row"),
+    [
+        ("neusight-gpu", "", "| NeuSight set, GPU, all |"),
+        ("neusight-family", "", "| NeuSight set, family |"),
+        ("neusight-model", "", "| NeuSight set, network"),
+        ("neusight-gpu-owned", "", "| NeuSight set, one factor"),
+        ("gemm-bf16-family", "", "| matrix products bf16, family; all"),
+        ("gemm-fp8-family", "", "| matrix products fp8, family |"),
+        ("timm-gpu", "infer", "| timm inference, GPU |"),
+        ("lambda-gpu", "fp16, 1 GPU", "| Lambda training fp16, one GPU"),
+        ("power-gpu", "", "| mean power, other GPU"),
+    ],
+)
+def test_the_scores_of_prediction_are_those_of_the_raw_files(name: str, part: str, row: str) -> None:
+    import json
+
+    scores = json.loads((ROOT / "results" / "predict" / f"{name}.json").read_text())["scores"]
+    (pooled,) = (s for s in scores if s["gpu"] == "pooled" and s["part"] == part)
+    page = (ROOT / "docs" / "how-it-predicts.md").read_text(encoding="utf-8")
+    (line,) = (text for text in page.splitlines() if text.startswith(row))
+    cells = [cell.strip() for cell in line.split("|")]
+    assert cells[2] == f"{pooled['n']:,}"
+    assert cells[3:6] == [f"{100 * pooled[key]:.1f} %" for key in ("mape", "median", "p90")]
+
+
 def test_the_commands_of_the_catalog_work(tmp_path: Path) -> None:
     for command in next(block for block in blocks("sh") if "gpuwise gpus" in block).strip().splitlines():
         done = run(command, tmp_path)
