@@ -123,14 +123,14 @@ def _major(version: str | None) -> int | None:
 
 
 def _install(devices: Sequence[DeviceInfo]) -> str:
-    """The command that installs a torch which these devices can run; it needs no administrator."""
+    """Which torch these devices can run and where its command stands; it needs no administrator."""
     if devices[0].vendor == "AMD":
         return "install torch for ROCm as https://pytorch.org/get-started/locally/ says"
     driver, capabilities = _major(devices[0].cuda_driver), _capabilities(devices)
     if driver is not None and driver < OLDEST_CUDA:
         return "update the NVIDIA driver: https://www.nvidia.com/drivers"
     build = _build(driver, min(capabilities, default=TURING), max(capabilities, default=TURING))
-    return f"pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/{build}"
+    return f"install torch's {build} build: https://pytorch.org/get-started/locally/ has the command"
 
 
 def _build(driver: int | None, oldest: float, newest: float) -> str:
