@@ -104,3 +104,17 @@ def test_what_resume_means(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(InputError, match="no ordinary file"):
         start.earlier_session("", folder)
+
+
+def test_a_cpu_is_watched_by_its_energy_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zone = tmp_path / "intel-rapl:0"
+    zone.mkdir()
+    for name in ("energy_uj", "max_energy_range_uj"):
+        (zone / name).write_text("1000000")
+    monkeypatch.setattr("gpuwise.telemetry.rapl.ZONES", tmp_path)
+    monkeypatch.setenv("GPUWISE_HOME", str(tmp_path / "home"))
+    target = start.find_target("cpu", None)
+    plan, _ = start.plan_for([Request(workloads=("fft",), time_s=1.0)], target, suite=False)
+    made = start.prepare(plan, target, command="gpuwise bench fft", output=None, earlier=None)
+    assert made.session.sensor is not None
+    assert made.session.sensor.sample().energy_j == 1.0

@@ -26,7 +26,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a GPU and with space on the disk, whatever this machine has; a test may say otherwise."""
+    """Without a GPU or energy counters and with space on the disk, whatever this machine has; a test may
+    say otherwise."""
+    monkeypatch.setattr("gpuwise.telemetry.rapl.ZONES", Path("/nonexistent"))
     monkeypatch.setattr(telemetry, "sensors", lambda: ())
     monkeypatch.setattr("gpuwise.telemetry.detect.sensors", lambda: ())
     monkeypatch.setattr(telemetry, "disk_free_bytes", lambda path: 80 * 10**9)

@@ -134,7 +134,7 @@ def prepare(
     store.check_writable(path)
     keeper = Keeper(path)
     session = new_session(
-        sensor=target.sensor,
+        sensor=telemetry.host_sensor() if target.device == "cpu" else target.sensor,
         device_name=target.name,
         identity=identity,
         command=command,

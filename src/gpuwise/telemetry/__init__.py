@@ -17,6 +17,7 @@ from gpuwise.telemetry.host import (
 )
 from gpuwise.telemetry.nvml import NvmlSensor
 from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
+from gpuwise.telemetry.rapl import sensor as host_sensor
 from gpuwise.telemetry.sampler import Sampler
 from gpuwise.telemetry.scripted import ScriptedSensor
 from gpuwise.telemetry.summary import cautions, summarise
@@ -38,6 +39,7 @@ __all__ = [
     "cpu_name",
     "disk_free_bytes",
     "environment",
+    "host_sensor",
     "load_share",
     "machine",
     "memory_bytes",

@@ -37,9 +37,10 @@ class _Zone:
         return (self.carried + now) / 1e6
 
 
-def sensor(zones: Path = ZONES) -> Sensor | None:
+def sensor(zones: Path | None = None) -> Sensor | None:
     """A sensor of all packages together, or None where none can be read."""
-    found = [zone for path in sorted(zones.glob("intel-rapl:[0-9]*")) if (zone := _zone(path)) is not None]
+    paths = sorted((zones or ZONES).glob("intel-rapl:[0-9]*"))
+    found = [zone for path in paths if (zone := _zone(path)) is not None]
     return RaplSensor(found) if found else None
 
 
@@ -58,10 +59,12 @@ def _read(path: Path) -> int | None:
 
 
 class RaplSensor:
-    """The processors of this host; only energy is told, of everything that runs on them."""
+    """The processors of this host: energy, and from it the mean power since the sample before, of
+    everything that runs on them."""
 
     def __init__(self, zones: list[_Zone]) -> None:
         self._zones = zones
+        self._last: tuple[float, float] | None = None
 
     def info(self) -> DeviceInfo:
         """The processor's name."""
@@ -69,8 +72,11 @@ class RaplSensor:
 
     def sample(self) -> Sample:
         """One reading of the energy counters."""
-        at_s = time.monotonic()
-        return Sample(at_s=at_s, energy_j=sum(zone.joules() for zone in self._zones))
+        at_s, energy = time.monotonic(), sum(zone.joules() for zone in self._zones)
+        before, self._last = self._last, (at_s, energy)
+        known = before is not None and at_s > before[0]
+        power = (energy - before[1]) / (at_s - before[0]) if known and before is not None else None
+        return Sample(at_s=at_s, power_w=power, energy_j=energy)
 
     def processes(self) -> tuple[Process, ...]:
         """Everybody computes on a processor: nobody is told apart."""
