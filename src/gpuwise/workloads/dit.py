@@ -16,10 +16,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
+from gpuwise.workloads.diffusion import LEARNING_RATE, denoiser, noised
 from gpuwise.workloads.dit_shape import DitShape, dit_tally
-from gpuwise.workloads.tally import cost_of
-from gpuwise.workloads.workload import Workload, workload
+from gpuwise.workloads.workload import Workload
 
 if TYPE_CHECKING:
     import torch
@@ -27,37 +26,21 @@ if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
 PARAMETERS = 674_834_720
-STEPS = 1000
-LEARNING_RATE = 1e-6
-"""Small, so that the one batch is not fitted while it is timed."""
 TOY, TOY_SIDE = DitShape(layers=2, hidden=32, heads=2, classes=10), 8
 
 
 def dit(name: str, pixels: int, *, default_batch: int) -> Workload:
     """A workload of DiT-XL/2 at images of `pixels`^2."""
     side = pixels // 8
-
-    def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-        return cost_of(dit_tally(DitShape(), side), mode, precision, batch)
-
-    def build(config: RunConfig, batch: int) -> Job:
-        if config.size == "toy":
-            return _job(config, TOY, TOY_SIDE, batch)
-        return _job(config, DitShape(), side, batch)
-
-    spec = WorkloadSpec(
-        id=name,
-        version=1,
+    return denoiser(
+        name=name,
         title=f"DiT-XL/2, {pixels} px",
-        task="image generation",
-        item="image-step",
-        modes=("train", "infer"),
         parameters=PARAMETERS,
         default_batch=default_batch,
-        cpu_batch=1,
-        cost=cost,
+        tally=lambda: dit_tally(DitShape(), side),
+        full=lambda config, batch: _job(config, DitShape(), side, batch),
+        toy=lambda config, batch: _job(config, TOY, TOY_SIDE, batch),
     )
-    return workload(spec)(build)
 
 
 def _job(config: RunConfig, shape: DitShape, side: int, batch: int) -> Job:
@@ -88,10 +71,8 @@ def _noisy(
     """(latents (B, 4, H, W), steps (B,), classes (B,)), and the noise in the latents."""
     import torch
 
-    clean, noise = torch.randn(2, batch, shape.latent, side, side).unbind(0)
-    steps, classes = torch.randint(STEPS, (batch,)), torch.randint(shape.classes, (batch,))
-    kept = (1 - steps / STEPS)[:, None, None, None]  # share of the signal's variance that is left
-    return (kept.sqrt() * clean + (1 - kept).sqrt() * noise, steps, classes), noise
+    latents, steps, noise = noised(batch, shape.latent, side)
+    return (latents, steps, torch.randint(shape.classes, (batch,))), noise
 
 
 dit_xl2 = dit("dit-xl2", 256, default_batch=32)

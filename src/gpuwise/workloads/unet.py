@@ -17,10 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
-from gpuwise.workloads.tally import cost_of
+from gpuwise.workloads.diffusion import LEARNING_RATE, denoiser, noised
 from gpuwise.workloads.unet_shape import UnetShape, unet_tally
-from gpuwise.workloads.workload import Workload, workload
+from gpuwise.workloads.workload import Workload
 
 if TYPE_CHECKING:
     import torch
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
 PARAMETERS = 859_520_964
-STEPS = 1000
-LEARNING_RATE = 1e-6
-"""Small, so that the one batch is not fitted while it is timed."""
 TOY = UnetShape(
     channels=(16, 32), attends=(True, False), blocks=1, heads=2, text_tokens=5, text_width=12, groups=4
 )
@@ -40,28 +36,15 @@ TOY_SIDE = 8
 def unet(name: str, pixels: int, *, default_batch: int) -> Workload:
     """A workload of the U-Net at images of `pixels`^2."""
     side = pixels // 8
-
-    def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-        return cost_of(unet_tally(UnetShape(), side), mode, precision, batch)
-
-    def build(config: RunConfig, batch: int) -> Job:
-        if config.size == "toy":
-            return _job(config, TOY, TOY_SIDE, batch)
-        return _job(config, UnetShape(), side, batch)
-
-    spec = WorkloadSpec(
-        id=name,
-        version=1,
+    return denoiser(
+        name=name,
         title=f"Stable Diffusion 1.5's U-Net, {pixels} px",
-        task="image generation",
-        item="image-step",
-        modes=("train", "infer"),
         parameters=PARAMETERS,
         default_batch=default_batch,
-        cpu_batch=1,
-        cost=cost,
+        tally=lambda: unet_tally(UnetShape(), side),
+        full=lambda config, batch: _job(config, UnetShape(), side, batch),
+        toy=lambda config, batch: _job(config, TOY, TOY_SIDE, batch),
     )
-    return workload(spec)(build)
 
 
 def _job(config: RunConfig, shape: UnetShape, side: int, batch: int) -> Job:
@@ -90,10 +73,7 @@ def _noisy(
     """(latents (B, 4, H, W), steps (B,), text (B, 77, 768)), and the noise in the latents."""
     import torch
 
-    clean, noise = torch.randn(2, batch, shape.latent, side, side).unbind(0)
-    steps = torch.randint(STEPS, (batch,))
-    kept = (1 - steps / STEPS)[:, None, None, None]  # share of the signal's variance that is left
-    latents = kept.sqrt() * clean + (1 - kept).sqrt() * noise
+    latents, steps, noise = noised(batch, shape.latent, side)
     text = torch.randn(batch, shape.text_tokens, shape.text_width)
     return (latents.to(memory_format=torch.channels_last), steps, text), noise
 
