@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gpuwise.errors import InputError
 from gpuwise.units import (
     gibibytes,
+    of_field,
     parse_list,
     parse_seconds,
     parse_share,
@@ -253,3 +254,21 @@ def test_percent() -> None:
     assert percent(0.0123) == "1.2 %"
     assert percent(0.789, 0) == "79 %"
     assert percent(-0.05) == "-5.0 %"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("memory_bytes_per_s", 768e9, "768.0 GB/s"),
+        ("memory_bytes", 24 * 2**30, "24.0 GiB"),
+        ("l2_bytes", 6 * 2**20, "6 MiB"),
+        ("rt_flop_per_s", 54.2e12, "54.20 TFLOP/s"),
+        ("boost_hz", 1695e6, "1695 MHz"),
+        ("power_w", 230, "230 W"),
+        ("length_m", 0.267, "267 mm"),
+        ("cuda_cores", 8192, "8,192"),
+        ("slots", 2.5, "2.5"),
+    ],
+)
+def test_a_field_s_name_tells_its_unit(field: str, value: float, text: str) -> None:
+    assert of_field(field, value) == text

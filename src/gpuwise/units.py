@@ -7,6 +7,7 @@ Case never changes a meaning: `24GB` and `24gb` are both 24e9 bytes, `24GiB` is 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from gpuwise.errors import InputError
 
@@ -90,3 +91,27 @@ def seconds(value: float) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """`0.0123` -> `1.2 %`."""
     return f"{share * 100:.{digits}f} %"
+
+
+_BY_SUFFIX: tuple[tuple[str, Callable[[float], str]], ...] = (
+    ("_bytes_per_s", lambda v: si(v, "B/s", 4)),
+    ("_flop_per_s", lambda v: si(v, "FLOP/s", 4)),
+    ("_transfers_per_s", lambda v: si(v, "T/s", 4)),
+    ("l2_bytes", lambda v: f"{v / 2**20:g} MiB"),
+    ("_bytes", gibibytes),
+    ("_gb", lambda v: f"{v:g} GB"),
+    ("_hz", lambda v: f"{v / 1e6:.0f} MHz"),
+    ("_w", lambda v: f"{significant(v)} W"),
+    ("_usd", lambda v: f"{v:,.0f} USD"),
+    ("_nm", lambda v: f"{v:g} nm"),
+    ("_m", lambda v: f"{v * 1000:.0f} mm"),
+    ("_bits", lambda v: f"{v:g} bit"),
+)
+
+
+def of_field(field: str, value: float) -> str:
+    """A value as people say it, with the unit that its field's name ends in; a count without one."""
+    for suffix, form in _BY_SUFFIX:
+        if field.endswith(suffix):
+            return form(value)
+    return f"{value:,}" if float(value).is_integer() else f"{value:g}"

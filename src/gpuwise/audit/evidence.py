@@ -16,7 +16,7 @@ from gpuwise import catalog
 from gpuwise.audit import cells, fields
 from gpuwise.model.claim import Number
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
-from gpuwise.units import gibibytes, si, significant
+from gpuwise.units import of_field, si
 
 Form = Literal["value", "dense", "sparse"]
 _TENSOR = ("fp16", "bf16")
@@ -81,21 +81,9 @@ def printed(field: str, value: float | str) -> str:
     """A value as people write it, with its unit."""
     if isinstance(value, str):
         return value
-    if field.startswith("peak:") or field == "rt_flop_per_s":
+    if field.startswith("peak:"):
         return si(value, "OP/s" if "int" in field else "FLOP/s", 4)
-    for suffix, form in (
-        ("_bytes_per_s", lambda v: si(v, "B/s", 4)),
-        ("l2_bytes", lambda v: f"{v / 2**20:g} MiB"),
-        ("_bytes", gibibytes),
-        ("_hz", lambda v: f"{v / 1e6:.0f} MHz"),
-        ("_w", lambda v: f"{significant(v)} W"),
-        ("_bits", lambda v: f"{v:g} bit"),
-        ("_nm", lambda v: f"{v:g} nm"),
-        ("_usd", lambda v: f"{v:,.0f} USD"),
-    ):
-        if field.endswith(suffix):
-            return form(value)
-    return f"{value:,g}" if value < 1e6 else f"{value:,.0f}"
+    return of_field(field, int(value) if value.is_integer() else value)
 
 
 def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:

@@ -22,7 +22,6 @@ class Field:
     """The unit where neither label nor value names one."""
 
 
-_FORMATS = r"(?:fp|int|tf|bf)\d{1,2}"
 _SPEED = r"(?: (?:tensor )?(?:core )?(?:performance|compute|peak|rate|throughput|tflops|tops|flops))"
 
 FIELDS = (

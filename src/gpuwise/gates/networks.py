@@ -58,11 +58,6 @@ def all_networks() -> tuple[Network, ...]:
     return tuple(dict.fromkeys(_by_key().values()))
 
 
-def spellings() -> Mapping[str, str]:
-    """Every id and alias, to the id it stands for."""
-    return {name: row["id"] for row in _rows() for name in _names(row)}
-
-
 def _names(row: dict[str, str]) -> tuple[str, ...]:
     return (row["id"], *(alias for alias in row["aliases"].split(";") if alias))
 

@@ -12,8 +12,6 @@ from gpuwise.model.claim import Audit, Finding
 from gpuwise.report.gpus import label
 from gpuwise.report.table import Table
 
-ORDER = ("contradicts", "cannot tell", "agrees")
-
 
 def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
     """One row a contradiction; `every` finding where asked for."""

@@ -10,22 +10,7 @@ from typing import Any
 from gpuwise.catalog import Derived, Match, all_gpus, chips, derive, fields
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.report.table import Table
-from gpuwise.units import gibibytes, percent, si, significant
-
-_UNITS = (
-    ("_bytes_per_s", lambda v: si(v, "B/s", 4)),
-    ("_flop_per_s", lambda v: si(v, "FLOP/s", 4)),
-    ("_transfers_per_s", lambda v: si(v, "T/s", 4)),
-    ("_bytes", gibibytes),
-    ("_gb", lambda v: f"{v:g} GB"),
-    ("_hz", lambda v: f"{v / 1e6:.0f} MHz"),
-    ("_w", lambda v: f"{significant(v)} W"),
-    ("_usd", lambda v: f"{v:,.0f} USD"),
-    ("_nm", lambda v: f"{v:g} nm"),
-    ("_m", lambda v: f"{v * 1000:.0f} mm"),
-    ("_bits", lambda v: f"{v:g} bit"),
-)
-
+from gpuwise.units import gibibytes, of_field, percent, si
 
 _NO_RATIO = frozenset(
     {"pcie_generation", "tensor_core_generation", "rt_core_generation", "process_nm", "slots"}
@@ -45,12 +30,7 @@ def shown(fact: Fact) -> str:
         return "yes" if fact.value else "no"
     if isinstance(fact.value, str):
         return fact.value
-    if fact.field == "l2_bytes":
-        return f"{fact.value / 2**20:g} MiB"
-    for suffix, form in _UNITS:
-        if fact.field.endswith(suffix):
-            return form(float(fact.value))
-    return f"{fact.value:,}" if float(fact.value).is_integer() else f"{fact.value:g}"
+    return of_field(fact.field, fact.value)
 
 
 def peak_name(peak: Peak) -> str:

@@ -16,7 +16,6 @@ COLUMNS = (
     "part", "GPU", "n", "refused", "MAPE", "median", "p90", "bias", "rank", "coverage", "width",
     "MAPE, refused as 100 %",
 )  # fmt: skip
-_TOGETHER = ("pooled", "mean of GPUs")
 
 
 def table(found: Sequence[Score], *, name: str, protocol: str, quantity: str) -> Table:
