@@ -52,6 +52,21 @@ def test_training_runs_and_learns_its_one_batch(name: str, precision: Precision)
         assert losses[-1] < 0.9 * losses[0]
 
 
+@pytest.mark.parametrize(("precision", "last"), [("bf16", True), ("fp32", False)])
+def test_channels_are_last_only_where_tensor_cores_run(
+    precision: Precision, last: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Tensor] = []
+
+    def forward(self: ResNet, images: Tensor) -> Tensor:
+        seen.append(images)
+        return images.new_zeros(len(images), 1000)
+
+    monkeypatch.setattr(ResNet, "forward", forward)
+    build(toy("resnet152", "infer", precision)).step()
+    assert seen[0].is_contiguous(memory_format=torch.channels_last) is last
+
+
 @ON_CPU
 def test_a_vision_transformer_learns_at_a_usual_rate(
     precision: Precision, monkeypatch: pytest.MonkeyPatch

@@ -46,18 +46,17 @@ class HostClock:
 
 
 class CudaClock:
-    """CUDA events (HIP events under ROCm) on the current stream."""
+    """CUDA events (HIP events under ROCm) on the current stream, made once and used again."""
 
     def __init__(self) -> None:
         self._marks: list[Any] = []
+        self._spare: list[Any] = []
 
     def now(self) -> float:
         return time.monotonic()
 
     def mark(self) -> None:
-        import torch
-
-        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+        event = self._spare.pop() if self._spare else _event()
         event.record()
         self._marks.append(event)
 
@@ -66,7 +65,15 @@ class CudaClock:
 
         torch.cuda.synchronize()
         marks, self._marks = self._marks, []
-        return tuple(a.elapsed_time(b) / 1e3 for a, b in pairwise(marks))
+        times = tuple(a.elapsed_time(b) / 1e3 for a, b in pairwise(marks))
+        self._spare += marks
+        return times
+
+
+def _event() -> Any:
+    import torch
+
+    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
 
 
 def clock_for(device: str) -> Clock:

@@ -179,7 +179,8 @@ def image_job(
     """SGD with momentum and weight decay on one fixed random batch, or inference.
 
     `loss_of(output, labels)` is the cross entropy unless given. Tuned keeps tensors channels-last
-    and the optimiser fused where that is sound. Parity is NCHW with the default optimiser.
+    where tensor cores run, and the optimiser fused where that is sound. Parity is NCHW with the
+    default optimiser.
     """
     import torch
     from torch.nn import functional
@@ -191,7 +192,9 @@ def image_job(
     images = torch.randn(batch, 3, image, image, device=config.device)
     labels = torch.randint(CLASSES, (batch,), device=config.device)
     tuned = config.recipe == "tuned"
-    if tuned:
+    # IEEE fp32 runs outside the tensor cores, where cuDNN has no fast channels-last training kernels: an
+    # H200 had not warmed up on 1,024 images after five minutes (torch 2.11, cuDNN 9).
+    if tuned and config.precision != "fp32":
         model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         images = images.to(memory_format=torch.channels_last)
     if config.mode == "infer":
