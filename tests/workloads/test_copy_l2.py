@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from contextlib import nullcontext
+from functools import partial
+
 import pytest
 import torch
 
@@ -37,3 +42,19 @@ def test_a_gpu_is_asked_for_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert copy_l2.l2_bytes(replace(config, size="full", device="cuda")) == 50 * 2**20
     assert copy_l2.l2_bytes(replace(config, size="full")) == copy_l2.CPU_L2_BYTES
+
+
+def test_what_a_graph_reads_lives_as_long_as_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Graph:
+        def replay(self) -> None: ...
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", nullcontext)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    source = torch.ones(4)
+    alive = weakref.ref(source)
+    step = copy_l2._as_graph(partial(torch.clone, source))
+    del source
+    gc.collect()
+    assert alive() is not None
+    assert bool((step() == 1).all())

@@ -80,7 +80,10 @@ def l2_bytes(config: RunConfig) -> int:
 
 
 def _as_graph(work: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """`work` captured once, as a step that replays it."""
+    """`work` captured once, as a step that replays it.
+
+    The step holds `work`: a graph replays addresses, so whatever it reads must live as long as it does.
+    """
     import torch
 
     work()
@@ -89,7 +92,7 @@ def _as_graph(work: Callable[[], Tensor]) -> Callable[[], Tensor]:
     with torch.cuda.graph(graph):
         out = work()
 
-    def step() -> Tensor:
+    def step(keep: object = work) -> Tensor:
         graph.replay()
         return out
 
