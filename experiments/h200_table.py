@@ -1,7 +1,7 @@
-"""The README's H200 table, from the raw result files: `python experiments/h200_table.py`.
+"""The README's H200 tables, from the raw result files: `python experiments/h200_table.py`.
 
-One row a workload, mode and recipe; one column a precision, eager → compiled. Tuned and parity are
-separate tables. A dash is not measured.
+First one row a workload and mode, one column a precision, eager → compiled; tuned and parity are
+separate tables, and a dash is not measured. Then the other workloads, one row a measurement.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuwise import Measurement, load
+from gpuwise.report.results import speed as interval
 from gpuwise.units import significant
 
 RESULTS = Path(__file__).parent.parent / "results" / "h200"
 FILES = {
-    "tuned": ("resnet50-tuned.json", "bert-large-tuned.json", "quick.json"),
+    "tuned": ("resnet50-tuned.json", "resnet50-tuned-eager.json", "resnet50-tuned-fp32.json",
+              "bert-large-tuned.json"),
     "parity": ("resnet50-parity.json", "bert-large-parity.json"),
-}
+}  # fmt: skip
+OTHERS = ("vision", "bert", "llm", "llm-tune", "science")
 ROWS = (("resnet50", "train"), ("resnet50", "infer"), ("bert-large", "train"), ("bert-large", "infer"))
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
 
@@ -53,7 +56,20 @@ def table(recipe: str) -> str:
     return "\n".join(lines)
 
 
+def others() -> str:
+    """One Markdown table of the other workloads: speed, batch, power, what bounds it."""
+    lines = ["| workload | throughput | batch | power | bound by |", "| --- | ---: | ---: | ---: | --- |"]
+    for name in OTHERS:
+        for m in load(RESULTS / f"workloads-{name}.json").measurements:
+            if m.throughput is None or m.config.mode == "limit" or m.status != "ok":
+                continue
+            watts = m.telemetry.power_w if m.telemetry else None
+            power = f"{watts:.0f} W" if watts else ""
+            bound = m.verdict.bound if m.verdict else ""
+            what = f"{m.config.workload} {m.config.mode} {m.config.precision}"
+            lines.append(f"| {what} | {interval(m)} | {m.batch} | {power} | {bound} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
-    print(table("tuned"))
-    print()
-    print(table("parity"))
+    print("\n\n".join((table("tuned"), table("parity"), others())))

@@ -2,7 +2,8 @@
 
 Each built-in model, mode, precision and way to run (eager, compiled) is recorded at three batches: sizes
 are taken from the first and last, and the middle one must agree. A step whose structure changes with the
-batch is kept at some batches only. tf32 is served by the file of fp32, fp16 inference by bf16's.
+batch is kept at some batches only. bf16 serves fp16 inference, fp32 serves tf32, except where a
+recipe has a layout, which in IEEE fp32 is another one.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from gpuwise.workloads import get, names
 FOLDER = Path(__file__).parent.parent / "src" / "gpuwise" / "predict" / "data" / "traces"
 
 
-def batches(default: int) -> tuple[int, int, int]:
-    """A quarter of the default, itself, twice it; at least 1, 2 and 4."""
-    return (default // 4, default, 2 * default) if default >= 4 else (1, 2, 4)
+def batches(default: int) -> list[tuple[int, int, int]]:
+    """A quarter of the default, itself, twice it; at least 1, 2 and 4. A batch of one may be multiplied by
+    other operators than all others: then without it."""
+    return [(default // 4, default, 2 * default)] if default >= 4 else [(1, 2, 4), (2, 4, 8)]
 
 
 def apart(default: int) -> list[int]:
@@ -42,7 +44,8 @@ def configurations(name: str) -> list[RunConfig]:
     return [
         RunConfig(workload=name, mode=mode, precision=precision)
         for mode, precision in product(modes, spec.precisions)
-        if precision != "tf32" and not (precision == "fp16" and mode == "infer")
+        if (precision != "tf32" or "layout" in spec.switches)
+        and not (precision == "fp16" and mode == "infer")
     ]
 
 
@@ -59,12 +62,16 @@ def variants(config: RunConfig) -> dict[str, list[Trace]]:
     made = {}
     for compiled in (False, True):
         how = replace(config, compile=compiled)
-        together = [traced(batch, compiled=compiled) for batch in batches(spec.default_batch)]
-        try:
-            encode({"": together})
-            made[variant(how)] = together
-        except InputError as error:
-            print(f"{config.cell}: {error}", file=sys.stderr)
+        for tried in batches(spec.default_batch):
+            together = [traced(batch, compiled=compiled) for batch in tried]
+            try:
+                encode({"": together})
+            except InputError as error:
+                print(f"{config.cell}, batches {tried}: {error}", file=sys.stderr)
+            else:
+                made[variant(how)] = together
+                break
+        else:
             for batch in apart(spec.default_batch):
                 made[variant(how, batch)] = [traced(batch, compiled=compiled)]
     return made

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+from measured_steps import is_step
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.model.result import Measurement
@@ -27,7 +28,6 @@ from gpuwise.predict.validate import load
 from gpuwise.store import load as load_result
 
 TABLE = "aic_gemm_bfloat16_ms_by_gpu.csv.gz"
-LIMITS = ("matmul", "copy")
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def report(gpu: Card, levels: Mapping[str, Parameters], measured: list[Measureme
     """One line a step: its throughput and predicted / measured at each level."""
     errors: dict[str, list[float]] = {level: [] for level in levels}
     for m in measured:
-        if m.config.workload in LIMITS or not m.throughput:
+        if not is_step(m) or m.config.gpus > 1 or not m.throughput:
             continue
         trace = cache.obtain(m.config, m.batch)
         line = f"{m.config.workload:12} {m.config.recipe:7} {m.config.mode:6} {m.config.precision:5} "

@@ -1,4 +1,4 @@
-"""README and docs: commands run, outputs and figures are those of the raw files."""
+"""README and docs: outputs and figures are those of the raw files; test_docs_commands.py runs commands."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ import pytest
 
 import gpuwise
 from gpuwise.cli.main import VERBS
-from gpuwise.report.results import line
+from gpuwise.report.results import cell_name, line
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def run(command: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """A `gpuwise ...` command line from the repository's root."""
+def run(command: str, home: Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """A `gpuwise ...` command line, by default from the repository's root."""
     words = shlex.split(command, comments=True)
     assert words[0] == "gpuwise"
     return subprocess.run(
         [sys.executable, "-m", *words],
         capture_output=True,
         text=True,
-        cwd=ROOT,
+        cwd=folder,
         env={**os.environ, "GPUWISE_HOME": str(home), "CUDA_VISIBLE_DEVICES": ""},
     )
 
@@ -37,21 +37,16 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-def test_the_three_commands_work_in_their_order(tmp_path: Path) -> None:
-    commands = blocks("sh")[0].strip().splitlines()
-    assert len(commands) == 3
-    bench = commands[0].split("#")[0] + " --toy --device cpu --workload resnet50 --time 1s"
-    for command in (bench, *commands[1:]):
-        done = run(command, tmp_path)
-        assert done.returncode == 0, done.stderr
-
-
-def test_console_blocks_show_what_the_command_prints(tmp_path: Path) -> None:
-    shown = blocks("console")
-    assert shown
-    for block in shown:
-        command, _, output = block.partition("\n")
-        assert run(command.removeprefix("$ "), tmp_path).stdout.strip() == output.strip()
+def test_the_acceptance_guide_s_figures_are_those_of_the_raw_files() -> None:
+    page = (ROOT / "docs" / "accept.md").read_text(encoding="utf-8")
+    found: dict[str, list[float]] = {"matmul bf16": [], "copy": []}
+    for path in (ROOT / "results" / "h200").glob("*.json"):
+        for m in gpuwise.load(path).measurements:
+            if m.config.gpus == 1 and m.throughput and cell_name(m.config) in found:
+                found[cell_name(m.config)].append(m.throughput.value)
+    low, high = min(found["matmul bf16"]) / 1e12, max(found["matmul bf16"]) / 1e12
+    assert f"{low:.0f} to {high:.0f} TFLOP/s in bf16" in page
+    assert max(found["copy"]) / min(found["copy"]) < 1.02
 
 
 def test_the_first_output_is_that_of_the_raw_file() -> None:
@@ -67,6 +62,7 @@ def test_the_h200_table_is_made_from_the_raw_files() -> None:
     spec.loader.exec_module(module)
     for recipe in ("tuned", "parity"):
         assert module.table(recipe) in README
+    assert module.others() in README
 
 
 def test_the_audit_table_is_what_the_command_writes(tmp_path: Path) -> None:
@@ -115,17 +111,20 @@ def test_the_scores_of_prediction_are_those_of_the_raw_files(name: str, part: st
     assert cells[3:6] == [f"{100 * pooled[key]:.1f} %" for key in ("mape", "median", "p90")]
 
 
-def test_the_commands_of_the_catalog_work(tmp_path: Path) -> None:
-    for command in next(block for block in blocks("sh") if "gpuwise gpus" in block).strip().splitlines():
-        done = run(command, tmp_path)
-        assert done.returncode == (1 if "audit" in command else 0), done.stderr
-        assert done.stdout
+def quickstart() -> list[str]:
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    return [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+
+
+def test_the_commands_that_show_are_those_of_the_quickstart() -> None:
+    (block,) = (text for text in blocks("sh") if "gpuwise report" in text)
+    assert {line.split("#")[0].strip() for line in block.strip().splitlines()} <= set(quickstart())
 
 
 def test_figures_in_the_prose_are_in_the_raw_files() -> None:
     import json
 
-    rows = json.loads((ROOT / "results" / "h200" / "parity-input.json").read_text())["rows"]
+    rows = json.loads((ROOT / "results" / "experiments" / "parity-input.json").read_text())["rows"]
     speeds = {f"{row['images_per_s']:,.0f}" for row in rows}
     assert {"6,790", "6,456", "4,806"} <= speeds
     earlier = gpuwise.load(ROOT / "results" / "h200" / "resnet50-parity-earlier.json")
@@ -149,3 +148,35 @@ def test_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "many-gpus.md").read_text(encoding="utf-8")
+    section = page.partition("## On H200s")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|") and "/s |" in line]
+    assert len(rows) == 4
+    shown = "".join(
+        run(f"gpuwise show results/h200/scaling-{name}.json", tmp_path).stdout
+        for name in ("resnet50", "bert-large")
+    )
+    for row in rows:
+        for figure in re.findall(r"[\d.,]+ \w+/s|0\.\d+ \(.*?\)|[\d.]+ %", row):
+            assert figure in shown
+    for stated in ("394 GB/s", "295", "322 GB/s"):
+        assert stated in section
+        assert stated in shown
+
+
+def test_the_table_of_jax_is_that_of_the_raw_file(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (\S+) (train|infer) \| (\d+) \| ([\d.,]+ \w+/s) \| (\d+ W) \|$", page, re.MULTILINE
+    )
+    assert len(rows) == 6
+    shown = [
+        " ".join(line.split())
+        for line in run("gpuwise show results/h200/jax.json", tmp_path).stdout.splitlines()
+    ]
+    for workload, mode, *figures in rows:
+        (line,) = [x for x in shown if x.startswith(f"{workload} {mode} bf16") and "/s ±" in x]
+        assert all(f" {figure} " in line for figure in figures)

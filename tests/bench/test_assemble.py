@@ -12,7 +12,7 @@ from gpuwise.model.run import RunConfig
 
 CONFIG = RunConfig(workload="bert-large", mode="train", precision="bf16", compile=True)
 WHOLE: list[events.Event] = [
-    events.Ready(torch="2.11", cuda="13.0", cudnn=None, device="NVIDIA H200", memory_bytes=None),
+    events.Ready(version="2.11", cuda="13.0", cudnn=None, device="NVIDIA H200", memory_bytes=None),
     events.Tried(batch=64, fits=True, compiled=False, items_per_s=450.0),
     events.Built(batch=64, items=64, flop_per_item=739.28e9, bytes_per_item=3.0e9),
     events.Checked(mismatch=1e-4),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.bench.batch import GAIN, search, walk_down
+from gpuwise.bench.batch import DOUBLINGS, GAIN, largest, search, walk_down
 from gpuwise.bench.events import Event, Tried
 
 
@@ -67,3 +67,18 @@ def test_the_answer_fits_and_a_double_is_no_better(limit: int, knee: int, start:
     assert speed is not None
     double = trial(2 * best)
     assert double is None or best < start or double <= GAIN * speed
+
+
+@given(limit=st.integers(1, 100_000), start=st.integers(1, 100))
+def test_the_largest_fits_and_a_little_more_does_not(limit: int, start: int) -> None:
+    limit = max(limit, start)
+    found = largest(lambda batch: batch <= limit, start, quiet)
+    assert found <= limit
+    assert found == start * 2**DOUBLINGS or found >= limit * 8 / 9 - 1
+
+
+def test_the_search_for_the_largest_is_reported() -> None:
+    found: list[Event] = []
+    assert largest(lambda batch: batch <= 700, 256, found.append) == 640
+    tried = [(t.batch, t.fits) for t in found if isinstance(t, Tried)]
+    assert tried == [(512, True), (1024, False), (768, False), (640, True), (704, False)]

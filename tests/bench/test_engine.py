@@ -78,6 +78,14 @@ def test_aime_is_ten_steps_then_fifty(clock: FakeClock) -> None:
     assert [len(e.step_s) for e in events] == [10, 50]  # type: ignore[union-attr]
 
 
+def test_aime_shortens_runs_of_slow_steps(clock: FakeClock) -> None:
+    how = pace(config(protocol="aime"))
+    assert how.runs == 3
+    for step_s, counts in ((0.3, [10, 50]), (0.5, [6, 30]), (1.1, [3, 15]), (9.0, [3, 15])):
+        events = heard(clock, itertools.repeat(step_s), how)
+        assert [len(e.step_s) for e in events] == counts  # type: ignore[union-attr]
+
+
 def test_limits_are_bursts(clock: FakeClock) -> None:
     how = pace(config(workload="matmul", mode="limit", time_s=2))
     events = heard(clock, itertools.repeat(0.0014), how, items=1)

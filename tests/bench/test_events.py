@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpuwise.bench import events
 
 EXAMPLES: list[events.Event] = [
-    events.Ready(torch="2.11", cuda="13.0", cudnn=None, device="NVIDIA H200", memory_bytes=1),
+    events.Ready(version="2.11", cuda="13.0", cudnn=None, device="NVIDIA H200", memory_bytes=1),
     events.Tried(batch=4, fits=False, compiled=True, items_per_s=None),
     events.Built(batch=4, items=4),
     events.Checked(mismatch=0.5),

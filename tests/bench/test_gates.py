@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.bench.gates import judge
-from gpuwise.model.result import Interval, Measurement, Telemetry, Window
+from gpuwise.bench.gates import judge, unprofiled
+from gpuwise.model.result import Interval, Measurement, Telemetry, Verdict, Window
 from gpuwise.model.run import RunConfig
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
@@ -65,13 +65,16 @@ def test_an_interval_wider_than_asked() -> None:
 
 def test_too_few_steps() -> None:
     few = sound().windows[:1]
-    short = replace(sound(), windows=(replace(few[0], step_s=(0.1,) * 9),))
+    short = replace(sound(), windows=(replace(few[0], step_s=(0.1,) * 9, ended_s=0.9),))
     assert codes(short) == ["short"]
     assert codes(replace(short, config=replace(CONFIG, mode="limit"), loss=())) == []
 
 
 def test_drift_across_windows() -> None:
-    slower = tuple(replace(w, step_s=(0.1 * 1.02**i,) * 10) for i, w in enumerate(sound().windows))
+    slower = tuple(
+        replace(w, step_s=(0.1 * 1.02**i,) * 10, ended_s=w.started_s + 1.02**i)
+        for i, w in enumerate(sound().windows)
+    )
     assert codes(replace(sound(), windows=slower)) == ["unsteady"]
 
 
@@ -104,3 +107,53 @@ def test_a_failed_measurement_is_not_judged_by_its_speed() -> None:
 def test_throttling_is_taken_from_the_telemetry() -> None:
     hot = Telemetry(samples=50, throttled=(("thermal", 0.4),))
     assert codes(replace(sound(), telemetry=hot)) == ["throttled"]
+
+
+@pytest.mark.parametrize(
+    ("step_s", "ended_s", "found"),
+    [
+        (0.1, 1.04, []),
+        (0.1, 1.2, ["clock"]),  # the host saw more time pass than the device: suspended, or work not timed
+        (0.1, 0.8, ["clock"]),  # the host saw less
+        (0.001, 0.1, []),  # so short that the synchronisation at its end takes a part
+    ],
+)
+def test_a_clock_that_jumps(step_s: float, ended_s: float, found: list[str]) -> None:
+    odd = Window(step_s=(step_s,) * 10, started_s=0.0, ended_s=ended_s)
+    assert codes(replace(sound(), windows=(*sound().windows, odd))) == found
+
+
+def test_no_more_power_than_the_limit_allows() -> None:
+    drawn = replace(sound(), telemetry=Telemetry(samples=50, power_w=790.0))
+    assert [c.code for c in judge(drawn, power_limit_w=700.0)] == ["energy-mismatch"]
+    assert judge(drawn, power_limit_w=750.0) == ()
+    assert judge(drawn) == ()
+
+
+def test_no_copy_beyond_the_memory_s_bandwidth() -> None:
+    limit = replace(CONFIG, workload="copy", mode="limit")
+    copy = replace(
+        sound(), config=limit, item="byte", bytes_per_item=1.0, loss=(), mfu=None, limit_share=None
+    )
+    assert [c.code for c in judge(copy, memory_bytes_per_s=2500.0)] == ["above-peak"]
+    assert judge(copy, memory_bytes_per_s=2560.0) == ()
+    assert judge(sound(), memory_bytes_per_s=1.0) == ()
+
+
+def test_a_new_batch_each_step_has_a_loss_of_its_own() -> None:
+    fed = replace(sound(), loss=(7.0, 7.6), config=replace(CONFIG, input="host"))
+    assert codes(fed) == []
+
+
+def test_a_speed_of_the_input_pipeline_is_said_to_be_one() -> None:
+    found = Verdict(bound="input", evidence=("4 workers prepare 1,300",), next_step="more workers")
+    (caution,) = judge(replace(sound(), verdict=found))
+    assert (caution.code, caution.next_step) == ("input-bound", "more workers")
+    assert "4 workers prepare 1,300" in caution.detail
+
+
+def test_a_profiler_that_fails_is_a_caution() -> None:
+    assert unprofiled(None) == ()
+    (caution,) = unprofiled("RuntimeError: CUPTI_ERROR")
+    assert caution.code == "profile"
+    assert "CUPTI_ERROR" in caution.detail

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpuwise import catalog
+from gpuwise.bench import suites
 from gpuwise.bench.plan import (
     Request,
     check_gpus,
@@ -163,3 +166,115 @@ def test_the_eta_counts_what_costs_time() -> None:
     limit = RunConfig(workload="copy", mode="limit", precision="fp32")
     assert expected_s(limit) < expected_s(plain) < expected_s(compiled)
     assert expected_s(aime) > expected_s(plain)
+
+
+def counted(request: Request) -> list[tuple[str, int, int]]:
+    return [(c.workload, c.gpus, c.nodes) for c in configs(request) if c.workload not in ("matmul", "copy")]
+
+
+def test_counts_of_gpus_are_measured_in_order_with_the_links_beside_them() -> None:
+    several = request(
+        workloads=("resnet50",),
+        modes=("train",),
+        precisions=("bf16",),
+        compile=(True,),
+        gpus=(4, 1, 2),
+        there=4,
+    )
+    assert counted(several) == [
+        ("peer", 1, 1),
+        ("all-reduce", 2, 1),
+        ("all-reduce", 4, 1),
+        ("resnet50", 1, 1),
+        ("resnet50", 2, 1),
+        ("resnet50", 4, 1),
+    ]
+    assert {c.batch for c in configs(several) if c.workload == "all-reduce"} == {1024}  # MiB: bandwidth
+    assert not [c for c in configs(request()) if c.gpus > 1 or c.workload == "all-reduce"]
+
+
+def test_scaling_is_that_of_several_alone() -> None:
+    plan = configs(request(gpus=(1, 2), scaling="strong"))
+    assert {(c.gpus, c.scaling) for c in plan if c.mode != "limit"} == {(1, "weak"), (2, "strong")}
+
+
+def test_counts_are_of_each_machine_and_held_against_one_gpu() -> None:
+    many = request(workloads=("resnet50",), modes=("train",), precisions=("bf16",), compile=(True,), nodes=2)
+    assert counted(replace(many, gpus=(8,), there=8)) == [
+        ("peer", 1, 1),
+        ("all-reduce", 16, 2),
+        ("resnet50", 1, 1),
+        ("resnet50", 16, 2),
+    ]
+
+
+def test_what_all_gpus_do_together_takes_the_counts_there_are() -> None:
+    alone = request(workloads=("all-reduce",), modes=("train",), there=6, batch=(1, 1024))
+    found = [(c.gpus, c.batch) for c in configs(alone) if c.workload == "all-reduce"]
+    assert found == [(2, 1), (2, 1024), (4, 1), (4, 1024)]
+    with pytest.raises(MachineError, match="all-reduce needs 2 GPUs"):
+        check_gpus(replace(alone, there=1), 1)
+    check_gpus(replace(alone, there=0, device="cpu", gpus=(2,)), 0)  # processes do it as well
+
+
+def test_gpus_that_are_not_there_are_refused_and_left_out_of_a_suite() -> None:
+    asked = request(gpus=(1, 2, 8), there=2)
+    with pytest.raises(MachineError, match="8 GPUs were asked for, and this machine has 2") as caught:
+        check_gpus(asked, 2)
+    assert caught.value.hint == "gpuwise bench --gpus 1,2"
+    smaller, left_out = fitted(asked, 2)
+    assert smaller is not None
+    assert (smaller.gpus, left_out) == ((1, 2), ("8 GPUs",))
+    nothing, _ = fitted(replace(asked, gpus=(8,)), 2)
+    assert nothing is None
+
+
+def test_several_gpus_take_longer_and_have_keys_of_their_own() -> None:
+    one = configs(request())[-1]
+    two = replace(one, gpus=2)
+    assert expected_s(two) > expected_s(one)
+    assert two.key != one.key
+    assert ":x2:weak" in two.cell
+    assert "x1" not in one.cell  # files of before keep their keys
+    assert replace(two, nodes=2).cell != two.cell != replace(two, scaling="strong").cell
+
+
+def test_input_from_the_host_is_a_question_of_its_own_on_one_gpu() -> None:
+    fed = Request(workloads=("resnet50",), modes=("train",), input="host")
+    (config,) = (c for c in configs(fed) if c.mode != "limit")
+    assert (config.input, "with-input" in config.cell) == ("host", True)
+    assert {c.input for c in configs(fed) if c.mode == "limit"} == {"device"}
+    with pytest.raises(InputError, match="feeds one GPU"):
+        configs(replace(fed, gpus=(2,), there=2))
+
+
+@pytest.mark.parametrize(
+    ("card", "missing"),
+    [("mi100", ("tf32", "fp8")), ("mi250x", ("tf32", "fp8")), ("mi300x", ()), ("mi355x", ("tf32",))],
+)
+def test_an_amd_card_has_what_its_data_sheet_states(card: str, missing: tuple[str, ...]) -> None:
+    assert lacking(catalog.find(card), "cuda") == missing
+
+
+def test_what_torch_does_not_run_on_the_gpus_of_others() -> None:
+    assert "fp64" in lacking(None, "mps")
+    assert "tf32" in lacking(None, "xpu")
+    with pytest.raises(MachineError, match="2 GPUs were asked for"):
+        check_gpus(request(device="mps", gpus=(2,)), 1)
+
+
+def test_a_framework_is_part_of_every_question_but_the_limits() -> None:
+    plan = configs(request(framework="jax"))
+    assert {c.framework for c in plan if c.mode == "limit"} == {"torch"}
+    assert {c.framework for c in plan if c.mode != "limit"} == {"jax"}
+    assert all(":jax" in c.cell for c in plan if c.mode != "limit")
+    assert all(c.mode != "limit" for c in configs(request(framework="jax", limited=False)))
+
+
+def test_the_suite_of_four_networks_runs_in_tensorflow_on_eight_gpus() -> None:
+    asked = [replace(r, framework="tensorflow", there=8) for r in suites.requests("tf-cnn")]
+    possible = [part for part, _ in (fitted(r, 8) for r in asked) if part is not None]
+    plan = [c for c in schedule(possible) if c.mode != "limit"]
+    assert {c.gpus for c in plan} == {1, 2, 4, 8}
+    assert {(c.precision, c.batch) for c in plan} == {("fp16", 256), ("fp32", 128)}
+    assert {c.framework for c in plan} == {"tensorflow"}

@@ -11,8 +11,9 @@ from typing import NoReturn
 import pytest
 
 from gpuwise.bench.process import Child
-from gpuwise.bench.session import Progress, Session, Watched, child_environment, new_session, strangers
-from gpuwise.model.result import Measurement, Result
+from gpuwise.bench.session import Progress, Session, child_environment, new_session
+from gpuwise.bench.watch import Watched, strangers
+from gpuwise.model.result import Caution, Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
 
@@ -105,17 +106,28 @@ def test_an_unsupported_precision_is_told_by_the_child() -> None:
     assert (m.status, m.error) == ("failed", "a CPU has no tf32")
 
 
-def test_aime_runs_three_children_and_waits_until_it_is_cool() -> None:
-    hot, cool = (Sample(at_s=0, temperature_c=t) for t in (45.0, 40.0))
-    sensor = ScriptedSensor(H200, [hot, cool])
+def test_aime_runs_three_times_each_from_a_cool_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    gates: list[float] = []
+    hot = Caution(code="hot-start", detail="started at 61 C", next_step="")
+
+    def wait(sensor: object, *, below_c: float) -> Caution | None:
+        gates.append(below_c)
+        return hot if len(gates) == 2 else None
+
+    monkeypatch.setattr("gpuwise.bench.watch.wait_until_cool", wait)
+    sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=40.0)])
     kept: list[Result] = []
-    aime = replace(TOY, protocol="aime", quick=False, batch=2)
+    # steps of microseconds: fifty are fifty, however busy the machine is
+    aime = replace(TOY, workload="stencil", mode="compute", protocol="aime", quick=False, batch=2)
     list(session(kept, sensor).measure_all([aime]))
     (m,) = kept[-1].measurements
     assert m.status == "ok"
     assert [len(w.step_s) for w in m.windows] == [50, 50, 50]
     assert m.throughput is not None
     assert m.throughput.method == "mean-of-runs"
+    assert (m.profile is not None, m.verdict is not None) == (True, True)
+    assert gates == [50.0] * 3
+    assert hot in m.cautions
 
 
 def test_company_during_the_measurement_is_a_caution() -> None:

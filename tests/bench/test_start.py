@@ -52,12 +52,23 @@ def test_a_request_is_refused_where_a_suite_is_cut_short(monkeypatch: pytest.Mon
     assert left_out == ("peer", "bf16")
 
 
+def test_a_suite_keeps_to_the_gpu_that_was_named() -> None:
+    asked = [Request(workloads=("matmul", "peer")), Request(workloads=("all-reduce",))]
+    alone, left_out = start.plan_for(asked, start.find_target(None, 1), suite=True)
+    assert {c.workload for c in alone} == {"matmul", "copy"}
+    assert {c.gpus for c in alone} == {1}
+    assert {"peer", "all-reduce"} <= set(left_out)
+    both, left_out = start.plan_for(asked, start.find_target(None, None), suite=True)
+    assert {"peer", "all-reduce"} <= {c.workload for c in both}
+    assert not left_out
+
+
 def test_time_and_device_are_the_target_s() -> None:
     plan, _ = start.plan_for(
         [Request(workloads=("fft",), time_s=0.0, quick=True)], start.find_target("cpu", None), suite=False
     )
     assert {c.device for c in plan} == {"cpu"}
-    assert plan[-1].time_s == start.QUICK_S["cpu"]
+    assert plan[-1].time_s == start.QUICK_CPU_S
 
 
 def prepared(earlier: Path | None = None, output: Path | None = None) -> start.Prepared:
@@ -68,7 +79,7 @@ def prepared(earlier: Path | None = None, output: Path | None = None) -> start.P
 
 def test_a_session_knows_its_peers_and_its_place() -> None:
     made = prepared()
-    assert made.session.peers == ("GPU-1",)
+    assert [sensor.info().uuid for sensor in made.session.beside] == ["GPU-1"]
     assert made.keeper.path.parent == store.results_dir()
     assert [c.workload for c in made.plan] == ["matmul", "copy", "peer"]
     assert made.keeper.kept is None

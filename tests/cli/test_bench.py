@@ -235,6 +235,30 @@ def test_an_interrupt_keeps_what_is_done(process: Start, sign: signal.Signals) -
     assert [m.status for m in result.measurements[:2]] == ["ok", "ok"]
 
 
+def test_a_second_interrupt_loses_nothing_either(process: Start) -> None:
+    started = process(*TOY[:-2], "--time", "600s", "--target-ci", "0.0001%", "--mode", "train")
+    wait_for(started, "copy")
+    (child,) = children(started.pid)
+    started.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    started.send_signal(signal.SIGINT)
+    _out, err = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert "Traceback" not in err
+    result = store.load(store.find("last"))
+    assert [m.status for m in result.measurements[:2]] == ["ok", "ok"]
+    wait_until_gone(child)
+
+
+def wait_until_gone(pid: int) -> None:
+    """The measuring process ends soon after its parent, and so does what it started."""
+    for _ in range(200):
+        if not Path(f"/proc/{pid}").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the measuring process lives on")
+
+
 def test_a_killed_child_is_reported_with_exit_4(process: Start) -> None:
     started = process(*TOY[:-2], "--time", "600s", "--target-ci", "0.0001%", "--mode", "train")
     wait_for(started, "copy")
@@ -255,3 +279,17 @@ def test_a_dead_reader_is_no_error(process: Start) -> None:
     assert started.stderr is not None
     assert "Traceback" not in started.stderr.read()
     started.stderr.close()
+
+
+def test_with_input_tells_what_either_side_does_alone(gpuwise: Call) -> None:
+    code, out, _ = gpuwise(*TOY[:4], "bert-base", "--mode", "infer", "--with-input", "--time", "0.5s")
+    assert code == 0, out
+    assert "bert-base infer fp32 eager with-input" in out
+    (m,) = (m for m in store.load(store.find("last")).measurements if m.config.mode != "limit")
+    assert m.config.input == "host"
+    assert m.input is not None
+    assert m.input.workers_needed >= 1
+    assert m.verdict is not None
+    code, out, _ = gpuwise("show", "last", "--full")
+    assert f"{m.verdict.bound}-bound: " in out
+    assert "of the step alone" in out

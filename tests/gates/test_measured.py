@@ -43,3 +43,15 @@ def test_a_network_of_unknown_cost_passes() -> None:
 def test_a_caution_is_given_once() -> None:
     once = judge_measured((measured(99_999.5),), HERE)
     assert judge_measured(once, HERE) == once
+
+
+def test_several_gpus_faster_than_so_many_are_doubted_whatever_they_run() -> None:
+    def together(speed: float, gpus: int, workload: str = "frobnet") -> Measurement:
+        one = measured(speed, workload)
+        return replace(one, config=replace(one.config, gpus=gpus))
+
+    assert codes(together(100.0, 1), together(199.0, 2), together(420.0, 4)) == [[], [], ["scaling"]]
+    assert codes(together(100.0, 1), together(201.0, 2)) == [[], []]  # equal runs differ by as much
+    assert codes(together(210.0, 2)) == [[]]
+    exact = together(100.5, 1, "resnet50"), together(201.0, 2, "resnet50")
+    assert codes(*exact) == [[], []]  # in a published table it would be suspect

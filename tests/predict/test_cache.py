@@ -223,3 +223,22 @@ def test_what_was_traced_once_is_kept(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_toys_are_not_kept(tmp_path: Path) -> None:
     cache.obtain(RunConfig(workload="resnet50", mode="infer", precision="bf16", size="toy"), 2)
     assert not (tmp_path / "traces").exists()
+
+
+def test_a_series_holds_what_is_shipped_or_follows_from_it() -> None:
+    whole = cache.series(RunConfig(workload="resnet50", mode="train", precision="bf16"))
+    assert (whole.batches[0], whole.batches[-1], whole.start) == (1, cache.MOST_ITEMS, 256)
+    assert whole.at(512).batch == 512
+    uneven = cache.series(RunConfig(workload="llm-1b", mode="train", precision="bf16"))
+    assert uneven.batches == (1, 2, 4, 8)
+    asked = cache.series(RunConfig(workload="resnet50", mode="train", precision="bf16", batch=7))
+    assert asked.batches == (7,)
+    assert asked.at(7).batch == 7
+
+
+def test_a_series_of_what_was_kept_before_is_as_long_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = {b: replace(made(b), workload="resnet50", version=1) for b in (256, 512, 1024)}
+    monkeypatch.setattr(cache, "find", lambda config, version: traced.get(config.batch))
+    found = cache.series(RunConfig(workload="resnet50", mode="train", precision="bf16"))
+    assert len(found.batches) > 10
+    assert found.at(64).items == 128.0

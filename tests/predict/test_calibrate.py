@@ -6,21 +6,29 @@ import numpy as np
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.predict.calibrate import own_factor, transferred, with_limits
+from gpuwise.predict.calibrate import large_product, own_factor, transferred, with_limits
 from gpuwise.predict.card import card
 from gpuwise.predict.power import mean_watts
-from gpuwise.predict.rates import on_card, shipped, sustained
+from gpuwise.predict.rates import on_card, shipped
 
 H100 = card("h100-sxm5-80gb")
 
 
-def test_limits_become_the_rate() -> None:
+def test_limits_become_the_rate_of_their_format() -> None:
     found = with_limits(shipped("gemm"), H100, products={"bf16": 6.5e14}, copy=2.9e12)
     rates = on_card(found, H100)
-    assert H100.peak("bf16") * sustained(rates, H100, "bf16") * rates["matmul"] == pytest.approx(6.5e14)
+    assert large_product(H100, rates, "bf16") == pytest.approx(6.5e14, rel=0.02)
+    before = large_product(H100, on_card(shipped("gemm"), H100), "fp16")
+    assert large_product(H100, rates, "fp16") == pytest.approx(before, rel=0.02)
     assert H100.bytes_per_s * rates["memory"] == pytest.approx(2.9e12)
     other = card("a100-pcie-40gb")
-    assert on_card(found, other) == on_card(shipped("gemm"), other)
+    assert on_card(found, other) == on_card(shipped("gemm"), other) | {"format.bf16": 1.0}
+
+
+def test_a_limit_as_predicted_changes_nothing() -> None:
+    rates = on_card(shipped("gemm"), H100)
+    found = with_limits(shipped("gemm"), H100, products={"bf16": large_product(H100, rates, "bf16")})
+    assert on_card(found, H100) == rates | {"format.bf16": pytest.approx(1.0)}
 
 
 def test_impossible_limits_are_refused() -> None:

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
+from gpuwise.predict.cache import obtain
 from gpuwise.predict.graph import ALLOCATE, FREE, Event, Tape
 from gpuwise.predict.memory import KIB, MIB, Allocator, memory_of, replay, workspace_bytes
 from gpuwise.predict.trace import About, record_workload, trace_of
@@ -130,6 +131,18 @@ def test_the_memory_of_a_tape_is_its_replay() -> None:
     assert memory_of(recorded).peak == replay(recorded.start, recorded.events).peak
 
 
+@pytest.mark.parametrize("name", ["llm-8b-decode", "llm-8b-prefill"])
+def test_weights_of_8_bits_are_held_once(name: str) -> None:
+    """Beside 8-bit weights there are a scale a layer, and embedding and head in bf16 (1 GB each)."""
+    peaks = {}
+    for precision in ("bf16", "int8", "fp8"):
+        shipped = obtain(RunConfig(workload=name, mode="infer", precision=precision, batch=1)).memory
+        assert shipped is not None
+        peaks[precision] = shipped.peak
+    assert 0.5 < peaks["int8"] / peaks["bf16"] < 0.7
+    assert peaks["fp8"] == pytest.approx(peaks["int8"], rel=0.05)
+
+
 class Row(NamedTuple):
     name: str
     mode: str
@@ -141,18 +154,26 @@ class Row(NamedTuple):
 
 
 def rows() -> list[Row]:
-    """Every configuration measured, the last of equal ones."""
+    """Every configuration measured with torch on one GPU, the last of equal ones."""
     found: dict[tuple[object, ...], Row] = {}
     for path in sorted(RESULTS.glob("*.json")):
-        for m in json.loads(path.read_text(encoding="utf-8")).get("measurements", ()):
+        for m in measurements(path):
             c = m["config"]
             row = Row(
                 c["workload"], c["mode"], c["precision"], c.get("recipe", "tuned"), m["batch"],
                 c.get("compile", False), m["memory_peak_bytes"],
             )  # fmt: skip
-            if row.mode != "limit":
+            alone = c.get("framework", "torch") == "torch" and c.get("gpus", 1) == 1
+            if alone and m["status"] == "ok" and row.mode in ("train", "infer"):
                 found[row[:-1]] = row
     return list(found.values())
+
+
+def measurements(path: Path) -> list[dict[str, Any]]:
+    """Those of a result file; the folder has files of other kinds."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = document.get("measurements", []) if isinstance(document, dict) else []
+    return found
 
 
 def error(row: Row) -> float:
@@ -163,44 +184,59 @@ def error(row: Row) -> float:
     return (trace.memory.peak + workspace_bytes(trace.kernels)) / row.measured - 1
 
 
+def convolves_4_bytes(row: Row) -> bool:
+    """Whether cuDNN may take a workspace that nothing here knows of: what of memory is free, it may use."""
+    return row.name.startswith("resnet") and row.precision in ("fp32", "tf32")
+
+
 QUICK = [
     row
     for row in rows()
-    if (row.recipe == "tuned" or row.name == "resnet50") and row.precision in ("fp32", "bf16")
+    if (row.name == "resnet50" or (row.name, row.recipe) == ("bert-large", "tuned"))
+    and row.precision in ("fp32", "bf16")
 ]
 """fp16 and tf32 hold the same bytes as these, and the parity recipe of BERT has ten thousand kernels."""
 
 
 def test_eager_peaks_are_those_measured() -> None:
-    errors = [abs(error(row)) for row in QUICK if not row.compiled]
+    errors = [abs(error(row)) for row in QUICK if not row.compiled and not convolves_4_bytes(row)]
     assert len(errors) >= 12
     assert median(errors) < 0.002
-    assert max(errors) < 0.025
+    assert max(errors) < 0.005
 
 
 def test_compiled_peaks_are_those_measured() -> None:
-    errors = [abs(error(row)) for row in QUICK if row.compiled and (row.name, row.precision) != CUDNN]
+    errors = [abs(error(row)) for row in QUICK if row.compiled and not convolves_4_bytes(row)]
     assert len(errors) >= 8
     assert median(errors) < 0.003
     assert max(errors) < 0.01
 
 
-CUDNN = ("resnet50", "fp32")
-
-
 def test_workspaces_of_convolutions_are_not_seen() -> None:
-    """Compiled convolutions in 4-byte formats took up to 1 GB of cuDNN that nothing here knows of."""
-    errors = {row.mode: error(row) for row in QUICK if row.compiled and (row.name, row.precision) == CUDNN}
-    assert -0.05 < errors["train"] < -0.03
-    assert -0.35 < errors["infer"] < -0.3
+    """Convolutions in 4-byte formats took up to 5 GB of cuDNN in these rows; what is missing is never less
+    than nothing."""
+    errors = {row: error(row) for row in QUICK if convolves_4_bytes(row)}
+    assert all(-0.35 < found < 0.001 for found in errors.values())
+    compiled = {row.mode: found for row, found in errors.items() if row.compiled}
+    assert -0.05 < compiled["train"] < -0.03
+    assert -0.35 < compiled["infer"] < -0.3
 
 
 @pytest.mark.slow
 def test_every_row_measured() -> None:
-    errors = [abs(error(row)) for row in rows()]
-    assert len(errors) >= 55
-    assert median(errors) < 0.002
-    assert sum(e > 0.05 for e in errors) <= 4
+    """Training in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 12. Separate
+    attention kernels of a compiled BERT hold 5 % less than is replayed: all else is closer."""
+    errors = {row: error(row) for row in rows()}
+    known = {row: found for row, found in errors.items() if not convolves_4_bytes(row)}
+    separate = [
+        row for row in known if (row.name, row.recipe, row.compiled) == ("bert-large", "parity", True)
+    ]
+    assert all(-0.002 < known[row] < 0.055 for row in separate)
+    sizes = [abs(found) for row, found in known.items() if row not in separate]
+    assert len(sizes) >= 50
+    assert median(sizes) < 0.002
+    assert max(sizes) < 0.04
+    assert all(-0.46 < found < 0.001 for row, found in errors.items() if convolves_4_bytes(row))
 
 
 def test_a_thread_that_multiplies_has_a_workspace() -> None:

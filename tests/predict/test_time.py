@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.builders import TRANSFORMERS, transformer
 from gpuwise.predict.card import Card, card
-from gpuwise.predict.rates import on_card, shipped, stretch, sustained
+from gpuwise.predict.rates import (
+    ACTIVE_SHARE,
+    LEAST_CLOCK,
+    general,
+    held,
+    on_card,
+    shipped,
+    stretch,
+    sustained,
+)
 from gpuwise.predict.sets import eager, gemm
 from gpuwise.predict.time import Products, kernel_seconds, product_seconds, step_seconds
 
@@ -106,3 +115,60 @@ def test_waiting_for_the_device_costs_time() -> None:
     found = card("a100-pcie-40gb")
     index, wait = kernel_seconds([base, replace(base, name="aten.nonzero")], found, on_card(EAGER, found))
     assert wait > index
+
+
+def test_a_short_sum_loses_more_where_nothing_hides_a_tile_s_end() -> None:
+    def share(gpu: str, k: int) -> float:
+        found = card(gpu)
+        seconds = product_seconds(products(8192, 8192, k), found, on_card(GEMM, found), "bf16")
+        return float(2.0 * 8192 * 8192 * k / seconds[0] / found.peak("bf16"))
+
+    lost = {gpu: share(gpu, 512) / share(gpu, 8192) for gpu in ("a100-sxm4-80gb", "b200-sxm")}
+    assert lost["a100-sxm4-80gb"] < lost["b200-sxm"] < 1.0
+
+
+def dense(name: str = "aten.convolution:nchw", *, compiled: bool = False, dtype: str = "bf16") -> Trace:
+    """Twenty equal convolutions of 256 images."""
+    shape = (256, 256, 28, 28, 256, 3, 3, 1, 1, 28, 28)
+    size = 2 if dtype == "bf16" else 4
+    tensor = 256 * 256 * 28 * 28 * size
+    kernel = Kernel(
+        kind="convolution", name=name, dtype=dtype, shape=shape, flop=2.0 * 256 * 784 * 256 * 2304,
+        bytes_read=tensor, bytes_written=tensor, phase="forward", count=20,
+    )  # fmt: skip
+    return Trace(
+        workload="toy", version=1, mode="infer", precision=dtype, batch=256, compiled=compiled, item="image",
+        items=256, parameters=0, kernels=(kernel,),
+    )  # fmt: skip
+
+
+def test_channels_first_costs_eager_16_bit_steps_two_more_passes() -> None:
+    found = card("h200-sxm")
+    first, last, compiled = (
+        step_seconds(trace, found, general())
+        for trace in (dense(), dense("aten.convolution"), dense(compiled=True))
+    )
+    passes = 2 * 20 * 2 * 256 * 256 * 784 * 2 / found.bytes_per_s
+    assert first - last > passes
+    assert compiled == last
+    kept = [step_seconds(dense(name, dtype="fp32"), found, general()) for name in ("a:nchw", "a")]
+    assert kept[0] == kept[1]
+
+
+def test_a_step_above_the_power_limit_is_slower_and_bounded() -> None:
+    found = card("h200-sxm")
+    seconds = [
+        step_seconds(dense(compiled=True), replace(found, power_w=watts), general())
+        for watts in (100.0, 400.0, 700.0, 5000.0)
+    ]
+    assert seconds[0] > seconds[1] > seconds[2] >= seconds[3]
+    assert seconds[0] <= seconds[3] / LEAST_CLOCK * (1 + 1e-9)
+
+
+def test_the_clock_that_is_held_draws_the_budget() -> None:
+    found = card("h200-sxm")
+    rates = on_card(general(), found)
+    clock = held(rates, found, compute_j=600.0, other_j=50.0, busy_s=1.0, rest_s=0.2)
+    drawn = (600.0 * clock ** (rates["clock.exponent"] - 1.0) + 50.0) / (1.0 / clock + 0.2)
+    assert drawn == pytest.approx((1.0 - ACTIVE_SHARE) * found.power_w, rel=1e-3)
+    assert held(rates, found, compute_j=1.0, other_j=0.0, busy_s=1.0, rest_s=0.0) == pytest.approx(1.0)

@@ -190,6 +190,38 @@ def test_a_convolution_by_hand() -> None:
     assert kernel.name == "aten.convolution:nchw"
 
 
+@pytest.mark.parametrize(
+    ("precision", "recipe", "first"),
+    [("bf16", "tuned", False), ("tf32", "tuned", False), ("fp32", "tuned", True), ("bf16", "parity", True)],
+)
+def test_the_layout_of_a_network_is_that_of_every_convolution(
+    precision: str, recipe: str, first: bool
+) -> None:
+    asked = config("resnet50", precision=precision, recipe=recipe, size="toy")
+    names = [k.name for k in trace_workload(asked, 4).kernels if k.kind == "convolution"]
+    assert len(names) > 5
+    assert {name.endswith(":nchw") for name in names} == {first}
+
+
+class Pointwise(nn.Module):
+    """Two convolutions of 1 x 1, in whose weights both orders are the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv2d(8, 8, 1, bias=False), nn.Conv2d(8, 8, 1, bias=False))
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.layers(x)
+        return result
+
+
+def test_an_image_of_either_order_keeps_it() -> None:
+    x = torch.empty(2, 8, 10, 10)
+    first, last = (module_kernels(Pointwise(), t) for t in (x, x.to(memory_format=torch.channels_last)))
+    assert {k.name for k in first} == {"aten.convolution:nchw"}
+    assert {k.name for k in last} == {"aten.convolution"}
+
+
 def test_a_grouped_convolution_counts_its_own_channels_only() -> None:
     (kernel,) = module_kernels(nn.Conv2d(8, 8, 3, groups=8, bias=False), torch.empty(2, 8, 10, 10))
     assert kernel.flop == 2 * 2 * 8 * 9 * 64
@@ -286,3 +318,34 @@ def test_a_step_of_the_compiled_kind_is_the_eager_one_merged() -> None:
     assert compiled.compiled
     assert compiled.launches < eager.launches
     assert compiled.flop == pytest.approx(eager.flop)
+
+
+def test_constants_and_autocast_of_a_tensor_s_own_device_are_cuda_s() -> None:
+    """As transformers makes them: a constant under a device context, autocast switched off for a part."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(8, 8)
+            self.register_buffer("bias", torch.tensor(-1e4))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with torch.autocast(device_type=x.device.type, enabled=False):
+                scale = (x.float() @ x.float().T).sum()
+            result: torch.Tensor = self.inner(x) * scale + self.bias
+            return result
+
+    def build() -> tuple[Callable[[], object], float]:
+        with torch.device("cuda"):
+            net, x = Net(), torch.randn(4, 8)
+
+        def step() -> object:
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                return net(x)
+
+        return step, 4.0
+
+    about = About(workload="net", version=1, mode="infer", precision="bf16", item="item")
+    trace = trace_of(record(build), about, batch=4, compiled=False)
+    products = {kernel.shape: kernel.dtype for kernel in trace.kernels if kernel.kind == "matmul"}
+    assert products == {(1, 4, 4, 8): "fp32", (1, 4, 8, 8): "bf16"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.model.result import Caution, Interval, Measurement, Telemetry
+from gpuwise.model.result import BatchTrial, Caution, Interval, Measurement, Telemetry, Verdict
 from gpuwise.model.run import Environment
 from gpuwise.report import results
 
@@ -112,10 +112,13 @@ def test_the_row_of_a_model() -> None:
         "precision": "bf16",
         "compile": "compiled",
         "recipe": "tuned",
+        "framework": "",
         "batch": "256",
         "throughput (95 %)": "7,210 images/s ±0.3 %",
         "MFU": "17.8 %",
         "of limit": "21 % memory",
+        "bound by": "",
+        "GPUs": "",
         "peak memory": "22.0 GiB",
         "power": "612 W",
         "efficiency": "11.8 image/J",
@@ -239,7 +242,9 @@ def test_a_gpu_that_the_catalog_lacks_is_called_unknown() -> None:
 
 
 def test_timing_counts_the_steps_of_all_windows() -> None:
-    assert results.timing(OK) == "first step after 55.1 s, 2 warm-up steps, 5 timed steps in 2 windows"
+    assert results.timing(OK) == (
+        "first step after 55.1 s, 2 warm-up steps in 41.2 s, 5 timed steps in 2 windows"
+    )
     assert results.timing(PUBLISHED).endswith("0 timed steps in 0 windows")
     assert results.timing(replace(OK, cold_start_s=None)).startswith("2 warm-up")
 
@@ -248,3 +253,30 @@ def test_efficiency_needs_power() -> None:
     assert "11.8 image/J" in results.measurement_row(OK)
     bare = replace(OK, telemetry=Telemetry(samples=0))
     assert not any(cell.endswith("/J") for cell in results.measurement_row(bare))
+
+
+def test_details_tell_the_batches_and_the_verdict() -> None:
+    found = replace(
+        OK,
+        batch=256,
+        batch_trials=(
+            BatchTrial(batch=256, fits=True, items_per_s=6800.0),
+            BatchTrial(batch=128, fits=True, items_per_s=6000.0),
+            BatchTrial(batch=256, fits=True, compiled=True, items_per_s=7200.0),
+            BatchTrial(batch=512, fits=True),
+            BatchTrial(batch=1024, fits=False),
+        ),
+        verdict=Verdict(bound="launch", evidence=("GPU busy 60 %", "MFU 12 %"), next_step="--compile on"),
+    )
+    timing, batches, verdict = results.details(found)
+    assert timing.startswith("first step after 55.1 s, 2 warm-up steps in 41.2 s, 5 timed steps")
+    assert batches == (
+        "batches in images/s: eager 128: 6,000, 256: 6,800, 512: fits, 1024: out of memory; "
+        "compiled 256: 7,200; fastest 256, largest that fits 512"
+    )
+    assert verdict == "launch-bound: GPU busy 60 %; MFU 12 %. To be faster: --compile on"
+    assert "launch-bound" in results.line(found)
+    row = results.measurement_row(found)
+    assert row[results.COLUMNS.index("bound by")] == "launch"
+    assert len(row) == len(results.COLUMNS)
+    assert results.details(replace(OK, batch_trials=(), verdict=None)) == (results.timing(OK),)

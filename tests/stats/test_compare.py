@@ -10,6 +10,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.model.answer import Comparison
+from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Interval, Measurement, Result, Window
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.stats import (
@@ -136,6 +137,14 @@ def test_one_on_each_side_are_compared_across_batches() -> None:
     assert (found.verdict, found.note) == ("same", "batch 256 against 512")
 
 
+def test_another_recipe_within_a_cell_is_noted() -> None:
+    plain = measured()
+    other = replace(plain, config=replace(plain.config, switches=Switches(pooling="triton")))
+    assert compare(plain, plain).note == ""
+    assert compare(plain, other).note == "recipe as usual against pooling=triton"
+    assert compare(plain, replace(other, batch=64)).note.startswith("batch 256 against 64, recipe as usual")
+
+
 def test_several_in_a_cell_are_matched_by_batch() -> None:
     a = result(measured(batch=64), measured(batch=128))
     b = result(measured(batch=256), measured(batch=128))
@@ -225,3 +234,25 @@ def test_reproduced_means_that_it_may_be_one_speed(low: float, high: float, yes:
 
 def test_what_has_no_ratio_is_not_reproduced() -> None:
     assert not reproduced(compare(measured(), replace(measured(), status="oom", throughput=None)))
+
+
+def test_another_framework_meets_the_same_question_without_a_verdict() -> None:
+    jax = replace(CONFIG, framework="jax")
+    (found,) = pair(result(measured()), result(measured(step_s=0.06, config=jax)))
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx(0.5, rel=0.01)
+    assert found.verdict == "not-comparable"
+    assert found.note == "framework torch against jax; a difference of software, not only of GPUs"
+    assert violations((found,), parse_condition("slower>5%")) == ()
+    assert violations((found,), parse_condition("slower")) == ()
+
+
+def test_one_framework_meets_itself_where_it_can() -> None:
+    both = [measured(), measured(step_s=0.06, config=replace(CONFIG, framework="jax"))]
+    found = pair(result(*both), result(*reversed(both)))
+    assert [(c.a.config.framework, c.b.config.framework) for c in found] == [
+        ("torch", "torch"),
+        ("jax", "jax"),
+    ]
+    assert [c.verdict for c in found] == ["same", "same"]
+    assert len(pair(result(both[0]), result(both[1]))) == 1

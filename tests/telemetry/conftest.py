@@ -42,6 +42,10 @@ ANSWERS: dict[str, Any] = {
     "nvmlDeviceGetPowerUsage": 76_500,
     "nvmlDeviceGetTemperatureV": 31,
     "nvmlDeviceGetCurrentClocksEventReasons": 0x01,
+    "nvmlDeviceGetSerial": "1652923001234",
+    "nvmlDeviceGetTotalEccErrors": 0,
+    "nvmlDeviceGetRemappedRows": (0, 0, 0, 0),
+    "nvmlDeviceGetTemperatureThreshold": 92,
     "nvmlDeviceGetUtilizationRates": SimpleNamespace(gpu=25, memory=5),
     "nvmlDeviceGetComputeRunningProcesses": [SimpleNamespace(pid=42, usedGpuMemory=None)],
 }
@@ -53,6 +57,8 @@ class FakeNvml(ModuleType):
     NVMLError = NVMLError
     NVMLLibraryMismatchError = NVMLLibraryMismatchError
     NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
+    NVML_AGGREGATE_ECC, NVML_TEMPERATURE_THRESHOLD_SLOWDOWN = 1, 1
+    NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 0, 1
 
     def __init__(self) -> None:
         super().__init__("pynvml")

@@ -31,6 +31,7 @@ ANSWERS: dict[str, Any] = {
         "pcie_static": {"max_pcie_width": 16, "pcie_interface_version": 5},
         "pcie_metric": {"pcie_width": 8},
     },
+    "amdsmi_get_gpu_total_ecc_count": {"correctable_count": 4, "uncorrectable_count": 0},
     "amdsmi_get_gpu_process_list": [{"pid": 77, "mem": 4096}],
     "amdsmi_get_gpu_metrics_info": {"ppt_residency_acc": 10, "hbm_thm_residency_acc": 5},
 }
@@ -42,7 +43,7 @@ class FakeAmdSmi(ModuleType):
     AmdSmiException = AmdSmiException
     AmdSmiClkType = SimpleNamespace(GFX=0, MEM=4)
     AmdSmiTemperatureType = SimpleNamespace(HOTSPOT=1, EDGE=0)
-    AmdSmiTemperatureMetric = SimpleNamespace(CURRENT=0)
+    AmdSmiTemperatureMetric = SimpleNamespace(CURRENT=0, CRITICAL=5)
     AmdSmiMemoryType = SimpleNamespace(VRAM=0)
 
     def __init__(self) -> None:
@@ -87,6 +88,8 @@ def test_what_an_mi300x_tells(smi: FakeAmdSmi) -> None:
     assert (sample.power_w, sample.temperature_c, sample.utilisation) == (140, 41, 0.5)
     assert sample.energy_j == pytest.approx(15.3)
     assert [p.pid for p in sensor.processes()] == [77]
+    wear = sensor.wear()
+    assert (wear.ecc_corrected, wear.ecc_uncorrected, wear.slowdown_c) == (4, 0, 41)
 
 
 def test_the_catalog_knows_it_by_this_name(smi: FakeAmdSmi) -> None:
@@ -125,3 +128,31 @@ def test_without_driver_or_library_there_is_none(smi: FakeAmdSmi, monkeypatch: p
     assert amd.sensors() == ()
     monkeypatch.setitem(sys.modules, "amdsmi", None)
     assert amd.sensors() == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "gigabytes", "card", "watts"),
+    [
+        ("AMD Instinct MI100", 32, "mi100", 300),
+        ("AMD Instinct MI210", 64, "mi210", 300),
+        ("AMD Instinct MI250X", 128, "mi250x", 560),
+        ("AMD Instinct MI300X", 192, "mi300x", 750),
+        ("AMD Instinct MI325X OAM", 256, "mi325x", 1000),
+        ("AMD Instinct MI355X", 288, "mi355x", 1400),
+    ],
+)
+def test_names_and_limits_from_mi100_to_mi355x(
+    smi: FakeAmdSmi, name: str, gigabytes: int, card: str, watts: int
+) -> None:
+    from gpuwise import catalog
+
+    smi.answers["amdsmi_get_gpu_asic_info"] = {"market_name": name}
+    smi.answers["amdsmi_get_gpu_memory_total"] = gigabytes * 2**30
+    smi.answers["amdsmi_get_power_cap_info"] = {"power_cap": watts, "default_power_cap": watts}
+    info = amd.sensors()[0].info()
+    found = catalog.resolve_device(info.name, info.memory_bytes)
+    assert found is not None
+    assert (found.id, found.vendor, float(found.text("power_w") or 0)) == (card, "AMD", watts)
+    assert info.power_limit_w == info.power_limit_default_w == watts
+    assert found.memory_bytes == gigabytes * 2**30
+    assert found.peak("fp16") is not None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpuwise.errors import MachineError
-from gpuwise.telemetry import NvmlSensor, sensors
+from gpuwise.telemetry import NvmlSensor, Wear, sensors
 from gpuwise.telemetry.nvml import reasons
 
 
@@ -32,8 +32,17 @@ def test_sample_is_in_si_units(nvml: Any) -> None:
     assert (sample.sm_clock_hz, sample.memory_clock_hz) == (345e6, 3.201e9)
     assert (sample.temperature_c, sample.utilisation) == (31.0, 0.25)
     assert sample.memory_used_bytes == 1_000_000
+    assert (sample.pcie_generation, sample.pcie_width) == (1, 16)
     assert sample.throttle == ()
     assert sample.at_s > 0
+
+
+def test_wear_over_the_card_s_life(nvml: Any) -> None:
+    nvml.answers["nvmlDeviceGetRemappedRows"] = (3, 2, 1, 0)
+    wear = NvmlSensor(0).wear()
+    assert (wear.rows_remapped, wear.remap_pending, wear.remap_failed) == (2, True, False)
+    assert (wear.ecc_corrected, wear.ecc_uncorrected, wear.slowdown_c) == (0, 0, 92.0)
+    assert NvmlSensor(0).info().serial == "1652923001234"
 
 
 def test_processes(nvml: Any) -> None:
@@ -61,6 +70,7 @@ def test_nothing_is_told(nvml: Any, how: str) -> None:
     told = {name: getattr(sample, name) for name in sample.__slots__ if getattr(sample, name) is not None}
     assert told == {"at_s": sample.at_s, "throttle": ()}
     assert sensor.processes() == ()
+    assert sensor.wear() == Wear()
 
 
 @pytest.mark.parametrize(

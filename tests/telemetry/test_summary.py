@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpuwise.model.result import Telemetry, Window
 from gpuwise.telemetry import Sample, cautions, summarise
-from gpuwise.telemetry.summary import energies, throttle_shares
+from gpuwise.telemetry.summary import MOST_READINGS, energies, throttle_shares
 
 
 def window(start: float, end: float) -> Window:
@@ -41,6 +43,26 @@ def test_steady_run() -> None:
     assert (telemetry.temperature_start_c, telemetry.temperature_max_c) == (60.0, 60.0)
     assert telemetry.throttled == ()
     assert cautions(telemetry, steady(), [window(1, 5), window(5, 9)]) == ()
+
+
+def test_the_timeline_is_thinned_evenly_and_tells_held_clocks() -> None:
+    samples = steady(seconds=30.0)
+    samples[50] = replace(samples[50], throttle=("power-cap",))  # at 5 s, outside of the windows
+    samples[150] = replace(samples[150], throttle=("power-cap",))
+    line = told(samples, window(10, 14), window(16, 25)).timeline
+    assert 45 <= len(line) <= MOST_READINGS
+    assert line[0].at_s == pytest.approx(10)
+    assert line[-1].at_s == pytest.approx(25, abs=0.3)
+    gaps = {round(b.at_s - a.at_s, 3) for a, b in pairwise(line)}
+    assert len(gaps) == 1
+    assert [r.at_s for r in told(samples, window(14.9, 16)).timeline if r.held] == [15.0]
+    assert line[3].power_w == 700.0
+
+
+def test_the_link_is_the_fastest_seen_while_steps_ran() -> None:
+    idle, busy = Sample(at_s=0.0, pcie_generation=5), Sample(at_s=2.0, pcie_generation=4, pcie_width=8)
+    told_so = told([idle, replace(busy, at_s=1.5, pcie_generation=1), busy], window(1, 3))
+    assert (told_so.pcie_generation, told_so.pcie_width) == (4, 8)
 
 
 @st.composite

@@ -73,7 +73,7 @@ def test_a_compiled_decode_is_compared_with_the_eager_one(monkeypatch: pytest.Mo
     """A compiler that gets everything wrong by a tenth, asked for graphs only where a step is short."""
     modes = []
 
-    def wrong(function: object, *, mode: str | None, **_: object) -> object:
+    def wrong(function: object, *, mode: str | None = None, **_: object) -> object:
         assert callable(function)
         modes.append(mode)
         return lambda *inputs: 1.1 * function(*inputs)

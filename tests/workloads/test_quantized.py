@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -72,3 +74,13 @@ def test_all_linear_layers_but_the_head_are_replaced(precision: str, kind: type[
     assert sum(isinstance(module, kind) for module in model.modules()) == 4 * SHAPES["toy"].layers
     assert not any(isinstance(module, nn.Linear) for module in model.modules())
     assert model.head_weight.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("kind", [Int8Linear, Fp8Linear])
+def test_the_weights_given_are_let_go(kind: type[Int8Linear] | type[Fp8Linear]) -> None:
+    linear = nn.Linear(64, 48, bias=False)
+    given = weakref.ref(linear.weight.untyped_storage())
+    layer = kind(linear)
+    assert not layer.weight.requires_grad
+    del linear
+    assert given() is None

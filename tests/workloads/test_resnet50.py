@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from gpuwise.model.run import RECIPES
-from gpuwise.model.workload import Mode, Precision
+from gpuwise.model.run import RECIPES, Recipe
+from gpuwise.model.workload import Mode
 from gpuwise.workloads.job import Job
 from gpuwise.workloads.models.convnet import as_if_trained
 from gpuwise.workloads.models.resnet import ResNet
@@ -23,21 +23,31 @@ def test_both_recipes_train_the_same_network() -> None:
         assert float(tuned.step()) == pytest.approx(float(parity.step()), rel=0.01)
 
 
-@pytest.mark.parametrize(("precision", "fused"), [("fp16", None), ("bf16", True), ("fp32", True)])
-def test_fp16_does_without_the_fused_sgd(
-    monkeypatch: pytest.MonkeyPatch, precision: Precision, fused: bool | None
+def test_a_first_step_that_the_scaler_skips_leaves_the_momentum_whole() -> None:
+    """torch's fused SGD makes its momentum in the first step, and where that is skipped, of anything."""
+    job = build(toy("resnet50", "train", "fp16"))
+    losses = [float(job.step()) for _ in range(8)]
+    assert losses[1] == losses[0]  # skipped: the scale was too large
+    assert losses[-1] < 0.7 * losses[0]
+
+
+@pytest.mark.parametrize(("recipe", "fused"), [("tuned", True), ("parity", None)])
+def test_the_optimiser_is_fused_and_its_momentum_ready(
+    monkeypatch: pytest.MonkeyPatch, recipe: Recipe, fused: bool | None
 ) -> None:
-    """torch's advances its momentum on steps that the scaler must skip."""
-    seen: list[object] = []
+    seen: list[torch.optim.Optimizer] = []
     real = torch.optim.SGD
 
     def remember(*arguments: object, **options: object) -> torch.optim.Optimizer:
-        seen.append(options["fused"])
-        return real(*arguments, **options)  # type: ignore[arg-type]
+        assert options["fused"] is fused
+        seen.append(real(*arguments, **options))  # type: ignore[arg-type]
+        return seen[0]
 
     monkeypatch.setattr(torch.optim, "SGD", remember)
-    build(toy("resnet50", "train", precision))
-    assert seen == [fused]
+    build(toy("resnet50", "train", "fp16", recipe))
+    state = seen[0].state
+    assert len(state) == (len(seen[0].param_groups[0]["params"]) if fused else 0)
+    assert all(not bool(each["momentum_buffer"].any()) for each in state.values())
 
 
 def compiled_without(kind: type[nn.Module], monkeypatch: pytest.MonkeyPatch, mode: Mode) -> Job:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from gpuwise.bench import events
-from gpuwise.bench.gates import judge
+from gpuwise.bench.gates import judge, unprofiled
+from gpuwise.bench.group import group_of, named, unequal
+from gpuwise.bench.verdict import verdict
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.result import BatchTrial, Caution, Interval, Measurement, Status, Window
+from gpuwise.model.result import (
+    BatchTrial,
+    Caution,
+    InputPipeline,
+    Interval,
+    KernelKind,
+    KernelTime,
+    Link,
+    Measurement,
+    Profile,
+    Status,
+    Window,
+)
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.stats import mean_of_runs, throughput
-from gpuwise.telemetry import Sample, summarise
+from gpuwise.telemetry import Sample, combined, summarise
+from gpuwise.telemetry import cautions as telemetry_cautions
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,11 +39,17 @@ class Heard:
     ready: events.Ready | None = None
     tried: list[events.Tried] = field(default_factory=list)
     built: events.Built | None = None
+    ranked: events.Ranked | None = None
     mismatch: float | None = None
+    gradient_norm: float | None = None
     first_s: float | None = None
     warmup_s: tuple[float, ...] = ()
     windows: list[Window] = field(default_factory=list)
+    fed: events.Fed | None = None
     done: events.Done | None = None
+    profile: Profile | None = None
+    unprofiled: str | None = None
+    """Why there is no profile, where there should be one."""
     failed: events.Failed | None = None
 
     def add(self, event: events.Event) -> None:
@@ -38,18 +61,40 @@ class Heard:
                 self.tried.append(event)
             case events.Built():
                 self.built = event
-            case events.Checked(mismatch=mismatch):
-                self.mismatch = mismatch
+            case events.Ranked():
+                self.ranked = event
+            case events.Checked(mismatch=mismatch, gradient_norm=norm):
+                self.mismatch, self.gradient_norm = mismatch, norm
             case events.First(seconds=seconds):
                 self.first_s = self.first_s or seconds
             case events.Warmup(step_s=step_s):
                 self.warmup_s = self.warmup_s or step_s
             case events.Timed(step_s=step_s, started_s=started, ended_s=ended):
                 self.windows.append(Window(step_s=step_s, started_s=started, ended_s=ended))
+            case events.Fed():
+                self.fed = event
             case events.Done():
                 self.done = event
+            case events.Profiled():
+                self.profile = _profile(event)
+            case events.Unprofiled(reason=reason):
+                self.unprofiled = reason
             case events.Failed():
                 self.failed = event
+
+
+def _profile(event: events.Profiled) -> Profile:
+    return Profile(
+        steps=event.steps,
+        wall_s=event.wall_s,
+        busy_s=event.busy_s,
+        link_s=event.link_s,
+        longest_gap_s=event.longest_gap_s,
+        kernels=tuple(
+            KernelTime(kind=cast(KernelKind, kind), count=count, seconds=seconds)
+            for kind, count, seconds in event.kernels
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +132,20 @@ def assemble(
     *,
     started_at: str,
     samples: Sequence[Sample] = (),
+    others: Sequence[Sequence[Sample]] = (),
+    links: tuple[Link, ...] = (),
     gpu: GpuSpec | None = None,
     limits: Limits,
     sm_clock_max_hz: float | None = None,
+    power_limit_w: float | None = None,
     interrupted: bool = False,
     error: str | None = None,
     cautions: Iterable[Caution] = (),
 ) -> Measurement:
-    """One Measurement, complete with derived numbers and cautions."""
+    """One Measurement, complete with derived numbers and cautions.
+
+    `samples` are of the first GPU, `others` of those beside it that took part, `links` between them all.
+    """
     status = status_of(heard, interrupted=interrupted)
     measured = Measurement(
         config=config,
@@ -110,20 +161,64 @@ def assemble(
         cold_start_s=heard.first_s,
         memory_peak_bytes=heard.done.memory_peak_bytes if heard.done else None,
         loss=heard.done.loss if heard.done else (),
+        gradient_norm=heard.gradient_norm,
         telemetry=summarise(samples, heard.windows) if heard.windows else None,
         batch_trials=tuple(
             BatchTrial(batch=t.batch, fits=t.fits, compiled=t.compiled, items_per_s=t.items_per_s)
             for t in heard.tried
         ),
-        error=heard.failed.message if heard.failed else error,
+        profile=heard.profile,
+        input=_fed(heard),
+        error=heard.failed.message if heard.failed else None if status == "ok" else error,
     )
     if heard.built is not None and config.size == "full":
         # A toy model costs something else than the workload, and is never held against a limit.
         cost = heard.built.flop_per_item, heard.built.bytes_per_item
         measured = replace(measured, flop_per_item=cost[0], bytes_per_item=cost[1])
         measured = _against_limits(measured, gpu, limits)
-    judged = judge(measured, samples=samples, mismatch=heard.mismatch, sm_clock_max_hz=sm_clock_max_hz)
-    return replace(measured, cautions=(*cautions, *judged))
+    measured = replace(measured, verdict=verdict(measured, sm_clock_max_hz=sm_clock_max_hz))
+    judged = judge(
+        measured,
+        samples=samples,
+        mismatch=heard.mismatch,
+        sm_clock_max_hz=sm_clock_max_hz,
+        power_limit_w=power_limit_w,
+        memory_bytes_per_s=gpu.memory_bytes_per_s if gpu is not None else None,
+    )
+    if heard.ranked is not None:
+        measured, more = _grouped(measured, heard.ranked, others, links)
+        judged += more
+    # What dies after it is done died in the profiler.
+    died = error if status == "ok" and heard.profile is None else None
+    unseen = unprofiled(heard.unprofiled or died)
+    return replace(measured, cautions=(*cautions, *judged, *unseen))
+
+
+def _grouped(
+    m: Measurement, ranked: events.Ranked, others: Sequence[Sequence[Sample]], links: tuple[Link, ...]
+) -> tuple[Measurement, tuple[Caution, ...]]:
+    """With the telemetry of all its GPUs, each GPU's own, and the cautions of those beside the first."""
+    each = (m.telemetry, *(summarise(samples, m.windows) if m.windows else None for samples in others))
+    group = group_of(ranked, each, links)
+    found = list(unequal(group))
+    for number, (samples, seen) in enumerate(zip(others, each[1:], strict=True), start=1):
+        if seen is not None:
+            found += named(telemetry_cautions(seen, samples, m.windows), number)
+    return replace(m, group=group, telemetry=combined(each)), tuple(found)
+
+
+def _fed(heard: Heard) -> InputPipeline | None:
+    if heard.fed is None or heard.built is None:
+        return None
+    pipeline, alone = (
+        throughput(each, heard.built.items) for each in (heard.fed.pipeline_s, heard.fed.alone_s)
+    )
+    return InputPipeline(
+        workers=heard.fed.workers,
+        pipeline=pipeline,
+        alone=alone,
+        workers_needed=math.ceil(heard.fed.workers * alone.value / pipeline.value),
+    )
 
 
 def _speed(config: RunConfig, heard: Heard) -> Interval | None:
@@ -138,7 +233,7 @@ def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Meas
     """Add MFU and the share of the measured limit, as far as its cost and the device are known."""
     if m.throughput is None:
         return m
-    speed, flop = m.throughput.value, m.flop_per_item or 0.0
+    speed, flop = m.throughput.value / m.config.gpus, m.flop_per_item or 0.0
     peak = gpu.peak(m.config.precision) if gpu is not None else None
     m = replace(m, mfu=flop * speed / peak.flop_per_s if peak and flop else None)
     if m.config.mode == "limit":

@@ -1,31 +1,28 @@
 """The process that holds the device: `python -m gpuwise.bench.child EVENTS_FD`.
 
-Reads one configuration as JSON from standard input, measures it and writes events to the given
-file descriptor. Whatever torch or the workload prints goes to standard output and error, which the
-parent keeps as a log. If the parent dies, the next event ends this process; so does a fork that a
-workload makes of it.
+Measures one configuration with torch; how it talks with its parent is `orders`.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import math
-import os
-import sys
 import time
-from contextlib import nullcontext, suppress
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import torch
 
 from gpuwise import workloads
 from gpuwise.bench import events
-from gpuwise.bench.batch import search, walk_down
+from gpuwise.bench.batch import largest, search, walk_down
 from gpuwise.bench.clock import Clock, clock_for
 from gpuwise.bench.engine import measure, pace, run_steps
+from gpuwise.bench.orders import Order, Rest, serve
 from gpuwise.bench.plan import NEEDS, lacking
+from gpuwise.bench.profile import profile, steps_for
 from gpuwise.errors import GpuwiseError
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost
@@ -36,17 +33,29 @@ if TYPE_CHECKING:
 
 TRIAL_WARMUP, TRIAL_STEPS = 2, 4
 
+COUNTING = ("cuda", "xpu")
+"""Devices whose peak memory torch counts; Metal's it does not."""
+SIGNS_OF_NO_MEMORY = ("can't allocate memory", "ALLOC_FAILED", "not enough memory", "out of memory")
+
 
 def ready(config: RunConfig) -> events.Ready:
     """What torch and the device say of themselves. Raises RuntimeError without a device."""
+    version = torch.__version__
     if config.device == "cpu":
-        return events.Ready(torch=torch.__version__, cuda=None, cudnn=None, device="cpu", memory_bytes=None)
-    properties = torch.cuda.get_device_properties(0)
-    version = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
+        return events.Ready(version=version, device="cpu")
+    if config.device == "mps":
+        return events.Ready(
+            version=version, device="Apple GPU", memory_bytes=torch.mps.recommended_max_memory()
+        )
+    if config.device == "xpu":
+        intel = torch.xpu.get_device_properties()
+        return events.Ready(version=version, device=intel.name, memory_bytes=intel.total_memory)
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+    cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
     return events.Ready(
-        torch=torch.__version__,
+        version=version,
         cuda=torch.version.cuda or torch.version.hip,
-        cudnn=None if version is None else str(version),
+        cudnn=None if cudnn is None else str(cudnn),
         device=properties.name,
         memory_bytes=properties.total_memory,
     )
@@ -59,7 +68,7 @@ def unsupported(config: RunConfig, workload: Workload) -> str | None:
         return f"{workload.spec.id} needs {workload.spec.gpus} GPU(s), there are {there}"
     if config.device == "cpu":
         return f"a CPU has no {config.precision}" if config.precision in lacking(None, "cpu") else None
-    if torch.version.hip is not None:
+    if config.device != "cuda" or torch.version.hip is not None:
         return None
     major, minor = torch.cuda.get_device_capability()
     if major + minor / 10 < NEEDS.get(config.precision, 0.0):
@@ -67,7 +76,7 @@ def unsupported(config: RunConfig, workload: Workload) -> str | None:
     return None
 
 
-def run(config: RunConfig, reference: str, report: events.Report, began: float) -> None:
+def run(config: RunConfig, reference: str, report: events.Report, began: float, rest: Rest) -> None:
     """Measure one configuration. Raises torch's own errors."""
     report(ready(config))
     workload = workloads.load(reference)
@@ -90,21 +99,60 @@ def run(config: RunConfig, reference: str, report: events.Report, began: float) 
             bytes_per_item=cost.bytes_per_item if cost else None,
         )
     )
-    if job.mismatch is not None:
-        report(events.Checked(mismatch=job.mismatch()))
-    _release(config)
-    if config.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
+    if job.mismatch is not None or job.gradient_norm is not None:
+        report(checked(job))
+    ended = timed(config, job, job.items, clock, report, began, rest)
+    report(ended)
+    if to_profile(config, ended):
+        report(look_into(config, job, clock))
+        del job
+        if searches(config):
+            eager = replace(config, compile=False)
+            largest(lambda size: _fits(eager, workload, clock, size), batch, report)
+
+
+def checked(job: Job) -> events.Checked:
+    """Compiled against eager, then the gradients of one step that changes no weight."""
+    mismatch = job.mismatch() if job.mismatch is not None else None
+    norm = job.gradient_norm() if job.gradient_norm is not None else None
+    finite = norm is not None and math.isfinite(norm)
+    return events.Checked(mismatch=mismatch, gradient_norm=norm if finite else None)
+
+
+def timed(
+    config: RunConfig,
+    job: Job,
+    items: int,
+    clock: Clock,
+    report: events.Report,
+    began: float,
+    rest: Rest = lambda: None,
+) -> events.Done | events.Failed:
+    """Time the steps of a job, of `items` each on all ranks together; how it ended."""
+    release(config)
+    if config.device in COUNTING:
+        torch.get_device_module(config.device).reset_peak_memory_stats()
     first = job.step()
     clock.mark()
     clock.read()
     report(events.First(seconds=time.monotonic() - began))
-    measure(job.step, job.items, clock, pace(config), report)
-    report(_done(config, job, first))
+    step: Callable[[], torch.Tensor] = job.step
+    if config.input == "host":
+        from gpuwise.bench.feed import fed
+
+        step, told = fed(config, job, job.inputs[0].shape[0], clock)
+        report(told)
+    how = pace(config)
+    for _ in range(how.runs):
+        if how.runs > 1:
+            rest()
+        measure(step, items, clock, how, report)
+    return _done(config, job, first)
 
 
 def _done(config: RunConfig, job: Job, first: torch.Tensor) -> events.Done | events.Failed:
-    peak = torch.cuda.max_memory_allocated() if config.device == "cuda" else None
+    counting = config.device in COUNTING
+    peak = torch.get_device_module(config.device).max_memory_allocated() if counting else None
     if config.mode != "train":
         return events.Done(memory_peak_bytes=peak, loss=())
     loss = (float(first), float(job.step()))
@@ -113,6 +161,23 @@ def _done(config: RunConfig, job: Job, first: torch.Tensor) -> events.Done | eve
             kind="failed", message=f"training diverged: loss went from {loss[0]} to {loss[1]}"
         )
     return events.Done(memory_peak_bytes=peak, loss=loss)
+
+
+def to_profile(config: RunConfig, ended: events.Done | events.Failed) -> bool:
+    """Whether to look for what bounds the speed: not of a limit, nor where a first picture is wanted."""
+    seen = config.device in ("cpu", "cuda")  # what the profiler knows
+    return seen and isinstance(ended, events.Done) and config.mode != "limit" and not config.quick
+
+
+def look_into(config: RunConfig, job: Job, clock: Clock) -> events.Profiled | events.Unprofiled:
+    """A profile of a few steps, or why there is none: whatever fails here, the measurement is complete."""
+    try:
+        (step_s,) = run_steps(job.step, clock, 1)
+        found = profile(job.step, steps_for(step_s), config.device)
+    except Exception as error:  # noqa: BLE001
+        return events.Unprofiled(reason=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+    kernels = tuple((each.kind, each.count, each.seconds) for each in found.kernels)
+    return events.Profiled(**asdict(found) | {"kernels": kernels})
 
 
 def cost_of(config: RunConfig, workload: Workload, batch: int) -> Cost | None:
@@ -133,7 +198,7 @@ def cost_of(config: RunConfig, workload: Workload, batch: int) -> Cost | None:
         print(f"operations not counted: {type(error).__name__}: {error}")
         return None
     finally:
-        _release(config)
+        release(config)
         torch.manual_seed(0)
     counted = counter.get_total_flops()
     return Cost(flop_per_item=counted / job.items) if counted else None
@@ -144,7 +209,7 @@ def choose_batch(config: RunConfig, workload: Workload, clock: Clock, report: ev
     if config.batch is not None:
         return config.batch
     spec = workload.spec
-    if config.mode == "limit" or config.device == "cpu" or config.size == "toy":
+    if not searches(config):
         return spec.cpu_batch
     eager = replace(config, compile=False)
     if config.quick and _trial(eager, workload, clock, spec.default_batch) is not None:
@@ -154,6 +219,23 @@ def choose_batch(config: RunConfig, workload: Workload, clock: Clock, report: ev
     if best is None or config.quick or not config.compile:
         return best
     return walk_down(lambda batch: _trial(config, workload, clock, batch), best, report)
+
+
+def searches(config: RunConfig) -> bool:
+    """Whether the batch is searched: on a GPU, where none is given."""
+    there = config.device != "cpu" and config.size == "full" and config.mode != "limit"
+    return there and config.batch is None
+
+
+def _fits(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> bool:
+    """Whether one step of that batch works; a kernel that cannot count so far fails as memory does."""
+    torch.compiler.reset()
+    release(config)
+    try:
+        run_steps(workload.build(config, batch).step, clock, 1)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _trial(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> float | None:
@@ -167,7 +249,7 @@ def _trial(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> f
     finally:
         if config.compile:
             torch.compiler.reset()
-        _release(config)
+        release(config)
 
 
 def _few_steps(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> float:
@@ -181,34 +263,28 @@ def out_of_memory(error: BaseException) -> bool:
     """Whether the device, or the host when it is the device, ran out of memory."""
     if isinstance(error, torch.OutOfMemoryError):
         return True
-    return any(sign in str(error) for sign in ("can't allocate memory", "ALLOC_FAILED", "not enough memory"))
+    return any(sign in str(error) for sign in SIGNS_OF_NO_MEMORY)
 
 
-def _release(config: RunConfig) -> None:
+def release(config: RunConfig) -> None:
     """Give back memory that nothing refers to, also that of a failed trial's reference cycles."""
     gc.collect()
-    if config.device == "cuda":
-        torch.cuda.empty_cache()
+    if config.device != "cpu":
+        torch.get_device_module(config.device).empty_cache()
 
 
 def main() -> None:
     """Entry point of the child process."""
-    began, born = time.monotonic(), os.getpid()
-    stream = os.fdopen(int(sys.argv[1]), "wb", buffering=0)
+    serve(_measure, lambda error, order: failure(error, order.reference))
 
-    def report(event: events.Event) -> None:
-        if os.getpid() != born:
-            os._exit(0)  # a copy that the workload forked off
-        with suppress(BrokenPipeError):
-            stream.write(events.encode(event))
-            return
-        os._exit(1)  # nobody listens any more: free the device
 
-    asked = json.load(sys.stdin)
-    try:
-        run(RunConfig(**asked["config"]), asked["reference"], report, began)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  the parent must hear of every failure
-        report(failure(error, asked["reference"]))
+def _measure(order: Order, report: events.Report, began: float, rest: Rest) -> None:
+    if order.config.gpus > 1:
+        from gpuwise.bench.launch import launch
+
+        launch(order.config, order.reference, report, began, order.rendezvous)
+    else:
+        run(order.config, order.reference, report, began, rest)
 
 
 def failure(error: Exception | SystemExit, reference: str) -> events.Failed:

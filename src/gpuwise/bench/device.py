@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 
 from gpuwise.errors import InputError, MachineError
@@ -33,6 +34,9 @@ def choose(
         raise MachineError(
             "torch is not installed, and it does the measuring", hint='pip install "gpuwise[torch]"'
         )
+    if device in ("mps", "xpu"):
+        check_other(device, torch)
+        return device, None
     accelerated = torch.cuda is not None or torch.hip is not None
     if device == "cpu" or (device is None and index is None and not sensors and not torch.hip):
         return "cpu", None
@@ -41,12 +45,30 @@ def choose(
             f"torch {torch.version} is a CPU build and cannot use the GPU",
             hint="pip install --force-reinstall torch, or measure the CPU: gpuwise bench --device cpu",
         )
-    if not sensors and (index is not None or not torch.hip):
-        raise MachineError(
-            "no GPU found on this machine", hint="gpuwise doctor, or gpuwise bench --device cpu"
-        )
-    if not sensors:
+    if not sensors and torch.hip and index is None:
         return "cuda", None
+    return pick(sensors, device="cuda", index=index, variables=variables)
+
+
+def check_other(device: Device, torch: TorchBuild) -> None:
+    """Raise MachineError where torch cannot use Apple's or Intel's GPU."""
+    hint = "gpuwise doctor, or gpuwise bench --device cpu"
+    if device == "mps" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
+        raise MachineError(f"mps is the GPU of Apple's own chips, this is {platform.system()}", hint=hint)
+    if device == "xpu" and torch.xpu is None:
+        hint = "pip install torch --index-url https://download.pytorch.org/whl/xpu"
+        raise MachineError(f"torch {torch.version} is not built for Intel's GPUs", hint=hint)
+
+
+def pick(
+    sensors: Sequence[Sensor], *, device: Device | None, index: int | None, variables: Mapping[str, str]
+) -> tuple[Device, Sensor | None]:
+    """The same by the sensors alone, whatever framework will measure."""
+    if device == "cpu" or (device is None and index is None and not sensors):
+        return "cpu", None
+    if not sensors:
+        hint = "gpuwise doctor, or gpuwise bench --device cpu"
+        raise MachineError("no GPU found on this machine", hint=hint)
     return "cuda", _sensor(sensors, index, variables)
 
 

@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
+
+from gpuwise.model.run import Framework
 
 ErrorKind = Literal["oom", "unsupported", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """torch is imported and the device answers."""
+    """The framework is imported and the device answers."""
 
-    torch: str
-    cuda: str | None
-    cudnn: str | None
+    framework: Framework = "torch"
+    version: str
     device: str
-    memory_bytes: int | None
+    memory_bytes: int | None = None
+    cuda: str | None = None
+    cudnn: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +49,28 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """Relative difference between compiled and eager."""
+class Ranked:
+    """Who measures together: per rank its machine, its GPU, and its step when nobody exchanges anything."""
 
-    mismatch: float
+    backend: str
+    parallel: str | None
+    bucket_bytes: int | None
+    node: int
+    """The machine that says so."""
+    nodes: tuple[int, ...]
+    devices: tuple[str, ...]
+    pids: tuple[int, ...]
+    alone_s: tuple[float, ...]
+    """Empty where a step is nothing but an exchange."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the numbers say, before anything is timed."""
+
+    mismatch: float | None = None
+    """Relative difference between compiled and eager."""
+    gradient_norm: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +98,46 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The measurement is complete."""
+    """The measurement is complete. The peak is the highest of all ranks."""
 
     memory_peak_bytes: int | None
     loss: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resting:
+    """The child waits, before a run that is to start cool, until the parent lets it go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fed:
+    """Of a step that reads its input from the host: times of whole batches, by window."""
+
+    workers: int
+    pipeline_s: tuple[tuple[float, ...], ...]
+    """The workers' batches while nothing else runs."""
+    alone_s: tuple[tuple[float, ...], ...]
+    """The step with its input on the device."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled:
+    """A few steps under the profiler, after everything was timed; all figures are of one step."""
+
+    steps: int
+    wall_s: float
+    busy_s: float
+    link_s: float
+    longest_gap_s: float
+    kernels: tuple[tuple[str, float, float], ...]
+    """(kind, kernels, seconds)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unprofiled:
+    """The profiler failed; nothing that was timed depends on it."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +148,26 @@ class Failed:
     message: str
 
 
-Event = Ready | Tried | Built | Checked | First | Warmup | Timed | Done | Failed
+Event = (
+    Ready
+    | Tried
+    | Built
+    | Ranked
+    | Ranked
+    | Checked
+    | First
+    | Fed
+    | Resting
+    | Warmup
+    | Timed
+    | Done
+    | Profiled
+    | Unprofiled
+    | Failed
+)
 Report = Callable[[Event], None]
 
-_KINDS: dict[str, type[Event]] = {
-    kind.__name__.lower(): kind for kind in (Ready, Tried, Built, Checked, First, Warmup, Timed, Done, Failed)
-}
+_KINDS: dict[str, type[Event]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
 
 
 def encode(event: Event) -> bytes:
@@ -109,6 +180,11 @@ def decode(line: bytes) -> Event:
     try:
         fields = json.loads(line)
         kind: Callable[..., Event] = _KINDS[fields.pop("event")]
-        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+        return kind(**{name: _frozen(value) for name, value in fields.items()})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not an event: {line[:80]!r}") from error
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, however deep."""
+    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value

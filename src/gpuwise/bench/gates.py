@@ -14,7 +14,7 @@ from gpuwise.model.result import Caution, Measurement
 from gpuwise.stats import drift
 from gpuwise.telemetry import Sample
 from gpuwise.telemetry import cautions as telemetry_cautions
-from gpuwise.units import percent
+from gpuwise.units import percent, seconds
 
 DRIFT = 0.03
 """Relative trend over the timed windows above which a speed is not one speed."""
@@ -27,6 +27,13 @@ MISMATCH = {
 TRAIN_MISMATCH = 5e-2
 """For a training loss, where dropout draws other random numbers under compile."""
 
+OVER_LIMIT = 1.1
+"""A device oversteps its power limit for milliseconds, on the mean of a window by some per cent at most."""
+
+LONG_S, DISAGREE = 0.2, 0.05
+"""A window shorter than this spends a part of it on the synchronisation at its end; a longer one whose
+steps add up to something else than the host's clock says was not timed right."""
+
 RISE = 1.05
 """A loss above this multiple of the first, on one fixed batch, has not fallen; dropout makes a
 loss vary by some per cent from step to step."""
@@ -38,14 +45,83 @@ def judge(
     samples: Sequence[Sample] = (),
     mismatch: float | None = None,
     sm_clock_max_hz: float | None = None,
+    power_limit_w: float | None = None,
+    memory_bytes_per_s: float | None = None,
 ) -> tuple[Caution, ...]:
-    """All cautions of one measurement; `samples` are the sensor's over its whole run."""
-    found = [*_numerics(m, mismatch)]
+    """All cautions of one measurement; `samples` are the sensor's over its whole run, the rest is what
+    the device can do by its driver and its data sheet."""
+    found = [*_numerics(m, mismatch), *_power(m, power_limit_w), *_bandwidth(m, memory_bytes_per_s)]
     if m.throughput is not None and m.status == "ok":
-        found += [*_physics(m), *_statistics(m)]
+        found += [*_physics(m), *_clocks(m), *_statistics(m), *_input(m)]
     if m.telemetry is not None:
         found += telemetry_cautions(m.telemetry, samples, m.windows, sm_clock_max_hz=sm_clock_max_hz)
     return tuple(found)
+
+
+def unprofiled(reason: str | None) -> tuple[Caution, ...]:
+    """The caution for a profiler that failed after everything had been timed."""
+    if reason is None:
+        return ()
+    return (
+        Caution(
+            code="profile",
+            detail=f"no profile, so the verdict knows less: {reason}",
+            next_step="the speed stands; gpuwise doctor shows what torch and driver can do",
+        ),
+    )
+
+
+def _power(m: Measurement, limit_w: float | None) -> Iterator[Caution]:
+    """Energy over time cannot exceed what the driver lets the device draw."""
+    drawn = m.telemetry.power_w if m.telemetry is not None else None
+    if drawn is not None and limit_w is not None and drawn > OVER_LIMIT * limit_w:
+        yield Caution(
+            code="energy-mismatch",
+            detail=f"INVALID: a mean draw of {drawn:.0f} W, above the power limit of {limit_w:.0f} W",
+            next_step="the sensor is wrong: take no watts and no energy from this device",
+        )
+
+
+def _bandwidth(m: Measurement, most: float | None) -> Iterator[Caution]:
+    """A copy cannot move more than the memory does; what a cache holds is another limit (copy-l2)."""
+    if (
+        m.config.mode != "limit"
+        or m.item != "byte"
+        or not m.bytes_per_item
+        or m.throughput is None
+        or not most
+    ):
+        return
+    share = m.throughput.value * m.bytes_per_item / most
+    if share > ABOVE:
+        yield Caution(
+            code="above-peak",
+            detail=f"INVALID: {percent(share)} of the memory bandwidth of the data sheet",
+            next_step="recheck the size of the copy and the clock",
+        )
+
+
+def _clocks(m: Measurement) -> Iterator[Caution]:
+    """Device and host must agree on how long a window took."""
+    for window in m.windows:
+        device_s, host_s = sum(window.step_s), window.ended_s - window.started_s
+        if host_s >= LONG_S and abs(device_s - host_s) > DISAGREE * host_s:
+            yield Caution(
+                code="clock",
+                detail=f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
+                "or work was left out of the timing",
+                next_step="do not use the number; run it again where nothing suspends the machine",
+            )
+            return
+
+
+def _input(m: Measurement) -> Iterator[Caution]:
+    if m.verdict is not None and m.verdict.bound == "input":
+        yield Caution(
+            code="input-bound",
+            detail=f"the number is that of the input pipeline: {m.verdict.evidence[0]}",
+            next_step=m.verdict.next_step,
+        )
 
 
 def _physics(m: Measurement) -> Iterator[Caution]:
@@ -110,7 +186,8 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
     if not m.loss:
         return
     first, last = m.loss
-    if last > RISE * first:
+    # A new batch each step has a loss of its own.
+    if m.config.input == "device" and last > RISE * first:
         steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
         yield Caution(
             code="diverging",

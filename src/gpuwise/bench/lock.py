@@ -11,8 +11,8 @@ import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 
 from gpuwise import store
 from gpuwise.errors import MachineError
@@ -36,6 +36,17 @@ def only_one(device: DeviceInfo | None, command: str, *, free: int | None = None
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def only_ours(
+    devices: Sequence[DeviceInfo | None], command: str, *, free: int | None = None
+) -> Iterator[None]:
+    """`only_one` for every device of a session; `free` is the index of a GPU that it does not use."""
+    with ExitStack() as held:
+        for device in devices:
+            held.enter_context(only_one(device, command, free=free if len(devices) == 1 else None))
+        yield
 
 
 def _key(device: DeviceInfo | None) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from gpuwise import workloads
+from gpuwise import frameworks, workloads
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.run import Device, Protocol, Recipe, RunConfig, Size
+from gpuwise.model.run import Device, Framework, Input, Protocol, Recipe, RunConfig, Scaling, Size
 from gpuwise.model.workload import PRECISIONS, Mode, Precision, WorkloadSpec
 
 STARTUP_S = 8.0
@@ -45,11 +45,25 @@ class Request:
     size: Size = "full"
     missing: tuple[Precision, ...] = ()
     """Precisions that the device lacks."""
+    gpus: tuple[int, ...] = ()
+    """Counts of GPUs of each machine, one after the other; empty = 1, and for what needs several, 2, 4,
+    8 ... as many as there are."""
+    scaling: Scaling = "weak"
+    nodes: int = 1
+    there: int = 1
+    """GPUs of this machine."""
+    input: Input = "device"
+    framework: Framework = "torch"
+    limited: bool = True
+    """Whether the machine's limits are measured too; that takes torch, whatever the framework."""
 
 
 def configs(request: Request) -> tuple[RunConfig, ...]:
     """Every measurement of the request, limits first. Raises InputError where none is left."""
+    if request.input == "host" and max((*counts(request), *request.gpus)) > 1:
+        raise InputError("the input pipeline feeds one GPU", hint="leave out --gpus, or --with-input")
     chosen = [found.spec for name in request.workloads for found in workloads.find(name)]
+    _check_framework(request, chosen)
     models = tuple(config for spec in chosen for config in _models(spec, request))
     if not models and not any("limit" in spec.modes for spec in chosen):
         raise InputError(
@@ -58,6 +72,18 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
             hint="gpuwise workloads",
         )
     return (*limits(request, chosen), *models)
+
+
+def _check_framework(request: Request, chosen: Sequence[WorkloadSpec]) -> None:
+    frameworks.check_asked(
+        request.framework,
+        workloads=[spec.id for spec in chosen],
+        precisions=request.precisions,
+        recipe=request.recipe,
+        host_input=request.input == "host",
+        gpus=max((*counts(request), *request.gpus)),
+        nodes=request.nodes,
+    )
 
 
 def schedule(requests: Sequence[Request]) -> tuple[RunConfig, ...]:
@@ -74,7 +100,8 @@ def _models(spec: WorkloadSpec, request: Request) -> Iterator[RunConfig]:
     modes = [mode for mode in request.modes if mode in spec.modes and mode != "limit"]
     if request.recipe not in spec.recipes:
         return
-    for how, precision, mode, batch in product(compiled, precisions(spec, request), modes, request.batch):
+    each = product(compiled, precisions(spec, request), modes, request.batch, counts(request))
+    for how, precision, mode, batch, count in each:
         yield RunConfig(
             workload=spec.id,
             mode=mode,
@@ -88,7 +115,32 @@ def _models(spec: WorkloadSpec, request: Request) -> Iterator[RunConfig]:
             quick=request.quick,
             device=request.device,
             size=request.size,
+            gpus=count,
+            nodes=request.nodes if count > 1 else 1,
+            scaling=request.scaling if count > 1 else "weak",
+            input=request.input,
+            framework=request.framework,
         )
+
+
+def counts(request: Request) -> tuple[int, ...]:
+    """GPUs over all machines, fewest first; several machines are always held against one GPU."""
+    asked = sorted(set(request.gpus)) or [1]
+    if request.nodes == 1:
+        return tuple(asked)
+    return (1, *(count * request.nodes for count in asked))
+
+
+def together(request: Request) -> tuple[int, ...]:
+    """Counts of GPUs at which what needs several is measured: those asked for, else the powers of two."""
+    if request.gpus or request.nodes > 1:
+        return tuple(count for count in counts(request) if count > 1)
+    return _powers(request.there)
+
+
+def _powers(most: int) -> tuple[int, ...]:
+    """2, 4, 8 ... up to `most`."""
+    return tuple(2**n for n in range(1, most.bit_length()))
 
 
 def precisions(spec: WorkloadSpec, request: Request) -> tuple[Precision, ...]:
@@ -108,18 +160,25 @@ def precisions(spec: WorkloadSpec, request: Request) -> tuple[Precision, ...]:
 
 def limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig, ...]:
     """A matrix product per precision, one copy, and the other limits that were asked for."""
+    if not request.limited:
+        return ()
     product_spec = workloads.get("matmul").spec
     measured = [p for spec in asked if "limit" not in spec.modes for p in precisions(spec, request)]
     wanted = request.precisions or tuple(dict.fromkeys(measured)) or precisions(product_spec, request)
-    tests: list[tuple[str, Precision, int | None]] = [
-        ("matmul", precision, None) for precision in wanted if precision in product_spec.precisions
+    tests: list[tuple[str, Precision, int | None, int]] = [
+        ("matmul", precision, None, 1) for precision in wanted if precision in product_spec.precisions
     ]
-    tests.append(("copy", "fp32", None))
+    tests.append(("copy", "fp32", None, 1))
     for spec in asked:
         if "limit" in spec.modes and spec.id not in YARDSTICKS:
             # The size of most limits is their own; where it is not (copy-l2), the batch sets it.
             sizes = request.batch if spec.default_batch > 1 else (None,)
-            tests += [(spec.id, spec.precisions[0], size) for size in sizes]
+            if spec.collective:
+                sizes = tuple(size or _whole(spec, request) for size in sizes)
+            number = together(request) if spec.collective else (1,)
+            tests += [(spec.id, spec.precisions[0], size, n) for n, size in product(number, sizes)]
+    if any("limit" not in spec.modes for spec in asked):
+        tests += [test for test in links(request) if test not in tests]
     return tuple(
         RunConfig(
             workload=name,
@@ -131,32 +190,63 @@ def limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig, 
             quick=request.quick,
             device=request.device,
             size=request.size,
+            gpus=count,
+            nodes=request.nodes if count > 1 else 1,
         )
-        for name, precision, batch in tests
+        for name, precision, batch, count in tests
     )
+
+
+def links(request: Request) -> list[tuple[str, Precision, int | None, int]]:
+    """The limits beside which scaling is read: one link, and all of them together at every count."""
+    several = [count for count in counts(request) if count > 1]
+    found: list[tuple[str, Precision, int | None, int]] = []
+    if several and request.there > 1:
+        found.append(("peer", "fp32", None, 1))
+    size = _whole(workloads.get("all-reduce").spec, request)
+    return found + [("all-reduce", "fp32", size, n) for n in several]
+
+
+def _whole(spec: WorkloadSpec, request: Request) -> int | None:
+    """The size that shows a collective's bandwidth; on a CPU and for a toy, its own smaller one."""
+    return spec.default_batch if request.device == "cuda" and request.size == "full" else None
 
 
 def expected_s(config: RunConfig) -> float:
     """Rough duration of a configuration, for the ETA."""
+    if config.gpus > 1:
+        # A step alone and the common one are two compilations, and processes that start others.
+        one = expected_s(replace(config, gpus=1))
+        return one + STARTUP_S + (COMPILE_S if config.compile else 0.0)
     if config.mode == "limit":
         return 2.0
     compile_s = COMPILE_S if config.compile else 0.0
     if config.protocol == "aime":
-        return 3 * (STARTUP_S + 15.0) + compile_s
+        return STARTUP_S + compile_s + 3 * 15.0
     return STARTUP_S + compile_s + min(config.time_s, 15.0)
 
 
 NEEDS: dict[Precision, float] = {"tf32": 8.0, "bf16": 8.0, "int8": 8.0, "fp8": 8.9}
 """Least compute capability with the precision in hardware."""
+STATED: tuple[Precision, ...] = ("tf32", "bf16", "fp8")
+"""Precisions that an AMD card has where its data sheet states a peak for them."""
+WITHOUT: dict[Device, tuple[Precision, ...]] = {
+    "cpu": ("tf32", "fp16", "fp8"),
+    "mps": ("fp64", "tf32", "fp8", "int8"),
+    "xpu": ("tf32", "fp8", "int8"),
+}
+"""What torch does not run on a device, whichever model of it."""
 
 
 def lacking(spec: GpuSpec | None, device: Device) -> tuple[Precision, ...]:
     """Precisions that the device is known to lack; an unknown GPU is asked when it runs.
 
-    A CPU has no TF32 and no FP8, and torch trains in fp16 on GPUs only.
+    torch trains in fp16 on GPUs only. An AMD card has what its data sheet states a peak for.
     """
-    if device == "cpu":
-        return ("tf32", "fp16", "fp8")
+    if device in WITHOUT:
+        return WITHOUT[device]
+    if spec is not None and spec.vendor == "AMD":
+        return tuple(p for p in STATED if spec.peaks and spec.peak(p) is None)
     capability = spec.text("compute_capability") if spec is not None and spec.vendor == "NVIDIA" else None
     if capability is None:
         return ()
@@ -175,7 +265,14 @@ def check_precisions(
 
 def check_gpus(request: Request, gpus: int) -> None:
     """Raise MachineError where a workload needs more GPUs than there are; a toy needs none."""
+    if request.device != "cpu" and max(request.gpus, default=1) > gpus:
+        raise MachineError(
+            f"{max(request.gpus)} GPUs were asked for, and this machine has {gpus}",
+            hint="gpuwise bench --gpus " + ",".join(str(n) for n in (1, *_powers(gpus))),
+        )
     for spec in (found.spec for name in request.workloads for found in workloads.find(name)):
+        if spec.collective and not together(request):
+            raise MachineError(f"{spec.id} needs 2 GPUs or processes", hint="gpuwise bench --gpus 2")
         if not enough(spec, request, gpus):
             count = "a GPU" if spec.gpus == 1 else f"{spec.gpus} GPUs"
             there = "this is a CPU" if request.device == "cpu" else f"this machine has {gpus}"
@@ -185,6 +282,8 @@ def check_gpus(request: Request, gpus: int) -> None:
 def enough(spec: WorkloadSpec, request: Request, gpus: int) -> bool:
     """Whether the device and the GPUs beside it are what a workload needs."""
     there = 0 if request.device == "cpu" else gpus
+    if spec.collective:
+        return bool(together(request))
     return request.size == "toy" or spec.gpus <= there
 
 
@@ -195,6 +294,8 @@ def fitted(request: Request, gpus: int) -> tuple[Request | None, tuple[str, ...]
     there = tuple(p for p in request.precisions if p not in request.missing)
     left_out = [w.id for w in found if w.id not in possible]
     left_out += [p for p in request.precisions if p not in there]
-    if not possible or (request.precisions and not there):
+    counted = tuple(count for count in request.gpus if count <= max(1, gpus))
+    left_out += [f"{count} GPUs" for count in request.gpus if count not in counted]
+    if not possible or (request.precisions and not there) or (request.gpus and not counted):
         return None, tuple(left_out)
-    return replace(request, workloads=possible, precisions=there), tuple(left_out)
+    return replace(request, workloads=possible, precisions=there, gpus=counted), tuple(left_out)

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from gpuwise.bench import events
 from gpuwise.model.run import RunConfig
@@ -27,15 +27,38 @@ SILENCE_S = 900.0
 LOG_TAIL = 2000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendezvous:
+    """Where the ranks of one measurement meet: by itself on one machine, else as torchrun's options say."""
+
+    endpoint: str = "localhost:0"
+    """HOST:PORT on one of the machines; port 0 takes a free one."""
+    id: str = "gpuwise"
+    """The same on all machines, another for each measurement."""
+    node: int | None = None
+    """0 where the ranks meet; None finds that out by the address. The ranks' own order is torchrun's."""
+
+
+def _module(config: RunConfig) -> str:
+    """Who measures it; a process imports one framework alone."""
+    return "gpuwise.bench.child" if config.framework == "torch" else "gpuwise.bench.framework"
+
+
 class Child:
     """A running child. Iterate `events()`; always `close()`."""
 
-    def __init__(self, config: RunConfig, environment: dict[str, str], reference: str | None = None) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        environment: dict[str, str],
+        reference: str | None = None,
+        rendezvous: Rendezvous | None = None,
+    ) -> None:
         reader, writer = os.pipe()
         self._reader = reader
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "gpuwise.bench.child", str(writer)],
+            [sys.executable, "-m", _module(config), str(writer)],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -44,14 +67,28 @@ class Child:
             start_new_session=True,
         )
         os.close(writer)
-        assert self._process.stdin is not None
-        with self._process.stdin as pipe:
-            asked = {"config": asdict(config), "reference": reference or config.workload}
-            pipe.write(json.dumps(asked).encode())
+        self._tell(
+            {
+                "config": asdict(config),
+                "reference": reference or config.workload,
+                "rendezvous": asdict(rendezvous or Rendezvous()),
+            }
+        )
 
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    def go_on(self) -> None:
+        """Let a child go on that has said it rests."""
+        self._tell({})
+
+    def _tell(self, what: dict[str, object]) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        with suppress(BrokenPipeError):  # it has died, which its events tell
+            pipe.write(json.dumps(what).encode() + b"\n")
+            pipe.flush()
 
     def events(self, tick_s: float = 0.5) -> Iterator[events.Event | None]:
         """Events as they come, None every `tick_s` of silence, until the child ends.
@@ -94,5 +131,8 @@ class Child:
                 os.killpg(self._process.pid, sign)
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(patience_s)
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         os.close(self._reader)
         self._log.close()

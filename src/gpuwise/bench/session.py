@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from gpuwise import catalog, gates, workloads
+from gpuwise import catalog, frameworks, gates, workloads
 from gpuwise.bench import events
 from gpuwise.bench.assemble import Heard, Limits, assemble
+from gpuwise.bench.group import uneven_power
+from gpuwise.bench.meeting import Meeting
 from gpuwise.bench.plan import expected_s
 from gpuwise.bench.process import Child
+from gpuwise.bench.watch import COOL_C, Watched, blindness, intrusion
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.result import Caution, Measurement, Result
-from gpuwise.model.run import RunConfig
-from gpuwise.telemetry import Sample, Sampler, Sensor, environment, wait_until_cool
+from gpuwise.model.result import Caution, Link, Measurement, Result
+from gpuwise.model.run import Environment, RunConfig
+from gpuwise.telemetry import Sampler, Sensor, environment, links
 from gpuwise.units import seconds, significant
-
-AIME_RUNS = 3
-COOL_C = 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,28 +40,8 @@ class Progress:
     eta_s: float
 
 
-@dataclass(slots=True, kw_only=True)
-class Watched:
-    """What the sensor told while the children of one measurement ran."""
-
-    samples: list[Sample] = field(default_factory=list)
-    company: set[int] = field(default_factory=set)
-    """Processes other than the child that were seen on the device."""
-    error: str | None = None
-    """Why the sensor stopped telling, in the words of one of its failures."""
-
-    def look(self, sensor: Sensor | None, child: int) -> None:
-        """See who computes on the device; a sensor that fails ends no measurement."""
-        try:
-            self.company |= strangers(sensor, child)
-        except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
-            self.error = self.error or f"{type(error).__name__}: {error}"
-
-    def take(self, sampler: Sampler) -> None:
-        """Keep what one child's sampler collected."""
-        self.samples += sampler.samples
-        self.error = self.error or sampler.error
-
+UNWATCHED = "GPU"
+"""The name of a device without a sensor, until its process tells it."""
 
 Update = Progress | Measurement
 Keep = Callable[[Result], object]
@@ -77,8 +58,10 @@ class Session:
     cautions: tuple[Caution, ...] = ()
     """Cautions that hold for every measurement, such as company on the GPU."""
     limits: Limits = field(default_factory=Limits)
-    peers: tuple[str, ...] = ()
-    """Other GPUs of the machine, by unique id or index, for workloads that need more than one."""
+    beside: tuple[Sensor, ...] = ()
+    """Other GPUs of the machine, for what needs more than one."""
+    meeting: Meeting | None = None
+    """Where this machine meets the others, where there are several."""
     began: bool = False
     """Whether this session has measured anything; what it goes on with does not count."""
 
@@ -100,30 +83,29 @@ class Session:
     def _measure(self, config: RunConfig, place: Progress) -> Iterator[Update]:
         started_at = datetime.now(UTC).isoformat(timespec="seconds")
         heard, watched, cautions = Heard(), Watched(), list(self.cautions)
+        beside = [(sensor, Watched()) for sensor in self._taking_part(config)]
         error: str | None = None
         interrupted = True
         try:
-            for run in range(_runs(config)):
-                hot = self._cool_down(config, run)
-                cautions += [hot] if hot else []
-                heard.done = None
-                error = yield from self._watch(config, heard, watched, place)
-                if heard.done is None:
-                    break
+            if self._starts_cool(config):
+                watched.cool_down(self.sensor)
+            error = yield from self._watch(config, heard, watched, beside, place)
             interrupted = False
         finally:
             # Also on Ctrl-C, and when the caller stops iterating: the windows heard so far count.
-            cautions += intrusion(watched.company) if not self.cautions else ()
-            cautions += blindness(watched.error)
+            cautions += [*self._doubts([watched, *(seen for _, seen in beside)]), *self._unequal(beside)]
             measurement = assemble(
                 config,
                 workloads.get(config.workload).spec,
                 heard,
                 started_at=started_at,
                 samples=watched.samples,
+                others=[other.samples for _, other in beside],
+                links=self._links(beside),
                 gpu=self.gpu,
                 limits=self.limits,
                 sm_clock_max_hz=self.result.environment.sm_clock_max_hz,
+                power_limit_w=self.result.environment.power_limit_w,
                 interrupted=interrupted,
                 error=error,
                 cautions=cautions,
@@ -133,45 +115,98 @@ class Session:
         yield measurement
 
     def _watch(
-        self, config: RunConfig, heard: Heard, watched: Watched, place: Progress
+        self,
+        config: RunConfig,
+        heard: Heard,
+        watched: Watched,
+        beside: Sequence[tuple[Sensor, Watched]],
+        place: Progress,
     ) -> Generator[Update, None, str | None]:
         """One child from start to end; returns how it died, if it did."""
         sampler = Sampler(self.sensor)
+        others = [Sampler(sensor) for sensor, _ in beside]
         workload = workloads.get(config.workload)
-        peers = self.peers[: workload.spec.gpus - 1] if workload.spec.gpus > 1 else ()
-        own = child_environment(os.environ, config, self.sensor, peers)
-        child = Child(config, own, workload.reference)
+        own = child_environment(os.environ, config, self.sensor, self._peers(config))
+        meet = self.meeting.of(config) if self.meeting and config.nodes > 1 else None
+        child = Child(self.settled(config), own, workload.reference, meet)
         try:
-            with sampler:
+            with sampler, ExitStack() as stack:
+                for other in others:
+                    stack.enter_context(other)
                 yield place
                 for event in child.events():
                     if event is None:
                         continue
                     heard.add(event)
                     if isinstance(event, events.Timed):
-                        watched.look(self.sensor, child.pid)
+                        pids = heard.ranked.pids if heard.ranked else (child.pid,)
+                        watched.look(self.sensor, *pids)
+                        for sensor, seen in beside:
+                            seen.look(sensor, *pids)
                     yield replace(place, doing=describe(event, heard))
+                    if isinstance(event, events.Resting):
+                        watched.cool_down(self.sensor)
+                        child.go_on()
             return child.ending()
         except TimeoutError as hang:
             return str(hang)
         finally:
             watched.take(sampler)
+            for (_, seen), other in zip(beside, others, strict=True):
+                seen.take(other)
             child.close()
 
-    def _cool_down(self, config: RunConfig, run: int) -> Caution | None:
-        """The start gate: below 50 C before the first run, and before each under aime."""
-        first = not self.began and run == 0
-        if self.sensor is None or not (config.protocol == "aime" or first) or config.quick:
-            return None
-        return wait_until_cool(self.sensor, below_c=COOL_C)
+    def _doubts(self, watched: Sequence[Watched]) -> Iterator[Caution]:
+        """What the sensors of a measurement saw that should not be."""
+        if not self.cautions:
+            yield from intrusion({pid for each in watched for pid in each.company})
+        for each in watched:
+            yield from each.hot
+        yield from blindness(next((each.error for each in watched if each.error is not None), None))
+
+    def settled(self, config: RunConfig) -> RunConfig:
+        """With the batch of one GPU, where several are to be held against it and none was asked for."""
+        if config.gpus == 1 or config.batch is not None or config.mode == "limit":
+            return config
+        alone = replace(config, gpus=1, nodes=1, scaling="weak")
+        found = next((m for m in self.result.measurements if m.config == alone and m.status == "ok"), None)
+        return config if found is None else replace(config, batch=found.batch)
+
+    def _taking_part(self, config: RunConfig) -> tuple[Sensor, ...]:
+        """The GPUs of this machine that measure beside the first."""
+        return self.beside[: config.gpus // config.nodes - 1] if config.device == "cuda" else ()
+
+    def _peers(self, config: RunConfig) -> tuple[str, ...]:
+        """The GPUs that the child sees beside the first, by unique id or index."""
+        needed = max(config.gpus // config.nodes, workloads.get(config.workload).spec.gpus)
+        infos = [sensor.info() for sensor in self.beside[: max(0, needed - 1)]]
+        # ROCm does not know AMD SMI's unique ids.
+        return tuple((info.vendor != "AMD" and info.uuid) or str(info.index) for info in infos)
+
+    def _unequal(self, beside: Sequence[tuple[Sensor, Watched]]) -> tuple[Caution, ...]:
+        if self.sensor is None or not beside:
+            return ()
+        return tuple(uneven_power([sensor.info() for sensor in (self.sensor, *(s for s, _ in beside))]))
+
+    def _links(self, beside: Sequence[tuple[Sensor, Watched]]) -> tuple[Link, ...]:
+        if self.sensor is None or not beside or self.sensor.info().vendor != "NVIDIA":
+            return ()
+        return links([sensor.info().index for sensor in (self.sensor, *(s for s, _ in beside))])
+
+    def _starts_cool(self, config: RunConfig) -> bool:
+        """The start gate: below 50 C before the first measurement; under aime one GPU rests before each
+        run by itself, when it has compiled, and several before they start."""
+        if config.protocol == "aime":
+            return config.gpus > 1
+        return not (self.began or config.quick)
 
     def _add(self, measurement: Measurement, heard: Heard) -> Measurement:
         """Keep a measurement; returns it with what it shows beside the others of the session."""
         self.began = True
         self.limits = self.limits.with_measured(measurement)
         found = self.result.environment
-        if heard.ready is not None and found.torch is None:
-            found = replace(found, torch=heard.ready.torch, cuda=heard.ready.cuda, cudnn=heard.ready.cudnn)
+        if heard.ready is not None:
+            found = _told(found, heard.ready)
         before = tuple(m for m in self.result.measurements if m.config != measurement.config)
         every = gates.judge_measured((*before, measurement), found)
         self.result = replace(self.result, environment=found, measurements=every)
@@ -179,45 +214,16 @@ class Session:
         return every[-1]
 
 
-def _runs(config: RunConfig) -> int:
-    return AIME_RUNS if config.protocol == "aime" and config.mode != "limit" else 1
-
-
-def strangers(sensor: Sensor | None, child: int) -> set[int]:
-    """Compute processes on the device other than the child's.
-
-    In a container the driver may call the child by another number: then one of them is it.
-    """
-    pids = {process.pid for process in sensor.processes()} if sensor is not None else set()
-    if child in pids:
-        return pids - {child}
-    return pids if len(pids) > 1 else set()
-
-
-def intrusion(company: set[int]) -> tuple[Caution, ...]:
-    """The caution for processes that came while a measurement was timed."""
-    if not company:
-        return ()
-    return (
-        Caution(
-            code="contended",
-            detail=f"other processes used the GPU while it was timed: {', '.join(map(str, sorted(company)))}",
-            next_step="run it again on an idle GPU",
-        ),
-    )
-
-
-def blindness(error: str | None) -> tuple[Caution, ...]:
-    """The caution for a sensor that failed while a measurement ran."""
-    if error is None:
-        return ()
-    return (
-        Caution(
-            code="telemetry",
-            detail=f"the sensor failed, so heat, throttling and company are unknown: {error.splitlines()[0]}",
-            next_step="gpuwise doctor, then run it again",
-        ),
-    )
+def _told(found: Environment, ready: events.Ready) -> Environment:
+    """With what a child says of its framework; torch's word on CUDA and cuDNN goes before another's."""
+    if found.device == UNWATCHED:
+        found = replace(found, device=ready.device, device_memory_bytes=ready.memory_bytes)
+    if getattr(found, ready.framework) is not None:
+        return found
+    found = replace(found, **{ready.framework: ready.version})  # type: ignore[arg-type]
+    if found.cuda is not None and ready.framework != "torch":
+        return found
+    return replace(found, cuda=ready.cuda, cudnn=ready.cudnn)
 
 
 def child_environment(
@@ -228,11 +234,11 @@ def child_environment(
 ) -> dict[str, str]:
     """The child's environment: it sees the one device that is measured, by its unique id, and after it
     the peers that the workload needs."""
-    own = dict(variables)
+    own = {**variables, **frameworks.variables(config)}
     if config.device == "cuda" and sensor is not None:
         info = sensor.info()
         if info.vendor == "AMD":
-            own["HIP_VISIBLE_DEVICES"] = str(info.index)
+            own["HIP_VISIBLE_DEVICES"] = ",".join((str(info.index), *peers))
             return own
         own["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
         own["CUDA_VISIBLE_DEVICES"] = ",".join((info.uuid or str(info.index), *peers))
@@ -248,9 +254,13 @@ def describe(event: events.Event, heard: Heard) -> str:
             return f"first step at batch {batch} (compiling, if asked)"
         case events.First(seconds=value):
             return f"warming up (first step after {seconds(value)})"
+        case events.Resting():
+            return f"waiting until the device is below {COOL_C:.0f} C"
         case events.Timed(step_s=step_s):
             items = heard.built.items if heard.built else 0
             return f"timing: {significant(items * len(step_s) / sum(step_s))} items/s"
+        case events.Done():
+            return "looking into a few steps"
         case _:
             return "measuring"
 

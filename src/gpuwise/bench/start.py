@@ -13,19 +13,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gpuwise import catalog, store, telemetry
+from gpuwise import catalog, frameworks, store, telemetry
 from gpuwise.bench import resume
-from gpuwise.bench.device import check_host, check_idle, choose
+from gpuwise.bench.device import check_host, check_idle, choose, pick
 from gpuwise.bench.keep import Keeper
+from gpuwise.bench.meeting import Meeting
 from gpuwise.bench.plan import Request, check_gpus, check_precisions, fitted, lacking, schedule
-from gpuwise.bench.session import Session, new_session
+from gpuwise.bench.session import UNWATCHED, Session, new_session
 from gpuwise.errors import InputError
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Caution, Result
-from gpuwise.model.run import Device, RunConfig
+from gpuwise.model.run import Device, Framework, RunConfig
 from gpuwise.telemetry import DeviceInfo, Sensor
 
-QUICK_S = {"cuda": 4.0, "cpu": 8.0}
+QUICK_S, QUICK_CPU_S = 4.0, 8.0
 """Time budget of each measurement of a quick run."""
 
 
@@ -39,6 +40,10 @@ class Target:
     spec: GpuSpec | None
     name: str
     others: tuple[DeviceInfo, ...]
+    beside: tuple[Sensor, ...] = ()
+    """The sensors of those others."""
+    named: bool = False
+    """Whether the user named the GPU: a suite then keeps to it."""
 
     @property
     def gpus(self) -> int:
@@ -62,21 +67,28 @@ class Prepared:
     """Of a suite: workloads and precisions that this machine does not have."""
 
 
-def find_target(device: Device | None, index: int | None) -> Target:
+def find_target(device: Device | None, index: int | None, framework: Framework = "torch") -> Target:
     """The device to measure. Raises MachineError and InputError as `choose` does."""
     sensors = telemetry.sensors()
-    chosen, sensor = choose(
-        sensors, telemetry.torch_build(), device=device, index=index, variables=os.environ
-    )
+    if framework == "torch":
+        build = telemetry.torch_build()
+        chosen, sensor = choose(sensors, build, device=device, index=index, variables=os.environ)
+    else:
+        frameworks.check_installed(framework)
+        if device not in (None, "cpu", "cuda"):
+            raise InputError(f"{framework} is not measured on {device}", hint="gpuwise bench --device cpu")
+        chosen, sensor = pick(sensors, device=device, index=index, variables=os.environ)
     info = sensor.info() if sensor else None
-    everyone = [each.info() for each in sensors] if info else []
+    beside = tuple(each for each in sensors if info and each.info().index != info.index)
     return Target(
         device=chosen,
         sensor=sensor,
         info=info,
         spec=catalog.resolve_device(info.name, info.memory_bytes) if info else None,
-        name=info.name if info else telemetry.cpu_name() if chosen == "cpu" else "GPU",
-        others=tuple(other for other in everyone if info and other.index != info.index),
+        name=info.name if info else telemetry.cpu_name() if chosen == "cpu" else UNWATCHED,
+        others=tuple(each.info() for each in beside),
+        beside=beside,
+        named=index is not None,
     )
 
 
@@ -84,25 +96,35 @@ def plan_for(
     asked: Sequence[Request], target: Target, *, suite: bool
 ) -> tuple[tuple[RunConfig, ...], tuple[str, ...]]:
     """(what will be measured, what a suite leaves out). Raises where the device lacks what was asked for."""
-    requests = [_on(request, target) for request in asked]
+    gpus = min(1, target.gpus) if suite and target.named else target.gpus
+    requests = [_on(request, target, gpus) for request in asked]
     if not suite:
         for request in requests:
             check_precisions(request.precisions, target.spec, target.device, target.name)
-            check_gpus(request, target.gpus)
+            check_gpus(request, gpus)
         return schedule(requests), ()
-    parts = [fitted(request, target.gpus) for request in requests]
+    parts = [fitted(request, gpus) for request in requests]
     left_out = tuple(dict.fromkeys(name for _, missing in parts for name in missing))
     return schedule([request for request, _ in parts if request is not None]), left_out
 
 
-def _on(request: Request, target: Target) -> Request:
-    time_s = QUICK_S[target.device] if request.quick else 60.0
+def _on(request: Request, target: Target, gpus: int) -> Request:
+    quick_s = QUICK_CPU_S if target.device == "cpu" else QUICK_S
+    time_s = quick_s if request.quick else 60.0
     return replace(
         request,
         device=target.device,
         missing=lacking(target.spec, target.device),
+        there=gpus,
+        limited=request.framework == "torch" or _torch_runs(target),
         time_s=request.time_s or time_s,
     )
+
+
+def _torch_runs(target: Target) -> bool:
+    """Whether torch is there to measure the limits of the device."""
+    build = telemetry.torch_build()
+    return build is not None and (target.device == "cpu" or bool(build.cuda or build.hip))
 
 
 def result_path(output: Path | None, identity: str) -> Path:
@@ -120,12 +142,13 @@ def prepare(
     output: Path | None,
     earlier: Path | None,
     left_out: tuple[str, ...] = (),
+    meeting: Meeting | None = None,
 ) -> Prepared:
     """A session that may begin. Raises where the device is busy or the file cannot be written.
 
     `earlier` is the file of a session to go on with; the result goes to `output`, else there.
     """
-    others, cautions = _company(target)
+    others, cautions = _company(plan, target)
     name = target.spec.id if target.spec else target.name
     identity = store.new_id(datetime.now(UTC), name, secrets.token_hex(2))
     path = result_path(output, identity)
@@ -142,14 +165,29 @@ def prepare(
         others=others,
     )
     session.cautions = cautions
-    session.peers = tuple(other.uuid or str(other.index) for other in target.others)
+    session.beside = target.beside
+    session.meeting = meeting
     if earlier is not None:
         plan = _resume(session, store.load(earlier), plan)
         keeper(session.result)
     return Prepared(session=session, keeper=keeper, plan=plan, left_out=left_out)
 
 
-def _company(target: Target) -> tuple[int | None, tuple[Caution, ...]]:
+def devices(plan: Sequence[RunConfig], target: Target) -> tuple[DeviceInfo | None, ...]:
+    """Every GPU of this machine that the plan uses; (None,) for the CPU and for an unwatched GPU."""
+    beside = target.others[: _most(plan) - 1] if target.info is not None else ()
+    return (target.info, *beside)
+
+
+def _most(plan: Sequence[RunConfig]) -> int:
+    """GPUs of one machine that the largest measurement of a plan uses."""
+    return max((config.gpus // config.nodes for config in plan), default=1)
+
+
+def _company(plan: Sequence[RunConfig], target: Target) -> tuple[int | None, tuple[Caution, ...]]:
+    if target.sensor is not None and _most(plan) > 1:
+        found = [check_idle(sensor) for sensor in (target.sensor, *target.beside[: _most(plan) - 1])]
+        return sum(count for count, _ in found), tuple(caution for _, each in found for caution in each)
     if target.sensor is not None:
         return check_idle(target.sensor, target.others)
     return None, check_host(telemetry.load_share()) if target.device == "cpu" else ()
@@ -158,7 +196,9 @@ def _company(target: Target) -> tuple[int | None, tuple[Caution, ...]]:
 def _resume(session: Session, earlier: Result, plan: tuple[RunConfig, ...]) -> tuple[RunConfig, ...]:
     """Take over what `earlier` has measured; returns what is left to do."""
     build = telemetry.torch_build()
-    now = replace(session.result.environment, torch=build.version if build else None)
+    beside = {config.framework for config in plan} - {"torch"}
+    versions = {name: frameworks.installed(name) for name in beside}
+    now = replace(session.result.environment, torch=build.version if build else None, **versions)  # type: ignore[arg-type]
     resume.check_same(earlier, now)
     done = resume.done(earlier, plan)
     session.resume(earlier)

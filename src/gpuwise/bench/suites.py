@@ -2,8 +2,9 @@
 
 `aime`       the benchmark article: BERT-large and ResNet-50, training, fp32 and fp16 AMP, eager and
              compiled, 50 steps, mean of three runs, start below 50 C. Its "fp32" may have run as TF32
-             on some cards, so tf32 is a row of its own.
-`tf-cnn`     the article on the A5000: four networks, training, fp16 at batch 256 and fp32 at batch 128.
+             on some cards, so eager tf32 is a row of its own.
+`tf-cnn`     the article on the A5000: four networks, training, fp16 at batch 256 and fp32 at batch 128, on
+             1, 2, 4 and 8 GPUs.
 `limits`     every ceiling of the hardware, cold and warm, in every precision that the device has.
 `scenarios`  what GPUs are bought for: training of language models, their inference and fine-tuning,
              vision and diffusion, science.
@@ -20,28 +21,27 @@ from gpuwise import workloads
 from gpuwise.bench.plan import Request
 from gpuwise.errors import InputError
 
-AIME = (
-    Request(
-        workloads=("resnet50",),
+
+def _article(workload: str, batch: int) -> tuple[Request, ...]:
+    """The article's rows of one network, and what its "fp32" was where TF32 was on."""
+    rows = Request(
+        workloads=(workload,),
         modes=("train",),
-        precisions=("fp16", "tf32", "fp32"),
+        precisions=("fp16", "fp32"),
         compile=(False, True),
         recipe="parity",
         protocol="aime",
-        batch=(256,),
-    ),
-    Request(
-        workloads=("bert-large",),
-        modes=("train",),
-        precisions=("fp16", "tf32", "fp32"),
-        compile=(False, True),
-        recipe="parity",
-        protocol="aime",
-        batch=(64,),
-    ),
-)
+        batch=(batch,),
+    )
+    return rows, replace(rows, precisions=("tf32",), compile=(False,))
+
+
+AIME = (*_article("resnet50", 256), *_article("bert-large", 64))
 
 FOUR_NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet")
+
+COUNTS = (1, 2, 4, 8)
+"""GPUs, as far as the machine has them."""
 
 TF_CNN = (
     Request(
@@ -51,6 +51,7 @@ TF_CNN = (
         compile=(False, True),
         batch=(256,),
         time_s=20.0,
+        gpus=COUNTS,
     ),
     Request(
         workloads=FOUR_NETWORKS,
@@ -59,16 +60,21 @@ TF_CNN = (
         compile=(False, True),
         batch=(128,),
         time_s=20.0,
+        gpus=COUNTS,
     ),
 )
 
 L2_SWEEP = (2, 4, 8, 16, 32)
 """Eighths of the L2: a quarter of it to four times as much."""
 
+ALL_REDUCE_MIB = (1, 16, 256, 1024)
+"""From latency to bandwidth."""
+
 LIMITS = (
     Request(workloads=("matmul", "copy"), precisions=("fp64", "fp32", "tf32", "fp16", "bf16", "fp8")),
     Request(workloads=("copy-l2",), batch=L2_SWEEP),
     Request(workloads=("launch", "host-to-device", "device-to-host", "peer")),
+    Request(workloads=("all-reduce",), batch=ALL_REDUCE_MIB),
 )
 
 SCENARIOS = (

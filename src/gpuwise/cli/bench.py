@@ -12,14 +12,18 @@ import click
 
 from gpuwise import units
 from gpuwise.bench import suites
-from gpuwise.bench.lock import only_one
+from gpuwise.bench.lock import only_ours
+from gpuwise.bench.meeting import meet
 from gpuwise.bench.plan import Request
-from gpuwise.bench.start import earlier_session, find_target, plan_for, prepare
+from gpuwise.bench.recall import recall
+from gpuwise.bench.start import devices, earlier_session, find_target, plan_for, prepare
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError
-from gpuwise.model.run import PROTOCOLS, RECIPES
+from gpuwise.model.recipe import parse
+from gpuwise.model.run import DEVICES, FRAMEWORKS, PROTOCOLS, RECIPES, SCALINGS, RunConfig
 from gpuwise.model.workload import MODES, PRECISIONS, Mode, Precision
+from gpuwise.report.tuning import used
 
 REFERENCE = "resnet50,bert-large"
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
@@ -50,6 +54,13 @@ def _batch(text: str) -> int | None:
         raise InputError(
             f"a batch is a positive number or auto, not {text!r}", hint="gpuwise bench --batch auto"
         )
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        message = f"a count of GPUs is a positive number, not {text!r}"
+        raise InputError(message, hint="gpuwise bench --gpus 1,2")
     return int(text)
 
 
@@ -84,6 +95,12 @@ def _batch(text: str) -> int | None:
     help="tuned: the best known. parity: the benchmark article's public script. [default: tuned]",
 )
 @click.option(
+    "--switch",
+    multiple=True,
+    metavar="NAME=WORD",
+    help="A switch of the tuned recipe, e.g. layout=channels-first; then none that tune has found is used.",
+)
+@click.option(
     "--protocol",
     default=None,
     type=click.Choice(PROTOCOLS),
@@ -96,10 +113,46 @@ def _batch(text: str) -> int | None:
 @click.option(
     "--target-ci", default="1%", show_default=True, help="Stop when the 95 % interval is within ± this."
 )
-@click.option("--quick", is_flag=True, help="A first picture: eager, default batch, a few seconds each.")
-@click.option("--gpu", "index", type=int, default=None, help="GPU index, as nvidia-smi counts.")
 @click.option(
-    "--device", type=click.Choice(["cpu", "cuda"]), default=None, help="[default: cuda where there is a GPU]"
+    "--with-input",
+    is_flag=True,
+    help="A new batch each step, prepared by worker processes: is it input or GPU that bounds?",
+)
+@click.option("--quick", is_flag=True, help="A first picture: eager, default batch, a few seconds each.")
+@click.option(
+    "--gpu", "index", type=int, default=None, help="GPU index, as nvidia-smi counts; a suite keeps to it."
+)
+@click.option(
+    "--gpus",
+    default=None,
+    help="Counts of GPUs that train together, e.g. 1,2,4; with --device cpu, of processes. [default: 1]",
+)
+@click.option(
+    "--scaling",
+    default=None,
+    type=click.Choice(SCALINGS),
+    help="weak: each GPU has the whole batch. strong: they share one. [default: weak]",
+)
+@click.option("--nodes", type=click.IntRange(1), default=None, help="Machines that run this same command.")
+@click.option("--rdzv", default=None, metavar="HOST:PORT", help="Where they meet: an address of the first.")
+@click.option(
+    "--node-rank",
+    type=click.IntRange(0),
+    default=None,
+    help="0 on the machine that --rdzv names, 1 and more elsewhere. [default: found by its address]",
+)
+@click.option(
+    "--device",
+    type=click.Choice(DEVICES),
+    default=None,
+    help="cuda: NVIDIA, AMD. mps: Apple. xpu: Intel. [default: cuda where there is a GPU]",
+)
+@click.option(
+    "--framework",
+    type=click.Choice(FRAMEWORKS),
+    default="torch",
+    show_default=True,
+    help="What measures; tensorflow and jax have five networks (docs/frameworks.md).",
 )
 @click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
@@ -115,12 +168,14 @@ def command(**options: Any) -> None:
     output, as_json = options["output"], options["as_json"]
     printer.check_output(output)
     asked = _asked(options)
-    target = find_target(options["device"], options["index"])
+    meeting = meet(options["nodes"] or 1, options["rdzv"], options["node_rank"])
+    target = find_target(options["device"], options["index"], options["framework"])
     plan, left_out = plan_for(asked, target, suite=options["suite"] is not None)
+    plan = _with_recipes(plan, options["switch"], target.spec.id if target.spec else target.name)
     earlier = earlier_session(options["resume"], output) if options["resume"] is not None else None
     words = _repeatable()
-    with only_one(target.info, words, free=target.free):
-        made = prepare(plan, target, command=words, output=output, earlier=earlier)
+    with only_ours(devices(plan, target), words, free=target.free):
+        made = prepare(plan, target, command=words, output=output, earlier=earlier, meeting=meeting)
         kept = len(plan) - len(made.plan)
         if kept:
             printer.talk(f"{kept} of {len(plan)} measurements are kept from {earlier}")
@@ -132,6 +187,21 @@ def command(**options: Any) -> None:
         if made.keeper.kept is not None:
             printer.talk(f"go on later: the same command with --resume {made.keeper.kept}")
         sys.exit(INTERRUPTED)
+
+
+def _with_recipes(
+    plan: tuple[RunConfig, ...], switches: tuple[str, ...], device: str
+) -> tuple[RunConfig, ...]:
+    """The plan with the switches that were given, else with the recipes that are known."""
+    if switches:
+        given = parse(switches)
+        if any(config.framework != "torch" for config in plan):
+            raise InputError("switches are those of torch's recipe", hint="leave out --switch")
+        return tuple(config if config.mode == "limit" else replace(config, switches=given) for config in plan)
+    plan, found = recall(plan, device)
+    for config, tuned in found.items():
+        printer.talk(used(tuned, config.batch))
+    return plan
 
 
 def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
@@ -152,7 +222,9 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "target_ci": units.parse_share(options["target_ci"]),
         "quick": options["quick"],
+        "input": "host" if options["with_input"] else "device",
         "size": "toy" if options["toy"] else "full",
+        "framework": options["framework"],
     }
     if options["quick"]:
         found |= {"time_s": 0.0, "compile": (), "batch": (None,)}
@@ -167,17 +239,21 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
         found["compile"] = tuple(c == "on" for c in _choices(options["compiled"], ("off", "on"), "compile"))
     if options["batch"] is not None:
         found["batch"] = _batches(options["batch"])
+    if options["gpus"] is not None:
+        found["gpus"] = tuple(_count(word) for word in units.parse_list(options["gpus"]))
     if options["time_text"] is not None:
         found["time_s"] = units.parse_seconds(options["time_text"])
-    return found | {name: options[name] for name in ("recipe", "protocol") if options[name] is not None}
+    named = ("recipe", "protocol", "scaling", "nodes")
+    return found | {name: options[name] for name in named if options[name] is not None}
 
 
 def _repeatable() -> str:
-    """The command line that makes this result again, without where it was written or resumed from, and
-    without the folders of files."""
+    """The command line that makes this result again, without where it was written or resumed from, who met
+    where, and the folders of files."""
     given: tuple[str, ...] = click.get_current_context().obj
-    words = [word for word in given if not word.startswith(("--output=", "--resume="))]
-    for option in ("-o", "--output", "--resume"):
+    dropped = ("--output", "--resume", "--rdzv", "--node-rank")
+    words = [word for word in given if not word.startswith(tuple(f"{option}=" for option in dropped))]
+    for option in ("-o", *dropped):
         if option in words:
             at = words.index(option)
             value = option != "--resume" or not "".join(words[at + 1 : at + 2]).startswith("-")

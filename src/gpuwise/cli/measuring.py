@@ -13,6 +13,8 @@ from gpuwise.errors import RunError
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.report import results as report
+from gpuwise.report.counts import counts
+from gpuwise.report.scaling import scaling
 
 
 def measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:
@@ -53,6 +55,10 @@ def finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool
         printer.out(printer.json_text(store.encode(result)))
     else:
         printer.table(report.measurements(result))
+        if (beside := counts(result)) is not None:
+            printer.table(beside)
+        if (scaled := scaling(result)) is not None:
+            printer.table(scaled)
     if output is not None and output.suffix != ".json":
         printer.write(output, report.measurements(result), lambda: store.encode(result))
     if keeper.kept is not None:

@@ -9,13 +9,15 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.report.page import Chart, Page, markdown_page
+from gpuwise.report.page import document as page_document
 from gpuwise.report.table import Table, comma_separated, markdown
 
 json_option = click.option(
@@ -28,6 +30,8 @@ output_option = click.option(
     help="Write to FILE; the suffix picks the format: .json, .csv or .md.",
 )
 SUFFIXES = (".json", ".csv", ".md")
+PAGE_SUFFIXES = (".html", ".md", ".json", ".svg", ".png")
+DRAWINGS = (".svg", ".png")
 
 
 def out(text: str) -> None:
@@ -54,11 +58,11 @@ def status(text: str) -> None:
         print(f"\r\x1b[2K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
 
 
-def check_output(output: Path | None) -> None:
+def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Raise InputError now if `output` has a suffix that no format has."""
-    if output is not None and output.suffix not in SUFFIXES:
+    if output is not None and output.suffix not in suffixes:
         raise InputError(
-            f"cannot tell a format from {output.name!r}", hint=f"use a suffix of {', '.join(SUFFIXES)}"
+            f"cannot tell a format from {output.name!r}", hint=f"use a suffix of {', '.join(suffixes)}"
         )
 
 
@@ -78,8 +82,9 @@ def table(content: Table) -> None:
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in content.columns:
         drawn.add_column(column, justify="right" if column in content.numeric else "left", overflow="fold")
-    for row in content.rows:
-        drawn.add_row(*(cell.replace("[", "\\[") for cell in row))
+    for place, row in enumerate(content.rows):
+        cells = (cell.replace("[", "\\[") for cell in row)
+        drawn.add_row(*cells, style="dim" if place in content.dim else None)
     if content.title:
         console.print(content.title, style="bold", markup=False)
     for line in content.before:
@@ -109,13 +114,52 @@ def deliver(
 def write(output: Path, content: Table, document: Callable[[], Any]) -> None:
     """Write a table or document to a file. Raises InputError where it cannot be written."""
     form = {".json": lambda: json_text(document()) + "\n", ".md": lambda: markdown(content)}
-    text = form.get(output.suffix, lambda: comma_separated(content))()
+    write_bytes(output, form.get(output.suffix, lambda: comma_separated(content))().encode())
+
+
+def write_bytes(output: Path, data: bytes) -> None:
+    """Write a file. Raises InputError where it cannot be written."""
     try:
-        output.write_text(text, encoding="utf-8")
+        output.write_bytes(data)
     except OSError as failure:
         raise InputError(
             f"cannot write {output}: {failure.strerror}", hint="choose another file with -o"
         ) from failure
+
+
+def deliver_page(
+    page: Page, chart: Callable[[], Chart | None], *, as_json: bool, output: Path | None
+) -> None:
+    """Print a page as Markdown or JSON, or write it, or its chart, to `output` by suffix."""
+    if output is None:
+        out(json_text(page_document(page)) if as_json else markdown_page(page).rstrip("\n"))
+        return
+    write_bytes(output, _page_bytes(page, chart, output))
+    talk(f"written to {output}")
+
+
+def _page_bytes(page: Page, chart: Callable[[], Chart | None], output: Path) -> bytes:
+    if output.suffix == ".md":
+        return markdown_page(page).encode()
+    if output.suffix == ".json":
+        return (json_text(page_document(page)) + "\n").encode()
+    from gpuwise.report import html
+
+    return html.html(page).encode() if output.suffix == ".html" else _drawing(chart(), output)
+
+
+def draw(chart: Chart | None, output: Path) -> None:
+    """Write a chart as SVG or PNG, by suffix. Raises NoDataError where there is nothing to draw."""
+    write_bytes(output, _drawing(chart, output))
+    talk(f"written to {output}")
+
+
+def _drawing(chart: Chart | None, output: Path) -> bytes:
+    if chart is None:
+        raise NoDataError("there is no figure to draw", hint=f"write the page: -o {output.stem}.html")
+    from gpuwise.report import html
+
+    return html.svg(chart).encode() if output.suffix == ".svg" else html.png(chart)
 
 
 def json_text(document: Any) -> str:

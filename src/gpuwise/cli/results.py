@@ -148,7 +148,7 @@ def _ours(rows: Sequence[report.Measured], wanted: _Wanted) -> list[report.Measu
         and wanted.mode in (None, row.measurement.config.mode)
         and wanted.precision in (None, row.measurement.config.precision)
         and (wanted.gpu_ids is None or row.result.environment.gpu_id in wanted.gpu_ids)
-        and wanted.gpus in (None, 1)
+        and wanted.gpus in (None, row.measurement.config.gpus)
         and wanted.source is None
     ]
 

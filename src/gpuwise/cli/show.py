@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,31 +10,100 @@ import click
 from gpuwise import catalog, store
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.result import Result
+from gpuwise.report import bars
 from gpuwise.report import gpus as gpu_report
 from gpuwise.report import results as report
+from gpuwise.report.scaling import scaling
 
 
 @click.command("show", short_help="Show a result file, or what is known of a GPU.")
 @click.argument("what")
 @click.option("--full", is_flag=True, help="Also the environment and the timing of each measurement.")
-@printer.output_option
+@click.option("--for-whom", is_flag=True, help="Of a GPU: which uses it suits, and its place in each.")
+@click.option("--chart", is_flag=True, help="Of a result: its throughput as bars.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to FILE: .json, .csv or .md; .html is a page (of a result its report), .svg or .png the "
+    "throughput chart of a result.",
+)  # fmt: skip
 @printer.json_option
-def command(what: str, full: bool, output: Path | None, as_json: bool) -> None:
-    """Show WHAT: a result file, `last`, the beginning of a result's id, or a GPU's name."""
+def command(what: str, full: bool, for_whom: bool, chart: bool, output: Path | None, as_json: bool) -> None:
+    """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
+    printer.check_output(output, (*printer.SUFFIXES, ".html", *printer.DRAWINGS))
+    if for_whom:
+        _for_whom(catalog.find(what), as_json, output)
+        return
     path = find_result(what)
     if path is None:
         spec = catalog.find(what)
+        if output is not None and output.suffix not in printer.SUFFIXES:
+            _page_of_gpu(spec, output)
+            return
         printer.deliver(
             gpu_report.specification(spec), lambda: gpu_report.document(spec), as_json=as_json, output=output
         )
         return
-    result = store.load(path)
+    results = store.load_all(path)
+    if output is not None and output.suffix not in printer.SUFFIXES:
+        _page_of_results(results, output)
+        return
+    if len(results) > 1 and (as_json or output is not None):
+        raise InputError(
+            f"{path} holds {len(results)} results where one is needed", hint=f"gpuwise show {path}"
+        )
+    for result in results:
+        _show(result, full=full, chart=chart, output=output, as_json=as_json)
+
+
+def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_json: bool) -> None:
     content = report.measurements(result)
     printer.deliver(content, lambda: store.encode(result), as_json=as_json, output=output)
-    if full and output is None and not as_json:
+    if output is not None or as_json:
+        return
+    scaled = scaling(result)
+    if scaled is not None:
+        printer.table(scaled)
+    if chart:
+        for line in bars.of_results([result]):
+            printer.out(line)
+    if full:
         printer.table(report.environment(result.environment))
         for m in result.measurements:
-            printer.out(f"  {report.cell_name(m.config)}: {report.timing(m)}")
+            printer.out(f"  {report.cell_name(m.config)}:")
+            for text in report.details(m):
+                printer.out(f"    {text}")
+
+
+def _page_of_gpu(spec: GpuSpec, output: Path) -> None:
+    """Everything known of one GPU as a page; it has no chart that stands for the whole."""
+    from gpuwise.cli import gather
+    from gpuwise.report.card import card
+
+    printer.deliver_page(card(gather.card(spec)), lambda: None, as_json=False, output=output)
+
+
+def _page_of_results(results: Sequence[Result], output: Path) -> None:
+    from gpuwise.cli import gather
+    from gpuwise.report.sections import report as whole
+    from gpuwise.report.sections.throughput import chart
+
+    material = gather.material(results)
+    printer.deliver_page(whole(material), lambda: chart(material), as_json=False, output=output)
+
+
+def _for_whom(spec: GpuSpec, as_json: bool, output: Path | None) -> None:
+    from gpuwise.cli import gather
+    from gpuwise.report import uses as use_report
+
+    found = gather.uses(spec)
+    printer.deliver(
+        use_report.table(spec, found),
+        lambda: use_report.document(spec, found),
+        as_json=as_json,
+        output=output,
+    )
 
 
 def find_result(what: str) -> Path | None:

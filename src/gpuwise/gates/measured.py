@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpuwise.gates import networks, physics, tables
@@ -10,6 +10,8 @@ from gpuwise.model.gpu import Source
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Caution, Measurement
 from gpuwise.model.run import Environment
+from gpuwise.stats.scaling import series
+from gpuwise.units import percent, significant
 
 
 def judge_measured(measurements: Sequence[Measurement], environment: Environment) -> tuple[Measurement, ...]:
@@ -26,13 +28,31 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
             found[place].extend(physics.judge(row))
     for index, caution in tables.judge(rows):
         found[places[index]].append(caution)
+    for place, caution in _scaling(measurements):
+        found.setdefault(place, []).append(caution)
     return tuple(_with(m, found.get(i, [])) for i, m in enumerate(measurements))
 
 
 def _is_speed(m: Measurement) -> bool:
     """Whether it is a whole speed of a network of known cost at its full size."""
     known = networks.find(m.config.workload) is not None and m.config.size == "full"
-    return known and m.status == "ok" and m.throughput is not None
+    return known and m.status == "ok" and m.throughput is not None and m.config.gpus == 1
+
+
+def _scaling(measurements: Sequence[Measurement]) -> Iterator[tuple[int, Caution]]:
+    """Several GPUs that are more than so many times as fast as one, by more than equal runs differ."""
+    for each in series(measurements):
+        for point in each.points:
+            if point.factor.low > 1 and point.factor.value > tables.OVER:
+                yield (
+                    measurements.index(point.measurement),
+                    Caution(
+                        code="scaling",
+                        detail=f"{point.gpus} GPUs are {significant(point.speedup)} times as fast as one "
+                        f"({percent(point.factor.value)})",
+                        next_step="INVALID: measure one GPU again, cool and alone, in the same session",
+                    ),
+                )
 
 
 def _with(m: Measurement, cautions: Sequence[Caution]) -> Measurement:
@@ -53,5 +73,6 @@ def _row(m: Measurement, environment: Environment) -> PublishedResult:
         batch_per_gpu=m.batch,
         throughput=m.throughput.value,
         item=m.item,
+        framework=m.config.framework,
         source=Source(id=f"measured-{recipe}", title="measured here", kind="measured", read_on=""),
     )

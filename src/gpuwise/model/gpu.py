@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpuwise.model.shown import Shown
+
 SourceKind = Literal["vendor", "third-party", "measured", "derived", "article"]
 Value = str | int | float | bool
 
@@ -73,7 +75,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GpuSpec:
+class GpuSpec(Shown):
     """One GPU variant. Properties read the facts; a field that no source states is None."""
 
     id: str

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.shown import Shown
 
 SCHEMA = 1
 """Version of the result file. History: 1 = first (2026-11)."""
@@ -13,23 +14,44 @@ SCHEMA = 1
 Status = Literal["ok", "oom", "failed", "interrupted"]
 CautionCode = Literal[
     "above-peak",
+    "clock",
     "contended",
     "diverging",
     "energy-mismatch",
     "halves",
     "hot-start",
+    "input-bound",
     "linear",
     "mismatch",
+    "mixed",
     "noisy",
     "order",
     "precision",
+    "profile",
     "repeated",
     "scaling",
     "short",
+    "slow-rank",
     "telemetry",
     "throttled",
     "unsteady",
 ]
+
+KernelKind = Literal[
+    "matmul",
+    "convolution",
+    "attention",
+    "normalisation",
+    "pointwise",
+    "copy",
+    "transfer",
+    "collective",
+    "other",
+]
+"""copy stays on the device; transfer goes to or from the host or another device."""
+Bound = Literal["input", "launch", "link", "heat", "power", "compute", "memory"]
+"""What a faster one of would make the step faster: the input pipeline, the host that launches, the link,
+the cooling, the power limit, the arithmetic, the device's memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +104,19 @@ class BatchTrial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One sample of the device's sensors."""
+
+    at_s: float
+    """On the clock of the windows."""
+    power_w: float | None = None
+    sm_clock_hz: float | None = None
+    temperature_c: float | None = None
+    held: bool = False
+    """Whether the device gave a reason for a lowered clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Telemetry:
     """What the device's sensors said over the timed windows."""
 
@@ -95,12 +130,118 @@ class Telemetry:
     sm_clock_min_hz: float | None = None
     temperature_start_c: float | None = None
     temperature_max_c: float | None = None
+    pcie_generation: int | None = None
+    """The fastest link seen; an idle card lowers it, so the environment's may be less."""
+    pcie_width: int | None = None
     throttled: tuple[tuple[str, float], ...] = ()
     """(reason, share of samples) for every reason the device gave for a lowered clock."""
+    timeline: tuple[Reading, ...] = ()
+    """Samples from the first window's start to the last one's end, thinned evenly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class KernelTime:
+    """The kernels of one kind in one step."""
+
+    kind: KernelKind
+    count: float
+    seconds: float
+    """Their times added up; kernels that run at once count each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a few steps after the timed windows did, by torch's profiler; all figures are of one step.
+
+    On a CPU an operator stands for a kernel.
+    """
+
+    steps: int
+    wall_s: float
+    """Under the profiler, which slows the host."""
+    busy_s: float
+    """While at least one kernel ran."""
+    link_s: float
+    """While nothing but collectives and transfers ran."""
+    longest_gap_s: float
+    """The longest time of no kernel in all the profiled steps."""
+    kernels: tuple[KernelTime, ...]
+    """Longest first."""
+
+    @property
+    def kernel_count(self) -> float:
+        """Kernels of a step."""
+        return sum(each.count for each in self.kernels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What bounds the speed, why one thinks so, and what to do about it."""
+
+    bound: Bound
+    evidence: tuple[str, ...]
+    """The deciding fact first."""
+    next_step: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputPipeline:
+    """A measurement that reads its input from the host, held against its step alone."""
+
+    workers: int
+    pipeline: Interval
+    """Items per second that the workers hand over while nothing else runs."""
+    alone: Interval
+    """Items per second of the step with its input on the device."""
+    workers_needed: int
+    """Workers that would keep up with the step alone, if each adds as much as those that ran."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """One process of a measurement on several GPUs, and the GPU that is its own."""
+
+    rank: int
+    node: int = 0
+    """Machine, counted from 0."""
+    device: str
+    alone_s: float | None = None
+    """Median step without exchange, while every other rank does the same."""
+    telemetry: Telemetry | None = None
+    """None for a GPU of another machine until that one's file is merged in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """How two GPUs of one machine reach each other."""
+
+    a: int
+    b: int
+    """Ranks."""
+    path: str
+    """As `nvidia-smi topo -m` names it: NV18 (NVLinks), PIX, PXB, PHB, NODE, SYS."""
+    peer: bool | None = None
+    """Whether they read each other's memory directly (P2P)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The ranks that measured together and how they exchanged data."""
+
+    backend: str
+    """nccl or gloo."""
+    parallel: str | None = None
+    """ddp, fsdp2; None where a step exchanges nothing, or is nothing but an exchange."""
+    bucket_bytes: int | None = None
+    """Gradients that travel together under ddp."""
+    node: int = 0
+    """The machine that says so; it knows its own GPUs' telemetry and links."""
+    ranks: tuple[Rank, ...]
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement(Shown):
     """One configuration, measured."""
 
     config: RunConfig
@@ -110,9 +251,9 @@ class Measurement:
     started_at: str
     """UTC, ISO 8601."""
     batch: int | None = None
-    """Items per step that really ran, in the user's unit (images, sequences)."""
+    """Items per step and GPU that really ran, in the user's unit (images, sequences)."""
     items_per_step: float | None = None
-    """Items of throughput that one step handles; the batch, except for limits."""
+    """Items of throughput that one step of all GPUs handles; the batch of one, except for limits."""
     throughput: Interval | None = None
     """Items per second."""
     windows: tuple[Window, ...] = ()
@@ -124,6 +265,8 @@ class Measurement:
     """Highest memory allocated on the device by the framework."""
     loss: tuple[float, ...] = ()
     """Loss of the first and the last step (training on one fixed batch)."""
+    gradient_norm: float | None = None
+    """Of all gradients of a step from the first weights; two recipes of one workload must agree."""
     flop_per_item: float | None = None
     bytes_per_item: float | None = None
     mfu: float | None = None
@@ -134,8 +277,20 @@ class Measurement:
     """Which measured limit is the nearer one."""
     telemetry: Telemetry | None = None
     batch_trials: tuple[BatchTrial, ...] = ()
+    group: Group | None = None
+    """Who measured together, where it was more than one GPU; `telemetry` is then that of all."""
+    profile: Profile | None = None
+    verdict: Verdict | None = None
+    input: InputPipeline | None = None
+    """None where the input was on the device."""
     cautions: tuple[Caution, ...] = ()
     error: str | None = None
+
+    @property
+    def largest_batch(self) -> int | None:
+        """The largest batch that the search found to fit, or that ran; None where nothing did."""
+        fitting = [trial.batch for trial in self.batch_trials if trial.fits]
+        return max([*fitting, *([self.batch] if self.batch and self.windows else [])], default=None)
 
     @property
     def items_per_joule(self) -> float | None:
@@ -146,7 +301,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Shown):
     """One session: what a result file holds."""
 
     schema: int = SCHEMA

@@ -5,17 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from gpuwise.model.recipe import USUAL, Switches
 from gpuwise.model.workload import Mode, Precision
 
 Recipe = Literal["tuned", "parity"]
 """tuned: the best gpuwise knows. parity: the benchmark article's public script, for old tables."""
 Protocol = Literal["adaptive", "aime"]
 """adaptive: until the 95 % interval is narrow. aime: 50 steps, mean of three runs, start below 50 C."""
-Device = Literal["cpu", "cuda"]
+Device = Literal["cpu", "cuda", "mps", "xpu"]
+"""cuda: NVIDIA, and AMD under ROCm, which torch calls the same. mps: Apple. xpu: Intel."""
+Framework = Literal["torch", "tensorflow", "jax"]
+Scaling = Literal["weak", "strong"]
+"""On several GPUs, weak: each has the whole batch. strong: they share one batch."""
 Size = Literal["full", "toy"]
+Input = Literal["device", "host"]
+"""device: a batch that is already there. host: a new batch each step, prepared by worker processes."""
 
 RECIPES: tuple[Recipe, ...] = ("tuned", "parity")
 PROTOCOLS: tuple[Protocol, ...] = ("adaptive", "aime")
+SCALINGS: tuple[Scaling, ...] = ("weak", "strong")
+DEVICES: tuple[Device, ...] = ("cpu", "cuda", "mps", "xpu")
+FRAMEWORKS: tuple[Framework, ...] = ("torch", "tensorflow", "jax")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +49,27 @@ class RunConfig:
     device: Device = "cuda"
     size: Size = "full"
     """toy: a shrunken model, for tests only; never comparable with full."""
+    gpus: int = 1
+    """GPUs that work together, one process each, over all machines; on a CPU, processes."""
+    nodes: int = 1
+    """Machines that they are spread over evenly."""
+    scaling: Scaling = "weak"
+    input: Input = "device"
+    framework: Framework = "torch"
+    switches: Switches = USUAL
+    """How the tuned recipe is run; parity heeds none."""
 
     @property
     def cell(self) -> str:
         """What makes two measurements the same question, whatever the batch and device."""
         compiled = "compiled" if self.compile else "eager"
         toy = ("toy",) if self.size == "toy" else ()
-        return ":".join((self.workload, self.mode, self.precision, compiled, self.recipe, *toy))
+        fed = ("with-input",) if self.input == "host" else ()
+        several = (f"x{self.gpus}", self.scaling) if self.gpus > 1 else ()
+        nodes = (f"{self.nodes}nodes",) if self.nodes > 1 else ()
+        framework = (self.framework,) if self.framework != "torch" else ()
+        parts = (self.workload, self.mode, self.precision, compiled, self.recipe)
+        return ":".join((*parts, *framework, *fed, *toy, *several, *nodes))
 
     @property
     def key(self) -> str:
@@ -68,8 +92,10 @@ class Environment:
     cpu: str | None = None
     cpu_count: int | None = None
     torch: str | None = None
+    tensorflow: str | None = None
+    jax: str | None = None
     cuda: str | None = None
-    """CUDA (or HIP) version that torch was built with."""
+    """CUDA (or HIP) version that the framework was built with; torch's, where it measured as well."""
     cudnn: str | None = None
     driver: str | None = None
     device_memory_bytes: int | None = None
@@ -87,6 +113,11 @@ class Environment:
     """Processes of others on the device when the session began."""
     variables: tuple[tuple[str, str], ...] = ()
     """Environment variables that change speed (TORCH*, NCCL*, CUDA*, OMP*, ...)."""
+
+    @property
+    def software(self) -> tuple[str, ...]:
+        """Every framework that measured, as `torch 2.11.0`."""
+        return tuple(f"{name} {found}" for name in FRAMEWORKS if (found := getattr(self, name)) is not None)
 
     def diff(self, other: Environment) -> tuple[tuple[str, object, object], ...]:
         """(field, mine, theirs) for every field that both state and that differs."""

@@ -61,5 +61,9 @@ class WorkloadSpec:
     """What it can be run in; others are left out of a session without an error."""
     compiles: bool = True
     """False: a step is one library call, compiled or not the same; it is measured once, as eager."""
+    switches: tuple[str, ...] = ()
+    """Those of the tuned recipe (`model.recipe`) that its job heeds."""
     gpus: int = 0
     """GPUs without which it means nothing; 0 = a CPU can run it as well."""
+    collective: bool = False
+    """A step that all ranks make together, at least two: measured at every count of GPUs asked for."""

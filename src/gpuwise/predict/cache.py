@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache as remember
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -21,6 +23,45 @@ from gpuwise.model.trace import Trace
 from gpuwise.predict.tracefile import SCHEMA, Document, at, covers, encode
 from gpuwise.store import home
 from gpuwise.workloads import registry
+
+MOST_ITEMS = 2**14
+"""The largest batch that is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The traces of one configuration at the batches that may be chosen, in rising order."""
+
+    batches: tuple[int, ...]
+    start: int
+    """Where a search for the best batch begins."""
+    at: Callable[[int], Trace]
+
+
+def series(config: RunConfig) -> Series:
+    """Traces at the configuration's batch, or where it has none at the workload's default, its doubles and
+    its halves, as far as they are shipped or kept, or follow from three that are recorded now.
+
+    Raises what `obtain` does.
+    """
+    if config.batch is not None:
+        return Series((config.batch,), config.batch, remember(lambda batch: obtain(config, batch)))
+    spec = registry.get(config.workload).spec
+    start = spec.default_batch
+    doubles = (start * 2**k for k in range(MOST_ITEMS.bit_length()))
+    halves = (start // 2**k for k in range(start.bit_length()))
+    tried = sorted({b for b in (*doubles, *halves) if 0 < b <= max(start, MOST_ITEMS)})
+    own = registry.get(config.workload).reference is None
+    known = {b: found for b in tried if own and (found := find(replace(config, batch=b), spec.version))}
+    if len(known) == len(tried):
+        return Series(tuple(known), start, known.__getitem__)
+    try:
+        some = known.values() if len(known) > 1 else [obtain(config, start * k) for k in (1, 2, 4)]
+        document = encode({"": tuple(some)})
+    except (InputError, MachineError):  # some do not tell the others, or none can be recorded
+        held = known or {start: obtain(config, start)}
+        return Series(tuple(held), start, held.__getitem__)
+    return Series(tuple(tried), start, remember(lambda batch: at(document, "", batch)))
 
 
 def obtain(config: RunConfig, batch: int | None = None) -> Trace:

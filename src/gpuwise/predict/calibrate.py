@@ -1,6 +1,7 @@
 """Sharpen a prediction with what was measured: limits of the card, its workloads, or another card's.
 
-    limits     share of peak = measured products / stated peak; share of bandwidth = measured copy / stated
+    limits     rate of a format = what a large product reached / what the model says of the same product
+               share of bandwidth = measured copy / stated bandwidth
     workloads  factor = exp(mean log(measured / predicted)), shrunk to 1 as n / (n + shrink)
     transfer   on Y = measured on X x predicted on Y / predicted on X
 
@@ -18,9 +19,13 @@ from numpy.typing import NDArray
 
 from gpuwise.errors import InputError
 from gpuwise.predict.card import Card
-from gpuwise.predict.rates import MATRIX, Parameters, on_card, sustained
+from gpuwise.predict.rates import Parameters, Rates, on_card
+from gpuwise.predict.time import Products, product_seconds
 
 Array = NDArray[np.float64]
+SIDE = 8192.0
+"""Of the square matrices of the product limit (`workloads.matmul`)."""
+_BYTES = {"fp32": 4.0, "tf32": 4.0, "fp8": 1.0}
 TRUST = 0.5
 """How much of a workload's own ratio is kept beside the median ratio of the two cards."""
 _SHRINK = 4.0
@@ -36,24 +41,36 @@ def with_limits(
     InputError for a limit above the stated peak by more than 5 %: another card's file, or a wrong unit.
     """
     found, rates = dict(parameters), on_card(parameters, card)
-    shares = []
     for dtype, reached in products.items():
-        if reached > 1.05 * card.peak(dtype):
-            raise InputError(
-                f"{reached / 1e12:.0f} TFLOP/s in {dtype} is above {card.id}'s peak of "
-                f"{card.peak(dtype) / 1e12:.0f}",
-                hint="use a file that was measured on this card",
-            )
-        if dtype in MATRIX or dtype == "fp32":
-            shares.append(log(reached / (card.peak(dtype) * sustained(rates, card, dtype) * rates["matmul"])))
-    if shares:
-        found[f"matmul@{card.id}"] = found.get(f"matmul@{card.id}", 0.0) + float(np.mean(shares))
+        if dtype not in card.peaks:
+            continue
+        _check(reached, card.peak(dtype), f"FLOP/s in {dtype}", card)
+        found |= _own(f"format.{dtype}", reached / large_product(card, rates, dtype), card)
     if copy is not None:
-        if copy > 1.05 * card.bytes_per_s:
-            raise InputError(f"{copy / 1e9:.0f} GB/s is above {card.id}'s bandwidth", hint="check the unit")
-        own = log(copy / (card.bytes_per_s * rates["memory"]))
-        found[f"memory@{card.id}"] = found.get(f"memory@{card.id}", 0.0) + own
+        _check(copy, card.bytes_per_s, "bytes/s", card)
+        effect = f"memory@{card.id}"
+        found[effect] = found.get(effect, 0.0) + log(copy / (card.bytes_per_s * rates["memory"]))
     return found
+
+
+def large_product(card: Card, rates: Rates, dtype: str) -> float:
+    """FLOP/s that the model predicts of the measured product, a square of `SIDE`."""
+    side, size = np.array([SIDE]), np.array([_BYTES.get(dtype, 2.0)])
+    work = Products(b=np.ones(1), m=side, n=side, k=side, size=size, out=np.maximum(size, 2.0))
+    return float(2.0 * SIDE**3 / product_seconds(work, card, rates, dtype)[0])
+
+
+def _own(name: str, factor: float, card: Card) -> dict[str, float]:
+    """A factor that this card has and no other."""
+    return {name: 0.0, f"{name}@{card.id}": log(factor)}
+
+
+def _check(reached: float, stated: float, unit: str, card: Card) -> None:
+    if reached > 1.05 * stated:
+        raise InputError(
+            f"{reached:.3g} {unit} is above {card.id}'s {stated:.3g}",
+            hint="use a file that was measured on this card, in operations or bytes a second",
+        )
 
 
 def own_factor(measured: Sequence[float] | Array, predicted: Sequence[float] | Array) -> float:

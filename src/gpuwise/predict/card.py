@@ -28,6 +28,7 @@ _FAMILIES = {
     "Blackwell (RTX)": "Blackwell RTX",
     "Ada Lovelace": "Ada",
 }
+_ENGINES = {"Hopper": "wgmma", "Blackwell": "tcgen05"}
 _BIG_AMPERE = ("a100", "a30")
 """GA100 has the L2, the tensor cores and the memory of a data-centre part; GA10x has not."""
 _COUNT = re.compile(r"\b\d{1,2}\s?x\s?")
@@ -57,12 +58,13 @@ class Card:
     def engine(self) -> str:
         """How the matrix units are fed, which decides the libraries' kernels.
 
-        Volta to Ada and Blackwell RTX multiply from registers (`mma`), Hopper and Blackwell of the data
-        centre from shared memory, in groups of warps (PTX ISA, sections on mma, wgmma and tcgen05).
+        Volta to Ada and Blackwell RTX multiply from registers (`mma`), Hopper from shared memory in groups
+        of warps (`wgmma`), Blackwell of the data centre from there into a memory for sums (`tcgen05`; PTX
+        ISA, sections of these names).
         """
         if self.vendor != "NVIDIA":
             return self.vendor
-        return "wgmma" if self.family in ("Hopper", "Blackwell") else "mma"
+        return _ENGINES.get(self.family, "mma")
 
     def peak(self, dtype: str) -> float:
         """Dense FLOP/s in `dtype`. Raises NoDataError where the card has no such unit."""

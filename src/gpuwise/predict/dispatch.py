@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch._prims_common import suggest_memory_format
 
 from gpuwise.predict.pretend import META, attention, dropout
 from gpuwise.predict.refuse import refuse
@@ -25,6 +26,9 @@ DATA_DEPENDENT = (
     "aten._local_scalar_dense", "aten.item", "aten.nonzero", "aten.masked_select", "aten._unique2",
     "aten.unique_consecutive", "aten.unique_dim", "aten.equal", "aten.is_nonzero",
 )  # fmt: skip
+
+CONVOLUTIONS = {"aten.convolution": (0, 1), "aten.convolution_backward": (1, 2)}
+"""Positions of input and weight."""
 
 OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout}
 
@@ -106,6 +110,22 @@ def on_meta(item: Any) -> Any:
     if isinstance(item, Tensor) and item.device.type != "meta" and item.numel() > 1:
         return torch.empty_like(item, device=META)
     return item
+
+
+def arranged(name: str, args: Any, result: Any) -> Any:
+    """The result of an operator, of a convolution in the order in which cuDNN leaves it: channels last where
+    input or weight is, in all formats but fp64 (aten/src/ATen/native/ConvUtils.h). Torch's rule for tensors
+    without a device does not know the library, and says channels first."""
+    if not any(_channels_last(args[place]) for place in CONVOLUTIONS.get(name, ())):
+        return result
+    if isinstance(result, Tensor):
+        return torch.empty_like(result, memory_format=torch.channels_last)
+    return tuple(arranged(name, args, t) if t is not None and t.dim() == 4 else t for t in result)
+
+
+def _channels_last(tensor: Tensor) -> bool:
+    """By strides: where a size is 1, a tensor can be contiguous in both orders."""
+    return tensor.dtype != torch.float64 and suggest_memory_format(tensor) == torch.channels_last
 
 
 def answer(name: str) -> float:

@@ -12,9 +12,13 @@ calibrated. What was never seen widens the interval or refuses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
 from math import ceil, exp, inf, sqrt
+from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +29,7 @@ from gpuwise.predict.rates import document
 from gpuwise.stats.interval import t_quantile
 
 Array = NDArray[np.float64]
+ERRORS = Path(__file__).with_name("data") / "errors.json"
 LEVEL = 0.8
 LEAST_KNOWN = 0.9
 """Share of a step's time that must be of known kernels."""
@@ -90,3 +95,26 @@ def widened(half: float, *, known: float, format_seen: bool, family_seen: bool) 
         )
     factor = (1.0 if format_seen else _UNSEEN_FORMAT) * (1.0 if family_seen else _UNSEEN_FAMILY)
     return half * factor + float(np.log(1.0 / known))
+
+
+@cache
+def errors() -> Mapping[str, Any]:
+    """The shipped errors of traced steps that were measured (experiments/score_steps.py)."""
+    found: Mapping[str, Any] = json.loads(ERRORS.read_text(encoding="utf-8"))
+    return found
+
+
+def step_half(evidence: str) -> float:
+    """Half width of any traced step at an evidence level, in log space."""
+    return float(errors()["half_width"][evidence])
+
+
+def scaling_half() -> float:
+    """Half width of the efficiency of several GPUs, in log space."""
+    return float(errors()["scaling"])
+
+
+@cache
+def memory_errors() -> Array:
+    """log(measured / predicted) of peaks of allocated memory, in rising order."""
+    return np.sort(np.array(errors()["memory"], dtype=float))

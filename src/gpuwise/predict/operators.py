@@ -100,7 +100,8 @@ def _table() -> dict[str, Rule]:
          "_amp_update_scale logit_backward log_sigmoid_forward log_sigmoid_backward",
          lambda c: (elementwise(c),)),
         ("empty empty_like empty_strided new_empty new_empty_strided empty_permuted detach alias lift "
-         "lift_fresh _unsafe_view _reshape_alias set_ resize_ _local_scalar_dense sym_size", nothing),
+         "lift_fresh _unsafe_view _reshape_alias as_strided set_ resize_ _local_scalar_dense "
+         "sym_size", nothing),
     ]  # fmt: skip
     return {f"aten.{name}": rule for names, rule in pairs for name in names.split()}
 

@@ -21,6 +21,7 @@ from unittest import mock
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from gpuwise.predict.autocast import FULL, FULL_RESULT, KEY, LOWER, WIDEST, Autocast
 
@@ -116,6 +117,28 @@ def _moved(method: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     return move
 
 
+class _Constants(TorchFunctionMode):
+    """`torch.tensor` and its like on the meta device: torch asks no dispatch key before it makes them."""
+
+    makers = frozenset({torch.tensor, torch.as_tensor, torch.asarray})
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        device = kwargs.get("device")
+        if func in self.makers and device is not None and torch.device(device).type == "cuda":
+            kwargs["device"] = META
+        return func(*args, **kwargs)
+
+
+def _autocast_here(begin: Callable[..., None]) -> Callable[..., None]:
+    """`torch.autocast` that takes a tensor's own device type, which is meta here, for CUDA."""
+
+    def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+        begin(self, "cuda" if device_type == "meta" else device_type, *args, **kwargs)
+
+    return init
+
+
 def _patches(autocast: Autocast) -> Iterator[Any]:
     """Replacements of the questions that torch asks of a CUDA device."""
     from torch.optim import optimizer
@@ -133,6 +156,7 @@ def _patches(autocast: Autocast) -> Iterator[Any]:
     for name in ("to", "cuda"):
         yield mock.patch.object(Tensor, name, _moved(getattr(Tensor, name), name), create=True)
     yield mock.patch.object(torch, "clear_autocast_cache", autocast.clear)
+    yield mock.patch.object(torch.autocast, "__init__", _autocast_here(torch.autocast.__init__))
     yield mock.patch("torch.cuda.amp.common.amp_definitely_not_available", return_value=False)
     for name, value in (
         ("_lazy_init", None),
@@ -191,6 +215,7 @@ def pretend_cuda() -> Iterator[None]:
             for patch in _patches(autocast):
                 stack.enter_context(patch)
             stack.enter_context(torch._C._ForceDispatchKeyGuard(included, excluded))
+            stack.enter_context(_Constants())
             yield
     finally:
         autocast.clear()

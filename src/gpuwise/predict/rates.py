@@ -39,6 +39,12 @@ _NARROW = {"tf32": 2.0, "fp8": 0.5, "fp4": 0.3, "int8": 0.5}
 """Energy of one operation against fp16's: about in proportion to the bits multiplied."""
 USUAL_RATE = 512.0
 """Operations a clock and unit of GeForce cards in fp16 with an fp32 accumulator."""
+ACTIVE_SHARE = 0.4
+"""Of the power limit, for what a card at work draws beside its arithmetic and memory: clocks, registers and
+caches. Set on the project's own H200, whose copy takes 65 % of its limit; of other cards no step's watts
+were at hand."""
+LEAST_CLOCK = 0.3
+"""Of the boost clock: below it the voltage falls no further."""
 IDLE_SHARE = 0.2
 """Of the power limit, for leakage, memory and fans."""
 
@@ -64,6 +70,9 @@ GENERAL: Parameters = {
     "lanes": log(0.2),
     "sync": log(4e-5),
     "dispatch": log(6e-6),
+    "step.matrix": log(1.5),
+    "step.byte": log(100.0),
+    "step.stacked": log(40.0),
 }
 """What the tables of products do not say: shares of a library's convolutions and fused attention beside
 its products, of kernels that compute while they move beside plain reads, the host's time to launch an
@@ -96,10 +105,13 @@ def resolve(parameters: Parameters, suffixes: Iterable[str]) -> Rates:
 
 
 def sustained(rates: Rates, card: Card, dtype: str) -> float:
-    """Clock that dense products hold under the power limit, over the boost clock."""
-    matrix = dtype in MATRIX
-    each = rates["energy.matrix" if matrix else "energy.vector"] * _NARROW.get(dtype, 1.0)
-    demand = card.peak(dtype) * each * _joules(rates, card)
+    """Clock that dense products hold under the power limit, over the boost clock.
+
+    1 where the step is held as a whole (`held`).
+    """
+    if "step.matrix" in rates:
+        return 1.0
+    demand = card.peak(dtype) * operation_joules(rates, card, dtype)
     budget = (1.0 - IDLE_SHARE) * card.power_w
     return float(min(1.0, (budget / demand) ** (1.0 / rates["clock.exponent"])))
 
@@ -117,6 +129,23 @@ def stretch(rates: Rates, card: Card, dtype: str, flop: Array, moved: Array, sec
     return np.asarray(np.maximum(1.0, demand / budget) ** (1.0 / rates["clock.exponent"]))
 
 
+def held(
+    rates: Rates, card: Card, *, compute_j: float, other_j: float, busy_s: float, rest_s: float
+) -> float:
+    """Clock over the boost clock at which a step of products and other work keeps the power limit.
+
+    `compute_j` joules of arithmetic take `busy_s` at the boost clock, and less of both the slower it is; the
+    rest takes `other_j` and `rest_s` at any clock. Solved by bisection.
+    """
+    budget, power = (1.0 - ACTIVE_SHARE) * card.power_w, rates["clock.exponent"] - 1.0
+    low, high = LEAST_CLOCK, 1.0
+    for _ in range(20):
+        clock = (low + high) / 2.0
+        drawn = (compute_j * clock**power + other_j) / (busy_s / clock + rest_s)
+        low, high = (clock, high) if drawn < budget else (low, clock)
+    return high
+
+
 def fed(card: Card, rates: Rates, dtype: str) -> float:
     """Share of the matrix peak that registers can be fed: 128 B a clock and unit from shared memory.
 
@@ -130,9 +159,14 @@ def fed(card: Card, rates: Rates, dtype: str) -> float:
 
 def energies(rates: Rates, card: Card, dtype: str) -> tuple[float, float]:
     """Joules of an operation in `dtype` at the boost clock, and of a byte from or to memory."""
-    each = rates["energy.matrix" if dtype in MATRIX else "energy.vector"] * _NARROW.get(dtype, 1.0)
     byte = rates["energy.stacked" if card.stacked else "energy.byte"]
-    return each * _joules(rates, card), byte * 1e-12
+    return operation_joules(rates, card, dtype), byte * 1e-12
+
+
+def operation_joules(rates: Rates, card: Card, dtype: str, matrix: str = "energy.matrix") -> float:
+    """Joules of an operation in `dtype` at the boost clock; `matrix` names the rate of the matrix units."""
+    each = rates[matrix if dtype in MATRIX else "energy.vector"] * _NARROW.get(dtype, 1.0)
+    return each * _joules(rates, card)
 
 
 def _joules(rates: Rates, card: Card) -> float:

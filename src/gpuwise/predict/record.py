@@ -25,6 +25,7 @@ from gpuwise.predict.dispatch import (
     Operator,
     answer,
     argument,
+    arranged,
     dtype_of,
     on_meta,
     operator_of,
@@ -147,7 +148,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if _keeps_shape(operator, tensors):
             return args[0] if func._schema.returns else None
         try:
-            return func(*args, **kwargs)
+            return arranged(operator.name, args, func(*args, **kwargs))
         except (NotImplementedError, RuntimeError) as error:
             refuse(f"{operator.name}: {str(error).splitlines()[0][:200]}", error)
 

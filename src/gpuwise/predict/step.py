@@ -14,18 +14,15 @@ import numpy as np
 from gpuwise.model.result import Interval
 from gpuwise.model.trace import Trace
 from gpuwise.predict.card import Card
-from gpuwise.predict.interval import around, widened
+from gpuwise.predict.interval import around, step_half, widened
 from gpuwise.predict.power import mean_watts
 from gpuwise.predict.rates import Parameters, document, general, on_card, shipped
-from gpuwise.predict.time import kernel_seconds
+from gpuwise.predict.time import trace_seconds
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
 Bound = Literal["compute", "memory", "launch"]
 _FITTED = frozenset({"bf16", "fp16", "fp8", "fp32"})
 """Formats of fitted products; fp16 runs in the kernels of bf16."""
-HALF_WIDTH = {"spec-only": 0.45, "calibrated": 0.35, "transferred": 0.25}
-"""Half widths for any traced step, in log space. Spec-only: the errors on the project's own H200, widened
-for being one card; the others are set between it and the shipped widths of image networks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,18 +51,19 @@ def step(
     chosen = general() if parameters is None else parameters
     rates = on_card(chosen, card)
     counts = np.array([kernel.count for kernel in trace.kernels], dtype=float)
-    each = kernel_seconds(trace.kernels, card, rates) * counts
+    each = trace_seconds(trace, card, rates) * counts
     busy, dispatch = float(each.sum()), 0.0 if trace.compiled else trace.launches * rates["dispatch"]
     seconds = max(busy, dispatch) * factor
     shares = _shares(trace, card, each, max(0.0, dispatch - busy))
     products = shipped_families()
     half = widened(
-        HALF_WIDTH[evidence], known=_known(trace), format_seen=trace.precision in _FITTED,
+        step_half(evidence), known=_known(trace), format_seen=trace.precision in _FITTED,
         family_seen=card.family in products,
     )  # fmt: skip
     return Step(
         throughput=around(trace.items / seconds, half, method=f"conformal, {evidence}"), seconds=seconds,
-        watts=_watts(trace, card, seconds), bound=shares[0][0], shares=shares, evidence=evidence,
+        watts=_watts(trace, card, seconds, busy * factor), bound=shares[0][0], shares=shares,
+        evidence=evidence,
     )  # fmt: skip
 
 
@@ -94,9 +92,12 @@ def _shares(trace: Trace, card: Card, each: np.ndarray, idle: float) -> tuple[tu
     return tuple((name, seconds / total) for name, seconds in ordered)
 
 
-def _watts(trace: Trace, card: Card, seconds: float) -> float:
+def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> float:
     dtype = trace.precision if trace.precision in card.peaks else "fp32"
     moved = sum((k.bytes_read + k.bytes_written) * k.count for k in trace.kernels)
     heavy = ("matmul", "convolution", "attention")
     flop = sum(k.flop * k.count for k in trace.kernels if k.kind in heavy)
-    return mean_watts(shipped("timm"), card, dtype=dtype, flop=flop, moved=moved, seconds=seconds)
+    return mean_watts(
+        shipped("timm"), card, dtype=dtype, flop=flop, moved=moved, seconds=seconds,
+        busy=min(1.0, busy / seconds),
+    )  # fmt: skip

@@ -8,6 +8,9 @@ from typing import Any
 
 from gpuwise.model.answer import Comparison
 from gpuwise.model.result import Result
+from gpuwise.report import charts
+from gpuwise.report.charts import Mark
+from gpuwise.report.page import Chart
 from gpuwise.report.results import cell_name, rate, spread
 from gpuwise.report.table import Table
 
@@ -37,6 +40,13 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
     return table.without_empty_columns()
 
 
+def rows_of(pairs: Sequence[Comparison]) -> Table:
+    """One row a pair, of two results that need no names."""
+    rows = tuple(_row("", pair) for pair in pairs)
+    numeric = frozenset({"baseline", "against", "ratio (95 %)"})
+    return Table(columns=COLUMNS, rows=rows, numeric=numeric).without_empty_columns()
+
+
 def differences(a: Result, b: Result) -> tuple[str, ...]:
     """`driver 570.1 -> 580.2` for everything in the environments that differs."""
     published = tuple(f"published figures: {r.source}" for r in (a, b) if r.origin == "published")
@@ -64,6 +74,24 @@ def _row(prefix: str, c: Comparison) -> tuple[str, ...]:
     ratio = "" if c.ratio is None else f"{c.ratio.value:.3f} ({c.ratio.low:.3f} to {c.ratio.high:.3f})"
     recipe = "" if c.a.config.mode == "limit" else f" {c.a.config.recipe}"
     return (prefix + cell_name(c.a.config) + recipe, *values, ratio, c.verdict, c.note)
+
+
+def chart(found: Found, names: Sequence[str]) -> Chart | None:
+    """Ratios with their intervals, a block for each result; None where nothing can be compared."""
+    marks = [
+        Mark(
+            label=_row("", c)[0],
+            value=c.ratio.value,
+            low=c.ratio.low,
+            high=c.ratio.high,
+            group=f"{name} over {names[0]}",
+            colour=c.b.config.precision,
+        )
+        for (_, pairs), name in zip(found, names[1:], strict=True)
+        for c in pairs
+        if c.ratio is not None and c.verdict != "not-comparable"
+    ]
+    return charts.ratios(marks, title="ratio of throughput, above 1 is faster") if marks else None
 
 
 def document(baseline: Result, found: Found) -> dict[str, Any]:

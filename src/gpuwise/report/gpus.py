@@ -18,6 +18,12 @@ _NO_RATIO = frozenset(
 """Numbers of which a multiple means nothing."""
 
 
+def ratio_means(field: str) -> bool:
+    """Whether a multiple of this field says anything."""
+    known = fields().get(field)
+    return field not in _NO_RATIO and (known is None or known.kind == "number")
+
+
 def label(field: str) -> str:
     """A field's name as people say it; the unit stands with the value."""
     known = fields().get(field)
@@ -56,13 +62,13 @@ def specification(spec: GpuSpec) -> Table:
     """
     computed = {row.field: row for row in derive(spec)}
     stated = [*_fact_rows(spec, computed), *_peak_rows(spec, computed)]
-    ordered = sorted(stated, key=lambda row: _place(row[0]))
+    ordered = sorted(stated, key=lambda row: place(row[0]))
     return Table(
         title=f"{spec.name} ({spec.id})",
         columns=("", "field", "value", "computed", "source", "note"),
         rows=tuple(_grouped(ordered)),
         numeric=frozenset({"value", "computed"}),
-        notes=_specification_notes(spec, computed),
+        notes=remarks(spec),
     ).without_empty_columns()
 
 
@@ -102,10 +108,10 @@ def _difference(row: Derived) -> str:
 
 @cache
 def _places() -> Mapping[str, int]:
-    return {field: place for place, field in enumerate(fields())}
+    return {field: number for number, field in enumerate(fields())}
 
 
-def _place(field: str) -> int:
+def place(field: str) -> int:
     """Where a field stands in the chart; peaks without a line of their own share one and keep their order."""
     return _places().get(field, _places()["peak:*"])
 
@@ -119,13 +125,20 @@ def _grouped(rows: Sequence[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
         last = known.group
 
 
-def _specification_notes(spec: GpuSpec, computed: Mapping[str, Derived]) -> tuple[str, ...]:
-    notes = [_whole_die(spec.text("chip") or "")]
+def remarks(spec: GpuSpec) -> tuple[str, ...]:
+    """What to know beside the rows: the whole die, what no source states, what does not add up."""
+    die = _whole_die(spec.text("chip") or "")
+    return (*((die,) if die else ()), *gaps(spec))
+
+
+def gaps(spec: GpuSpec) -> tuple[str, ...]:
+    """What no source states, and how many stated values do not add up."""
+    notes = []
     if missing := _missing(spec):
         notes.append(f"no source read states: {', '.join(missing)}")
-    if differing := sum(row.agrees is False for row in computed.values()):
+    if differing := sum(row.agrees is False for row in derive(spec)):
         notes.append(f"(!) {differing} stated values are not what units and clocks give: their notes say why")
-    return tuple(note for note in notes if note)
+    return tuple(notes)
 
 
 def _whole_die(chip: str) -> str:
@@ -193,7 +206,7 @@ def _row(spec: GpuSpec, count: int) -> tuple[str, ...]:
 
 def side_by_side(specs: Sequence[GpuSpec]) -> Table:
     """Specifications of several GPUs, one column each, the later ones with their ratio to the first."""
-    stated = sorted({field for spec in specs for field in spec.facts}, key=_place)
+    stated = sorted({field for spec in specs for field in spec.facts}, key=place)
     names = list(dict.fromkeys(peak_name(p) for spec in specs for p in spec.peaks))
     rows = [(label(field), *(_cell(specs[0], spec, field) for spec in specs)) for field in stated]
     rows += [(f"peak {name}", *(_peak_cell(specs[0], spec, name) for spec in specs)) for name in names]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.result import BatchTrial, Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.report.table import Table
 from gpuwise.units import gibibytes, percent, seconds, si, significant
 
-_PLURAL = {"image": "images", "sequence": "sequences", "token": "tokens", "launch": "launches"}
+_PLURAL = {
+    "image": "images", "image-step": "image-steps", "sequence": "sequences", "token": "tokens",
+    "launch": "launches",
+}  # fmt: skip
 _PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
 """Items that come by the billion, with their symbol."""
 
@@ -27,6 +30,18 @@ def rate(value: float, item: str) -> str:
     return f"{significant(value, 4)} {_PLURAL.get(item, item)}/s"
 
 
+def per_joule(value: float, item: str) -> str:
+    """Items per joule: `4.67 images/J`."""
+    if item in _PREFIXED:
+        return si(value, f"{_PREFIXED[item]}/J")
+    return f"{significant(value)} {_PLURAL.get(item, item)}/J"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 result`, `3 results`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def spread(interval: Interval) -> str:
     """` ±0.3 %` from a measured interval, nothing from a stated figure."""
     return "" if interval.level is None else f" ±{percent(interval.half_width)}"
@@ -36,20 +51,33 @@ def cell_name(config: RunConfig) -> str:
     """`resnet50 train bf16 compiled`."""
     if config.mode == "limit":
         named = f"{config.workload} {config.precision}" if config.workload == "matmul" else config.workload
+        named += together(config)
         return f"{named} {config.batch}" if (config.batch or 1) > 1 else named
     how = "compiled" if config.compile else "eager"
-    return f"{config.workload} {config.mode} {config.precision} {how}"
+    fed = " with-input" if config.input == "host" else ""
+    framework = f" {config.framework}" if config.framework != "torch" else ""
+    return f"{config.workload} {config.mode} {config.precision} {how}{framework}{fed}{together(config)}"
+
+
+def together(config: RunConfig) -> str:
+    """` x4`, ` x16 on 2 machines strong`; nothing for one GPU."""
+    if config.gpus == 1:
+        return ""
+    nodes = f" on {config.nodes} machines" if config.nodes > 1 else ""
+    return f" x{config.gpus}{nodes}" + (" strong" if config.scaling == "strong" else "")
 
 
 def line(m: Measurement) -> str:
     """One measurement in one line, as it becomes final."""
-    parts = [f"{cell_name(m.config):<34}{speed(m)}"]
+    parts = [f"{cell_name(m.config):<33} {speed(m)}"]
     if m.batch and m.config.mode != "limit":
-        parts.append(f"batch {m.batch}")
+        parts.append(f"batch {m.batch}" + (" each" if m.config.gpus > 1 else ""))
     if m.limit_share:
         parts.append(f"{percent(m.limit_share, 0)} of the {m.limit} limit")
     if m.mfu and m.config.mode == "limit":
         parts.append(f"{percent(m.mfu, 0)} of peak")
+    if m.verdict is not None:
+        parts.append(f"{m.verdict.bound}-bound")
     if m.telemetry is not None and m.telemetry.power_w and m.config.mode != "limit":
         parts.append(f"{m.telemetry.power_w:.0f} W")
     if m.cautions:
@@ -74,10 +102,13 @@ def measurement_row(m: Measurement) -> tuple[str, ...]:
         "" if limit and m.config.workload != "matmul" else m.config.precision,
         "" if limit else "compiled" if m.config.compile else "eager",
         "" if limit else m.config.recipe,
+        "" if m.config.framework == "torch" else m.config.framework,
+        str(m.config.gpus) if m.config.gpus > 1 else "",
         str(m.batch) if m.batch and not limit else str(m.config.batch or ""),
         speed(m),
         percent(m.mfu) if m.mfu else "",
         f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else "",
+        m.verdict.bound if m.verdict else "",
         gibibytes(m.memory_peak_bytes) if m.memory_peak_bytes and not limit else "",
         f"{m.telemetry.power_w:.0f} W" if m.telemetry and m.telemetry.power_w else "",
         "" if limit else _efficiency(m),
@@ -91,16 +122,19 @@ COLUMNS = (
     "precision",
     "compile",
     "recipe",
+    "framework",
+    "GPUs",
     "batch",
     "throughput (95 %)",
     "MFU",
     "of limit",
+    "bound by",
     "peak memory",
     "power",
     "efficiency",
     "cautions",
 )
-NUMERIC = frozenset({"batch", "throughput (95 %)", "MFU", "peak memory", "power", "efficiency"})
+NUMERIC = frozenset({"GPUs", "batch", "throughput (95 %)", "MFU", "peak memory", "power", "efficiency"})
 
 
 def measurements(result: Result) -> Table:
@@ -118,7 +152,7 @@ def measurements(result: Result) -> Table:
 def headline(result: Result) -> str:
     """Which device, which software, when."""
     found = result.environment
-    parts = [found.device, f"torch {found.torch}" if found.torch else "", result.created_at[:10]]
+    parts = [found.device, *found.software, result.created_at[:10]]
     if result.origin == "published":
         parts.append("published figures, not measured by gpuwise")
     return " · ".join(part for part in parts if part)
@@ -153,6 +187,8 @@ def environment(found: Environment) -> Table:
         ("device memory", gibibytes(found.device_memory_bytes) if found.device_memory_bytes else ""),
         ("driver", found.driver or ""),
         ("torch", found.torch or ""),
+        ("TensorFlow", found.tensorflow or ""),
+        ("JAX", found.jax or ""),
         ("CUDA", found.cuda or ""),
         ("cuDNN", found.cudnn or ""),
         ("power limit", watts),
@@ -171,8 +207,40 @@ def _yes_no(value: bool | None) -> str:
     return "" if value is None else "on" if value else "off"
 
 
+def details(m: Measurement) -> tuple[str, ...]:
+    """What `--full` says of one measurement: its timing, its batches, its verdict with the evidence."""
+    return tuple(text for text in (timing(m), batches(m), explained(m)) if text)
+
+
 def timing(m: Measurement) -> str:
     """Cold start, warm-up and windows of one measurement, in a sentence."""
     steps = sum(len(window.step_s) for window in m.windows)
     cold = f"first step after {seconds(m.cold_start_s)}, " if m.cold_start_s else ""
-    return f"{cold}{len(m.warmup_s)} warm-up steps, {steps} timed steps in {len(m.windows)} windows"
+    warm = f"{len(m.warmup_s)} warm-up steps in {seconds(sum(m.warmup_s))}, " if m.warmup_s else ""
+    return f"{cold}{warm}{steps} timed steps in {len(m.windows)} windows"
+
+
+def batches(m: Measurement) -> str:
+    """The curve of the batch search, with its best and the largest that fits; empty without a search."""
+    if not m.batch_trials:
+        return ""
+    told = []
+    for how, compiled in (("eager", False), ("compiled", True)):
+        tried = sorted((t for t in m.batch_trials if t.compiled == compiled), key=lambda t: t.batch)
+        told += [f"{how} {', '.join(_trial(t) for t in tried)}"] if tried else []
+    largest = f", largest that fits {m.largest_batch}" if m.largest_batch else ""
+    return f"batches in {_PLURAL.get(m.item, m.item)}/s: {'; '.join(told)}; fastest {m.batch}{largest}"
+
+
+def _trial(trial: BatchTrial) -> str:
+    if trial.items_per_s:
+        return f"{trial.batch}: {significant(trial.items_per_s)}"
+    return f"{trial.batch}: {'fits' if trial.fits else 'out of memory'}"
+
+
+def explained(m: Measurement) -> str:
+    """The verdict in a sentence, the deciding fact first; empty where there is none."""
+    if m.verdict is None:
+        return ""
+    facts = "; ".join(m.verdict.evidence)
+    return f"{m.verdict.bound}-bound: {facts}. To be faster: {m.verdict.next_step}"

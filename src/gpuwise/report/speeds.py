@@ -32,7 +32,7 @@ NUMERIC = frozenset({"count", "batch", "throughput", "per GPU"})
 LISTED = 12
 """Cautions written out below a table; the rest is counted."""
 
-_UNSURE = (
+UNSURE = (
     "tf32?: called fp32 by its source, but TF32 was the default there, or the figure needs more than the "
     "FP32 peak. ?: the source does not say."
 )
@@ -61,7 +61,7 @@ def measured_table(rows: Sequence[Measured]) -> Table:
 def published_table(rows: Sequence[PublishedResult]) -> Table:
     """What others published, training first, then by speed of one GPU."""
     ordered = sorted(rows, key=lambda row: (row.workload, row.mode != "train", -row.throughput / row.n_gpus))
-    unsure = (_UNSURE,) if any("?" in row.precision for row in rows) else ()
+    unsure = (UNSURE,) if any("?" in row.precision for row in rows) else ()
     cautions = _caution_lines([caution for row in ordered for caution in row.cautions])
     return Table(
         title="Published elsewhere, not measured by gpuwise",
@@ -105,7 +105,7 @@ def measured_document(row: Measured) -> dict[str, Any]:
         "result": row.result.id,
         "gpu": found.device,
         "gpu_id": found.gpu_id,
-        "n_gpus": 1,
+        "n_gpus": m.config.gpus,
         "workload": m.config.workload,
         "mode": m.config.mode,
         "precision": m.config.precision,
@@ -136,13 +136,13 @@ def _measured_row(row: Measured) -> tuple[str, ...]:
         m.config.workload,
         m.config.mode,
         row.result.environment.gpu_id or row.result.environment.device,
-        "1",
+        str(m.config.gpus),
         m.config.precision,
         "yes" if m.config.compile else "no",
         m.config.recipe,
         str(m.batch or ""),
         speed(m),
-        "" if m.throughput is None else rate(m.throughput.value, m.item),
+        "" if m.throughput is None else rate(m.throughput.value / m.config.gpus, m.item),
         _software(row),
         row.result.created_at[:10],
         row.result.id,

@@ -19,6 +19,8 @@ class Table:
     """Lines between title and table: what must be read first."""
     notes: tuple[str, ...] = ()
     """Lines below the table."""
+    dim: frozenset[int] = frozenset()
+    """Places of rows that a terminal shows grey: what they say is old."""
 
     def without_empty_columns(self) -> Table:
         """The table less the columns in which no row says anything; without rows, as it is."""

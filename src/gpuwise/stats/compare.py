@@ -8,13 +8,14 @@ faster / slower: the whole interval lies on one side of 1. unclear: anything els
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from gpuwise.errors import InputError
 from gpuwise.model.answer import Comparison, Verdict
 from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.run import RunConfig
 from gpuwise.stats.interval import ratio, ratio_of
 
 SAME = 0.02
@@ -25,9 +26,29 @@ def compare(a: Measurement, b: Measurement) -> Comparison:
     why = _obstacle(a, b)
     if why is not None:
         return Comparison(cell=a.config.cell, a=a, b=b, ratio=None, verdict="not-comparable", note=why)
-    found = _ratio(a, b)
-    note = "" if a.batch == b.batch or None in (a.batch, b.batch) else f"batch {a.batch} against {b.batch}"
-    return Comparison(cell=a.config.cell, a=a, b=b, ratio=found, verdict=_verdict(found), note=note)
+    found = ratio_between(a, b)
+    # Another framework runs other kernels: its ratio says nothing of the GPUs alone.
+    alike = a.config.framework == b.config.framework
+    verdict = _verdict(found) if alike else "not-comparable"
+    return Comparison(cell=a.config.cell, a=a, b=b, ratio=found, verdict=verdict, note=_note(a, b))
+
+
+def _note(a: Measurement, b: Measurement) -> str:
+    """What was run differently within one cell: the batch, the switches of the recipe."""
+    pairs = (
+        ("framework", a.config.framework, b.config.framework),
+        ("batch", a.batch, b.batch),
+        ("recipe", a.config.switches, b.config.switches),
+    )
+    different = [pair for pair in pairs if pair[1] != pair[2] and None not in pair]
+    words = ", ".join(f"{what} {mine} against {theirs}" for what, mine, theirs in different)
+    software = "; a difference of software, not only of GPUs" if words.startswith("framework") else ""
+    return words + software
+
+
+def question(config: RunConfig) -> str:
+    """The cell, whatever framework answers."""
+    return replace(config, framework="torch").cell
 
 
 def _obstacle(a: Measurement, b: Measurement) -> str | None:
@@ -37,18 +58,19 @@ def _obstacle(a: Measurement, b: Measurement) -> str | None:
             return f"{name} is {m.status}"
         if m.throughput is None or m.throughput.value <= 0:
             return f"{name} has no throughput"
-    if a.config.cell != b.config.cell:
+    if question(a.config) != question(b.config):
         return f"{a.config.cell} is another question than {b.config.cell}"
     if a.workload_version != b.workload_version:
         return f"workload version {a.workload_version} against {b.workload_version}"
     return None
 
 
-def _ratio(a: Measurement, b: Measurement) -> Interval:
-    """From raw steps where both sides were estimated from theirs, else from the two intervals.
+def ratio_between(a: Measurement, b: Measurement) -> Interval:
+    """Throughput of `b` over that of `a`, whatever each asked.
 
-    A mean of runs is no median of windows, so its own interval is used: the ratio is always that
-    of the two values shown.
+    From raw steps where both sides were estimated from theirs, else from the two intervals. A mean of
+    runs is no median of windows, so its own interval is used: the ratio is always that of the two values
+    shown.
     """
     assert a.throughput is not None
     assert b.throughput is not None
@@ -85,15 +107,28 @@ def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
     """The measurements of `a` with their counterparts in `b`, in the order of `a`.
 
     Counterparts ask the same question (`config.cell`) at the same batch. Where each side asks it
-    once, the batches may differ. What has no counterpart is left out.
+    once, the batches may differ. What has no counterpart meets the same question in another framework,
+    without a verdict; what has none there is left out.
     """
-    cells = dict.fromkeys(m.config.cell for m in a.measurements)
-    pairs = [two for cell in cells for two in _counterparts(_asking(cell, a), _asking(cell, b))]
-    return tuple(compare(mine, theirs) for mine, theirs in pairs)
+    pairs = _meeting(a.measurements, b.measurements, lambda config: config.cell)
+    alone = [m for m in a.measurements if not any(m is mine for mine, _ in pairs)]
+    others = [m for m in b.measurements if not any(m is theirs for _, theirs in pairs)]
+    across = [
+        (m, n) for m, n in _meeting(alone, others, question) if m.config.framework != n.config.framework
+    ]
+    order = {id(m): place for place, m in enumerate(a.measurements)}
+    return tuple(compare(*two) for two in sorted((*pairs, *across), key=lambda two: order[id(two[0])]))
 
 
-def _asking(cell: str, result: Result) -> list[Measurement]:
-    return [m for m in result.measurements if m.config.cell == cell]
+def _meeting(
+    ours: Sequence[Measurement], theirs: Sequence[Measurement], cell: Callable[[RunConfig], str]
+) -> list[tuple[Measurement, Measurement]]:
+    """The pairs that ask the same by `cell`, in the order of its first asking."""
+    return [
+        pair
+        for asked in dict.fromkeys(cell(m.config) for m in ours)
+        for pair in _counterparts(*([m for m in side if cell(m.config) == asked] for side in (ours, theirs)))
+    ]
 
 
 def _counterparts(
@@ -144,7 +179,7 @@ def _meets(c: Comparison, condition: Condition) -> bool:
     if c.ratio is None:
         broke = c.a.status == "ok" and c.b.status in ("oom", "failed")
         return condition.verdict == "slower" and broke
-    if condition.by == 0:
+    if condition.by == 0 or c.verdict == "not-comparable":
         return c.verdict == condition.verdict
     if condition.verdict == "slower":
         return c.ratio.high < 1 - condition.by

@@ -11,10 +11,18 @@ from gpuwise.store.files import check_writable, find, home, new_id, results_dir,
 
 if TYPE_CHECKING:
     from gpuwise.store.codec import decode, encode
-    from gpuwise.store.keep import load, save
+    from gpuwise.store.keep import load, load_all, save, write
     from gpuwise.store.schema import json_schema
 
-_LATER = {"decode": "codec", "encode": "codec", "load": "keep", "save": "keep", "json_schema": "schema"}
+_LATER = {
+    "decode": "codec",
+    "encode": "codec",
+    "load": "keep",
+    "load_all": "keep",
+    "save": "keep",
+    "write": "keep",
+    "json_schema": "schema",
+}
 
 __all__ = [
     "check_writable",
@@ -24,10 +32,12 @@ __all__ = [
     "home",
     "json_schema",
     "load",
+    "load_all",
     "new_id",
     "results_dir",
     "save",
     "saved",
+    "write",
 ]
 
 

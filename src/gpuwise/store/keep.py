@@ -8,18 +8,24 @@ from pathlib import Path
 
 from gpuwise.errors import InputError
 from gpuwise.model.result import Result
+from gpuwise.store import pages
 from gpuwise.store.codec import decode, encode
 from gpuwise.store.files import check_target, results_dir, unwritable
 
 
 def save(result: Result, path: Path | None = None) -> Path:
-    """Write a result atomically: temporary file beside it, fsync, rename, fsync of the folder.
+    """Write a result atomically, by default to its own place in the store; returns the path.
 
-    Returns the path, by default the result's own in the store. On any error the file that was
-    there is untouched. Raises InputError where the system refuses.
+    Raises InputError where the system refuses.
     """
-    path = path or results_dir() / f"{result.id}.json"
-    data = encode(result)
+    return write(encode(result), path or results_dir() / f"{result.id}.json")
+
+
+def write(data: bytes, path: Path) -> Path:
+    """Write a file atomically: temporary file beside it, fsync, rename, fsync of the folder.
+
+    On any error the file that was there is untouched. Raises InputError where the system refuses.
+    """
     temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
     try:
         check_target(path)
@@ -57,12 +63,28 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def load(path: Path) -> Result:
-    """Read a result. Raises InputError where the file cannot be read or is no result."""
+def load(path: str | Path) -> Result:
+    """Read a result, also from a report that holds one.
+
+    Raises InputError where the file cannot be read, is no result, or is a report of several.
+    """
+    found = load_all(path)
+    if len(found) > 1:
+        raise InputError(
+            f"{path} is a report of {len(found)} results where one is needed", hint=f"gpuwise show {path}"
+        )
+    return found[0]
+
+
+def load_all(path: str | Path) -> tuple[Result, ...]:
+    """The one result of a result file, or every result of a report. Raises InputError as `load` does."""
+    path = Path(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(
             f"cannot read {path}: {error.strerror or error}", hint="gpuwise show last"
         ) from error
-    return decode(data, str(path))
+    if path.suffix.lower() in pages.SUFFIXES:
+        return pages.results(data, str(path))
+    return (decode(data, str(path)),)

@@ -1,25 +1,60 @@
-"""The published JSON Schema of a result file, made from the dataclasses themselves."""
+"""The published JSON Schema of a result file, made from the dataclasses themselves.
+
+A property's description is the string that stands below the field in the source.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+import inspect
+from collections.abc import Iterator
+from itertools import pairwise
+from types import ModuleType
+from typing import Any, TypeVar
 
 import msgspec
 
-from gpuwise.model.result import SCHEMA, Result
+from gpuwise.model import recipe, result, run
+
+S = TypeVar("S", bound=ast.stmt)
 
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of schema number SCHEMA."""
-    made = msgspec.json.schema(Result)
+    made = msgspec.json.schema(result.Result)
     # In memory the number has a default; a file without it is refused.
     made["$defs"]["Result"]["required"].append("schema")
+    for (owner, field), text in _descriptions(result, run, recipe).items():
+        if owner in made["$defs"]:
+            made["$defs"][owner]["properties"][field]["description"] = text
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"gpuwise result, schema {SCHEMA}",
+        "title": f"gpuwise result, schema {result.SCHEMA}",
         "description": (
             "One session of measurements. SI units, the unit in each name; null is unknown. "
             "Keys may be added under the same schema number; readers ignore keys they do not know."
         ),
         **made,
     }
+
+
+def _descriptions(*modules: ModuleType) -> dict[tuple[str, str], str]:
+    """Text below each field, by (class, field); where there is none, the text below its type."""
+    bodies = [ast.parse(inspect.getsource(module)).body for module in modules]
+    types = {ast.unparse(made.targets[0]): text for body in bodies for made, text in _texts(body, ast.Assign)}
+    found = {}
+    for owner in (each for body in bodies for each in body if isinstance(each, ast.ClassDef)):
+        own = {ast.unparse(field.target): text for field, text in _texts(owner.body, ast.AnnAssign)}
+        for field in (each for each in owner.body if isinstance(each, ast.AnnAssign)):
+            name = ast.unparse(field.target)
+            if text := own.get(name, types.get(ast.unparse(field.annotation))):
+                found[owner.name, name] = text
+    return found
+
+
+def _texts(body: list[ast.stmt], kind: type[S]) -> Iterator[tuple[S, str]]:
+    """Statements of one kind with the string that stands below them."""
+    for statement, below in pairwise(body):
+        match below:
+            case ast.Expr(value=ast.Constant(value=str(text))) if isinstance(statement, kind):
+                yield statement, " ".join(text.split())

@@ -16,11 +16,13 @@ from gpuwise.telemetry.host import (
     torch_build,
 )
 from gpuwise.telemetry.nvml import NvmlSensor
-from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
+from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
 from gpuwise.telemetry.rapl import sensor as host_sensor
 from gpuwise.telemetry.sampler import Sampler
 from gpuwise.telemetry.scripted import ScriptedSensor
+from gpuwise.telemetry.several import combined
 from gpuwise.telemetry.summary import cautions, summarise
+from gpuwise.telemetry.topology import links
 
 __all__ = [
     "Check",
@@ -33,13 +35,16 @@ __all__ = [
     "ScriptedSensor",
     "Sensor",
     "TorchBuild",
+    "Wear",
     "cautions",
     "checks",
+    "combined",
     "cpu_count",
     "cpu_name",
     "disk_free_bytes",
     "environment",
     "host_sensor",
+    "links",
     "load_share",
     "machine",
     "memory_bytes",

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuwise.errors import MachineError
-from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
+from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
 
 UNKNOWN = (0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
 """What AMD SMI puts into a field that the device does not have."""
@@ -95,6 +95,15 @@ class AmdSensor:
         listed = [entry for entry in found if isinstance(entry, Mapping) and "pid" in entry]
         return tuple(Process(pid=int(p["pid"]), memory_bytes=_whole(_number(p.get("mem")))) for p in listed)
 
+    def wear(self) -> Wear:
+        """ECC errors since the driver was loaded, and the critical temperature (`amd-smi metric --ecc`)."""
+        counted = self._fields("amdsmi_get_gpu_total_ecc_count")
+        return Wear(
+            ecc_corrected=_whole(_first(counted, "correctable_count")),
+            ecc_uncorrected=_whole(_first(counted, "uncorrectable_count")),
+            slowdown_c=self._temperature("CRITICAL"),
+        )
+
     def _read_info(self) -> DeviceInfo:
         asic, cap = self._fields("amdsmi_get_gpu_asic_info"), self._fields("amdsmi_get_power_cap_info")
         pcie = self._fields("amdsmi_get_pcie_info")
@@ -106,6 +115,7 @@ class AmdSensor:
             vendor="AMD",
             name=str(asic.get("market_name") or "unknown AMD GPU"),
             uuid=_text(self._ask("amdsmi_get_gpu_device_uuid")),
+            serial=_text(asic.get("asic_serial")),
             memory_bytes=_whole(self._memory("amdsmi_get_gpu_memory_total")),
             driver=_text(self._fields("amdsmi_get_gpu_driver_info").get("driver_version")),
             power_limit_w=_watts(_first(cap, "power_cap")),
@@ -117,11 +127,11 @@ class AmdSensor:
             pcie_width_max=_whole(_first(static, "max_pcie_width")),
         )
 
-    def _temperature(self) -> float | None:
-        """The hottest point of the chip in C, else its edge."""
+    def _temperature(self, which: str = "CURRENT") -> float | None:
+        """The hottest point of the chip in C, else its edge; `which` may also name a limit of it."""
         for kind in ("HOTSPOT", "JUNCTION", "EDGE"):
             sensor = self._member("AmdSmiTemperatureType", kind)
-            metric = self._member("AmdSmiTemperatureMetric", "CURRENT")
+            metric = self._member("AmdSmiTemperatureMetric", which)
             found = None if sensor is None else _number(self._ask("amdsmi_get_temp_metric", sensor, metric))
             if found:
                 return found

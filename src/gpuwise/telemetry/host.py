@@ -40,6 +40,7 @@ class TorchBuild:
     version: str
     cuda: str | None = None
     hip: str | None = None
+    xpu: str | None = None
 
 
 def torch_build() -> TorchBuild | None:
@@ -57,7 +58,7 @@ def torch_build() -> TorchBuild | None:
     version = stated.get("__version__")
     if version is None:
         return None
-    return TorchBuild(version=version, cuda=stated.get("cuda"), hip=stated.get("hip"))
+    return TorchBuild(version=version, cuda=stated.get("cuda"), hip=stated.get("hip"), xpu=stated.get("xpu"))
 
 
 def _assignments(path: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from gpuwise.errors import MachineError
-from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
+from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
 
 A = TypeVar("A")
 
@@ -136,6 +136,7 @@ class NvmlSensor:
             index=self._index,
             name=_maybe(_text, self._ask("nvmlDeviceGetName")) or "unknown NVIDIA GPU",
             uuid=_maybe(_text, self._ask("nvmlDeviceGetUUID")),
+            serial=_maybe(_text, self._ask("nvmlDeviceGetSerial")),
             memory_bytes=_maybe(_total, self._ask("nvmlDeviceGetMemoryInfo")),
             driver=_maybe(_text, self._call("nvmlSystemGetDriverVersion")),
             cuda_driver=_maybe(_cuda_version, self._call("nvmlSystemGetCudaDriverVersion_v2")),
@@ -172,6 +173,23 @@ class NvmlSensor:
             throttle=reasons(bits),
             memory_used_bytes=_maybe(_used, self._ask("nvmlDeviceGetMemoryInfo")),
             utilisation=_maybe(_busy, self._ask("nvmlDeviceGetUtilizationRates")),
+            pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
+            pcie_width=self._ask("nvmlDeviceGetCurrPcieLinkWidth"),
+        )
+
+    def wear(self) -> Wear:
+        """Lifetime counts from the board's own memory; cards without ECC tell none."""
+        n = self._nvml
+        life, slowdown = n.NVML_AGGREGATE_ECC, n.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
+        corrected, uncorrected = n.NVML_MEMORY_ERROR_TYPE_CORRECTED, n.NVML_MEMORY_ERROR_TYPE_UNCORRECTED
+        _, rows, pending, failed = self._ask("nvmlDeviceGetRemappedRows") or (None,) * 4
+        return Wear(
+            ecc_corrected=self._ask("nvmlDeviceGetTotalEccErrors", corrected, life),
+            ecc_uncorrected=self._ask("nvmlDeviceGetTotalEccErrors", uncorrected, life),
+            rows_remapped=rows,
+            remap_pending=_maybe(bool, pending),
+            remap_failed=_maybe(bool, failed),
+            slowdown_c=_maybe(float, self._ask("nvmlDeviceGetTemperatureThreshold", slowdown)),
         )
 
     def processes(self) -> tuple[Process, ...]:

@@ -18,6 +18,7 @@ class DeviceInfo:
     vendor: str = "NVIDIA"
     """NVIDIA or AMD: whose library answers, and whose build of torch is needed."""
     uuid: str | None = None  # uuid; never written to a result
+    serial: str | None = None  # serial; never written to a result
     memory_bytes: int | None = None  # memory.total
     driver: str | None = None  # driver_version
     cuda_driver: str | None = None  # the CUDA version in the header of nvidia-smi, such as 13.0
@@ -49,6 +50,20 @@ class Sample:
     throttle: tuple[str, ...] = ()  # clocks_event_reasons.active (before driver 535: clocks_throttle_reasons)
     memory_used_bytes: int | None = None  # memory.used
     utilisation: float | None = None  # utilization.gpu, as a share
+    pcie_generation: int | None = None  # pcie.link.gen.gpucurrent
+    pcie_width: int | None = None  # pcie.link.width.current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wear:
+    """Faults that the device has counted in its life, and the heat at which it slows down."""
+
+    ecc_corrected: int | None = None  # ecc.errors.corrected.aggregate.total
+    ecc_uncorrected: int | None = None  # ecc.errors.uncorrected.aggregate.total
+    rows_remapped: int | None = None  # remapped_rows.uncorrectable
+    remap_pending: bool | None = None  # remapped_rows.pending: the device wants a reset
+    remap_failed: bool | None = None  # remapped_rows.failure: no spare row was left
+    slowdown_c: float | None = None  # GPU Slowdown Temp of `nvidia-smi -q -d TEMPERATURE`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +87,10 @@ class Sensor(Protocol):
 
     def processes(self) -> tuple[Process, ...]:
         """Who computes on it now (`nvidia-smi pmon`)."""
+        ...
+
+    def wear(self) -> Wear:
+        """What the device has suffered so far (`nvidia-smi -q -d ECC,ROW_REMAPPER`)."""
         ...
 
     def close(self) -> None:

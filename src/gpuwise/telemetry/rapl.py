@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuwise.telemetry import host
-from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor
+from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
 
 ZONES = Path("/sys/class/powercap")
 
@@ -81,6 +81,10 @@ class RaplSensor:
     def processes(self) -> tuple[Process, ...]:
         """Everybody computes on a processor: nobody is told apart."""
         return ()
+
+    def wear(self) -> Wear:
+        """The counters tell energy alone."""
+        return Wear()
 
     def close(self) -> None:
         """Nothing is held."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample
+from gpuwise.telemetry.protocol import DeviceInfo, Process, Sample, Wear
 
 
 class ScriptedSensor:
     """Replays `samples` in order and repeats the last. Raises ValueError without any."""
 
     def __init__(
-        self, info: DeviceInfo, samples: Sequence[Sample], processes: tuple[Process, ...] = ()
+        self,
+        info: DeviceInfo,
+        samples: Sequence[Sample],
+        processes: tuple[Process, ...] = (),
+        wear: Wear = Wear(),  # noqa: B008  frozen, so one for all is safe
     ) -> None:
         if not samples:
             raise ValueError("a script needs at least one sample")
-        self._info, self._samples, self._processes = info, tuple(samples), processes
+        self._info, self._samples, self._processes, self._wear = info, tuple(samples), processes, wear
         self._next = 0
 
     def info(self) -> DeviceInfo:
@@ -31,6 +35,10 @@ class ScriptedSensor:
     def processes(self) -> tuple[Process, ...]:
         """The processes of the script."""
         return self._processes
+
+    def wear(self) -> Wear:
+        """The wear of the script."""
+        return self._wear
 
     def close(self) -> None:
         """Nothing is held."""

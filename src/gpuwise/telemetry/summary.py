@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import fmean, median
 
-from gpuwise.model.result import Caution, Telemetry, Window
+from gpuwise.model.result import Caution, Reading, Telemetry, Window
 from gpuwise.telemetry.protocol import Sample
 from gpuwise.units import percent, significant
 
@@ -40,6 +40,9 @@ NEXT_STEPS = {
     "hw-slowdown": "see which: nvidia-smi -q -d PERFORMANCE, then check cooling and power supply",
     "sync-boost": "clocks follow a slower GPU of the group: nvidia-smi -q -d PERFORMANCE",
 }
+
+MOST_READINGS = 60
+"""Enough to draw a measurement, and a tenth of what its step times take in the file."""
 
 Series = Sequence[tuple[float, float]]
 """(seconds, value), in order of time."""
@@ -69,7 +72,27 @@ def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry
         sm_clock_min_hz=min(clocks, default=None),
         temperature_start_c=_start(samples, windows).temperature_c,
         temperature_max_c=max(heats, default=None),
+        pcie_generation=max((s.pcie_generation for s in during if s.pcie_generation), default=None),
+        pcie_width=max((s.pcie_width for s in during if s.pcie_width), default=None),
         throttled=throttle_shares(during),
+        timeline=timeline(samples, windows),
+    )
+
+
+def timeline(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[Reading, ...]:
+    """What the sensors said from the first window to the last, at most MOST_READINGS times."""
+    first_s, last_s = min(w.started_s for w in windows), max(w.ended_s for w in windows)
+    told = [s for s in samples if first_s <= s.at_s <= last_s]
+    kept = told[:: -(-len(told) // MOST_READINGS)] if told else []
+    return tuple(
+        Reading(
+            at_s=s.at_s,
+            power_w=s.power_w,
+            sm_clock_hz=s.sm_clock_hz,
+            temperature_c=s.temperature_c,
+            held=bool(s.throttle),
+        )
+        for s in kept
     )
 
 

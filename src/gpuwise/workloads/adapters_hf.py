@@ -56,6 +56,10 @@ class Source:
     def network(self) -> Logits:
         """The network with random weights, on the device of the context."""
         made = self.make(self.config)
+        for part in made.modules():
+            if hasattr(part, "warn_if_padding_and_no_attention_mask"):
+                # It reads token ids back from the device in every step; ours have no padding.
+                part.warn_if_padding_and_no_attention_mask = lambda *_: None
         if self.images:
             return Logits(made, ("pixel_values",))
         both = ("input_ids", "decoder_input_ids")

@@ -13,7 +13,7 @@ Cost of one sequence of T tokens, L layers, width C:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
 LEARNING_RATE = 1e-6
+
+SWITCHES = ("stream", "attention", "weights", "compiler", "graph")
+"""Of a recipe, for every transformer whose attention is torch's."""
 
 FORWARD_VALUES, OPTIMISER_BYTES = 34, 40
 
@@ -103,8 +106,11 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
     """
     import torch
 
-    from gpuwise.workloads.job import inference_job, set_precision, training_job
+    from gpuwise.workloads.input import question_feed
+    from gpuwise.workloads.job import half_of, inference_job, set_precision, training_job
     from gpuwise.workloads.models.bert import BertForQuestionAnswering
+    from gpuwise.workloads.models.float8 import Scales
+    from gpuwise.workloads.models.quantized import quantise
 
     set_precision(config)
     tuned = config.recipe == "tuned"
@@ -118,9 +124,18 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
             inputs = (*inputs, torch.ones(batch, tokens))
         answers = (torch.randint(tokens, (batch,)), torch.randint(tokens, (batch,)))
     if config.mode == "infer":
-        return inference_job(model, inputs, config, batch)
+        if config.precision == "fp8":
+            model = quantise(model.to(torch.bfloat16), "fp8")
+        job = inference_job(model, inputs, config, batch)
+        return replace(job, feed=question_feed(inputs[0], inputs[1], (), shape.words))
     adam = optimizer(model, tuned=tuned, unread="pooler.")
-    return training_job(model, inputs, lambda logits: _answer_loss(logits, answers), adam, config, batch)
+    if tuned and config.switches.stream == "half":
+        model.hand_on(half_of(config))
+    scales = Scales(model.layers) if config.precision == "fp8" else None
+    job = training_job(
+        model, inputs, lambda logits: _answer_loss(logits, answers), adam, config, batch, scales=scales
+    )
+    return replace(job, feed=question_feed(inputs[0], inputs[1], answers, shape.words))
 
 
 def _answer_loss(logits: tuple[Tensor, Tensor], answers: tuple[Tensor, Tensor]) -> Tensor:

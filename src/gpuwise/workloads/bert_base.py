@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
-from gpuwise.workloads.bert import BertShape, answering_cost, answering_flop, answering_job
+from gpuwise.workloads.bert import SWITCHES, BertShape, answering_cost, answering_flop, answering_job
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=128,
         cpu_batch=2,
         cost=cost,
+        switches=SWITCHES,
     )
 )
 def bert_base(config: RunConfig, batch: int) -> Job:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
-from gpuwise.workloads.bert import BertShape, answering_cost, answering_flop, answering_job
+from gpuwise.model.workload import NETWORK_PRECISIONS, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.workloads.bert import SWITCHES, BertShape, answering_cost, answering_flop, answering_job
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=64,
         cpu_batch=1,
         cost=cost,
+        switches=SWITCHES,
+        precisions=(*NETWORK_PRECISIONS, "fp8"),
         recipes=("tuned", "parity"),
     )
 )

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 CLASSES = 1000
 
+SWITCHES = ("pooling", "weights", "layout", "compiler", "graph")
+"""Of a recipe, for every network of convolutions."""
+
 WRITTEN_PASSES, READ_PASSES, POOLED_PASSES, OPTIMISER_BYTES = 11, 3, 2, 32
 
 
@@ -178,13 +181,13 @@ def image_job(
 ) -> Job:
     """SGD with momentum and weight decay on one fixed random batch, or inference.
 
-    `loss_of(output, labels)` is the cross entropy unless given. Tuned keeps tensors channels-last
-    where tensor cores run, and the optimiser fused where that is sound. Parity is NCHW with the
-    default optimiser.
+    `loss_of(output, labels)` is the cross entropy unless given. Tuned has tensors and poolings as the
+    recipe's switches say, and a fused optimiser. Parity is NCHW with the default optimiser.
     """
     import torch
     from torch.nn import functional
 
+    from gpuwise.workloads.input import image_feed
     from gpuwise.workloads.job import inference_job, set_precision, training_job
 
     set_precision(config)
@@ -194,14 +197,23 @@ def image_job(
     tuned = config.recipe == "tuned"
     # IEEE fp32 runs outside the tensor cores, where cuDNN has no fast channels-last training kernels: an
     # H200 had not warmed up on 1,024 images after five minutes (torch 2.11, cuDNN 9).
-    if tuned and config.precision != "fp32":
+    if tuned and config.device == "cuda" and config.switches.pooling == "triton":
+        from gpuwise.workloads.models.pooling import arrange_pooling
+
+        arrange_pooling(model)
+    if tuned and config.switches.layout == "channels-last" and config.precision != "fp32":
         model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         images = images.to(memory_format=torch.channels_last)
     if config.mode == "infer":
-        return inference_job(model, (images,), config, batch)
-    # torch's fused SGD advances its momentum on the overflow steps that the fp16 scaler must skip
-    # (seen with torch 2.11: the loss becomes NaN), so fp16 takes the unfused default.
-    fused = True if tuned and config.precision != "fp16" else None
+        job = inference_job(model, (images,), config, batch)
+        return replace(job, feed=image_feed(job.inputs[0], None, CLASSES))
+    fused = True if tuned else None
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4, fused=fused)
+    if tuned:
+        # Where the fp16 scaler skips the first step, as it does until its scale fits, torch's fused SGD
+        # leaves the momentum that it makes there unwritten, and the loss becomes NaN (torch 2.11).
+        for parameter in model.parameters():
+            optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
     loss = loss_of or functional.cross_entropy
-    return training_job(model, (images,), lambda output: loss(output, labels), optimizer, config, batch)
+    job = training_job(model, (images,), lambda output: loss(output, labels), optimizer, config, batch)
+    return replace(job, feed=image_feed(images, labels, CLASSES))

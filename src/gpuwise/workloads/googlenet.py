@@ -14,6 +14,7 @@ from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
 from gpuwise.workloads.convnet import (
     CLASSES,
+    SWITCHES,
     Branches,
     Conv,
     Count,
@@ -120,6 +121,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=512,
         cpu_batch=16,
         cost=cost,
+        switches=SWITCHES,
     )
 )
 def googlenet(config: RunConfig, batch: int) -> Job:

@@ -14,6 +14,7 @@ from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
 from gpuwise.workloads.convnet import (
     CLASSES,
+    SWITCHES,
     Branches,
     Chain,
     Conv,
@@ -146,6 +147,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=256,
         cpu_batch=4,
         cost=cost,
+        switches=SWITCHES,
     )
 )
 def inception_v3(config: RunConfig, batch: int) -> Job:

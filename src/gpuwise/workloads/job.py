@@ -1,8 +1,9 @@
 """From a model to the zero-argument step that is timed, in the precision and recipe asked for.
 
 Tuned: forward and loss are one compiled graph, the optimiser is fused, inference runs on weights
-stored in the precision. Parity: only the model is compiled, loss, backward and optimiser run
-under autocast with a gradient scaler, as in the benchmark article's public script.
+stored in the precision; the rest is what the recipe's switches say (`switches`). Parity: only the
+model is compiled, loss, backward and optimiser run under autocast with a gradient scaler, as in the
+benchmark article's public script.
 """
 
 from __future__ import annotations
@@ -11,12 +12,19 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
+from gpuwise.workloads.input import Feed
+from gpuwise.workloads.parallel import fits, spread
+from gpuwise.workloads.switches import Halved, compiled, set_libraries
+
+if TYPE_CHECKING:
+    from gpuwise.workloads.models.float8 import Scales
 
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -32,6 +40,14 @@ class Job:
     step: Callable[[], Tensor]
     items: int
     mismatch: Callable[[], float] | None = None
+    gradient_norm: Callable[[], float] | None = None
+    """Training: the norm of all gradients of one step from the first weights, without the update."""
+    inputs: tuple[Tensor, ...] = ()
+    """What a step reads: always the same tensors, in which a pipeline may write new values."""
+    feed: Feed | None = None
+    """How to fill them from the host, where the workload has a pipeline for it."""
+    parallel: str | None = None
+    """How a training step is spread over ranks, where there are several."""
 
 
 def set_precision(config: RunConfig) -> None:
@@ -43,12 +59,19 @@ def set_precision(config: RunConfig) -> None:
     tf32 = config.precision == "tf32"
     torch.set_float32_matmul_precision("high" if tf32 else "highest")
     torch.backends.cudnn.allow_tf32 = tf32
-    torch.backends.cudnn.benchmark = config.recipe == "tuned"
+    set_libraries(config)
+
+
+def half_of(config: RunConfig) -> torch.dtype | None:
+    """The 16-bit type of autocast; None where there is none. FP8 training is in bf16 between products."""
+    if config.precision == "fp8" and config.mode == "train":
+        return torch.bfloat16
+    return DTYPES.get(config.precision)
 
 
 def autocast(config: RunConfig) -> torch.autocast:
     """Autocast to fp16 or bf16, or a context that does nothing."""
-    dtype = DTYPES.get(config.precision)
+    dtype = half_of(config)
     return torch.autocast(config.device, dtype=dtype or torch.bfloat16, enabled=dtype is not None)
 
 
@@ -59,8 +82,11 @@ def training_job(
     optimizer: torch.optim.Optimizer,
     config: RunConfig,
     items: int,
+    *,
+    scales: Scales | None = None,
 ) -> Job:
-    """Forward, `loss_of(output)`, backward, optimiser, on one fixed batch."""
+    """Forward, `loss_of(output)`, backward, optimiser, on one fixed batch; `scales` are those of FP8
+    layers in the model."""
     model.train()
     parity = config.recipe == "parity"
 
@@ -75,25 +101,67 @@ def training_job(
     if config.compile and parity:
         run = partial(forward, torch.compile(model))
     elif config.compile:
-        run = torch.compile(eager, dynamic=False)
+        run = compiled(eager, config.switches)
+    halved = Halved(model, DTYPES[config.precision]) if _halves(model, config) else None
+    parallel = None
+    if config.gpus > 1:
+        run, parallel = spread(model, run, optimizer, config)
     scaler = torch.amp.GradScaler(config.device, enabled=config.precision == "fp16")
+
+    def backward() -> Tensor:
+        while scales is not None and not scales.known:
+            torch.autograd.backward(run())
+            scales.update()
+            optimizer.zero_grad(set_to_none=True)
+        loss = run()
+        torch.autograd.backward(scaler.scale(loss))
+        if halved is not None:
+            halved.hand_over()
+        if scales is not None:
+            scales.update()
+        # A CUDA graph writes the next step's loss to the same place.
+        return loss.detach().clone() if config.switches.graph == "on" else loss.detach()
 
     def step() -> Tensor:
         # PyTorch advises against backward under autocast; the public script does it.
         with autocast(config) if parity else nullcontext():
-            loss = run()
-            torch.autograd.backward(scaler.scale(loss))
+            loss = backward()
             scaler.step(optimizer)
             scaler.update()
+        if halved is not None:
+            halved.refresh()
         optimizer.zero_grad(set_to_none=True)
-        return loss.detach()
+        return loss
+
+    def gradient_norm() -> float:
+        backward()
+        scaler.unscale_(optimizer)
+        norm = norm_of_gradients(optimizer)
+        scaler.update()
+        optimizer.zero_grad(set_to_none=True)
+        return norm
 
     def mismatch() -> float:
         with torch.no_grad():
             expected = eager()
         return relative_difference(run().detach(), expected)
 
-    return Job(step=step, items=items, mismatch=mismatch if config.compile else None)
+    # On several ranks it would be their common loss against one rank's; one GPU alone has told.
+    checked = config.compile and parallel is None
+    return Job(
+        step=step,
+        items=items,
+        inputs=inputs,
+        mismatch=mismatch if checked else None,
+        gradient_norm=gradient_norm if parallel is None else None,
+        parallel=parallel,
+    )
+
+
+def _halves(model: nn.Module, config: RunConfig) -> bool:
+    """Whether products read 16-bit copies of the weights; where weights are split over GPUs, they do not."""
+    asked = config.recipe == "tuned" and config.switches.weights == "half" and config.precision in DTYPES
+    return asked and (config.gpus == 1 or fits(model, config))
 
 
 def inference_job(
@@ -115,7 +183,11 @@ def inference_job(
     if cast:
         model = model.to(dtype)
         inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in inputs)
-    run = torch.compile(model, dynamic=False, mode=compile_mode) if config.compile else model
+    run: Callable[..., Any] = model
+    if config.compile and compile_mode is not None:
+        run = torch.compile(model, dynamic=False, mode=compile_mode)
+    elif config.compile:
+        run = compiled(model, config.switches if config.recipe == "tuned" else Switches())
 
     def call(function: Callable[..., Any]) -> Tensor:
         with (
@@ -129,7 +201,20 @@ def inference_job(
     def mismatch() -> float:
         return relative_difference(call(run), call(model))
 
-    return Job(step=lambda: call(run), items=items, mismatch=mismatch if config.compile else None)
+    return Job(
+        step=lambda: call(run),
+        items=items,
+        mismatch=mismatch if config.compile else None,
+        inputs=inputs,
+    )
+
+
+def norm_of_gradients(optimizer: torch.optim.Optimizer) -> float:
+    """Euclidean norm of all gradients together, in fp32."""
+    every = [
+        p.grad.float() for group in optimizer.param_groups for p in group["params"] if p.grad is not None
+    ]
+    return float(torch.stack([gradient.norm() for gradient in every]).norm())
 
 
 def relative_difference(actual: Tensor, expected: Tensor) -> float:

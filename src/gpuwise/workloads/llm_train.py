@@ -18,6 +18,7 @@ once a step.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
@@ -95,6 +96,7 @@ def _job(config: RunConfig, shape: DecoderShape, tokens: int, batch: int, *, fin
     """One fixed batch of random tokens, each with the next as its target."""
     import torch
 
+    from gpuwise.workloads.input import text_feed
     from gpuwise.workloads.job import training_job
     from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
     from gpuwise.workloads.models.decoder import build_decoder
@@ -104,7 +106,7 @@ def _job(config: RunConfig, shape: DecoderShape, tokens: int, batch: int, *, fin
     inputs, targets = random_tokens(shape, batch, tokens, config.device)
     rate = LEARNING_RATE_BF16 if narrow else LEARNING_RATE
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.1, fused=True)
-    return training_job(
+    job = training_job(
         model,
         (inputs,),
         lambda hidden: chunked_cross_entropy(hidden, model.head_weight, targets),
@@ -112,6 +114,7 @@ def _job(config: RunConfig, shape: DecoderShape, tokens: int, batch: int, *, fin
         config,
         batch * tokens,
     )
+    return replace(job, feed=text_feed(inputs, targets, shape.vocabulary))
 
 
 def random_tokens(

@@ -46,6 +46,7 @@ _BUILT_IN = {
     "host-to-device": "gpuwise.workloads.transfer:host_to_device",
     "device-to-host": "gpuwise.workloads.transfer:device_to_host",
     "peer": "gpuwise.workloads.peer:peer",
+    "all-reduce": "gpuwise.workloads.all_reduce:all_reduce",
 }
 
 _FOREIGN: dict[str, Workload] = {}

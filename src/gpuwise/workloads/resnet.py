@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, Precision
+from gpuwise.workloads import convnet
 from gpuwise.workloads.convnet import CLASSES, Count, image_cost, image_job, linear
 
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
 IMAGE = 224
+
+SWITCHES = convnet.SWITCHES
 
 
 def convolutions(depths: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:

@@ -45,6 +45,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=256,
         cpu_batch=8,
         cost=cost,
+        switches=resnet.SWITCHES,
     )
 )
 def resnet152(config: RunConfig, batch: int) -> Job:

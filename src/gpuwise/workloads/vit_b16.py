@@ -16,7 +16,7 @@ T = 197 tokens, L layers, width C:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
@@ -102,6 +102,7 @@ def vit_b16(config: RunConfig, batch: int) -> Job:
     import torch
     from torch.nn import functional
 
+    from gpuwise.workloads.input import image_feed
     from gpuwise.workloads.job import inference_job, set_precision, training_job
     from gpuwise.workloads.models.vit import VisionTransformer
 
@@ -114,8 +115,9 @@ def vit_b16(config: RunConfig, batch: int) -> Job:
     model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     images = images.to(memory_format=torch.channels_last)
     if config.mode == "infer":
-        return inference_job(model, (images,), config, batch)
-    return training_job(
+        job = inference_job(model, (images,), config, batch)
+        return replace(job, feed=image_feed(job.inputs[0], None, CLASSES))
+    job = training_job(
         model,
         (images,),
         lambda logits: functional.cross_entropy(logits, labels),
@@ -123,6 +125,7 @@ def vit_b16(config: RunConfig, batch: int) -> Job:
         config,
         batch,
     )
+    return replace(job, feed=image_feed(images, labels, CLASSES))
 
 
 def _optimizer(model: nn.Module) -> Optimizer:

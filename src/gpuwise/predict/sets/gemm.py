@@ -32,7 +32,7 @@ PRIORS = {
     "energy.matrix": Prior(log(0.5), 0.2), "energy.process": Prior(log(0.9), 0.1),
     "clock.exponent": Prior(log(2.2), 0.1),
 }  # fmt: skip
-_FAMILY = {"matmul": 0.1, "memory": 0.06, "launch": 0.2, "step": 0.3}
+_FAMILY = {"matmul": 0.1, "memory": 0.06, "launch": 0.3, "step": 0.3}
 _VENDOR = {
     "matmul": 0.1, "launch": 2.5, "step": 0.5, "reduce": 1.0, "l2.bytes": 0.7, "tile": 0.7, "wave": 0.5,
     "warm": 1.0, "memory": 0.2,

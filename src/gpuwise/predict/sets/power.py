@@ -33,7 +33,11 @@ KINDS = (
     "text-to-image",
     "text-to-video",
 )
-FEATURES = ("batch", "size", "spread", "moe", "narrow", "diffuse.batch", "pixels", "capacity")
+FEATURES = (
+    "batch", "size", "spread", "moe", "narrow", "diffuse.batch", "pixels", "context", "apart",
+)  # fmt: skip
+"""`context`: tokens in the KV caches of a batch, which are read and hardly multiplied. `apart`: GPUs that
+hold different experts wait for each other's tokens."""
 PRIORS = {
     "idle": Prior(log(0.15), 0.2),
     "limit": Prior(log(0.97), 0.02),
@@ -48,6 +52,9 @@ _DIFFUSION = {
 """Billions of parameters of the denoiser, from the model cards."""
 _SMALL_CARD = 1e15
 """FLOP/s against which a card's capacity is taken: an H100's bf16."""
+_CAPACITY = 0.2
+"""How much less of a card twice as large the same work takes, in log space: not all of it, as the work is
+also quicker. Two cards cannot tell; it was set while looking at the errors of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,8 @@ def _features(row: Row, active: float, total: float, gpus: float) -> tuple[float
         float(narrow),
         log(max(batch, 1.0)) / 3 if diffusion else 0.0,
         log(pixels / 1e6) / 3 if diffusion else 0.0,
+        0.0 if diffusion else log(max(batch, 1.0) * _number(row, "avg_output_len", 500.0) / 32e3) / 3,
+        log(gpus) / 3 * (total > 1.5 * active),
     )
 
 
@@ -139,6 +148,6 @@ def _watts(columns: tuple[Array, Array], card: Card, rates: Rates) -> Array:
     levels = np.log([rates[f"level.{kind}"] for kind in KINDS])[kinds.astype(int)]
     slopes = np.log([rates[f"slope.{name}"] for name in FEATURES])
     capacity = log(card.peak("bf16") / _SMALL_CARD)
-    score = levels + values @ slopes[:-1] - 0.3 * capacity
+    score = levels + values @ slopes - _CAPACITY * capacity
     share = rates["idle"] + (rates["limit"] - rates["idle"]) / (1.0 + np.exp(-2.0 * score))
     return np.asarray(share * card.power_w)

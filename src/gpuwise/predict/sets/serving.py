@@ -1,16 +1,18 @@
 """Served language models: time per output token (TPOT) and to the first token (TTFT).
 
-    step   = max(arithmetic, bytes / bandwidth) + layers x (latency + exchange) + scheduler
+    step   = (max(arithmetic, bytes / bandwidth) + layers x (latency + exchange) + scheduler) x ranks^u
     TPOT   = step + batch x input / output x prefill of one token        (prompts share the machine)
-    TTFT   = prefill x (1 + queue) + step + front end;  queue grows with the share of prefill
+    TTFT   = (prefill + chunks x step) x (1 + queue) + step + front end
+    queue grows with the share of prefill; a prompt is read in chunks, between which others decode
 
-The engine (vLLM, SGLang, TensorRT-LLM) adds its own latency for a layer and for a step. Disaggregated
+The engine (vLLM, SGLang, TensorRT-LLM) adds its own latency for a layer and for a step. Ranks of
+data-parallel attention go in lock-step, so that the fullest of them sets the pace. Disaggregated
 rows, where prompts run elsewhere, have no prefill in TPOT.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -30,18 +32,25 @@ _WEIGHT = {"fp4": 0.5625, "nvfp4": 0.5625, "int4_wo": 0.53, "int4": 0.53, "fp8":
 """Bytes of a weight with its scales."""
 _LINK = 450e9
 """Bytes/s in one direction of NVLink 4, doubled on Blackwell."""
+_CHUNK = 2048.0
+"""Tokens of a prompt that are read at a time; engines differ, which `chunk` takes up."""
+_TOGETHER = 8.0
+"""GPUs that read a prompt together; wider deployments are several such groups, with a queue each."""
 
 PRIORS = {
     "memory": Prior(log(0.75), 0.15), "kv": Prior(log(0.6), 0.3), "experts": Prior(log(0.6), 0.3),
     "decode": Prior(log(0.35), 0.4), "prefill": Prior(log(0.4), 0.4), "attention": Prior(log(0.25), 0.5),
     "narrow": Prior(log(0.7), 0.3), "exchange": Prior(log(0.4), 0.4),
     "reduce": Prior(log(1e-5), 0.6), "expert.layer": Prior(log(2e-5), 0.6), "mix": Prior(log(0.8), 0.4),
-    "queue": Prior(log(0.5), 0.7), "burst": Prior(log(0.05), 1.0), "first": Prior(log(1.5), 0.5),
+    "queue": Prior(log(0.5), 0.7), "burst": Prior(log(0.05), 0.3), "first": Prior(log(1.5), 0.5),
+    "chunk": Prior(log(0.5), 0.7), "uneven": Prior(log(0.1), 0.7),
     **{f"layer.{engine}": Prior(log(4e-5), 0.5) for engine in ENGINES},
     **{f"step.{engine}": Prior(log(1e-3), 0.7) for engine in ENGINES},
     **{f"sequence.{engine}": Prior(log(1e-5), 0.8) for engine in ENGINES},
     **{f"front.{engine}": Prior(log(3e-2), 0.7) for engine in ENGINES},
 }  # fmt: skip
+FIRST = frozenset({"queue", "burst", "first", "chunk", "front"})
+"""What only the time to the first token depends on."""
 _FAMILY = {"memory": 0.1, "prefill": 0.15, "decode": 0.15}
 
 
@@ -132,22 +141,27 @@ def _demand(work: Deployment) -> tuple[float, float]:
 
 
 def fit(cases: Sequence[Case]) -> Parameters:
-    """Hierarchical fit on these cases alone, TPOT and TTFT together."""
+    """Hierarchical fit on these cases alone: TPOT first; then what only first tokens wait for."""
     usable = [case for case in cases if case.card is not None and not case.refusal]
-    priors = dict(PRIORS)
+    steps = {name: prior for name, prior in PRIORS.items() if name.split(".")[0] not in FIRST}
     for case in usable:
         assert case.card is not None
-        priors |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
-    predicted, measured = per_card(usable, _columns, _milliseconds), np.array([c.measured for c in usable])
-    weights = np.array([_weight(case) for case in usable])
-    return fit_parameters(
-        lambda p: np.log(predicted(p) / measured), priors, sigma=0.2, weights=weights, rounds=20
-    )
+        steps |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
+    waits = {name: prior for name, prior in PRIORS.items() if name.split(".")[0] in FIRST}
+    start = {name: prior.value for name, prior in waits.items()}
+    found = _fit([case for case in usable if not case.work.first], steps, start)
+    return found | _fit([case for case in usable if case.work.first], waits, found)
 
 
-def _weight(case: Case) -> float:
-    """Squared inverse of the usual error: first tokens wait in queues that the file does not state."""
-    return (0.15 if case.work.first else 1.0) * (0.3 if case.work.apart else 1.0)
+def _fit(cases: Sequence[Case], priors: Mapping[str, Prior], fixed: Parameters) -> dict[str, float]:
+    if not cases:
+        return {name: prior.value for name, prior in priors.items()} | dict(fixed)
+    predicted, measured = per_card(cases, _columns, _milliseconds), np.array([c.measured for c in cases])
+    weights = np.array([0.1 if case.work.apart else 1.0 for case in cases])
+    return dict(fixed) | fit_parameters(
+        lambda p: np.log(predicted(dict(fixed) | dict(p)) / measured), priors, sigma=0.2, weights=weights,
+        rounds=20,
+    )  # fmt: skip
 
 
 def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
@@ -180,13 +194,15 @@ def _columns(cases: Sequence[Case]) -> dict[str, Array]:
 
 def _milliseconds(c: dict[str, Array], card: Card, rates: Rates) -> Array:
     token = _prefill_token(c, card, rates)
-    step = _step(c, card, rates)
+    step = _step(c, card, rates) * c["data_parallel"] ** rates["uneven"]
     mixed = (1.0 - c["apart"]) * c["batch"] * c["length_in"] / c["length_out"] * token * rates["mix"]
     per_token = step + mixed
     prompt = c["length_in"] * token
     share = mixed / per_token
-    queue = rates["queue"] * share / (1.05 - np.minimum(share, 1.0)) + rates["burst"] * c["batch"] * share
+    beside = c["batch"] / np.maximum(1.0, c["gpus"] / _TOGETHER)
+    queue = rates["queue"] * share / (1.05 - np.minimum(share, 1.0)) + rates["burst"] * beside * share
     front = _engine(c, rates, "front")
+    prompt = prompt + c["length_in"] / _CHUNK * step * rates["chunk"]
     first = prompt * (1.0 + queue) + rates["first"] * step + front
     return np.asarray(1e3 * np.where(c["first"] > 0, first, per_token))
 

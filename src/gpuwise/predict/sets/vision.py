@@ -59,8 +59,8 @@ PRIORS = {
     "backward.arithmetic": Prior(log(2.1), 0.1), "backward.memory": Prior(log(2.5), 0.2),
     "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(0.8), 0.1),
     "energy.byte": Prior(log(320.0), 0.3), "energy.stacked": Prior(log(120.0), 0.2),
-    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(0.5), 0.2), "feed": Prior(log(0.3), 0.3),
-    "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.0), 0.03),
+    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(0.4), 0.2), "feed": Prior(log(0.3), 0.3),
+    "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.03),
 }  # fmt: skip
 _FAMILY = {"dense.big": 0.04, "product.big": 0.04, "memory": 0.03, "l2.held": 0.1}
 _SMALL_L2 = 6e6

@@ -66,7 +66,12 @@ class UnfusedAttention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention and feed-forward, each with dropout, residual and post-layer-norm."""
+    """Attention and feed-forward, each with dropout, residual and post-layer-norm.
+
+    `stream` is the type in which norms hand on their results; None leaves it to autocast (fp32).
+    """
+
+    stream: torch.dtype | None = None
 
     def __init__(self, shape: BertShape, attention: nn.Module) -> None:
         super().__init__()
@@ -79,9 +84,12 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        x = self.norm1(x + self.dropout(self.project(self.attention(x, mask))))
-        out: Tensor = self.norm2(x + self.dropout(self.contract(functional.gelu(self.expand(x)))))
-        return out
+        x = self.handed_on(self.norm1(x + self.dropout(self.project(self.attention(x, mask)))))
+        x = self.norm2(x + self.dropout(self.contract(functional.gelu(self.expand(x)))))
+        return self.handed_on(x)
+
+    def handed_on(self, x: Tensor) -> Tensor:
+        return x if self.stream is None else x.to(self.stream)
 
 
 class Bert(nn.Module):
@@ -110,6 +118,12 @@ class Bert(nn.Module):
         for layer in self.layers:
             x = layer(x, additive)
         return x if self.fused else x.transpose(0, 1).contiguous()
+
+    def hand_on(self, dtype: torch.dtype | None) -> None:
+        """The type in which every layer's norms hand on their results."""
+        for layer in self.layers:
+            assert isinstance(layer, Layer)
+            layer.stream = dtype
 
     def pool(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, C)
         assert self.pooler is not None

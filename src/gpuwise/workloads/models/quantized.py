@@ -13,12 +13,15 @@ Embedding, head, norms and the key-value cache stay as they are.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from gpuwise.model.workload import Precision
-from gpuwise.workloads.models.decoder import Decoder
+
+Network = TypeVar("Network", bound=nn.Module)
 
 FP8 = torch.float8_e4m3fn
 FP8_MAX = 448.0
@@ -34,7 +37,8 @@ def to_int8(weight: Tensor) -> tuple[Tensor, Tensor]:  # (N, K) -> (N, K) int8, 
 
 def to_fp8(x: Tensor) -> tuple[Tensor, Tensor]:
     """x ~ scale * quantised, scale a scalar in fp32; off by at most 1/16 of each value that is not tiny."""
-    scale = x.detach().abs().amax().float().clamp_min(TINY) / FP8_MAX
+    x = x.detach()  # the cast has a gradient, whose graph would keep the weights and an fp32 copy of them
+    scale = x.abs().amax().float().clamp_min(TINY) / FP8_MAX
     return (x.float() / scale).clamp(-FP8_MAX, FP8_MAX).to(FP8), scale
 
 
@@ -65,11 +69,18 @@ class Fp8Linear(nn.Module):
         weight, scale = to_fp8(linear.weight)
         self.register_buffer("weight", weight)
         self.register_buffer("scale", scale)
+        self.bias = linear.bias
 
     def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
         rows, scale = to_fp8(x.flatten(0, -2))
         y: Tensor = torch._scaled_mm(
-            rows, self.weight.t(), scale, self.scale, out_dtype=x.dtype, use_fast_accum=True
+            rows,
+            self.weight.t(),
+            scale,
+            self.scale,
+            bias=self.bias,
+            out_dtype=x.dtype,
+            use_fast_accum=True,
         )
         return y.view(*x.shape[:-1], -1)
 
@@ -77,13 +88,11 @@ class Fp8Linear(nn.Module):
 KINDS: dict[Precision, type[Int8Linear] | type[Fp8Linear]] = {"int8": Int8Linear, "fp8": Fp8Linear}
 
 
-def quantise(model: Decoder, precision: Precision) -> Decoder:
-    """Put 8-bit layers in place of all linear layers but the head, one at a time. In place."""
-    kind = KINDS[precision]
-    for block in model.layers:
-        for owner in (block.attention, block.feed_forward):
-            assert isinstance(owner, nn.Module)
-            for name, linear in list(owner.named_children()):
-                if isinstance(linear, nn.Linear):
-                    setattr(owner, name, kind(linear))
+def quantise(model: Network, precision: Precision) -> Network:
+    """Put 8-bit layers in place of all linear layers in `model.layers`, one at a time. In place."""
+    layers = model.layers
+    assert isinstance(layers, nn.ModuleList)
+    for name, linear in list(layers.named_modules()):
+        if isinstance(linear, nn.Linear):
+            layers.set_submodule(name, KINDS[precision](linear))
     return model

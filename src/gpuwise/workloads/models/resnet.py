@@ -49,6 +49,7 @@ class ResNet(nn.Module):
         super().__init__()
         self.conv1 = nn.Conv2d(3, width, 7, 2, 3, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
+        self.maxpool = nn.MaxPool2d(3, 2, 1)
         channels = width
         for stage, depth in enumerate(depths):
             stage_width = width * 2**stage
@@ -64,7 +65,7 @@ class ResNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # (B, 3, 224, 224) -> (B, classes)
         x = functional.relu(self.bn1(self.conv1(x)), inplace=True)
-        x = functional.max_pool2d(x, 3, 2, 1)
+        x = self.maxpool(x)
         for stage in range(self.stages):
             x = getattr(self, f"layer{stage + 1}")(x)
         logits: Tensor = self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))

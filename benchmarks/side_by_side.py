@@ -1,0 +1,224 @@
+"""gpuwise's recipe against a plain PyTorch loop of the same work, alternately in one session.
+
+    python benchmarks/side_by_side.py resnet50 --precision bf16 --batch 256
+    python benchmarks/side_by_side.py bert-large --precision bf16 --batch 64 --gpus 4
+
+The plain loop is what a careful user writes: the reference model, fused where torch's defaults fuse,
+autocast, a gradient scaler for fp16, torch.compile on the model, and DistributedDataParallel with its
+defaults on several GPUs. Both train the same model on the same batch; each round times one after the
+other, in an order that changes, so that heat and clocks favour neither. The ratio is the median over
+rounds of gpuwise's speed over the plain one, with the interval of `gpuwise compare`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+from torch.nn.parallel import DistributedDataParallel
+
+from gpuwise import stats, workloads
+from gpuwise.bench.clock import clock_for
+from gpuwise.bench.engine import run_steps
+from gpuwise.bench.ranks import CommonClock, Ranks, join
+from gpuwise.model.run import RunConfig
+
+Step = Callable[[], Any]
+WARM_S, WINDOW_S = 5.0, 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The command line."""
+
+    config: RunConfig
+    batch: int
+    rounds: int
+    output: str | None
+
+
+def plain_resnet50(config: RunConfig, batch: int) -> Step:
+    """ResNet-50 v1.5, SGD with momentum, cross entropy, NCHW."""
+    from gpuwise.workloads.models.resnet import ResNet
+
+    depths, width, side = ((1, 1, 1, 1), 8, 64) if config.size == "toy" else ((3, 4, 6, 3), 64, 224)
+    model = ResNet(depths, width).to(config.device)
+    images = torch.randn(batch, 3, side, side, device=config.device)
+    labels = torch.randint(1000, (batch,), device=config.device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
+    return loop(config, model, optimizer, lambda net: torch.nn.functional.cross_entropy(net(images), labels))
+
+
+def plain_bert_large(config: RunConfig, batch: int) -> Step:
+    """BERT-large question answering, AdamW, dropout 0.1, torch's own attention."""
+    from gpuwise.workloads.bert import TOY, TOY_TOKENS
+    from gpuwise.workloads.bert_large import SHAPE, TOKENS
+    from gpuwise.workloads.models.bert import BertForQuestionAnswering
+
+    shape, tokens = (TOY, TOY_TOKENS) if config.size == "toy" else (SHAPE, TOKENS)
+    with torch.device(config.device):
+        model = BertForQuestionAnswering(shape, fused=True)
+        words, places = torch.randint(shape.words, (batch, tokens)), torch.randint(2, (batch, tokens))
+        start, end = torch.randint(tokens, (batch,)), torch.randint(tokens, (batch,))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6)
+
+    def loss(net: Step) -> torch.Tensor:
+        first, last = net(words, places)  # type: ignore[call-arg]
+        entropy = torch.nn.functional.cross_entropy
+        return (entropy(first, start) + entropy(last, end)) / 2
+
+    return loop(config, model, optimizer, loss)
+
+
+PLAIN = {"resnet50": plain_resnet50, "bert-large": plain_bert_large}
+
+
+def loop(
+    config: RunConfig,
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss_of: Callable[[Any], torch.Tensor],
+) -> Step:
+    """The loop of PyTorch's own recipes for AMP and DDP."""
+    model.train()
+    net: Any = DistributedDataParallel(model) if config.gpus > 1 else model
+    if config.compile:
+        net = torch.compile(net)
+    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(config.precision)
+    scaler = torch.amp.GradScaler(config.device, enabled=config.precision == "fp16")
+
+    def step() -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(config.device, dtype=dtype or torch.bfloat16, enabled=dtype is not None):
+            loss = loss_of(net)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss.detach()
+
+    return step
+
+
+def alternate(asked: Asked, ranks: Ranks | None) -> dict[str, Any] | None:
+    """Time both, round by round; rank 0 returns the findings."""
+    config, clock = asked.config, clock_for(asked.config.device)
+    if ranks is not None:
+        clock = CommonClock(clock, ranks)
+    torch.manual_seed(0)
+    job = workloads.load(config.workload).build(config, asked.batch)
+    steps: dict[str, Step] = {"gpuwise": job.step}
+    torch.manual_seed(0)
+    steps["plain"] = PLAIN[config.workload](config, asked.batch)
+    counts = {name: warm(step, clock, config) for name, step in steps.items()}
+    windows: dict[str, list[tuple[float, ...]]] = {name: [] for name in steps}
+    for number in range(asked.rounds):
+        for name in list(steps) if number % 2 else reversed(list(steps)):
+            windows[name].append(run_steps(steps[name], clock, counts[name]))
+    if ranks is not None and ranks.rank != 0:
+        return None
+    items = job.items * config.gpus
+    found = {name: stats.throughput(each, items) for name, each in windows.items()}
+    ratio = stats.ratio(windows["plain"], items, windows["gpuwise"], items)
+    return {
+        "workload": config.workload,
+        "precision": config.precision,
+        "gpus": config.gpus,
+        "batch": asked.batch,
+        "device": torch.cuda.get_device_name() if config.device == "cuda" else "cpu",
+        "torch": torch.__version__,
+        "item": workloads.get(config.workload).spec.item,
+        "ratio": {"value": ratio.value, "low": ratio.low, "high": ratio.high},
+        "items_per_s": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in found.items()},
+        "windows": windows,
+    }
+
+
+def warm(step: Step, clock: Any, config: RunConfig) -> int:
+    """Compile, warm up, and say how many steps fill a window."""
+    run_steps(step, clock, 3)
+    typical = median(run_steps(step, clock, 5))
+    short = 0.1 if config.size == "toy" else 1.0
+    run_steps(step, clock, max(1, round(short * WARM_S / typical)))
+    return max(1, round(short * WINDOW_S / typical))
+
+
+def rank(asked: Asked) -> None:
+    """Body of one process of several."""
+    ranks = join(asked.config)
+    tell(asked, alternate(asked, ranks))
+    dist.barrier(group=ranks.hosts)
+    dist.destroy_process_group()
+
+
+def tell(asked: Asked, found: dict[str, Any] | None) -> None:
+    """The ratio in a line; everything in the file."""
+    if found is None:
+        return
+    for name, speed in found["items_per_s"].items():
+        print(
+            f"{name:8} {speed['value']:,.1f} {found['item']}s/s ({speed['low']:,.1f} to {speed['high']:,.1f})"
+        )
+    ratio = found["ratio"]
+    print(f"gpuwise is {ratio['value']:.3f} times the plain loop ({ratio['low']:.3f} to {ratio['high']:.3f})")
+    if asked.output is not None:
+        with open(asked.output, "w", encoding="utf-8") as file:  # noqa: PTH123
+            json.dump(found | {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}, file, indent=1)
+
+
+def parsed() -> Asked:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("workload", choices=sorted(PLAIN))
+    parser.add_argument("--precision", choices=("fp32", "tf32", "fp16", "bf16"), default="bf16")
+    parser.add_argument("--batch", type=int, default=64, help="items per step and GPU")
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--eager", action="store_true", help="neither is compiled")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--toy", action="store_true", help="shrunken models, to try the script")
+    parser.add_argument("-o", "--output", help="write all step times as JSON")
+    given = parser.parse_args()
+    config = RunConfig(
+        workload=given.workload,
+        mode="train",
+        precision=given.precision,
+        compile=not given.eager,
+        device=given.device,
+        size="toy" if given.toy else "full",
+        gpus=given.gpus,
+    )
+    return Asked(config=config, batch=given.batch, rounds=given.rounds, output=given.output)
+
+
+def main() -> None:
+    asked = parsed()
+    if asked.config.gpus == 1:
+        tell(asked, alternate(asked, None))
+        return
+    with tempfile.TemporaryDirectory() as logs:
+        launch = LaunchConfig(
+            min_nodes=1,
+            max_nodes=1,
+            nproc_per_node=asked.config.gpus,
+            run_id=f"side-by-side-{os.getpid()}",
+            rdzv_backend="c10d",
+            rdzv_endpoint="localhost:0",
+            local_addr="localhost",
+            max_restarts=0,
+            logs_specs=DefaultLogsSpecs(log_dir=logs),
+        )
+        elastic_launch(launch, rank)(asked)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Start the ranks of one measurement on this machine, through torchrun's own API (elastic launch).
+
+torchrun's agent starts one process per GPU, meets the agents of other machines at the rendezvous and
+ends all ranks where one dies. No rank is restarted: a measurement with a gap is none.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import tempfile
+import threading
+import time
+from multiprocessing.queues import SimpleQueue
+from typing import Any
+
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+from torch.distributed.elastic.rendezvous import RendezvousConnectionError
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from gpuwise.bench import events, ranks
+from gpuwise.bench.process import Rendezvous
+from gpuwise.model.run import RunConfig
+
+MEET_S = 600.0
+"""Longest wait for the other machines: they may still measure something of their own."""
+
+
+def launch(
+    config: RunConfig, reference: str, report: events.Report, began: float, rendezvous: Rendezvous
+) -> None:
+    """Run the ranks of this machine to their end and pass on what the first of them reports."""
+    told: SimpleQueue[Any] = multiprocessing.get_context("spawn").SimpleQueue()
+    failures: dict[int, events.Failed] = {}
+    listener = threading.Thread(target=_listen, args=(told, report, failures), daemon=True)
+    listener.start()
+    try:
+        with tempfile.TemporaryDirectory() as logs:
+            _start(launch_config(config, rendezvous, logs), (config, reference, began, told))
+    except ChildFailedError as error:
+        told.put(None)
+        listener.join()
+        report(verdict(*error.get_first_failure(), failures))
+        return
+    told.put(None)
+    listener.join()
+
+
+def launch_config(config: RunConfig, rendezvous: Rendezvous, logs: str) -> LaunchConfig:
+    """What torchrun calls --nnodes, --nproc-per-node, --rdzv-endpoint, --rdzv-id and --max-restarts."""
+    one = config.nodes == 1
+    found: dict[str, Any] = {"timeout": MEET_S}
+    if rendezvous.node is not None:
+        found["is_host"] = rendezvous.node == 0
+    return LaunchConfig(
+        min_nodes=config.nodes,
+        max_nodes=config.nodes,
+        nproc_per_node=config.gpus // config.nodes,
+        run_id=rendezvous.id,
+        rdzv_backend="c10d",
+        rdzv_endpoint=rendezvous.endpoint,
+        rdzv_configs=found,
+        local_addr="localhost" if one else None,
+        max_restarts=0,
+        logs_specs=DefaultLogsSpecs(log_dir=logs),
+    )
+
+
+def _start(config: LaunchConfig, arguments: tuple[Any, ...]) -> None:
+    """Launch, again where the meeting place still belongs to the measurement before."""
+    give_up = time.monotonic() + MEET_S
+    while True:
+        try:
+            elastic_launch(config, ranks.work)(*arguments)
+            return
+        except RendezvousConnectionError:
+            if config.max_nodes == 1 or time.monotonic() > give_up:
+                raise
+            time.sleep(1.0)
+
+
+def _listen(told: SimpleQueue[Any], report: events.Report, failures: dict[int, events.Failed]) -> None:
+    """Pass events on, and remember what each rank says of its own failure."""
+    while (message := told.get()) is not None:
+        rank, event = message
+        if isinstance(event, events.Failed):
+            failures[rank] = event
+        report(event)
+
+
+def verdict(rank: int, failure: ProcessFailure, failures: dict[int, events.Failed]) -> events.Failed:
+    """Which rank died first and of what: its own words, else its signal or exit code."""
+    if rank in failures:
+        return events.Failed(kind=failures[rank].kind, message=f"rank {rank}: {failures[rank].message}")
+    how = f"exited with {failure.exitcode}"
+    if failure.exitcode < 0:
+        how = f"was killed by {signal.Signals(-failure.exitcode).name}"
+    return events.Failed(
+        kind="failed", message=f"rank {rank} (GPU {failure.local_rank} of its machine) {how}"
+    )

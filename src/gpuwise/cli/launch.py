@@ -1,0 +1,66 @@
+"""`gpuwise launch`: one `gpuwise bench` on many machines, through Slurm or Kubernetes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from gpuwise import cluster
+from gpuwise.cli import print as printer
+from gpuwise.cluster.job import Job, arguments_of, check
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _options(function: F) -> F:
+    """Those that every scheduler has."""
+    for option in (
+        click.argument("bench", nargs=-1, type=click.UNPROCESSED, metavar="-- BENCH_ARGUMENTS..."),
+        click.option("--time", default="01:00:00", show_default=True, help="Longest time, HH:MM:SS."),
+        click.option("--name", default="gpuwise", show_default=True, help="Name of the job."),
+        click.option("--gpus-per-node", type=click.IntRange(1), default=8, show_default=True),
+        click.option("--nodes", type=click.IntRange(1), default=1, show_default=True, help="Machines."),
+    ):
+        function = option(function)
+    return function
+
+
+@click.group("launch", short_help="Measure on many machines: Slurm, Kubernetes.")
+def command() -> None:
+    """Run `gpuwise bench` on many machines at once.
+
+    \b
+      gpuwise launch slurm --nodes 2 --gpus-per-node 8 -- resnet50 --mode train
+      gpuwise launch kubernetes --nodes 2 --image IMAGE -- bert-large > job.json
+    """
+
+
+@command.command("slurm", short_help="Write a batch script and submit it.")
+@_options
+@click.option("--folder", default=".", show_default=True, help="Shared folder for results and log.")
+@click.option(
+    "--sbatch", multiple=True, metavar="OPTION", help="A further option, e.g. --sbatch=--partition=gpu."
+)
+@click.option("--dry-run", is_flag=True, help="Print the script, submit nothing.")
+def slurm(sbatch: tuple[str, ...], dry_run: bool, **options: Any) -> None:
+    """Submit `gpuwise bench BENCH_ARGUMENTS` to Slurm; results are merged into one file in --folder."""
+    text = cluster.script(_job(options), sbatch)
+    printer.out(text.rstrip("\n") if dry_run else cluster.submit(text))
+
+
+@command.command("kubernetes", short_help="Print the manifest of a Job.")
+@_options
+@click.option("--image", required=True, help="Container image with gpuwise and torch.")
+@click.option("--folder", default="/results", show_default=True, help="Where results go in the pods.")
+@click.option("--claim", default=None, help="Volume claim to mount there, for all pods.")
+def kubernetes(image: str, claim: str | None, **options: Any) -> None:
+    """Print the manifest that runs `gpuwise bench BENCH_ARGUMENTS`: pipe it to kubectl apply -f -."""
+    printer.out(cluster.manifest(_job(options), image=image, claim=claim))
+
+
+def _job(options: dict[str, Any]) -> Job:
+    job = Job(arguments=arguments_of(options.pop("bench")), **options)
+    check(job)
+    return job

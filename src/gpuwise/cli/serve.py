@@ -1,0 +1,102 @@
+"""`gpuwise serve`: the explorer, in a browser of this machine or as files."""
+
+from __future__ import annotations
+
+import ipaddress
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from gpuwise.cli import print as printer
+from gpuwise.errors import InputError, MachineError
+
+SHORTEST_TOKEN = 16
+
+
+@click.command("serve", short_help="Everything as pages: in the browser, or as files.")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[RESULT]...")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one."
+)
+@click.option("--public", is_flag=True, help="Allow an address that other machines reach; needs --token.")
+@click.option("--token", envvar="GPUWISE_TOKEN", metavar="TEXT",
+              help="What a browser must know; also $GPUWISE_TOKEN. At least 16 characters.")  # fmt: skip
+@click.option("--static", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Write the pages into the new folder DIR and end.")  # fmt: skip
+@printer.json_option
+def command(
+    files: tuple[Path, ...], host: str, port: int, public: bool, token: str | None, folder: Path | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Explore GPUs, compare, predict, choose, audit and look at results in a browser. RESULTs are shown
+    beside those that are kept.
+
+    Listens on this machine alone; Ctrl-C ends it. Uploads are read in memory, shown and forgotten.
+
+    \b
+      gpuwise serve
+      gpuwise serve results/h200/resnet50-tuned.json --port 9000
+      gpuwise serve --static site
+    """
+    _check(files, host, public, token)
+    if folder is not None:
+        _export(files, folder, as_json)
+    else:
+        _serve(files, host, port, token or None, public=public, as_json=as_json)
+
+
+def _check(files: tuple[Path, ...], host: str, public: bool, token: str | None) -> None:
+    """Raise before anything is opened: for what is missing, and for an address that is not for all."""
+    missing = [name for name in ("starlette", "uvicorn", "python_multipart") if find_spec(name) is None]
+    if missing:
+        raise MachineError(f"the explorer needs {', '.join(missing)}", hint='pip install "gpuwise[web]"')
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"{path} is no file", hint="give result files, or none")
+    if not is_loopback(host) and not (public and token):
+        raise InputError(
+            f"{host} can be reached from other machines: that needs --public and --token",
+            hint=f"gpuwise serve --host {host} --public --token $(openssl rand -hex 16)",
+        )
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise InputError(f"a token has at least {SHORTEST_TOKEN} characters", hint="openssl rand -hex 16")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine alone; a name other than localhost is not known to."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _export(files: tuple[Path, ...], folder: Path, as_json: bool) -> None:
+    from gpuwise.web.export import export
+    from gpuwise.web.facts import Facts
+
+    written = []
+    for name in export(Facts(files), folder):
+        written.append(name)
+        printer.status(f"{len(written)} files, {name}")
+    printer.status("")
+    pages = sum(name.endswith(".html") for name in written)
+    if as_json:
+        printer.out(printer.json_text({"folder": str(folder), "files": written}))
+    else:
+        printer.out(f"{pages} pages in {len(written)} files: {folder / 'index.html'}")
+
+
+def _serve(
+    files: tuple[Path, ...], host: str, port: int, token: str | None, *, public: bool, as_json: bool
+) -> None:
+    from gpuwise.web.run import run
+
+    def ready(address: str) -> None:
+        if as_json:
+            printer.out(printer.json_text({"address": address}))
+        else:
+            printer.talk(f"gpuwise explorer: {address}\nCtrl-C ends it")
+
+    run(files, host, port, token, public=public, ready=ready)

@@ -1,0 +1,117 @@
+"""`gpuwise tune`: find the fastest recipe of a workload here, keep it, and show every setting tried."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from gpuwise import recipes, units
+from gpuwise.bench.lock import only_one
+from gpuwise.bench.plan import Request
+from gpuwise.bench.session import Progress
+from gpuwise.bench.start import find_target, plan_for, prepare
+from gpuwise.cli import print as printer
+from gpuwise.errors import INTERRUPTED, InputError, RunError
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import PRECISIONS, Mode, Precision
+from gpuwise.report import tuning as report
+from gpuwise.tune.run import Tuner
+
+
+@click.command("tune", short_help="Find the fastest recipe of a workload on this machine.")
+@click.argument("workload")
+@click.option("--mode", type=click.Choice(["train", "infer"]), default=None, help="[default: its first]")
+@click.option("--precision", type=click.Choice(PRECISIONS), default=None, help="[default: as bench]")
+@click.option(
+    "--compile", "compiled", type=click.Choice(["off", "on"]), default=None, help="[default: as bench]"
+)
+@click.option("--batch", type=click.IntRange(1), default=None, help="[default: searched, too]")
+@click.option(
+    "--time", "time_text", default="10m", show_default=True, help="When no further setting is begun."
+)
+@click.option("--gpu", "index", type=int, default=None, help="GPU index, as nvidia-smi counts.")
+@click.option(
+    "--device", type=click.Choice(["cpu", "cuda"]), default=None, help="[default: cuda where there is a GPU]"
+)
+@click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
+@printer.output_option
+@printer.json_option
+def command(
+    *, time_text: str, index: int | None, quiet: bool, output: Path | None, as_json: bool, **asked: Any
+) -> None:
+    """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
+
+    A setting whose loss or gradients differ from the default recipe's does not count. The best is
+    kept, and `gpuwise bench --recipe tuned` uses it on this kind of device with this torch.
+    """
+    printer.check_output(output)
+    time_s = units.parse_seconds(time_text)
+    target = find_target(asked["device"], index)
+    config = one(plan_for([_request(asked)], target, suite=False)[0], asked["workload"])
+    words = shlex.join(["gpuwise", *click.get_current_context().obj])
+    quiet = quiet or as_json
+    with only_one(target.info, words, free=target.free):
+        made = prepare((config,), target, command=words, output=None, earlier=None)
+        tuner = Tuner(session=made.session, config=config, time_s=time_s)
+        complete = _run(tuner, quiet=quiet)
+    if made.keeper.kept is not None:
+        printer.talk(f"every trial is kept in {made.keeper.kept}")
+    if not complete:
+        sys.exit(INTERRUPTED)
+    assert tuner.tuning is not None
+    table, document = report.trials(config, tuner.tuning), report.document(tuner.tuning)
+    printer.deliver(table, lambda: document, as_json=as_json, output=output)
+    if tuner.tuning.tuned is None:
+        raise RunError("no setting ran to its end", hint=f"gpuwise bench {config.workload}")
+    if config.size == "full":
+        kept = recipes.keep(tuner.tuning.tuned)
+        printer.talk(f"kept in {kept}; gpuwise bench {config.workload} now uses it")
+
+
+def one(plan: tuple[RunConfig, ...], name: str) -> RunConfig:
+    """The configuration to tune. Raises InputError where there is none, or more than one."""
+    found = [config for config in plan if config.mode in ("train", "infer")]
+    if not found:
+        raise InputError(f"{name} has no recipe to tune", hint="gpuwise workloads")
+    return found[0]
+
+
+def _request(asked: dict[str, Any]) -> Request:
+    modes = (asked["mode"],) if asked["mode"] else ("train", "infer")
+    precisions = (asked["precision"],) if asked["precision"] else ()
+    return Request(
+        workloads=(asked["workload"],),
+        modes=cast("tuple[Mode, ...]", modes),
+        precisions=cast("tuple[Precision, ...]", precisions),
+        compile=() if asked["compiled"] is None else (asked["compiled"] == "on",),
+        batch=(asked["batch"],),
+        size="toy" if asked["toy"] else "full",
+    )
+
+
+def _run(tuner: Tuner, *, quiet: bool) -> bool:
+    """Print every trial as it ends; whether the search came to its end."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def tell(update: Progress) -> None:
+        if not quiet:
+            setting = f"batch {update.config.batch} {update.config.switches}"
+            printer.status(f"[{len(tuner.trials) + 1}] {setting}: {update.doing}")
+
+    try:
+        for number, trial in enumerate(tuner.run(tell), 1):
+            if not quiet:
+                printer.status("")
+                printer.out(report.line(trial, number))
+    except KeyboardInterrupt:
+        printer.status("")
+        printer.talk(f"interrupted after {len(tuner.trials)} settings")
+        return False
+    printer.status("")
+    return True

@@ -1,0 +1,7 @@
+"""Scripts and manifests that run one `gpuwise bench` on many machines; nothing here measures."""
+
+from gpuwise.cluster.job import Job
+from gpuwise.cluster.kubernetes import manifest
+from gpuwise.cluster.slurm import script, submit
+
+__all__ = ["Job", "manifest", "script", "submit"]

@@ -1,0 +1,76 @@
+"""A Slurm batch script: one task a machine, each starts a rank per GPU through torchrun's rendezvous.
+
+Slurm's own variables say who is who, so no library is needed in the job or here.
+Reference: https://slurm.schedmd.com/sbatch.html, https://pytorch.org/docs/stable/elastic/run.html
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+from gpuwise.cluster.job import Job
+from gpuwise.errors import MachineError, RunError
+
+SUBMIT_S = 60.0
+
+
+def script(job: Job, options: tuple[str, ...] = ()) -> str:
+    """The batch script; `options` are further ones of sbatch, such as `--partition=gpu`."""
+    directives = (
+        f"--job-name={job.name}",
+        f"--nodes={job.nodes}",
+        "--ntasks-per-node=1",
+        f"--gpus-per-node={job.gpus_per_node}",
+        "--exclusive",
+        f"--time={job.time}",
+        f"--output={job.folder}/%x-%j.log",
+        *options,
+    )
+    line = job.command(
+        host="$head", rank="$SLURM_NODEID", output=f"{job.folder}/{job.name}-$SLURM_JOB_ID-$SLURM_NODEID.json"
+    )
+    return "\n".join(
+        (
+            "#!/bin/bash",
+            *(f"#SBATCH {directive}" for directive in directives),
+            "set -euo pipefail",
+            'export head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+            "code=0",
+            f"srun --kill-on-bad-exit=1 bash -c {_quoted(line)} || code=$?",
+            *_merge(job),
+            "exit $code",
+            "",
+        )
+    )
+
+
+def submit(text: str) -> str:
+    """Hand the script to sbatch; returns what it says.
+
+    Raises MachineError where there is no sbatch, RunError where it refuses.
+    """
+    if shutil.which("sbatch") is None:
+        raise MachineError("there is no sbatch here", hint="gpuwise launch slurm --dry-run prints the script")
+    try:
+        done = subprocess.run(
+            ["sbatch"], input=text, capture_output=True, text=True, timeout=SUBMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RunError(f"sbatch did not answer for {SUBMIT_S:.0f} s", hint="squeue, sinfo") from error
+    if done.returncode:
+        raise RunError(f"sbatch refused: {done.stderr.strip()}", hint="gpuwise launch slurm --dry-run")
+    return done.stdout.strip()
+
+
+def _merge(job: Job) -> tuple[str, ...]:
+    """When all machines are done, their files become one."""
+    if job.nodes == 1:
+        return ()
+    stem = f"{job.folder}/{job.name}-$SLURM_JOB_ID"
+    return (f'gpuwise merge "{stem}"-*.json --output "{stem}.json"',)
+
+
+def _quoted(line: str) -> str:
+    """For bash -c, which expands the variables on each machine."""
+    return "'" + line.replace("'", "'\\''") + "'"

@@ -1,0 +1,229 @@
+"""The reference networks once more, for frameworks beside torch: the same layers, weights and names.
+
+Each network is written once, over the few operations of `Operations`; a framework brings those. Names
+of weights are those of gpuwise's torch models, so that the weights of one fit the other and outputs can
+be compared. Layouts are the framework's own: channels last throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from gpuwise.workloads import googlenet, inception_v3, resnet50, resnet152
+from gpuwise.workloads.bert import TOY, TOY_TOKENS, BertShape
+from gpuwise.workloads.bert_large import SHAPE, TOKENS
+from gpuwise.workloads.convnet import CLASSES, Branches, Chain, Conv, Layer, Pool, shrunk
+
+T = TypeVar("T")
+
+RESNET_EPS, BRANCHING_EPS = 1e-5, 1e-3
+"""torch's default, and that of torchvision's GoogLeNet and Inception v3."""
+ATTENTION_DROPOUT = HIDDEN_DROPOUT = 0.1
+
+
+class Operations(Protocol[T]):
+    """What a network is made of; `name` is the prefix of the operation's weights."""
+
+    training: bool
+
+    def conv(self, x: T, name: str, layer: Conv) -> T: ...  # (B, H, W, C) -> (B, H', W', layer.channels)
+    def norm(self, x: T, name: str, eps: float) -> T: ...  # batch norm over all but the channels
+    def relu(self, x: T) -> T: ...
+    def pool(self, x: T, layer: Pool) -> T: ...
+    def mean_to(self, x: T, side: int) -> T: ...  # (B, H, W, C) -> (B, side, side, C)
+    def flat(self, x: T) -> T: ...  # (B, H, W, C) -> (B, C * H * W), channels outermost
+    def join(self, parts: Sequence[T]) -> T: ...  # along the channels
+    def add(self, a: T, b: T) -> T: ...
+    def linear(self, x: T, name: str, outputs: int) -> T: ...
+    def dropout(self, x: T, rate: float) -> T: ...
+    def embed(self, ids: T, name: str, rows: int, width: int) -> T: ...  # (B, T) -> (B, T, width)
+    def positions(self, x: T, name: str, rows: int) -> T: ...  # adds its row to every place
+    def layer_norm(self, x: T, name: str) -> T: ...
+    def gelu(self, x: T) -> T: ...
+    def attention(self, qkv: T, heads: int, rate: float) -> T: ...  # (B, T, 3 C) -> (B, T, C)
+
+
+def resnet(ops: Operations[T], x: T, depths: Sequence[int], width: int) -> tuple[T, ...]:
+    """Bottleneck ResNet v1.5. (B, H, W, 3) -> logits (B, classes)."""
+    x = ops.relu(ops.norm(ops.conv(x, "conv1", Conv(width, (7, 7), 2, (3, 3))), "bn1", RESNET_EPS))
+    x = ops.pool(x, Pool("max", 3, 2, 1))
+    for stage, depth in enumerate(depths):
+        for block in range(depth):
+            stride = 2 if stage > 0 and block == 0 else 1
+            x = _bottleneck(ops, x, f"layer{stage + 1}.{block}", width * 2**stage, stride, block == 0)
+    return (ops.linear(ops.flat(ops.mean_to(x, 1)), "fc", CLASSES),)
+
+
+def _bottleneck(ops: Operations[T], x: T, name: str, width: int, stride: int, widens: bool) -> T:
+    def conv_norm(value: T, conv: str, norm: str, layer: Conv) -> T:
+        return ops.norm(ops.conv(value, f"{name}.{conv}", layer), f"{name}.{norm}", RESNET_EPS)
+
+    shortcut = x
+    if widens:
+        shortcut = conv_norm(x, "downsample.0", "downsample.1", Conv(4 * width, (1, 1), stride))
+    x = ops.relu(conv_norm(x, "conv1", "bn1", Conv(width)))
+    x = ops.relu(conv_norm(x, "conv2", "bn2", Conv(width, (3, 3), stride, (1, 1))))
+    return ops.relu(ops.add(conv_norm(x, "conv3", "bn3", Conv(4 * width)), shortcut))
+
+
+Head = Callable[[Operations[T], T, str], T]
+
+
+def branching(
+    ops: Operations[T], x: T, layers: Mapping[str, Layer], heads: Mapping[str, Head[T]], dropout: float
+) -> tuple[T, ...]:
+    """GoogLeNet and Inception v3: (logits, those of each auxiliary head in training)."""
+    heard = []
+    for name, layer in layers.items():
+        x = _layer(ops, x, name, layer)
+        if ops.training and name in heads:
+            heard.append(heads[name](ops, x, f"auxiliaries.{name}"))
+    x = ops.dropout(ops.flat(ops.mean_to(x, 1)), dropout)
+    return (ops.linear(x, "fc", CLASSES), *heard)
+
+
+def _layer(ops: Operations[T], x: T, name: str, layer: Layer) -> T:
+    if isinstance(layer, Conv):
+        x = ops.conv(x, f"{name}.conv", layer)
+        return ops.relu(ops.norm(x, f"{name}.bn", BRANCHING_EPS))
+    if isinstance(layer, Branches):
+        return ops.join([_chain(ops, x, f"{name}.{i}", chain) for i, chain in enumerate(layer.chains)])
+    return ops.pool(x, layer)
+
+
+def _chain(ops: Operations[T], x: T, name: str, chain: Chain) -> T:
+    for i, layer in enumerate(chain):
+        x = _layer(ops, x, f"{name}.{i}", layer)
+    return x
+
+
+def _googlenet_head(hidden: int) -> Head[T]:
+    def head(ops: Operations[T], x: T, name: str) -> T:
+        x = ops.mean_to(x, googlenet.AUXILIARY_SIDE)
+        x = _layer(ops, x, f"{name}.conv", Conv(googlenet.AUXILIARY_CHANNELS))
+        x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", hidden))
+        return ops.linear(ops.dropout(x, 0.7), f"{name}.fc2", CLASSES)
+
+    return head
+
+
+def _inception_head(layers: Chain) -> Head[T]:
+    def head(ops: Operations[T], x: T, name: str) -> T:
+        x = ops.mean_to(_chain(ops, x, f"{name}.layers", layers), 1)
+        return ops.linear(ops.flat(x), f"{name}.fc", CLASSES)
+
+    return head
+
+
+def bert(ops: Operations[T], words: T, segments: T, shape: BertShape) -> tuple[T, ...]:
+    """BERT with the question-answering head. Two (B, T) of ids -> start and end logits (B, T, 2)."""
+    x = ops.add(
+        ops.embed(words, "word", shape.vocabulary, shape.hidden),
+        ops.embed(segments, "segment", 2, shape.hidden),
+    )
+    x = ops.positions(x, "position", shape.positions)
+    x = ops.dropout(ops.layer_norm(x, "norm"), HIDDEN_DROPOUT)
+    for i in range(shape.layers):
+        x = _encoder_layer(ops, x, f"layers.{i}", shape)
+    return (ops.linear(x, "answer", 2),)
+
+
+def _encoder_layer(ops: Operations[T], x: T, name: str, shape: BertShape) -> T:
+    qkv = ops.linear(x, f"{name}.attention.qkv", 3 * shape.hidden)
+    y = ops.linear(ops.attention(qkv, shape.heads, ATTENTION_DROPOUT), f"{name}.project", shape.hidden)
+    x = ops.layer_norm(ops.add(x, ops.dropout(y, HIDDEN_DROPOUT)), f"{name}.norm1")
+    y = ops.gelu(ops.linear(x, f"{name}.expand", 4 * shape.hidden))
+    y = ops.dropout(ops.linear(y, f"{name}.contract", shape.hidden), HIDDEN_DROPOUT)
+    return ops.layer_norm(ops.add(x, y), f"{name}.norm2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageNetwork:
+    """A classifier: `forward(ops, images)`, the side of its images, the weight of auxiliary losses."""
+
+    forward: Callable[..., tuple[object, ...]]
+    image: int
+    auxiliary_weight: float = 0.0
+    residual: float = 1.0
+    """What scales the last norm of each block in inference, see `workloads.resnet`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenNetwork:
+    """BERT: `forward(ops, words, segments)` on `tokens` places and `words` different words."""
+
+    forward: Callable[..., tuple[object, ...]]
+    tokens: int
+    words: int
+
+
+Network = ImageNetwork | TokenNetwork
+
+
+def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNetwork:
+    sizes, width = ((1, 1, 1, 1), 8) if toy else (tuple(depths), 64)
+    return ImageNetwork(
+        forward=lambda ops, images: resnet(ops, images, sizes, width),
+        image=64 if toy else 224,
+        residual=residual,
+    )
+
+
+def _googlenet(toy: bool) -> ImageNetwork:
+    layers = {name: shrunk(layer, 8) for name, layer in googlenet.LAYERS.items()} if toy else googlenet.LAYERS
+    head: Head[object] = _googlenet_head(32 if toy else googlenet.AUXILIARY_HIDDEN)
+    heads = dict.fromkeys(googlenet.AUXILIARIES, head)
+    return ImageNetwork(
+        forward=lambda ops, images: branching(ops, images, layers, heads, 0.2),
+        image=64 if toy else googlenet.IMAGE,
+        auxiliary_weight=googlenet.AUXILIARY_WEIGHT,
+    )
+
+
+def _inception(toy: bool) -> ImageNetwork:
+    table = inception_v3.LAYERS
+    layers = {name: shrunk(layer, 8) for name, layer in table.items()} if toy else table
+    chain = inception_v3.TOY_AUXILIARY_LAYERS if toy else inception_v3.AUXILIARY_LAYERS
+    head: Head[object] = _inception_head(chain)
+    return ImageNetwork(
+        forward=lambda ops, images: branching(ops, images, layers, {inception_v3.AUXILIARY: head}, 0.5),
+        image=107 if toy else inception_v3.IMAGE,
+        auxiliary_weight=inception_v3.AUXILIARY_WEIGHT,
+    )
+
+
+def _bert(toy: bool) -> TokenNetwork:
+    shape, tokens = (TOY, TOY_TOKENS) if toy else (SHAPE, TOKENS)
+    return TokenNetwork(
+        forward=lambda ops, words, segments: bert(ops, words, segments, shape),
+        tokens=tokens,
+        words=shape.words,
+    )
+
+
+NETWORKS: dict[str, Callable[[bool], Network]] = {
+    "resnet50": lambda toy: _resnet(resnet50.DEPTHS, toy),
+    "resnet152": lambda toy: _resnet(resnet152.DEPTHS, toy, resnet152.RESIDUAL),
+    "inception-v3": _inception,
+    "googlenet": _googlenet,
+    "bert-large": _bert,
+}
+"""By workload id; the argument says whether it is the toy."""
+
+
+def padding_of(side: int, layer: Pool) -> tuple[int, int]:
+    """Padding before and after an image, so that a ceiling pool's last window is whole."""
+    room = side + 2 * layer.padding - layer.kernel
+    short = -room % layer.stride if layer.ceil else 0
+    return layer.padding, layer.padding + short
+
+
+def averaging(length: int, side: int) -> list[list[float]]:
+    """The (side, length) matrix of an adaptive mean, window i being [floor(i L / S), ceil((i + 1) L / S))."""
+    rows = []
+    for i in range(side):
+        first, last = i * length // side, -(-(i + 1) * length // side)
+        rows.append([1 / (last - first) if first <= place < last else 0.0 for place in range(length)])
+    return rows

@@ -1,0 +1,118 @@
+"""What gpuwise measures in each framework, and whether it is installed; asked before anything runs.
+
+Reads the installed packages' versions and imports none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+
+from gpuwise.errors import InputError, MachineError
+from gpuwise.model.run import Framework, RunConfig
+from gpuwise.model.workload import Precision
+
+WORKLOADS = ("resnet50", "resnet152", "inception-v3", "googlenet", "bert-large")
+"""Those of `networks.NETWORKS`; named here so that asking costs no import."""
+PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """One framework: its packages, of which one is enough, and what its process needs to be told."""
+
+    packages: tuple[str, ...]
+    least: tuple[int, int]
+    """The oldest version that works."""
+    several: bool
+    """Whether it measures on several GPUs."""
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+FRAMEWORKS: dict[Framework, Support] = {
+    "tensorflow": Support(
+        packages=("tensorflow", "tensorflow-cpu", "tensorflow-rocm"),
+        least=(2, 16),  # the first whose Keras is 3
+        several=True,
+        variables={
+            "KERAS_BACKEND": "tensorflow",
+            "TF_FORCE_GPU_ALLOW_GROWTH": "true",  # else it takes all memory and the peak means nothing
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+        },
+    ),
+    "jax": Support(
+        packages=("jax",),
+        least=(0, 7),
+        several=False,
+        variables={
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # else it takes the share below at once
+            "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.95",
+        },
+    ),
+}
+"""Frameworks beside torch."""
+
+
+def variables(config: RunConfig) -> dict[str, str]:
+    """Environment variables for the process that measures `config`."""
+    if config.framework == "torch":
+        return {}
+    hidden = {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"} if config.device == "cpu" else {}
+    return {**FRAMEWORKS[config.framework].variables, **hidden}
+
+
+def check_installed(framework: Framework) -> None:
+    """Raise MachineError where the framework is missing or too old."""
+    if framework == "torch":
+        return
+    support, found = FRAMEWORKS[framework], installed(framework)
+    hint = f'pip install "gpuwise[{framework}]"'
+    if found is None:
+        raise MachineError(f"{framework} is not installed", hint=hint)
+    numbers = tuple(int(number) for number in re.findall(r"\d+", found)[:2])
+    if numbers < support.least:
+        least = ".".join(map(str, support.least))
+        raise MachineError(f"{framework} {found} is too old, it must be {least} or newer", hint=hint)
+
+
+def installed(framework: Framework) -> str | None:
+    """The version of a framework beside torch; None where there is none."""
+    return next(filter(None, map(_version, FRAMEWORKS[framework].packages)), None)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def check_asked(
+    framework: Framework,
+    *,
+    workloads: Sequence[str] = (),
+    precisions: Sequence[Precision] = (),
+    recipe: str = "tuned",
+    host_input: bool = False,
+    gpus: int = 1,
+    nodes: int = 1,
+) -> None:
+    """Raise InputError where a framework beside torch has no such workload, precision or option."""
+    if framework == "torch":
+        return
+    several = gpus > 1 and not FRAMEWORKS[framework].several
+    missing = [
+        *(name for name in workloads if name not in WORKLOADS),
+        *(precision for precision in precisions if precision not in PRECISIONS),
+        *(["recipe parity"] if recipe != "tuned" else []),
+        *(["--with-input"] if host_input else []),
+        *(["several GPUs"] if several else []),
+        *(["several machines"] if nodes > 1 else []),
+    ]
+    if missing:
+        hint = (
+            f"gpuwise bench {' '.join(WORKLOADS)} --precision {','.join(PRECISIONS)} --framework {framework}"
+        )
+        raise InputError(f"not measured in {framework}: {', '.join(missing)}", hint=hint)

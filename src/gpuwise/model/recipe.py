@@ -1,0 +1,77 @@
+"""How a tuned step is run, as data: switches that change its speed, not its mathematics.
+
+Every switch is a word out of a few, so that a recipe can be listed, searched, stored and typed
+(`layout=channels-first`). The defaults are what results that say nothing of a switch ran with: they
+stay for ever, and a better choice is a stored recipe (`gpuwise tune`), not another default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Literal, get_args, get_type_hints
+
+from gpuwise.errors import InputError
+
+Layout = Literal["channels-last", "channels-first"]
+Pooling = Literal["torch", "triton"]
+Compiler = Literal["default", "descent", "autotune"]
+Graph = Literal["off", "on"]
+Weights = Literal["fp32", "half"]
+Stream = Literal["fp32", "half"]
+Attention = Literal["auto", "flash", "efficient", "cudnn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switches:
+    """One recipe. A workload heeds those that its specification names; the others stay as they are."""
+
+    layout: Layout = "channels-last"
+    """Of images and convolutions where tensor cores run; IEEE fp32 is always channels-first."""
+    pooling: Pooling = "torch"
+    """Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`models.pooling`)."""
+    compiler: Compiler = "default"
+    """torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels."""
+    graph: Graph = "off"
+    """Whether compiled steps are replayed from a CUDA graph."""
+    weights: Weights = "fp32"
+    """Where products read weights: cast from fp32 in each step, or 16-bit copies that the optimiser's fp32
+    masters are copied to."""
+    stream: Stream = "fp32"
+    """What runs from layer to layer of a transformer under autocast: the norms' results in fp32, or
+    rounded to 16 bits. Norms are computed in fp32 either way."""
+    attention: Attention = "auto"
+    """Which kernel scaled_dot_product_attention takes; auto is torch's choice."""
+
+    @property
+    def changed(self) -> tuple[tuple[str, str], ...]:
+        """(switch, value) of all that are not at their default."""
+        return tuple(
+            (f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default
+        )
+
+    def __str__(self) -> str:
+        """`layout=channels-first stem=cells`, or `as usual`."""
+        return " ".join(f"{name}={value}" for name, value in self.changed) or "as usual"
+
+
+USUAL = Switches()
+
+
+def parse(words: Iterable[str]) -> Switches:
+    """Switches from `layout=channels-first`, the rest as usual. Raises InputError for a word unknown."""
+    given: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if value not in choices().get(name, ()):
+            known = "; ".join(f"{switch}={'|'.join(values)}" for switch, values in choices().items())
+            raise InputError(f"no switch of a recipe is called {word!r}", hint=f"choose from {known}")
+        given[name] = value
+    return Switches(**given)
+
+
+@cache
+def choices() -> dict[str, tuple[str, ...]]:
+    """The words of every switch, the default first."""
+    return {name: get_args(words) for name, words in get_type_hints(Switches).items()}

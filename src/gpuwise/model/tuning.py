@@ -1,0 +1,70 @@
+"""What a search over the switches of a recipe found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuwise.model.recipe import Switches
+from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.workload import Mode, Precision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One point of the search."""
+
+    switches: Switches
+    batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One setting, measured."""
+
+    setting: Setting
+    measurement: Measurement
+    refusal: str | None = None
+    """Why it does not count: it failed, did not fit, or computes something else."""
+    adopted: bool = False
+    """Whether the search went on from here."""
+
+    @property
+    def speed(self) -> Interval | None:
+        """Items per second, where it counts."""
+        return None if self.refusal else self.measurement.throughput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """The best recipe known for one workload on one kind of device with one software."""
+
+    device: str
+    """Catalog entry, else the name that the driver reports."""
+    torch: str
+    cuda: str | None
+    workload: str
+    version: int
+    mode: Mode
+    precision: Precision
+    compile: bool
+    batch: int
+    switches: Switches
+    throughput: Interval
+    """Items per second, measured anew after the search."""
+    gain: Interval
+    """Over the default switches at the default batch, measured anew as well."""
+    found_at: str
+    """UTC, ISO 8601."""
+    source: str
+    """The result that holds every trial."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """A search from start to end."""
+
+    trials: tuple[Trial, ...]
+    left: int
+    """Settings that the time did not reach."""
+    tuned: Tuned | None = None
+    """None where nothing ran."""

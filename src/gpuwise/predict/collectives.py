@@ -1,0 +1,140 @@
+"""Several GPUs of one machine that train one network together: the time and memory of their exchange.
+
+Data parallel training (Li et al. 2020, "PyTorch Distributed") averages the gradients after each step:
+
+    all-reduce = steps x latency + 2 (n - 1) / n x bytes / bandwidth        a ring (Patarasu & Yuan 2009)
+    exposed    = last bucket + what the rest takes longer than the backward pass it overlaps with
+    waiting    = step x spread x E[largest of n standard normals]               the slowest sets the pace
+
+Gradients travel in buckets of 25 MiB as soon as the backward pass has made them; only the last waits. Where
+the state of training does not fit one GPU it is split (Zhao et al. 2023, "PyTorch FSDP"): weights are
+gathered block by block before each pass and gradients scattered, three times (n - 1) / n of their bytes.
+
+The bandwidth is that of the card's link each way, of which nccl-tests reach about 0.78; PCIe without a link
+reaches less, and without peer-to-peer every byte goes through host memory twice. Inference runs apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from types import MappingProxyType
+
+from gpuwise import catalog
+from gpuwise.errors import NoDataError
+from gpuwise.model.trace import Memory, Trace
+from gpuwise.predict.memory import MIB
+
+MOST = 8
+"""GPUs of one machine; what lies between machines is not a property of the card."""
+LATENCY_S = 6e-6
+"""Of one step of the ring: 1 MiB among eight A100 takes 0.10 ms in nccl-tests."""
+BUCKET = 25 * MIB
+SPREAD = 0.01
+"""Standard deviation of the step times of equal GPUs, as a share (a physical prior, not fitted)."""
+LINK_SHARE = 0.78
+"""Of the stated bandwidth each way: 234.9 of 300 GB/s among eight A100 in nccl-tests."""
+ROOM = 0.8
+"""Share of the memory that the state may take before it is split; the rest is for activations."""
+GATHERED = 0.15
+"""Share of the weights that is whole at a time while they are split: two of some dozen blocks."""
+INTENSITY = 100.0
+"""Operations that a card does in the time of a byte from memory; of usual cards 50 to 300."""
+PCIE_LANE: Mapping[int, float] = MappingProxyType({3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.56e9})
+"""Bytes/s each way of a lane by generation, after its coding (PCI-SIG)."""
+PCIE_SHARE, STAGED_SHARE = 0.5, 0.25
+"""Of PCIe's bandwidth that a ring reaches with and without peer-to-peer (physical priors, not fitted)."""
+_MODULES = ("sxm", "oam", "soc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What several GPUs add to a step."""
+
+    seconds: float
+    """That no computation hides."""
+    total: float
+    """Of the exchange itself."""
+    how: str = ""
+
+
+def exchange(trace: Trace, gpu: str, seconds: float, count: int, *, split: bool = False) -> Exchange:
+    """What `count` GPUs with the id `gpu` add to the step of `trace` that takes one of them `seconds`;
+    `split` where each holds a part of the state.
+
+    Raises NoDataError where the link is not known: of some cards, and between machines.
+    """
+    if count == 1 or trace.mode != "train" or trace.memory is None:
+        return Exchange(seconds=0.0, total=0.0)
+    if count > MOST:
+        raise NoDataError(f"{count} GPUs span machines, and what joins those is not known")
+    rate, how = bus(gpu, count)
+    size, last = trace.memory.gradients, min(trace.memory.gradients, BUCKET)
+    # Gathering or scattering once is half of an all-reduce.
+    rounds, hidden = (1.5, 1.0) if split else (1.0, backward_share(trace))
+    total, exposed = rounds * all_reduce(size, rate, count), all_reduce(last, rate, count)
+    exposed += max(0.0, total - exposed - seconds * hidden)
+    return Exchange(seconds=exposed + seconds * SPREAD * slowest(count), total=total, how=how)
+
+
+def is_split(trace: Trace, memory_bytes: float, count: int) -> bool:
+    """Whether the state of training is too large for each of `count` GPUs to hold it whole."""
+    if count == 1 or trace.mode != "train" or trace.memory is None:
+        return False
+    return _state(trace.memory) > ROOM * memory_bytes
+
+
+def beside(trace: Trace, count: int, *, split: bool) -> float:
+    """Bytes that each of several GPUs holds beside (or, split, less than) one that trains alone.
+
+    Replicated, the gradients stay in their buckets through the whole step: once more at most.
+    """
+    if count == 1 or trace.mode != "train" or trace.memory is None:
+        return 0.0
+    if not split:
+        return trace.memory.gradients
+    return GATHERED * trace.memory.parameters - (1.0 - 1.0 / count) * _state(trace.memory)
+
+
+def _state(memory: Memory) -> float:
+    return memory.parameters + memory.gradients + memory.optimiser
+
+
+def slowest(count: int) -> float:
+    """Expected largest of `count` standard normal numbers (Blom 1958: within 2 % up to eight)."""
+    return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
+
+
+def backward_share(trace: Trace) -> float:
+    """Share of the step that is its backward pass, bytes weighed as what a card computes meanwhile."""
+    work = [
+        (k.phase, (k.flop + INTENSITY * (k.bytes_read + k.bytes_written)) * k.count) for k in trace.kernels
+    ]
+    total = sum(amount for _, amount in work) or 1.0
+    return sum(amount for phase, amount in work if phase == "backward") / total
+
+
+def all_reduce(size: float, rate: float, count: int) -> float:
+    """Seconds of a ring all-reduce of `size` bytes over `rate` bytes/s each way."""
+    return 2 * (count - 1) * (LATENCY_S + size / count / rate)
+
+
+def bus(gpu: str, count: int) -> tuple[float, str]:
+    """Bytes/s each way that a ring of `count` GPUs reaches, and over what.
+
+    Raises NoDataError for a module with a link of its own that no source states.
+    """
+    spec = catalog.get(gpu)
+    stated, joined = spec.number("link_bytes_per_s"), spec.number("link_gpus")
+    bridge = spec.text("form") == "pcie"  # a bridge joins two cards unless a source says more
+    if stated and count <= (joined or (2 if bridge else MOST)):
+        return LINK_SHARE * stated / 2, spec.text("link") or "link"
+    generation = spec.number("pcie_generation")
+    if (spec.text("form") or "") in _MODULES or generation is None:
+        raise NoDataError(f"no source states how several {gpu} are joined", hint="gpuwise predict --gpus 1")
+    lanes = spec.number("pcie_lanes") or 16.0
+    staged = spec.text("pcie_peer_to_peer") == "no"
+    share = STAGED_SHARE if staged else PCIE_SHARE
+    how = f"PCIe {generation:.0f}.0{' through host memory' if staged else ''}"
+    return share * PCIE_LANE[int(generation)] * lanes, how

@@ -1,0 +1,213 @@
+"""One configuration on GPUs that need not be here: speed, memory, watts, what bounds it, or why not.
+
+Everything of a prediction comes together here: the trace (`cache`), the time of its kernels (`step`), what
+was measured before (`evidence`), memory (`room`) and several GPUs (`collectives`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import hypot, log
+
+from gpuwise import catalog, units
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.answer import Bound, Prediction
+from gpuwise.model.result import Result
+from gpuwise.model.run import RunConfig
+from gpuwise.model.trace import Trace
+from gpuwise.predict import cache
+from gpuwise.predict.card import Card, card
+from gpuwise.predict.collectives import Exchange, beside, exchange, is_split
+from gpuwise.predict.evidence import Calibration, Transfer, calibration_of, transfer_of
+from gpuwise.predict.interval import around, scaling_half
+from gpuwise.predict.known import known
+from gpuwise.predict.room import Room, room
+from gpuwise.predict.step import Step, step
+from gpuwise.workloads import registry
+
+LIKELY = 0.9
+"""Probability of fitting that a batch must have to be chosen."""
+FITS = 0.5
+"""Below it, a batch that was asked for does not fit."""
+GAIN = 1.01
+"""A larger batch is chosen only where it is faster by this: else it costs memory for nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is the same for every card."""
+
+    config: RunConfig
+    series: cache.Series
+    count: int
+    calibration: Calibration | None
+    transfer: Transfer | None
+
+    @property
+    def least(self) -> float:
+        """Probability of fitting that a batch must have."""
+        return LIKELY if len(self.series.batches) > 1 else FITS
+
+
+def forecast(
+    config: RunConfig, gpus: Sequence[str], *, count: int = 1, batch: int | None = None,
+    calibration: Result | None = None, source: Result | None = None,
+) -> tuple[Prediction, ...]:  # fmt: skip
+    """Predict `config` on `count` of each of `gpus`, at `batch` items a GPU or at the best that fits.
+
+    `calibration` is a result of one of the GPUs, `source` one of another GPU that holds the same cell. A GPU
+    that cannot be predicted has its reason in `refusal`. Raises InputError for an unknown GPU or workload, a
+    mode or precision that the workload does not have, or a result that is of no use; MachineError where
+    tracing needs torch and it is missing.
+    """
+    _check(config, count, batch)
+    ids = tuple(dict.fromkeys(_id(gpu) for gpu in gpus))
+    config = replace(config, gpus=count, batch=batch or config.batch)
+    asked = Asked(
+        config=config, series=cache.series(replace(config, gpus=1)), count=count,
+        calibration=calibration_of(calibration, ids) if calibration is not None else None,
+        transfer=transfer_of(source, config) if source is not None else None,
+    )  # fmt: skip
+    return tuple(_beside(_predict(asked, gpu)) for gpu in ids)
+
+
+def _check(config: RunConfig, count: int, batch: int | None) -> None:
+    spec = registry.get(config.workload).spec
+    for given, allowed, what in (
+        (config.mode, spec.modes, "mode"), (config.precision, spec.precisions, "precision"),
+    ):  # fmt: skip
+        if given not in allowed:
+            raise InputError(
+                f"{config.workload} has no {what} {given}, only {', '.join(allowed)}",
+                hint=f"gpuwise predict {config.workload} --{what} {allowed[0]}",
+            )
+    if count < 1 or (batch is not None and batch < 1):
+        raise InputError("a batch and a number of GPUs are at least 1", hint="gpuwise predict --help")
+
+
+def _id(gpu: str) -> str:
+    """The id of a GPU: of the catalog, or of the few beside it that only predictions know."""
+    try:
+        return card(gpu).id
+    except NoDataError:
+        return catalog.find(gpu).id
+
+
+def _beside(p: Prediction) -> Prediction:
+    """The prediction with what was measured of it, where it was."""
+    found = known(p.config, p.gpu_id, p.config.batch)
+    if found is None:
+        return p
+    note = f"measured at batch {found.batch}: {found.where}"
+    return replace(p, measured=found.throughput, evidence="measured", notes=(*p.notes, note))
+
+
+def _predict(asked: Asked, gpu: str) -> Prediction:
+    """One GPU, at the batch that a measurement would choose: from the workload's default on the smallest that
+    is as fast as any larger one, below it only the largest that fits. What no source states is a refusal."""
+    blank = Prediction(
+        gpu_id=gpu, count=asked.count, config=asked.config,
+        item=registry.get(asked.config.workload).spec.item,
+        measure_command=measure_command(asked.config, asked.config.batch),
+    )  # fmt: skip
+    try:
+        found = card(gpu)
+        rooms = list(_rooms(asked, found))
+        fitting = [at for at in rooms if at[1] is None or at[1].fits >= asked.least]
+        if not fitting:
+            return _too_large(blank, *rooms[0], found)
+        usual = [at for at in fitting if at[0].batch >= asked.series.start] or fitting[-1:]
+        return _best([_at(asked, blank, found, *at) for at in usual])
+    except NoDataError as refused:
+        return replace(blank, refusal=str(refused))
+
+
+def _rooms(asked: Asked, found: Card) -> Iterator[tuple[Trace, Room | None]]:
+    """Every batch up to the first that does not fit: memory grows with the batch."""
+    for batch in asked.series.batches:
+        trace = asked.series.at(batch)
+        split = is_split(trace, found.memory_bytes, asked.count)
+        space = room(trace, found, more=beside(trace, asked.count, split=split))
+        yield trace, space
+        if space is not None and space.fits < asked.least:
+            return
+
+
+def _at(asked: Asked, blank: Prediction, found: Card, trace: Trace, space: Room | None) -> Prediction:
+    """The prediction at one batch."""
+    own = asked.calibration if asked.calibration and asked.calibration.card_id == found.id else None
+    alone = _alone(trace, found, own, asked.transfer)
+    split = is_split(trace, found.memory_bytes, asked.count)
+    shared = exchange(trace, found.id, alone.seconds, asked.count, split=split)
+    seconds = alone.seconds + shared.seconds
+    half = hypot(log(alone.throughput.high / alone.throughput.value), scaling_half() if shared.total else 0.0)
+    return replace(
+        blank, batch=trace.batch, seconds=seconds,
+        throughput=around(asked.count * trace.items / seconds, half, method=alone.throughput.method),
+        memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
+        watts=asked.count * alone.watts, shares=_shares(alone, shared), bound=_shares(alone, shared)[0][0],
+        evidence=alone.evidence, measure_command=measure_command(asked.config, trace.batch),
+        notes=_notes(trace, own, shared, space, split=split),
+    )  # fmt: skip
+
+
+def _alone(trace: Trace, found: Card, own: Calibration | None, transfer: Transfer | None) -> Step:
+    """The step on one GPU, sharpened by what was measured."""
+    if own is not None:
+        return step(trace, found, parameters=own.parameters, evidence=own.level, factor=own.factor)
+    if transfer is None or transfer.source.id == found.id:
+        return step(trace, found)
+    plain = step(trace, found, evidence="transferred")
+    factor = plain.throughput.value / transfer.speed_on(found, trace)
+    return step(trace, found, evidence="transferred", factor=factor)
+
+
+def _shares(alone: Step, shared: Exchange) -> tuple[tuple[Bound, float], ...]:
+    """Shares of the step's time with what is waited for the other GPUs."""
+    whole = alone.seconds + shared.seconds
+    found: list[tuple[Bound, float]] = [(name, s * alone.seconds / whole) for name, s in alone.shares]
+    if shared.seconds:
+        found.append(("link", shared.seconds / whole))
+    return tuple(sorted(found, key=lambda pair: -pair[1]))
+
+
+def _best(found: Sequence[Prediction]) -> Prediction:
+    """The smallest batch that is as fast as any."""
+    speeds = [p.throughput.value if p.throughput else 0.0 for p in found]
+    return next(p for p, speed in zip(found, speeds, strict=True) if speed * GAIN >= max(speeds))
+
+
+def _too_large(blank: Prediction, trace: Trace, space: Room | None, found: Card) -> Prediction:
+    assert space is not None
+    needed, held = units.gibibytes(space.peak.value), units.gibibytes(found.memory_bytes)
+    return replace(
+        blank, batch=trace.batch, memory_bytes=space.peak, fits_probability=space.fits,
+        refusal=f"batch {trace.batch} does not fit: it allocates {needed}, {found.id} has {held}",
+    )  # fmt: skip
+
+
+def _notes(
+    trace: Trace, own: Calibration | None, shared: Exchange, space: Room | None, *, split: bool
+) -> tuple[str, ...]:
+    notes = []
+    if own is not None:
+        notes.append(str(own))
+    if shared.how:
+        what = "weights and gradients, split over the GPUs," if split else "gradients"
+        total, waited = units.seconds(shared.total), units.seconds(shared.seconds)
+        notes.append(f"{what} over {shared.how}: {total} of exchange; {waited} are waited for others")
+    if trace.unknown:
+        notes.append(f"without the time of {', '.join(trace.unknown[:3])}: no cost is known")
+    if space is None:
+        notes.append("memory is not known: the trace has no lifetimes")
+    return tuple(notes)
+
+
+def measure_command(config: RunConfig, batch: int | None) -> str:
+    """What measures the configuration on a machine that has the GPU."""
+    words = f"gpuwise bench {config.workload} --mode {config.mode} --precision {config.precision}"
+    words += f" --compile {'on' if config.compile else 'off'}"
+    words += f" --recipe {config.recipe}" if config.recipe != "tuned" else ""
+    words += f" --gpus {config.gpus}" if config.gpus > 1 else ""
+    return words + (f" --batch {batch}" if batch else "")

@@ -1,0 +1,93 @@
+"""The machine: what was found on it, and what of it makes a figure doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpuwise.model.result import Result
+from gpuwise.model.run import Environment
+from gpuwise.report import results as tables
+from gpuwise.report.page import Section
+from gpuwise.report.results import counted
+from gpuwise.report.sections.material import Material
+from gpuwise.units import percent
+
+
+def machine(material: Material) -> Section:
+    """One table for each environment that differs, and the health of each session in a list."""
+    found: dict[Environment, list[Result]] = {}
+    for result in material.results:
+        found.setdefault(result.environment, []).append(result)
+    return Section(
+        id="machine",
+        title="Machine and its health",
+        points=(
+            *dict.fromkeys(line for result in material.results for line in _health(result)),
+            *_clocks(material),
+        ),
+        tables=tuple(
+            replace(tables.environment(place), title=_title(results)) for place, results in found.items()
+        ),
+    )
+
+
+def _title(results: Sequence[Result]) -> str:
+    days = sorted({result.created_at[:10] for result in results})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"{results[0].environment.device}, {counted(len(results), 'session')}, {when}"
+
+
+def _health(result: Result) -> Iterator[str]:
+    """What was sound and what was not, each in a sentence."""
+    place = result.environment
+    if result.origin == "published":
+        yield f"The figures of {result.id} were published; no machine was seen. Source: {result.source}."
+        return
+    yield from _power(place)
+    if place.other_processes:
+        yield f"{_processes(place.other_processes)} of others held the device when a session began."
+    elif place.other_processes == 0:
+        yield "No other process held the device when the sessions began."
+    if place.ecc is not None:
+        yield f"ECC was {'on' if place.ecc else 'off'}" + (" and MIG on." if place.mig else ".")
+    if place.pcie_generation and place.pcie_width:
+        yield _link(place)
+
+
+def _power(place: Environment) -> Iterator[str]:
+    limit, normal = place.power_limit_w, place.power_limit_default_w
+    if limit and normal and limit != normal:
+        yield f"The power limit was {limit:.0f} W, not the card's own {normal:.0f} W: so are its speeds."
+    elif limit:
+        yield f"The power limit was the card's own, {limit:.0f} W."
+
+
+def _link(place: Environment) -> str:
+    now = f"PCIe generation {place.pcie_generation} x{place.pcie_width}"
+    most = (place.pcie_generation_max, place.pcie_width_max)
+    if None in most or most == (place.pcie_generation, place.pcie_width):
+        return f"The host link was {now}, the most it can be."
+    return f"The host link was {now} of generation {most[0]} x{most[1]} at the start; idle links slow down."
+
+
+def _clocks(material: Material) -> Iterator[str]:
+    """Lowered clocks and the highest temperature over all sessions."""
+    told = [
+        m.telemetry
+        for m in (row.measurement for row in material.every)
+        if m.telemetry and m.telemetry.samples
+    ]
+    held = [one for one in told if one.throttled]
+    if held:
+        reasons = ", ".join(dict.fromkeys(reason for one in held for reason, _ in one.throttled))
+        share = percent(len(held) / len(told), 0)
+        of = f"{len(held)} of {len(told)} measurements with telemetry"
+        yield f"Clocks were held down ({reasons}) in {of}, {share}."
+    hottest = max((one.temperature_max_c for one in told if one.temperature_max_c), default=None)
+    if hottest is not None:
+        yield f"The device reached {hottest:.0f} °C at most."
+
+
+def _processes(number: int) -> str:
+    return "1 process" if number == 1 else f"{number} processes"

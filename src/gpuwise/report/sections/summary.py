@@ -1,0 +1,82 @@
+"""A report in five lines: what was measured, the fastest, what compiling gains, the limits, the doubts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpuwise.report.results import cell_name, counted, rate, spread
+from gpuwise.report.sections.material import Material, best, question
+from gpuwise.report.sections.speedups import compile_gains
+from gpuwise.units import percent, significant
+
+NAMED = 3
+"""Workloads named in the line of the fastest."""
+
+
+def summary(material: Material) -> tuple[str, ...]:
+    """The lines that have something to say, five at most."""
+    lines = (_what(material), _fastest(material), _compiling(material), _limits(material), _doubts(material))
+    return tuple(line for line in lines if line)
+
+
+def _what(material: Material) -> str:
+    works = {row.measurement.config.workload for row in material.speeds}
+    ok = sum(row.measurement.status == "ok" for row in material.every)
+    total = len(material.every)
+    done = f"{ok} of {total} measurements" if ok < total else counted(total, "measurement")
+    days = sorted({result.created_at[:10] for result in material.results})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"{' and '.join(material.devices)}: {done} of {counted(len(works), 'workload')}, {when}."
+
+
+def _fastest(material: Material) -> str:
+    parts = []
+    for row in best(material.speeds)[:NAMED]:
+        m = row.measurement
+        assert m.throughput is not None
+        how = "compiled" if m.config.compile else "eager"
+        speed = rate(m.throughput.value, m.item) + spread(m.throughput)
+        parts.append(f"{question(m)} {speed} ({m.config.precision} {how}, batch {m.batch})")
+    return f"Fastest: {'; '.join(parts)}." if parts else ""
+
+
+def _compiling(material: Material) -> str:
+    gains = sorted(gain.value for gain in compile_gains(material))
+    if not gains:
+        return ""
+    middle = gains[len(gains) // 2]
+    span = f"{gains[0]:.2f} to {gains[-1]:.2f}, median {middle:.2f}"
+    return f"Compiling changes speed by factors of {span} ({counted(len(gains), 'pair')})."
+
+
+def _limits(material: Material) -> str:
+    best_of: dict[str, str] = {}
+    for row in sorted(
+        material.limits, key=lambda row: row.measurement.throughput.value if row.measurement.throughput else 0
+    ):
+        m = row.measurement
+        if m.config.workload in ("matmul", "copy") and m.throughput is not None:
+            share = f", {percent(m.mfu, 0)} of the data sheet's peak" if m.mfu else ""
+            best_of[cell_name(m.config)] = f"{cell_name(m.config)} {rate(m.throughput.value, m.item)}{share}"
+    return f"Limits reached: {'; '.join(sorted(best_of.values()))}." if best_of else ""
+
+
+def _doubts(material: Material) -> str:
+    return " ".join((*_energy(material), _cautions(material)))
+
+
+def _energy(material: Material) -> Iterator[str]:
+    rows = [row for row in best(material.speeds) if row.measurement.items_per_joule]
+    if rows:
+        m = rows[0].measurement
+        yield f"Energy: {question(m)} {significant(m.items_per_joule or 0)} {m.item}s per joule."
+
+
+def _cautions(material: Material) -> str:
+    codes = Counter(code for row in material.every for code in {c.code for c in row.measurement.cautions})
+    doubted = sum(bool(row.measurement.cautions) for row in material.every)
+    if not doubted:
+        return "No measurement carries a caution."
+    named = ", ".join(f"{code} {count}" for code, count in codes.most_common())
+    return f"{doubted} of {len(material.every)} measurements carry a caution ({named})."

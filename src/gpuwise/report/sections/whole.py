@@ -1,0 +1,51 @@
+"""All sections of a report in their order, with the data they were made from."""
+
+from __future__ import annotations
+
+from gpuwise import store
+from gpuwise.report.page import Page, References
+from gpuwise.report.results import counted
+from gpuwise.report.sections.against import against
+from gpuwise.report.sections.closing import cautions, reproduce
+from gpuwise.report.sections.energy import energy
+from gpuwise.report.sections.limits import limits
+from gpuwise.report.sections.machine import machine
+from gpuwise.report.sections.material import Material
+from gpuwise.report.sections.scaling import scaling
+from gpuwise.report.sections.speedups import speedups
+from gpuwise.report.sections.summary import summary
+from gpuwise.report.sections.throughput import throughput
+from gpuwise.report.sections.timeline import timeline
+
+
+def report(material: Material) -> Page:
+    """The report of one or more results; sections that have nothing to say are left out."""
+    cited = References()
+    sections = (
+        machine(material),
+        throughput(material),
+        speedups(material),
+        scaling(material, cited),
+        energy(material, cited),
+        timeline(material),
+        limits(material),
+        against(material, cited),
+        cautions(material),
+        reproduce(material),
+    )
+    return Page(
+        title=f"{' and '.join(material.devices)}: measured for deep learning",
+        subtitle=_subtitle(material),
+        summary=summary(material),
+        sections=tuple(section for section in sections if section.says_something),
+        sources=cited.sources,
+        made_on=material.today.isoformat(),
+        data=tuple(store.encode(result) for result in material.results),
+    )
+
+
+def _subtitle(material: Material) -> str:
+    versions = {f"torch {r.environment.torch}" for r in material.results if r.environment.torch}
+    sessions = counted(len(material.results), "session")
+    named = f"{sessions}, {material.results[0].id}" if len(material.results) == 1 else sessions
+    return " · ".join((*sorted(versions), named))

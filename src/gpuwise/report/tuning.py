@@ -1,0 +1,93 @@
+"""A search for the fastest recipe as a table: every setting, its speed, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from gpuwise.model.result import Interval
+from gpuwise.model.run import RunConfig
+from gpuwise.model.tuning import Trial, Tuned, Tuning
+from gpuwise.report.results import rate, spread
+from gpuwise.report.table import Table
+from gpuwise.units import percent
+
+COLUMNS = ("batch", "switches", "speed", "against the first", "outcome")
+
+
+def line(trial: Trial, number: int) -> str:
+    """One setting in one line, as it ends."""
+    speed = _speed(trial) or "-"
+    setting = f"batch {trial.setting.batch:<6} {trial.setting.switches!s:<40}"
+    return f"{number:>3}  {setting} {speed:<26} {outcome(trial)}"
+
+
+def outcome(trial: Trial) -> str:
+    """`fastest so far`, `no faster`, or why it does not count."""
+    if trial.refusal is not None:
+        return trial.refusal
+    return "fastest so far" if trial.adopted else "no faster"
+
+
+def trials(config: RunConfig, tuning: Tuning) -> Table:
+    """Every setting in the order it was tried, and the gain below."""
+    first = next((t.speed for t in tuning.trials if t.speed is not None), None)
+    rows = tuple(
+        (str(t.setting.batch), str(t.setting.switches), _speed(t), _share(t.speed, first), outcome(t))
+        for t in tuning.trials
+    )
+    return Table(
+        title=f"{config.workload} {config.mode} {config.precision}: {len(rows)} settings",
+        columns=COLUMNS,
+        rows=rows,
+        numeric=frozenset({"batch", "speed", "against the first"}),
+        notes=notes(tuning),
+    )
+
+
+def notes(tuning: Tuning) -> tuple[str, ...]:
+    """The best recipe, its gain, and what was not tried."""
+    left = f"{tuning.left} settings were not tried: the time was up; --time gives it more"
+    found = (verdict(tuning.tuned),) if tuning.tuned is not None else ("no setting ran to its end",)
+    return (*found, *((left,) if tuning.left else ()))
+
+
+def verdict(tuned: Tuned) -> str:
+    """`best: batch 512, layout=channels-first: 1.08 (1.07 to 1.09) times the default recipe`."""
+    gain = tuned.gain
+    setting = f"best: batch {tuned.batch}, {tuned.switches}"
+    return f"{setting}: {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f}) times the default recipe"
+
+
+def used(tuned: Tuned, batch: int | None) -> str:
+    """What a measurement takes over from a recipe that was found before."""
+    setting = f"batch {batch}, {tuned.switches}"
+    what = f"{tuned.workload} {tuned.mode} {tuned.precision}"
+    return f"{what} as tuned for {tuned.device}, torch {tuned.torch}: {setting}"
+
+
+def document(tuning: Tuning) -> dict[str, Any]:
+    """The search as plain data, without raw step times."""
+    return {
+        "trials": [
+            {
+                "batch": t.setting.batch,
+                "switches": dict(t.setting.switches.changed),
+                "items_per_s": None if t.speed is None else asdict(t.speed),
+                "refusal": t.refusal,
+                "adopted": t.adopted,
+            }
+            for t in tuning.trials
+        ],
+        "not_tried": tuning.left,
+        "tuned": None if tuning.tuned is None else asdict(tuning.tuned),
+    }
+
+
+def _speed(trial: Trial) -> str:
+    found = trial.measurement.throughput
+    return "" if found is None else rate(found.value, trial.measurement.item) + spread(found)
+
+
+def _share(speed: Interval | None, first: Interval | None) -> str:
+    return "" if speed is None or first is None else percent(speed.value / first.value)

@@ -1,0 +1,130 @@
+"""How speed grows with the number of GPUs, what is lost on the way, and how many are worth it.
+
+Scale factor of n GPUs: f(n) = T(n) / (n T(1)), with T the throughput of all; 1 is perfect. Its interval is
+that of the ratio of the two measurements. Weak scaling gives each GPU the batch of the one (Gustafson),
+strong scaling shares it (Amdahl).
+
+Under weak scaling, and for the same batch on each GPU, the loss has three parts. With t1 the step of one
+GPU alone, a_r the step of rank r while all ranks work but exchange nothing, and tn the common step,
+
+    f = t1 / tn = (t1 / median a) * (median a / max a) * (max a / tn)
+                   sharing           waiting             exchange
+
+sharing is what the ranks take from each other (power, heat, host, memory of the host), waiting is for the
+slowest rank, exchange is communication that no computation hides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Literal
+
+from gpuwise.model.result import Interval, Measurement
+from gpuwise.stats.compare import ratio_between
+
+WORTH = 0.8
+"""The share of one GPU's speed that each GPU more must add to be worth it."""
+
+Cause = Literal["sharing", "waiting", "exchange"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Losses:
+    """Shares of the speed, each of what the one before leaves; None where it cannot be told apart."""
+
+    sharing: float | None
+    waiting: float
+    exchange: float
+
+    @property
+    def largest(self) -> Cause:
+        """Where most is lost."""
+        shares: dict[Cause, float] = {"waiting": self.waiting, "exchange": self.exchange}
+        if self.sharing is not None:
+            shares["sharing"] = self.sharing
+        return max(shares, key=lambda cause: shares[cause])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One count of GPUs in a scaling series."""
+
+    measurement: Measurement
+    factor: Interval
+    speedup: float
+    """Over one GPU."""
+    losses: Losses | None
+
+    @property
+    def gpus(self) -> int:
+        return self.measurement.config.gpus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One question at several counts of GPUs, against one GPU."""
+
+    one: Measurement
+    points: tuple[Point, ...]
+    """More than one GPU, fewest first."""
+
+    @property
+    def worth(self) -> int:
+        """The most GPUs of which each that was added still brought WORTH of one GPU."""
+        best, before, gpus = 1, 1.0, 1
+        for point in self.points:
+            if (point.speedup - before) / (point.gpus - gpus) < WORTH:
+                break
+            best, before, gpus = point.gpus, point.speedup, point.gpus
+        return best
+
+
+def factor(one: Measurement, several: Measurement) -> Interval:
+    """T(n) / (n T(1)) with its interval. Raises ValueError without a throughput on either side."""
+    if one.throughput is None or several.throughput is None:
+        raise ValueError("a scale factor needs two throughputs")
+    found, n = ratio_between(one, several), several.config.gpus
+    return replace(found, value=found.value / n, low=found.low / n, high=found.high / n)
+
+
+def losses(one: Measurement, several: Measurement) -> Losses | None:
+    """What each cause takes; None where the ranks did not measure their steps alone."""
+    if several.group is None or several.throughput is None or not several.items_per_step:
+        return None
+    alone = [rank.alone_s for rank in several.group.ranks if rank.alone_s is not None]
+    if not alone:
+        return None
+    common_s = several.items_per_step / several.throughput.value
+    sharing = None
+    if one.batch == several.batch and one.items_per_step and one.throughput is not None:
+        sharing = 1 - one.items_per_step / one.throughput.value / median(alone)
+    return Losses(sharing=sharing, waiting=1 - median(alone) / max(alone), exchange=1 - max(alone) / common_s)
+
+
+def series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
+    """Every question that was measured on one GPU and on several, in the order of the ones."""
+    speeds = [m for m in measurements if m.status == "ok" and m.throughput and m.config.mode != "limit"]
+    found = []
+    for one in (m for m in speeds if m.config.gpus == 1):
+        several = [m for m in speeds if m.config.gpus > 1 and _same(one, m)]
+        for scaling in dict.fromkeys(m.config.scaling for m in several):
+            chosen = sorted((m for m in several if m.config.scaling == scaling), key=lambda m: m.config.gpus)
+            found.append(Series(one=one, points=tuple(_point(one, m) for m in chosen)))
+    return tuple(found)
+
+
+def _same(one: Measurement, several: Measurement) -> bool:
+    """Whether the two asked the same, but for the number of GPUs."""
+    return replace(several.config, gpus=1, nodes=1, scaling=one.config.scaling) == one.config
+
+
+def _point(one: Measurement, several: Measurement) -> Point:
+    found = factor(one, several)
+    return Point(
+        measurement=several,
+        factor=found,
+        speedup=found.value * several.config.gpus,
+        losses=losses(one, several),
+    )

@@ -1,0 +1,1 @@
+"""Search for the fastest recipe of a workload on this machine."""

@@ -1,0 +1,111 @@
+"""A search on the machine: settings become configurations of a session, which measures and keeps them.
+
+At the end the default recipe and the best one are measured once more, longer and one after the other:
+the gain is the ratio of these two. That of the trials would flatter, for the best of many is chosen by
+its luck, too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from gpuwise import workloads
+from gpuwise.bench.session import Progress, Session
+from gpuwise.model.recipe import Switches
+from gpuwise.model.result import Measurement
+from gpuwise.model.run import RunConfig
+from gpuwise.model.tuning import Setting, Trial, Tuned, Tuning
+from gpuwise.stats import compare
+from gpuwise.tune.gate import refusal
+from gpuwise.tune.search import Search
+from gpuwise.tune.space import axes
+
+TRIAL_S, FINAL_S = 5.0, 15.0
+"""Longest timing of one trial, and of the two last measurements."""
+TARGET_CI = 0.003
+"""The interval at which they end before."""
+
+Clock = Callable[[], float]
+Tell = Callable[[Progress], None]
+
+
+@dataclass(slots=True)
+class Tuner:
+    """One search on one session. Iterate `run()`, then read `tuning`."""
+
+    session: Session
+    config: RunConfig
+    """What is tuned; its batch, where it has one, is kept."""
+    time_s: float
+    now: Clock = time.monotonic
+    trials: list[Trial] = field(default_factory=list)
+    tuning: Tuning | None = None
+    _longest_s: float = 0.0
+    _defaults: dict[int | None, Measurement] = field(default_factory=dict)
+
+    def run(self, tell: Tell = lambda _: None) -> Iterator[Trial]:
+        """Trials as they end. KeyboardInterrupt goes up; the session keeps what it measured."""
+        spec = workloads.get(self.config.workload).spec
+        began = self.now()
+        default = spec.default_batch if self.config.device == "cuda" else spec.cpu_batch
+        start = Setting(switches=Switches(), batch=self.config.batch or default)
+        search = Search(
+            measure=lambda setting: self._measure(setting, tell, quick=True),
+            refuse=lambda m: refusal(m, self._defaults.get(m.batch)),
+            in_time=lambda: self.now() - began + 3 * self._longest_s < self.time_s,
+            axes=axes(spec, self.config),
+            batches=self.config.batch is None,
+        )
+        for trial in search.run(start):
+            self.trials.append(trial)
+            yield trial
+        self.tuning = Tuning(trials=tuple(self.trials), left=len(search.skipped - search.tried))
+        if search.best is not None:
+            self.tuning = replace(self.tuning, tuned=self._final(start, search.best.setting, tell))
+
+    def _measure(self, setting: Setting, tell: Tell, *, quick: bool) -> Measurement:
+        config = replace(
+            self.config,
+            switches=setting.switches,
+            batch=setting.batch,
+            time_s=min(TRIAL_S if quick else FINAL_S, self.config.time_s),
+            target_ci=TARGET_CI,
+            quick=quick,
+        )
+        began = self.now()
+        for update in self.session.measure_all([config]):
+            if isinstance(update, Measurement):
+                measured = update
+            else:
+                tell(update)
+        self._longest_s = max(self._longest_s, self.now() - began)
+        if setting.switches == Switches() and measured.status == "ok":
+            self._defaults.setdefault(measured.batch, measured)
+        return measured
+
+    def _final(self, start: Setting, best: Setting, tell: Tell) -> Tuned | None:
+        """Default and best once more; None where either fails."""
+        before = self._measure(start, tell, quick=False)
+        after = before if best == start else self._measure(best, tell, quick=False)
+        compared = compare(before, after)
+        if compared.ratio is None or after.throughput is None:
+            return None
+        found = self.session.result.environment
+        return Tuned(
+            device=found.gpu_id or found.device,
+            torch=found.torch or "",
+            cuda=found.cuda,
+            workload=self.config.workload,
+            version=after.workload_version,
+            mode=self.config.mode,
+            precision=self.config.precision,
+            compile=self.config.compile,
+            batch=best.batch,
+            switches=best.switches,
+            throughput=after.throughput,
+            gain=compared.ratio,
+            found_at=after.started_at,
+            source=self.session.result.id,
+        )

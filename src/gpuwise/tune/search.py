@@ -1,0 +1,90 @@
+"""Coordinate-wise search: one switch after the other, each time going on from the fastest setting so far.
+
+A setting replaces the fastest only where it is faster beyond noise: the low end of the ratio's 95 %
+interval is above 1 + MARGIN. The batch is doubled, then halved, while that helps. Passes over all
+switches go on until one changes nothing or the time is up; no setting is measured twice. The result is
+a local optimum: switches that pay only together are not found. Pure: `measure` does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.tuning import Setting, Trial
+from gpuwise.stats import ratio_of
+
+MARGIN = 0.003
+"""Equal runs of one compiled step differ by so much."""
+
+Measure = Callable[[Setting], Measurement]
+Refuse = Callable[[Measurement], str | None]
+"""Why a measurement does not count, or None."""
+
+
+@dataclass(slots=True)
+class Search:
+    """State of one search. Iterate `run()`; `best` is the fastest trial so far."""
+
+    measure: Measure
+    refuse: Refuse
+    in_time: Callable[[], bool]
+    """Whether another trial may begin."""
+    axes: Mapping[str, tuple[str, ...]]
+    batches: bool
+    """Whether the batch is searched, too."""
+    best: Trial | None = None
+    tried: set[Setting] = field(default_factory=set)
+    skipped: set[Setting] = field(default_factory=set)
+    """Settings for which there was no time."""
+
+    def run(self, start: Setting) -> Iterator[Trial]:
+        """Trials as they end, the start first. Ends where the start does not count."""
+        yield from self._try(start)
+        changed = self.best is not None
+        while changed and self.best is not None:
+            before = self.best
+            if self.batches:
+                yield from self._walk(2.0)
+                yield from self._walk(0.5)
+            for name, words in self.axes.items():
+                yield from self._choose(name, words)
+            changed = self.best is not before
+
+    def _choose(self, name: str, words: tuple[str, ...]) -> Iterator[Trial]:
+        """Every word of one switch, the others as they are in the best."""
+        for word in words:
+            assert self.best is not None
+            setting = self.best.setting
+            switches = replace(setting.switches, **{name: word})  # type: ignore[arg-type]
+            yield from self._try(replace(setting, switches=switches))
+
+    def _walk(self, factor: float) -> Iterator[Trial]:
+        """Larger or smaller batches while they are faster."""
+        while self.best is not None:
+            before = self.best
+            batch = int(before.setting.batch * factor)
+            if batch >= 1:
+                yield from self._try(replace(before.setting, batch=batch))
+            if self.best is before:
+                return
+
+    def _try(self, setting: Setting) -> Iterator[Trial]:
+        if setting in self.tried:
+            return
+        if self.best is not None and not self.in_time():
+            self.skipped.add(setting)
+            return
+        self.tried.add(setting)
+        measured = self.measure(setting)
+        trial = Trial(setting=setting, measurement=measured, refusal=self.refuse(measured))
+        if trial.speed is not None and (self.best is None or faster(trial.speed, self.best.speed)):
+            trial = replace(trial, adopted=True)
+            self.best = trial
+        yield trial
+
+
+def faster(new: Interval, old: Interval | None) -> bool:
+    """Whether the new speed is higher beyond noise."""
+    return old is None or ratio_of(old, new).low > 1 + MARGIN

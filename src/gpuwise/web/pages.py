@@ -1,0 +1,118 @@
+"""A view as HTML, JSON or CSV. Every link is relative, so that pages work under any prefix and as files.
+
+HTML is made by templates that escape everything; they take the tables, sections and colours of the report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from gpuwise import catalog
+from gpuwise.report import html
+from gpuwise.report.charts.theme import PALETTE
+from gpuwise.report.table import comma_separated
+from gpuwise.web.asked import Asked
+from gpuwise.web.view import Message, View
+
+FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+MENU = (
+    ("/gpus", "GPUs"), ("/compare", "Compare"), ("/results", "Results"), ("/scaling", "Scaling"),
+    ("/predict", "Predict"), ("/choose", "Choose"), ("/audit", "Audit"), ("/upload", "Upload"),
+)  # fmt: skip
+LIVE_ONLY = frozenset({"/audit", "/upload"})
+"""Pages that mean nothing without a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page stands, and so how it links to others."""
+
+    path: str
+    query: str = ""
+    static: bool = False
+    """Whether pages are files in a folder: no forms, and addresses end in .html."""
+
+    def to(self, path: str, **query: Any) -> str:
+        """A relative address of another page."""
+        up = "../" * (self.path.count("/") - 1) or "./"
+        name = path.lstrip("/")
+        if not self.static:
+            return up + quote(name, safe="/,:") + (f"?{urlencode(query)}" if query else "")
+        file = name if name.startswith("static/") else f"{name or 'index'}.html"
+        return up + quote(file, safe="/,:")
+
+    def form(self, form: str) -> str:
+        """This page as JSON or CSV, relative; the same question."""
+        last = self.path.rsplit("/", 1)[-1] or "index"
+        query = f"?{self.query}" if self.query and not self.static else ""
+        return f"{quote(last, safe=',:')}.{form}{query}"
+
+    def again(self, asked: Asked, **changed: str) -> str:
+        """This page with some values of its question changed."""
+        pairs = [pair for pair in asked.pairs if pair[0] not in changed]
+        last = self.path.rsplit("/", 1)[-1] or "./"
+        return f"{quote(last, safe=',:')}?{urlencode([*pairs, *changed.items()])}"
+
+
+def page(view: View, place: Place) -> str:
+    """The view as HTML."""
+    return _rendered(view.template, place, title=view.title, **view.content)
+
+
+def data(view: View, form: str) -> bytes:
+    """The view as JSON or CSV."""
+    if form == "csv":
+        return comma_separated(view.table).encode()
+    found = view.document()
+    return found if isinstance(found, bytes) else json.dumps(found, ensure_ascii=False, indent=1).encode()
+
+
+def failure(problem: Message, place: Place, title: str) -> str:
+    """Why there is no such page, as a page."""
+    return _rendered("error.html", place, title=title, message=problem)
+
+
+def _rendered(template: str, place: Place, **content: Any) -> str:
+    shared: Mapping[str, Any] = {
+        "place": place, "link": place.to, "message": None,
+        "menu": [entry for entry in MENU if not (place.static and entry[0] in LIVE_ONLY)],
+    }  # fmt: skip
+    return templates().get_template(template).render({**shared, **content})
+
+
+def style() -> str:
+    """The style sheet: the report's, with what only the explorer has."""
+    return "".join(templates().get_template(name).render() for name in ("style.css", "web.css"))
+
+
+@cache
+def templates() -> Environment:
+    """Own templates before the report's; everything is escaped unless a filter made it."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("gpuwise.web"), PackageLoader("gpuwise.report")]),
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters.update(cited=html.cited, svg=html.inline_svg, cell=cell)
+    environment.globals.update(palette=PALETTE)
+    return environment
+
+
+def cell(text: str, sources: int, place: Place) -> Markup:
+    """A cell's text; where it names a GPU of the catalog (`2 x l40s`), the name leads to it."""
+    before, found, name = text.rpartition(" x ")
+    if name not in _ids():
+        return html.cited(text, sources)
+    return Markup('{}<a href="{}">{}</a>').format(before + found, place.to(f"/gpus/{name}"), name)
+
+
+@cache
+def _ids() -> frozenset[str]:
+    return frozenset(spec.id for spec in catalog.all_gpus())

@@ -1,0 +1,57 @@
+"""Listen, say where, and answer until Ctrl-C."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+import uvicorn
+
+from gpuwise.errors import InputError
+from gpuwise.web.app import create
+from gpuwise.web.facts import Facts
+from gpuwise.web.guard import LOOPBACK
+
+WAITING = 256
+"""Connections that wait to be accepted."""
+
+
+def run(
+    files: Sequence[Path],
+    host: str,
+    port: int,
+    token: str | None,
+    *,
+    public: bool,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve the explorer; `ready` is told its address, token included, once it listens.
+
+    Raises InputError where the address cannot be listened on.
+    """
+    with listen(host, port) as listening:
+        name = f"[{host}]" if ":" in host else host
+        app = create(Facts(files), token=token, hosts=None if public else LOOPBACK | {name}, warm=True)
+        query = f"?{urlencode({'token': token})}" if token else ""
+        ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
+        # An access log would hold tokens; errors are still told.
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises InputError where the system refuses."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((host, port))
+        opened.listen(WAITING)
+    except OSError as error:
+        opened.close()
+        raise InputError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}", hint="choose another: --port 0"
+        ) from error
+    return opened

@@ -1,0 +1,99 @@
+// What a page does beyond links and forms: it asks again while a form changes, draws a slider above each
+// limit, and takes dropped files. Pages read and work without it.
+"use strict";
+
+const PAUSE_MS = 120;
+const STEPS = 200;
+
+function live(form) {
+  let waiting, asking, asked;
+  const action = form.action;
+  const ask = async () => {
+    const pairs = [...new FormData(form)].filter(([, value]) => value !== "");
+    const address = new URL(action);
+    address.search = new URLSearchParams(pairs);
+    if (address.href === asked) return;
+    asked = address.href;
+    asking?.abort();
+    asking = new AbortController();
+    const answer = document.getElementById("answer");
+    answer.classList.add("busy");
+    try {
+      const found = await fetch(address, {signal: asking.signal});
+      show(form, new DOMParser().parseFromString(await found.text(), "text/html"), found.url);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      answer.textContent = "The server does not answer.";
+      asked = undefined;
+    }
+    answer.classList.remove("busy");
+  };
+  const soon = () => { clearTimeout(waiting); waiting = setTimeout(ask, PAUSE_MS); };
+  form.addEventListener("input", soon);
+  form.addEventListener("change", soon);
+  form.addEventListener("submit", event => { event.preventDefault(); clearTimeout(waiting); ask(); });
+}
+
+function show(form, page, address) {
+  const answer = page.getElementById("answer") ?? page.querySelector(".message");
+  document.getElementById("answer").replaceChildren(...(answer ? answer.childNodes : []));
+  // Links are relative to the address, which changes below.
+  for (const part of ["header.site", "h1", "#formats", ".uses"]) {
+    const now = document.querySelector(part), next = page.querySelector(part);
+    if (now && next) now.replaceChildren(...next.childNodes);
+  }
+  document.title = page.title;
+  refill(form, page);
+  history.replaceState(null, "", address);
+}
+
+// Modes and precisions follow the workload.
+function refill(form, page) {
+  for (const name of ["mode", "precision", "work", "latency"]) {
+    const now = form.elements[name], next = page.querySelector(`form [name=${name}]`);
+    if (!now || !next || now === document.activeElement) continue;
+    if (now.tagName === "SELECT") now.replaceChildren(...next.childNodes);
+    else now.value = next.value;
+  }
+}
+
+// A logarithmic slider beside a number; its end means no limit.
+function slider(input) {
+  const low = Math.log(+input.dataset.low), high = Math.log(+input.dataset.high);
+  const free = "least" in input.dataset ? 0 : STEPS;
+  const range = document.createElement("input");
+  Object.assign(range, {type: "range", min: 0, max: STEPS, step: 1});
+  range.setAttribute("aria-label", input.closest("label").firstChild.textContent.trim());
+  const place = () => {
+    range.value = input.value ? Math.round((Math.log(+input.value) - low) / (high - low) * STEPS) : free;
+    range.setAttribute("aria-valuetext", input.value || input.placeholder);
+  };
+  range.addEventListener("input", event => {
+    const value = Math.exp(low + (high - low) * range.value / STEPS);
+    const whole = "whole" in input.dataset;
+    input.value = +range.value === free ? "" : whole ? 2 ** Math.round(Math.log2(value)) : +value.toPrecision(2);
+    range.setAttribute("aria-valuetext", input.value || input.placeholder);
+  });
+  input.addEventListener("input", place);
+  place();
+  input.closest("label").append(range);
+}
+
+function droppable(form) {
+  const file = form.querySelector("[type=file]"), text = form.querySelector("textarea");
+  const over = on => event => { event.preventDefault(); form.classList.toggle("over", on); };
+  form.addEventListener("dragover", over(true));
+  form.addEventListener("dragleave", over(false));
+  form.addEventListener("drop", event => {
+    over(false)(event);
+    if (!event.dataTransfer.files.length) return;
+    file.files = event.dataTransfer.files;
+    form.requestSubmit();
+  });
+  text?.addEventListener("input", () => { file.value = ""; });
+  file.addEventListener("change", () => form.requestSubmit());
+}
+
+document.querySelectorAll("[data-low]").forEach(slider);
+document.querySelectorAll("form[data-live]").forEach(live);
+document.querySelectorAll("form[data-drop]").forEach(droppable);

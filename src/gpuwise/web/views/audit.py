@@ -1,0 +1,99 @@
+"""An article, pasted or dropped, with every finding beside its line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from gpuwise.audit import audit_text
+from gpuwise.audit.files import decoded
+from gpuwise.errors import InputError
+from gpuwise.model.claim import Audit, Finding
+from gpuwise.report import audits as report
+from gpuwise.report.gpus import label
+from gpuwise.report.table import Table
+from gpuwise.web.asked import Asked
+from gpuwise.web.facts import Facts
+from gpuwise.web.view import View
+
+LARGEST = 512 * 1024
+"""Bytes of an article; the longest have some 100 kB."""
+EXAMPLE = """The RTX 4090 has 16,348 CUDA cores and draws up to 450 W.
+
+| | GeForce RTX 4090 | A100 PCIe 80GB |
+| --- | --- | --- |
+| CUDA cores | 16,348 | 8,192 |
+| Memory bandwidth | 1,008 GB/s | 2,039 GB/s |
+| TDP | 450 W | 300 W |
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of the article with what was found in it."""
+
+    number: int
+    text: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def worst(self) -> str:
+        """The verdict that decides how the line looks; empty without a finding."""
+        verdicts = {finding.verdict for finding in self.findings}
+        return next((v for v in ("contradicts", "cannot tell", "agrees") if v in verdicts), "")
+
+
+def form(facts: Facts, asked: Asked) -> View:
+    """The form, with an example in it."""
+    return _view("", None)
+
+
+def audit(facts: Facts, data: bytes, name: str) -> View:
+    """The article with its findings. Raises InputError for one that is empty, too long, or no text."""
+    if len(data) > LARGEST:
+        raise InputError(f"the article has {len(data) // 1024:,} KiB; read are up to {LARGEST // 1024}",
+                         hint="audit a part of it, or on your own machine: gpuwise audit FILE")  # fmt: skip
+    text, notes = decoded(data, name)
+    if not text.strip():
+        raise InputError("there is no text to audit", hint="paste an article, or drop a file")
+    found = audit_text(text, name, today=facts.today)
+    return _view(text, Audit(file=found.file, findings=found.findings, notes=notes + found.notes))
+
+
+def _view(text: str, found: Audit | None) -> View:
+    audits = [found] if found else []
+    table = report.findings(audits, every=True) if found else Table(columns=("where",), rows=())
+    return View(
+        title="Audit an article",
+        template="audit.html",
+        table=table,
+        document=lambda: report.document(audits),
+        content={
+            "text": text or EXAMPLE, "found": found, "lines": _lines(text, found), "spans": report.spans,
+            "summary": report.summary(found) if found else "", "field": field_name,
+        },
+    )  # fmt: skip
+
+
+def _lines(text: str, found: Audit | None) -> tuple[Line, ...]:
+    """Every line with the findings that begin in it."""
+    if found is None:
+        return ()
+    beside: dict[int, list[Finding]] = defaultdict(list)
+    for finding in found.findings:
+        beside[finding.lines[0]].append(finding)
+    return tuple(
+        Line(number=number, text=line, findings=tuple(beside[number]))
+        for number, line in enumerate(text.splitlines(), 1)
+    )
+
+
+def name_of(filename: str) -> str:
+    """The last part of an uploaded file's name: a label, never a path."""
+    return PurePosixPath(filename.replace("\\", "/")).name[:100] or "text.md"
+
+
+def field_name(field: str) -> str:
+    """A field as people say it; a peak by its format."""
+    return field.replace("peak:", "peak ") if field.startswith("peak:") else label(field)

@@ -1,0 +1,177 @@
+"""Two to four GPUs side by side: specifications, what the work of each kind does on them, what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.answer import Prediction
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.predict.interval import step_half
+from gpuwise.report import gpus as report
+from gpuwise.report import known, page, rents
+from gpuwise.report.article import article as whole
+from gpuwise.report.article.duel import Duel, short
+from gpuwise.report.page import References
+from gpuwise.report.table import Table
+from gpuwise.report.work import KINDS, Kind, of_kind
+from gpuwise.web.asked import Asked
+from gpuwise.web.facts import Facts
+from gpuwise.web.view import Bar, Sheet, View, bars, plain
+
+MOST = 4
+
+
+def picked(facts: Facts, asked: Asked) -> tuple[GpuSpec, ...]:
+    """The GPUs of the path (`a,b`) or of the form, each once.
+
+    Raises InputError for a name that is none, and for more than four.
+    """
+    names = asked.path[0].split(",") if asked.path else asked.many("gpu")
+    found = tuple({spec.id: spec for name in names if name.strip() for spec in [facts.gpu(name)]}.values())
+    if len(found) > MOST:
+        raise InputError(f"{len(found)} GPUs are too many for one page", hint=f"compare two to {MOST}")
+    return found
+
+
+def form(facts: Facts, asked: Asked) -> View:
+    """What to compare; nothing is compared yet."""
+    table = Table(columns=("GPU", "name"), rows=tuple((spec.id, spec.name) for spec in facts.gpus))
+    return View(
+        title="Compare", template="compare.html", table=table,
+        document=lambda: [{"id": spec.id, "name": spec.name} for spec in facts.gpus],
+        content={"specs": picked(facts, asked), "all": facts.gpus, "parts": (), "article": False},
+    )  # fmt: skip
+
+
+def several(facts: Facts, asked: Asked) -> View:
+    """Two to four GPUs. Raises InputError for fewer, more, or an unknown one."""
+    specs = picked(facts, asked)
+    if len(specs) < 2:
+        raise InputError("compare needs two GPUs", hint="choose another one")
+    table, cited = report.side_by_side(specs), References()
+    parts = (
+        (_work(facts, specs), "What the work does on them"),
+        (_cost(facts, specs, cited), "What they cost"),
+        (Sheet(table=table), "Specifications"),
+    )
+    return View(
+        title=_title(specs),
+        template="compare.html",
+        table=table,
+        document=lambda: _document(facts, specs),
+        content={
+            "specs": specs,
+            "all": facts.gpus,
+            "parts": parts,
+            "sources": cited.sources,
+            "article": len(specs) == 2 and comparable(_forecasts(facts, specs), specs),
+        },
+    )
+
+
+def _title(specs: Sequence[GpuSpec]) -> str:
+    """`RTX A5000, L40S and A100`."""
+    names = [short(spec) for spec in specs]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _forecasts(facts: Facts, specs: Sequence[GpuSpec]) -> tuple[Prediction, ...]:
+    ids = tuple(spec.id for spec in specs)
+    return tuple(p for kind in KINDS for p in facts.forecasts.known(kind.config, ids))
+
+
+def _work(facts: Facts, specs: Sequence[GpuSpec]) -> Sheet:
+    """A row for each kind of work and GPU: forecast with its interval, and its multiple of the first."""
+    found = _forecasts(facts, specs)
+    rows: list[tuple[str, ...]] = []
+    drawn: list[Bar | None] = []
+    for kind in KINDS:
+        each = [p for spec in specs if (p := of_kind(kind, spec.id, found)) is not None]
+        if not each:
+            continue
+        drawn += bars([p.throughput for p in each])
+        rows += [(_named(kind) if p is each[0] else "", p.gpu_id, *_cells(p, each[0])) for p in each]
+    table = Table(
+        columns=("kind of work", "GPU", "forecast", "of the first", "waits for", "why not"),
+        rows=tuple(rows),
+        numeric=frozenset({"forecast", "of the first"}),
+        notes=(
+            "forecasts, not measurements, with 80 % intervals; bars share an axis within one kind of work",
+        ),
+    ).without_empty_columns()
+    return Sheet(table=table, bars=tuple(drawn), legend="forecast and its 80 % interval")
+
+
+def _named(kind: Kind) -> str:
+    return f"{kind.title} ({kind.workload} {kind.precision})"
+
+
+def _cells(p: Prediction, first: Prediction) -> tuple[str, ...]:
+    speed = known.forecast_speed(p)
+    if speed is None:
+        return ("", "", "", p.refusal)
+    ratio = f"{speed.throughput.value / first.throughput.value:.2f}x" if first.throughput else ""
+    return (known.shown(speed), ratio, p.bound or "", "")
+
+
+def _cost(facts: Facts, specs: Sequence[GpuSpec], cited: References) -> Sheet:
+    rows = []
+    for spec in specs:
+        mine = rents.exact(facts.offers, spec.id)
+        told = [rents.told(mine, kind, facts.today, cited) for kind, _ in rents.KINDS]
+        rows.append((spec.id, *told, rents.bought(mine, cited)))
+    columns = ("GPU", *(title for _, title in rents.KINDS), "bought")
+    notes = ("median (lowest to highest) of the newest sight of each dated offer of exactly this variant",)
+    return Sheet(table=Table(columns=columns, rows=tuple(rows), notes=notes))
+
+
+def _document(facts: Facts, specs: Sequence[GpuSpec]) -> dict[str, Any]:
+    from gpuwise.report.predictions import document
+
+    return {"gpus": [report.document(spec) for spec in specs], **document(_forecasts(facts, specs))}
+
+
+def article(facts: Facts, asked: Asked) -> View:
+    """The head-to-head of two GPUs in words. Raises InputError for anything but two, NoDataError where no
+    kind of work is forecast on both."""
+    specs = picked(facts, asked)
+    if len(specs) != 2:
+        raise InputError("an article compares two different GPUs", hint="choose two")
+    two = duel(facts, *specs)
+    if not comparable(two.forecasts, specs):
+        raise NoDataError("no kind of work is forecast on both GPUs", hint="compare their specifications")
+    made = plain(whole(two))
+    table = report.side_by_side(specs)
+    return View(
+        title=made.title, template="article.html", table=table, document=lambda: page.document(made),
+        content={"page": made, "specs": specs},
+    )  # fmt: skip
+
+
+def comparable(found: Sequence[Prediction], specs: Sequence[GpuSpec]) -> bool:
+    """Whether some kind of work is forecast on all these GPUs."""
+    done = {spec.id: {p.cell for p in found if p.gpu_id == spec.id and p.throughput} for spec in specs}
+    return bool(set.intersection(*done.values()))
+
+
+def duel(facts: Facts, first: GpuSpec, second: GpuSpec) -> Duel:
+    """What an article is made of."""
+    return Duel(
+        first=first, second=second, speeds=facts.speeds((first.id, second.id)),
+        forecasts=_forecasts(facts, (first, second)), ratio_half=step_half("transferred"),
+        offers=facts.offers, today=facts.today, cited=References(),
+    )  # fmt: skip
+
+
+def pairs(facts: Facts) -> tuple[str, ...]:
+    """Each GPU with the next two in 16-bit peak: what is compared in pages that are exported."""
+    stated = [(peak.flop_per_s, spec.id) for spec in facts.gpus if (peak := spec.peak("fp16"))]
+    ids = [gpu_id for _, gpu_id in sorted(stated)]
+    return tuple(f"{a},{b}" for step in (1, 2) for a, b in zip(ids, ids[step:], strict=False))
+
+
+def neighbours(facts: Facts, spec: GpuSpec) -> tuple[str, ...]:
+    """The pairs of `pairs` that the GPU is in."""
+    return tuple(pair for pair in pairs(facts) if spec.id in pair.split(","))

@@ -1,0 +1,245 @@
+"""Speeds that were measured or published, and one result file in its place: kept, or just uploaded."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpuwise import catalog, published, store
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise.model.published import PublishedResult
+from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.report import results, speeds
+from gpuwise.report.sections import report
+from gpuwise.report.sections.against import prediction_key
+from gpuwise.report.sections.material import Material, questions, setting, value
+from gpuwise.report.speeds import Measured
+from gpuwise.report.table import Table
+from gpuwise.store import pages
+from gpuwise.web.asked import Asked
+from gpuwise.web.facts import Facts
+from gpuwise.web.view import Sheet, View, bars, plain
+
+MODES = ("train", "infer")
+PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
+MOST_MEASUREMENTS = 500
+"""Of one uploaded file; a full suite has some two hundred."""
+
+
+def listing(facts: Facts, asked: Asked) -> View:
+    """The workloads of which speeds are known, and the results that are kept."""
+    here = Counter(row.measurement.config.workload for row in _measured(facts))
+    table = replace(speeds.workloads(here, published.workloads()), notes=())
+    kept = facts.results
+    return View(
+        title="Results", template="results.html", table=table,
+        document=lambda: {"workloads": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
+                          "results": [_brief(result) for result in kept]},
+        content={"workloads": table, "kept": kept, "headline": results.headline},
+    )  # fmt: skip
+
+
+def _brief(result: Result) -> dict[str, Any]:
+    return {"id": result.id, "device": result.environment.device, "created_at": result.created_at,
+            "measurements": len(result.measurements)}  # fmt: skip
+
+
+def _measured(facts: Facts) -> list[Measured]:
+    return [
+        Measured(result=result, measurement=m)
+        for result in facts.results
+        for m in result.measurements
+        if m.config.size == "full" and m.config.mode != "limit"
+    ]
+
+
+def workload(facts: Facts, asked: Asked) -> View:
+    """Speeds of one workload, ours and others' apart. Raises InputError for one of which none is known."""
+    rows = _measured(facts)
+    name = published.check_workload(asked.path[0], [row.measurement.config.workload for row in rows])
+    mode, precision = asked.one_of("mode", ("", *MODES)), asked.one_of("precision", ("", *PRECISIONS))
+    gpu_ids = _gpu_ids(asked.text("gpu"))
+    ours = [row for row in rows if _wanted(row, name, mode, precision, gpu_ids)]
+    theirs = [
+        row
+        for row in published.select(workload=name, mode=mode or None, precision=precision or None)
+        if gpu_ids is None or row.gpu_id in gpu_ids
+    ]
+    sheets = [
+        sheet for one in MODES for sheet in (_ours(ours, one), _theirs(theirs, one)) if sheet.table.rows
+    ]
+    return View(
+        title=f"Speeds of {name}",
+        template="workload.html",
+        table=speeds.together(ours, theirs),
+        document=lambda: {
+            "measured": [speeds.measured_document(row) for row in ours],
+            "published": [speeds.published_document(row) for row in theirs],
+        },
+        content={
+            "name": name, "sheets": sheets, "asked": asked,
+            "modes": MODES, "precisions": PRECISIONS,
+        },
+    )  # fmt: skip
+
+
+def _ours(rows: Sequence[Measured], mode: str) -> Sheet:
+    """Measured speeds of one mode, the fastest first; bars of two modes would not be comparable."""
+    mine = sorted((row for row in rows if row.measurement.config.mode == mode), key=value, reverse=True)
+    drawn = bars([row.measurement.throughput for row in mine])
+    return Sheet(
+        table=_of_mode(speeds.measured_table(mine), mode), bars=drawn, legend="with its 95 % interval"
+    )
+
+
+def _theirs(rows: Sequence[PublishedResult], mode: str) -> Sheet:
+    mine = sorted((row for row in rows if row.mode == mode), key=lambda r: -r.throughput / r.n_gpus)
+    drawn = bars([_stated(row.throughput / row.n_gpus) for row in mine])
+    return Sheet(table=_of_mode(speeds.published_table(mine), mode), bars=drawn, legend="per GPU")
+
+
+def _of_mode(table: Table, mode: str) -> Table:
+    """The table of one workload and mode, less the columns that say so in every row."""
+    kept = [place for place, column in enumerate(table.columns) if column not in ("workload", "mode")]
+    return replace(
+        table,
+        title=f"{table.title}: {mode}",
+        columns=tuple(table.columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
+    )
+
+
+def _stated(value: float) -> Interval:
+    return Interval(value=value, low=value, high=value, level=None, method="stated")
+
+
+def _wanted(row: Measured, name: str, mode: str, precision: str, gpu_ids: frozenset[str] | None) -> bool:
+    config = row.measurement.config
+    return (
+        config.workload == name
+        and mode in ("", config.mode)
+        and precision in ("", config.precision)
+        and (gpu_ids is None or row.result.environment.gpu_id in gpu_ids)
+    )
+
+
+def _gpu_ids(words: str) -> frozenset[str] | None:
+    """The GPUs that words mean; None for no words. Raises InputError or NoDataError for unknown ones."""
+    return frozenset(match.spec.id for match in catalog.matching([words])) if words else None
+
+
+def kept(facts: Facts, asked: Asked) -> View:
+    """One kept result by its id. Raises NoDataError where none has it."""
+    result = next((result for result in facts.results if result.id == asked.path[0]), None)
+    if result is None:
+        raise NoDataError(
+            f"no kept result is called {asked.path[0]!r}", hint="choose one on the page Results"
+        )
+    return shown(facts, result)
+
+
+def upload(facts: Facts, asked: Asked) -> View:
+    """The form that takes a file; it is read in memory, shown, and forgotten."""
+    table = Table(columns=("measurement",), rows=())
+    return View(title="Upload a result", template="upload.html", table=table, document=lambda: [], content={})
+
+
+def read(data: bytes, name: str) -> Result:
+    """The result in an uploaded file: a result file or a report that holds one.
+
+    Raises InputError for what is neither, or holds several, or more than any session measures.
+    """
+    if not data:
+        raise InputError("no file was sent", hint="choose a result file: RESULT.json")
+    found = (
+        pages.results(data, name) if name.lower().endswith(pages.SUFFIXES) else (store.decode(data, name),)
+    )
+    if len(found) > 1:
+        raise InputError(f"{name} is a report of {len(found)} results", hint="upload one of its result files")
+    if len(found[0].measurements) > MOST_MEASUREMENTS:
+        raise InputError(
+            f"{name} holds {len(found[0].measurements)} measurements; shown are up to {MOST_MEASUREMENTS}",
+            hint=f"gpuwise show {name}",
+        )
+    return found[0]
+
+
+def shown(facts: Facts, result: Result) -> View:
+    """A result in its place: bars, cautions, limits, beside published and forecast figures."""
+    material = Material(
+        results=(result,), published=_others(result), offers=facts.offers,
+        predicted=dict(_predicted(facts, result)), today=facts.today,
+    )  # fmt: skip
+    try:
+        whole = plain(report(material))
+    except (ValueError, ArithmeticError, KeyError, AssertionError) as error:
+        # A file may be well formed and still say what no machine does: negative times, endless numbers.
+        raise InputError(
+            "the file's figures contradict each other", hint="measure again: gpuwise bench"
+        ) from error
+    return View(
+        title=results.headline(result),
+        template="result.html",
+        table=results.measurements(result),
+        document=lambda: store.encode(result),
+        content={"page": replace(whole, data=()), "result": result, "sheets": _sheets(material)},
+    )
+
+
+def _others(result: Result) -> tuple[PublishedResult, ...]:
+    gpu_id = result.environment.gpu_id
+    return published.select(gpu_ids={gpu_id}) if gpu_id else ()
+
+
+def _sheets(material: Material) -> list[Sheet]:
+    """Throughput of each question as bars, the fastest first."""
+    found = []
+    for name, rows in questions(material.speeds):
+        ordered = sorted(rows, key=value, reverse=True)
+        table = Table(
+            title=name,
+            columns=("configuration", "throughput (95 %)", "cautions"),
+            rows=tuple(
+                (
+                    setting(row),
+                    results.speed(row.measurement),
+                    ", ".join(c.code for c in row.measurement.cautions),
+                )
+                for row in ordered
+            ),
+            numeric=frozenset({"throughput (95 %)"}),
+        ).without_empty_columns()
+        drawn = bars([row.measurement.throughput for row in ordered])
+        found.append(Sheet(table=table, bars=drawn, legend="throughput and its 95 % interval"))
+    return found
+
+
+def _predicted(facts: Facts, result: Result) -> Mapping[tuple[str, str], Interval]:
+    """What would have been forecast of each measurement."""
+    gpu_id = result.environment.gpu_id
+    found = {}
+    for m in result.measurements if gpu_id in facts.ids else ():
+        speed = _forecast(facts, m, gpu_id or "")
+        if speed is not None:
+            found[gpu_id or "", prediction_key(m)] = speed
+    return found
+
+
+def _forecast(facts: Facts, m: Measurement, gpu_id: str) -> Interval | None:
+    if m.config.mode not in MODES or m.config.size == "toy" or m.batch is None:
+        return None
+    config = replace(m.config, batch=None, gpus=1)
+    try:
+        (found,) = facts.forecasts(config, (gpu_id,), count=m.config.gpus, batch=m.batch)
+    except GpuwiseError:  # a workload of another machine's file, a mode of an older version
+        return None
+    return found.throughput if found.throughput and math.isfinite(found.throughput.value) else None
+
+
+def workloads(facts: Facts) -> tuple[str, ...]:
+    """Names of the workloads of which a speed is known."""
+    here = (row.measurement.config.workload for row in _measured(facts))
+    return tuple(dict.fromkeys((*published.workloads(), *here)))

@@ -1,0 +1,120 @@
+"""How speed grows with the number of GPUs: measured, published and forecast, apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuwise import published
+from gpuwise.errors import GpuwiseError
+from gpuwise.model.answer import Prediction
+from gpuwise.model.result import Interval
+from gpuwise.report import predictions
+from gpuwise.report.results import rate
+from gpuwise.report.scaling import scaling as measured_table
+from gpuwise.report.sections.scaling import series
+from gpuwise.report.table import Table
+from gpuwise.units import percent
+from gpuwise.web.asked import Asked
+from gpuwise.web.facts import MOST_GPUS, Facts, traced
+from gpuwise.web.view import Message, Sheet, View, bars, message
+from gpuwise.web.views.predict import Question, question
+
+COUNTS = (1, 2, 4, MOST_GPUS)
+USUAL = ("h100-sxm5-80gb", "rtx-4090")
+MOST = 4
+
+
+def scaling(facts: Facts, asked: Asked) -> View:
+    """Forecast curves of up to four GPUs, and every measured and published series of the workload."""
+    asks, problem = question(asked), None
+    table = Table(columns=("GPU", "GPUs", "throughput", "of perfect"), rows=())
+    drawn: Sheet | None = None
+    found: tuple[Prediction, ...] = ()
+    try:
+        found = _forecast(facts, asked, asks)
+        drawn = _curves(found)
+        table = drawn.table
+    except GpuwiseError as error:
+        problem = message(error)
+    return _view(facts, asked, asks, found, drawn, table, problem)
+
+
+def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Prediction, ...]:
+    """Raises InputError for an unknown GPU."""
+    names = asked.many("gpu") or USUAL
+    ids = tuple(dict.fromkeys(facts.gpu(name).id for name in names))[:MOST]
+    found = [facts.forecasts(asks.config, ids, count=count) for count in COUNTS]
+    return tuple(p for of_one in zip(*found, strict=True) for p in of_one)
+
+
+def _curves(found: tuple[Prediction, ...]) -> Sheet:
+    """A row for each GPU and number; the bar is the share of n times one."""
+    ones = {p.gpu_id: p.throughput.value for p in found if p.count == 1 and p.throughput}
+    shares = [_share(p, ones.get(p.gpu_id)) for p in found]
+    rows = tuple(
+        (
+            p.gpu_id, str(p.count), str(p.batch or ""),
+            rate(p.throughput.value, p.item) if p.throughput else "",
+            percent(share.value, 0) if share else "", p.bound or "", p.refusal,
+        )
+        for p, share in zip(found, shares, strict=True)
+    )  # fmt: skip
+    table = Table(
+        columns=("GPU", "GPUs", "batch each", "throughput", "of perfect", "waits for", "why not"), rows=rows,
+        numeric=frozenset({"GPUs", "batch each", "throughput", "of perfect"}),
+        notes=("forecasts of GPUs in one machine, each with the whole batch; of perfect: of n times one",),
+    )  # fmt: skip
+    return Sheet(table=table.without_empty_columns(), bars=bars(shares), legend="share of n times one GPU")
+
+
+def _share(p: Prediction, one: float | None) -> Interval | None:
+    if p.throughput is None or not one:
+        return None
+    share = p.throughput.value / p.count / one
+    return Interval(value=share, low=share, high=share, level=None, method="ratio of two forecasts")
+
+
+def _view(
+    facts: Facts, asked: Asked, asks: Question, found: tuple[Prediction, ...], drawn: Sheet | None,
+    table: Table, problem: Message | None,
+) -> View:  # fmt: skip
+    measured = [(result, made) for result in facts.results if (made := measured_table(result))]
+    stated = _published(asks.spec.id)
+    return View(
+        title=f"Scaling: {asks.spec.id} {asks.mode} {asks.precision}",
+        template="scaling.html",
+        table=table,
+        document=lambda: {**predictions.document(found), "published": _rows(stated)},
+        content={
+            "sheet": drawn, "asks": asks, "asked": asked, "workloads": traced(), "message": problem,
+            "gpus": asked.many("gpu") or USUAL, "all": facts.gpus, "measured": measured, "published": stated,
+        },
+    )  # fmt: skip
+
+
+def _published(workload: str) -> Sheet:
+    """Every published series of one GPU at several counts that no check flags."""
+    found = series(published.select(workload=workload))
+    rows, shares = [], []
+    for (gpu_id, _, mode, precision, compiled, _), points in found.items():
+        one = points[0].throughput
+        for r in points:
+            share = r.throughput / r.n_gpus / one
+            shares.append(Interval(value=share, low=share, high=share, level=None, method="stated"))
+            how = "" if compiled is None else " compiled" if compiled else " eager"
+            rows.append((gpu_id, f"{mode} {precision}{how}", str(r.n_gpus), rate(r.throughput, r.item),
+                         percent(share, 0), r.source.title))  # fmt: skip
+    table = Table(
+        columns=("GPU", "work", "GPUs", "throughput", "of perfect", "source"), rows=tuple(rows),
+        numeric=frozenset({"GPUs", "throughput", "of perfect"}),
+    )  # fmt: skip
+    return Sheet(table=table, bars=bars(shares), legend="share of n times one GPU")
+
+
+def _rows(sheet: Sheet) -> list[dict[str, Any]]:
+    return [dict(zip(sheet.table.columns, row, strict=True)) for row in sheet.table.rows]
+
+
+def shown(facts: Facts) -> tuple[str, ...]:
+    """Workloads that train, of which several GPUs are worth a page."""
+    return tuple(name for name, spec in traced().items() if "train" in spec.modes)

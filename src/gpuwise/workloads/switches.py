@@ -1,0 +1,72 @@
+"""From a recipe's switches to torch: compiler options, cuDNN's search, attention kernels, 16-bit weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gpuwise.model.recipe import Switches
+from gpuwise.model.run import RunConfig
+
+SEARCHES: dict[str, dict[str, bool]] = {
+    "default": {},
+    "descent": {"coordinate_descent_tuning": True},
+    "autotune": {"coordinate_descent_tuning": True, "max_autotune": True},
+}
+
+
+def compiled(function: Callable[..., Any], switches: Switches) -> Callable[..., Any]:
+    """torch.compile for one shape, with the search and the CUDA graph of the recipe."""
+    options: dict[str, Any] = dict(SEARCHES[switches.compiler])
+    if switches.graph == "on":
+        options["triton.cudagraphs"] = True
+    found: Callable[..., Any] = torch.compile(function, dynamic=False, options=options or None)
+    return found
+
+
+def set_libraries(config: RunConfig) -> None:
+    """cuDNN's search for algorithms and the attention kernels that torch may take."""
+    tuned = config.recipe == "tuned"
+    torch.backends.cudnn.benchmark = tuned
+    one = config.switches.attention
+    if tuned and one != "auto":
+        torch.backends.cuda.enable_flash_sdp(one == "flash")
+        torch.backends.cuda.enable_mem_efficient_sdp(one == "efficient")
+        torch.backends.cuda.enable_cudnn_sdp(one == "cudnn")
+        torch.backends.cuda.enable_math_sdp(False)
+
+
+class Halved:
+    """16-bit weights for products, beside the fp32 parameters that an optimiser already holds.
+
+    Autocast would round the same parameters to the same values in every step, and its gradients are
+    16 bits wide as well: what is saved is the traffic of the casts, not accuracy. Norms, biases and
+    embeddings stay in fp32, as under autocast.
+    """
+
+    def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
+        self.masters: list[Tensor] = []
+        self.copies: list[Tensor] = []
+        for module in model.modules():
+            if isinstance(module, nn.Linear | nn.Conv2d) and module.weight.dtype == torch.float32:
+                master = module.weight
+                module.weight = nn.Parameter(master.detach().to(dtype))
+                self.masters.append(master)
+                self.copies.append(module.weight)
+        self.gradients = [torch.zeros_like(master) for master in self.masters]
+
+    @torch.no_grad()
+    def hand_over(self) -> None:
+        """The copies' gradients become the masters'."""
+        found = [copy.grad for copy in self.copies if copy.grad is not None]
+        torch._foreach_copy_(self.gradients, found)
+        for master, gradient, copy in zip(self.masters, self.gradients, self.copies, strict=True):
+            master.grad, copy.grad = gradient, None
+
+    @torch.no_grad()
+    def refresh(self) -> None:
+        """The masters' new values become the copies'."""
+        torch._foreach_copy_(self.copies, self.masters)

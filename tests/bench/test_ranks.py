@@ -1,0 +1,128 @@
+"""Two real ranks over gloo: what they measure, and what is told when one of them dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+from gpuwise.bench import events
+from gpuwise.bench.batch import share
+from gpuwise.bench.launch import launch_config, verdict
+from gpuwise.bench.process import Child, Rendezvous
+from gpuwise.bench.ranks import together
+from gpuwise.bench.session import Progress, Session, new_session
+from gpuwise.model.result import Measurement, Result
+from gpuwise.model.run import RunConfig
+
+TWO = RunConfig(
+    workload="resnet50",
+    mode="train",
+    precision="fp32",
+    device="cpu",
+    size="toy",
+    time_s=0.5,
+    quick=True,
+    gpus=2,
+    batch=2,
+)
+
+
+def session(kept: list[Result]) -> Session:
+    return new_session(
+        sensor=None, device_name="CPU", identity="test", command="", keep=kept.append, others=None
+    )
+
+
+def measured(updates: list[object]) -> list[Measurement]:
+    return [update for update in updates if isinstance(update, Measurement)]
+
+
+def test_two_ranks_train_together_and_share_the_batch_of_one() -> None:
+    kept: list[Result] = []
+    strong = replace(TWO, scaling="strong", batch=None)
+    one = replace(strong, gpus=1, scaling="weak")
+    first, several = measured(list(session(kept).measure_all([one, strong])))
+    assert (first.status, several.status) == ("ok", "ok"), (first.error, several.error)
+    assert (first.batch, several.batch) == (8, 4)
+    assert several.items_per_step == 8
+    assert several.config.batch is None  # what was asked for, not what was settled
+    assert several.loss[1] < several.loss[0]
+    group = several.group
+    assert group is not None
+    assert (group.backend, group.parallel) == ("gloo", "ddp")
+    assert [(rank.rank, rank.node, rank.device) for rank in group.ranks] == [(0, 0, "cpu"), (1, 0, "cpu")]
+    assert all(rank.alone_s for rank in group.ranks)
+
+
+def test_a_killed_rank_is_named_and_the_rest_go_on() -> None:
+    kept: list[Result] = []
+    endless = replace(TWO, time_s=600.0, target_ci=1e-9)
+    limit = RunConfig(
+        workload="all-reduce", mode="limit", precision="fp32", device="cpu", size="toy", gpus=2, time_s=0.2
+    )
+    updates: list[object] = []
+    heard: list[int] = []
+    original = Child.events
+
+    def listening(child: Child, *arguments: float) -> object:
+        for event in original(child, *arguments):
+            if isinstance(event, events.Ranked):
+                heard[:] = event.pids
+            yield event
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Child, "events", listening)
+        for update in session(kept).measure_all([endless, limit]):
+            updates.append(update)
+            if isinstance(update, Progress) and "timing" in update.doing and update.number == 1 and heard:
+                os.kill(heard[1], signal.SIGKILL)
+                heard.clear()
+    killed, after = measured(updates)
+    assert (killed.status, after.status) == ("failed", "ok"), (killed.error, after.error)
+    assert killed.error == "rank 1 (GPU 1 of its machine) was killed by SIGKILL"
+    assert killed.windows  # what was timed before is kept
+    assert after.throughput is not None
+    assert after.items_per_step == 4 * 2**14  # 2 (n - 1) / n of what is reduced, n = 2
+
+
+def test_shares() -> None:
+    strong = replace(TWO, scaling="strong", gpus=4)
+    assert share(strong, 256) == (64, None)
+    assert share(strong, 250)[1] == "4 GPUs cannot share a batch of 250 evenly"
+    assert share(replace(strong, scaling="weak"), 250) == (250, None)
+    assert share(strong, None) == (1, None)  # split over all, one item may fit
+    assert share(replace(strong, mode="infer"), None)[1] == "not even one item fits"
+
+
+def test_the_end_of_all_is_the_worst_of_each() -> None:
+    fine = [events.Done(memory_peak_bytes=n, loss=(n, n / 2)) for n in (2, 4)]
+    assert together(fine) == events.Done(memory_peak_bytes=4, loss=(3, 1.5))
+    bad = events.Failed(kind="failed", message="training diverged")
+    assert together([fine[0], bad]) == replace(bad, message="rank 1: training diverged")
+
+
+def test_the_launch_is_torchruns() -> None:
+    alone = launch_config(TWO, Rendezvous(), "logs")
+    assert (alone.min_nodes, alone.max_nodes, alone.nproc_per_node) == (1, 1, 2)
+    assert (alone.max_restarts, alone.rdzv_endpoint, alone.local_addr) == (0, "localhost:0", "localhost")
+    many = replace(TWO, gpus=16, nodes=2)
+    second = launch_config(many, Rendezvous(endpoint="node0:29400", id="gpuwise-3", node=1), "logs")
+    assert (second.min_nodes, second.max_nodes, second.nproc_per_node) == (2, 2, 8)
+    assert (second.rdzv_endpoint, second.run_id, second.local_addr) == ("node0:29400", "gpuwise-3", None)
+    assert second.rdzv_configs["is_host"] is False
+
+
+class Failure:
+    """What torchrun tells of a process."""
+
+    def __init__(self, exitcode: int, local_rank: int = 0) -> None:
+        self.exitcode, self.local_rank = exitcode, local_rank
+
+
+def test_the_words_of_a_rank_come_before_its_exit_code() -> None:
+    told = {3: events.Failed(kind="oom", message="CUDA out of memory")}
+    assert verdict(3, Failure(1), told) == events.Failed(kind="oom", message="rank 3: CUDA out of memory")  # type: ignore[arg-type]
+    assert "rank 2 (GPU 0 of its machine) exited with 7" in verdict(2, Failure(7), told).message  # type: ignore[arg-type]

@@ -1,0 +1,80 @@
+"""A known recipe is taken where the user leaves the choice, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuwise import recipes, telemetry
+from gpuwise.bench.recall import recall
+from gpuwise.model.recipe import Switches
+from gpuwise.model.result import Interval
+from gpuwise.model.run import RunConfig
+from gpuwise.model.tuning import Tuned
+from gpuwise.telemetry import TorchBuild
+
+SPEED = Interval(value=1.1, low=1.0, high=1.2, method="bootstrap")
+TUNED = Tuned(
+    device="test-gpu",
+    torch="2.11.0+cu130",
+    cuda="13.0",
+    workload="resnet50",
+    version=1,
+    mode="train",
+    precision="bf16",
+    compile=True,
+    batch=512,
+    switches=Switches(pooling="triton"),
+    throughput=SPEED,
+    gain=SPEED,
+    found_at="2026-11-21T00:00:00+00:00",
+    source="x",
+)
+ASKED = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+
+
+@pytest.fixture(autouse=True)
+def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUWISE_HOME", str(tmp_path))
+    build = TorchBuild(version="2.11.0+cu130", cuda="13.0", hip=None)
+    monkeypatch.setattr(telemetry, "torch_build", lambda: build)
+    recipes.keep(TUNED)
+
+
+def test_switches_and_batch_are_taken_over() -> None:
+    limit = RunConfig(workload="matmul", mode="limit", precision="bf16")
+    plan, found = recall((limit, ASKED), "test-gpu")
+    assert plan == (limit, replace(ASKED, batch=512, switches=TUNED.switches))
+    assert found == {plan[1]: TUNED}
+
+
+def test_a_batch_that_was_asked_for_stays() -> None:
+    plan, _ = recall((replace(ASKED, batch=64),), "test-gpu")
+    assert (plan[0].batch, plan[0].switches) == (64, TUNED.switches)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"recipe": "parity"},
+        {"quick": True},
+        {"size": "toy"},
+        {"switches": Switches(layout="channels-first")},
+        {"nodes": 2, "gpus": 2},
+        {"precision": "fp16"},
+    ],
+)
+def test_otherwise_the_plan_stays(changed: dict[str, object]) -> None:
+    config = replace(ASKED, **changed)  # type: ignore[arg-type]
+    assert recall((config,), "test-gpu") == ((config,), {})
+
+
+def test_without_torch_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "torch_build", lambda: None)
+    assert recall((ASKED,), "test-gpu") == ((ASKED,), {})
+
+
+def test_another_device_takes_nothing() -> None:
+    assert recall((ASKED,), "other") == ((ASKED,), {})

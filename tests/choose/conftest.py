@@ -1,0 +1,55 @@
+"""Small worlds: a few GPUs of the catalog with speeds and prices made up for one test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import pytest
+
+from gpuwise.model.choice import Need, Speed
+from gpuwise.model.gpu import Source
+from gpuwise.model.offer import Offer
+from gpuwise.model.result import Interval
+
+TODAY = date(2026, 11, 21)
+SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
+
+
+def interval(value: float, factor: float = 1.2) -> Interval:
+    return Interval(value=value, low=value / factor, high=value * factor, level=0.8, method="made up")
+
+
+@pytest.fixture
+def today() -> date:
+    return TODAY
+
+
+@pytest.fixture
+def need() -> Callable[..., Need]:
+    def make(**changes: Any) -> Need:
+        given: dict[str, Any] = {"workloads": (("resnet50", 1.0),), "mode": "train", "precision": "bf16"}
+        return Need(**(given | changes))
+
+    return make
+
+
+@pytest.fixture
+def speed() -> Callable[..., Speed]:
+    def make(gpu: str, value: float, count: int = 1, factor: float = 1.2, **changes: Any) -> Speed:
+        given: dict[str, Any] = {"watts": 300.0 * count, "memory_bytes": 8e9, "fits_probability": 1.0}
+        return Speed(gpu_id=gpu, count=count, throughput=interval(value, factor), **(given | changes))
+
+    return make
+
+
+@pytest.fixture
+def offer() -> Callable[..., Offer]:
+    def make(gpu: str, amount: float, kind: str = "on-demand", count: float = 1, **changes: Any) -> Offer:
+        given: dict[str, Any] = {
+            "provider": "cloud", "seen_on": "2026-11-01", "gpu_ids": tuple(gpu.split(";")),
+        }  # fmt: skip
+        return Offer(gpu=gpu, count=count, kind=kind, amount=amount, source=SOURCE, **(given | changes))
+
+    return make

@@ -1,0 +1,287 @@
+"""`gpuwise accept`: a host of scripted GPUs, a fleet of files, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuwise import store, telemetry
+from gpuwise.bench import suites
+from gpuwise.bench.plan import Request
+from gpuwise.bench.session import Session
+from gpuwise.bench.start import Target, plan_for
+from gpuwise.cli.accept import QUICK, once
+from gpuwise.model.result import Interval, Measurement, Telemetry
+from gpuwise.model.run import RunConfig
+from gpuwise.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild, Wear
+
+Call = Callable[..., tuple[int, str, str]]
+
+SPEEDS = {("matmul", "fp32"): 5.11e13, ("copy", "fp32"): 4.26e12}
+
+
+class Machine:
+    """A host of scripted H200s; a test says what is wrong with which."""
+
+    def __init__(self) -> None:
+        self.count = 2
+        self.slow: dict[int, float] = {}
+        self.heat: dict[int, float] = {}
+        self.info: dict[int, dict[str, object]] = {}
+        self.company: dict[int, tuple[Process, ...]] = {}
+        self.wear: dict[int, Wear] = {}
+        self.interrupted = False
+
+    def sensors(self) -> tuple[ScriptedSensor, ...]:
+        return tuple(self._sensor(index) for index in range(self.count))
+
+    def _sensor(self, index: int) -> ScriptedSensor:
+        info = DeviceInfo(
+            index=index,
+            name="NVIDIA H200",
+            uuid=f"GPU-{index}",
+            serial=f"serial-{index}",
+            memory_bytes=150_754_820_096,
+            power_limit_w=700.0,
+            power_limit_default_w=700.0,
+            mig=False,
+            pcie_generation=5,
+            pcie_generation_max=5,
+            pcie_width=16,
+            pcie_width_max=16,
+        )
+        info = replace(info, **self.info.get(index, {}))  # type: ignore[arg-type]
+        samples = [Sample(at_s=0.0, utilisation=1.0, temperature_c=40.0)]
+        return ScriptedSensor(info, samples, self.company.get(index, ()), self.wear.get(index, Wear()))
+
+    def measure(self, session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:
+        """In place of `measuring.measure`: what this GPU's script says, at once."""
+        assert session.sensor is not None
+        index = session.sensor.info().index
+        measured = tuple(self._measured(config, index) for config in plan)
+        session.result = replace(session.result, measurements=measured)
+        session.keep(session.result)
+        return not self.interrupted
+
+    def _measured(self, config: RunConfig, index: int) -> Measurement:
+        value = SPEEDS[config.workload, config.precision] * self.slow.get(index, 1.0)
+        return Measurement(
+            config=config,
+            workload_version=1,
+            status="ok",
+            item="FLOP" if config.workload == "matmul" else "byte",
+            started_at="",
+            throughput=Interval(value=value, low=value, high=value, method="bootstrap"),
+            telemetry=Telemetry(samples=30, temperature_max_c=self.heat.get(index, 60.0)),
+        )
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Two healthy H200s, a suite of two limits, and nothing that is really run."""
+    made = Machine()
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    monkeypatch.setattr(telemetry, "sensors", made.sensors)
+    monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.11", cuda="13.0"))
+    monkeypatch.setattr("gpuwise.cli.measuring.measure", made.measure)
+    small = (Request(workloads=("matmul", "copy"), precisions=("fp32",)),)
+    monkeypatch.setitem(suites.SUITES, "limits", small)
+    return made
+
+
+HOST = ("accept", "--suite", "limits")
+
+
+def test_a_good_host_passes(gpuwise: Call, machine: Machine) -> None:
+    code, out, err = gpuwise(*HOST)
+    assert code == 0, err
+    assert "pass: 2 of 2 cards pass" in out
+    assert "gpuwise's own sessions on H200 SXM" in out
+    assert [line for line in err.splitlines() if line.startswith("GPU")] == ["GPU 0:", "GPU 1:"]
+    kept = [store.load(path) for path in store.saved()]
+    assert {result.command for result in kept} == {
+        f"gpuwise accept --suite limits --gpu {index}" for index in (0, 1)
+    }
+
+
+def test_every_fault_has_its_name_and_the_exit_code_is_1(gpuwise: Call, machine: Machine) -> None:
+    machine.count = 8
+    machine.slow[1] = 0.8
+    machine.heat[2] = 91.0
+    machine.info[3] = {"pcie_width": 8}
+    machine.info[4] = {"power_limit_w": 500.0}
+    machine.wear[5] = Wear(ecc_uncorrected=2)
+    machine.info[6] = {"mig": True}
+    machine.company[7] = (Process(pid=42),)
+    code, out, err = gpuwise(*HOST)
+    assert code == 1
+    assert "FAIL: 1 of 8 cards passes" in out
+    assert (
+        "not accepted: GPU 1 (slow, spread); GPU 2 (hot); GPU 3 (pcie); GPU 4 (power-cap); GPU 5 (ecc); "
+        "GPU 6 (mig); GPU 7 (busy)" in err
+    )
+    assert "GPU 7: busy: not measured: GPU 7 is busy with process 42" in out
+
+
+def test_mixed_models_fail_the_host(gpuwise: Call, machine: Machine) -> None:
+    machine.info[1] = {"name": "NVIDIA A100-SXM4-80GB", "memory_bytes": 85_899_345_920}
+    code, out, err = gpuwise(*HOST)
+    assert code == 1
+    assert "the host does not" in out
+    assert "not accepted: host (mixed)" in err
+
+
+def test_only_some_gpus(gpuwise: Call, machine: Machine) -> None:
+    machine.slow[1] = 0.5
+    assert gpuwise(*HOST, "--gpu", "0")[0] == 0
+    code, _, err = gpuwise(*HOST, "--gpu", "5")
+    assert (code, "no GPU 5 here" in err) == (2, True)
+
+
+def test_the_margin_decides(gpuwise: Call, machine: Machine) -> None:
+    machine.slow[1] = 0.92
+    assert gpuwise(*HOST)[0] == 1
+    assert gpuwise(*HOST, "--margin", "10%")[0] == 0
+
+
+def test_against_the_last_result_and_a_file(gpuwise: Call, machine: Machine, tmp_path: Path) -> None:
+    assert gpuwise(*HOST, "--gpu", "0")[0] == 0
+    good = store.saved()[-1]
+    machine.slow = {0: 0.9, 1: 0.9}
+    code, out, _ = gpuwise(*HOST, "--against", "last")
+    assert code == 1
+    assert f"10.0 % below {good.name}" in out
+    code, out, _ = gpuwise(*HOST, "--against", str(good))
+    assert (code, f"Speeds held against {good.name} and each other" in out) == (1, True)
+
+
+def test_the_bundle(gpuwise: Call, machine: Machine, tmp_path: Path) -> None:
+    machine.heat[1] = 91.0
+    path = tmp_path / "bundle.zip"
+    code, out, err = gpuwise(*HOST, "-o", str(path), "--json")
+    assert code == 1
+    assert json.loads(out)["cards"][1]["reasons"][0]["code"] == "hot"
+    assert f"bundle written to {path}" in err
+    with zipfile.ZipFile(path) as archive:
+        assert json.loads(archive.read("verdict.json")) == json.loads(out)
+        assert b"FAIL: 1 of 2 cards passes" in archive.read("verdict.md")
+        everything = b"".join(archive.read(name) for name in archive.namelist())
+    assert b"serial-" not in everything
+    assert str(tmp_path).encode() not in everything
+    gpuwise(*HOST, "-o", str(path), "--with-serials")
+    with zipfile.ZipFile(path) as archive:
+        assert b"serial-1" in archive.read("health.json")
+    code, out, _ = gpuwise("accept", str(path))
+    assert code == 1
+    assert "hot: 91 °C" in out
+
+
+def test_the_verdict_as_a_file(gpuwise: Call, machine: Machine, tmp_path: Path) -> None:
+    assert gpuwise(*HOST, "-o", str(tmp_path / "v.md"))[0] == 0
+    assert (tmp_path / "v.md").read_text().startswith("**pass: 2 of 2 cards pass**")
+
+
+def test_an_interrupt_ends_with_130_and_no_verdict(gpuwise: Call, machine: Machine, tmp_path: Path) -> None:
+    machine.interrupted = True
+    code, out, _ = gpuwise(*HOST, "-o", str(tmp_path / "b.zip"))
+    assert (code, out) == (130, "")
+    assert not (tmp_path / "b.zip").exists()
+
+
+def test_no_gpu(gpuwise: Call) -> None:
+    code, out, err = gpuwise("accept")
+    assert (code, out) == (3, "")
+    assert "gpuwise accept --device cpu" in err
+
+
+def test_the_processor_is_measured_for_real(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = (Request(workloads=("copy",), precisions=("fp32",)),)
+    monkeypatch.setitem(suites.SUITES, "limits", small)
+    code, out, err = gpuwise(*HOST, "--device", "cpu", "--toy", "--time", "0.2s")
+    assert code == 0, err
+    assert "pass: 1 of 1 card passes" in out
+    assert "no reference is known" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--suite", "none"), 2, "unknown suite 'none'"),
+        (("--suite", ","), 2, "no suite given"),
+        (("--gpu", "zero"), 2, "gpuwise accept --gpu 0,1"),
+        (("--margin", "much"), 2, "as a percentage"),
+        (("--against", "h900"), 2, "h900"),
+        (("--against", "rtx 4090"), 5, "nothing is known of what"),
+        (("--device", "cpu", "--gpu", "0"), 2, "a processor has no GPU index"),
+        (("--with-serials",), 2, "serial numbers go into a bundle"),
+        (("-o", "x.docx"), 2, ".json, .csv, .md"),
+        (("-o", "/proc/none/b.zip"), 2, "cannot write"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_measured(
+    gpuwise: Call,
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr("gpuwise.cli.measuring.measure", None)  # to call it would raise
+    found, out, err = gpuwise("accept", *options)
+    assert (found, out) == (code, "")
+    assert said in err
+
+
+def test_suites_share_their_limits_and_leave_out_what_gpus_do_together(machine: Machine) -> None:
+    both = (*suites.SUITES["limits"], QUICK, Request(workloads=("resnet50",), gpus=(1, 2)))
+    sensor = machine.sensors()[0]
+    others = (machine.sensors()[1].info(),)
+    target = Target(
+        device="cuda", sensor=sensor, info=sensor.info(), spec=None, name="NVIDIA H200", others=others
+    )
+    plan = once(plan_for(both, target, suite=True)[0])
+    asked = [(c.workload, c.precision, c.quick) for c in plan if c.mode == "limit"]
+    assert asked[0] == ("matmul", "fp32", False)
+    assert len({c.key for c in plan}) == len(plan)
+    assert {c.gpus for c in plan} == {1}
+    assert {"resnet50", "bert-large"} <= {c.workload for c in plan if c.quick}
+
+
+def test_a_fleet_of_files(gpuwise: Call, machine: Machine, tmp_path: Path) -> None:
+    machine.count = 6
+    machine.slow[4] = 0.8
+    gpuwise(*HOST, "-o", str(tmp_path / "fleet" / "rack-1.zip"))
+    machine.slow.clear()
+    gpuwise(*HOST, "-o", str(tmp_path / "fleet" / "rack-2.zip"))
+    code, out, err = gpuwise("accept", str(tmp_path / "fleet"))
+    assert code == 1
+    assert "FAIL: 11 of 12 cards in 2 hosts pass; 1 is an outlier" in out
+    for title in ("By model", "By host", "Unlike the rest of their model"):
+        assert title in out
+    assert "not accepted: 1 of 12 cards" in err
+    code, out, _ = gpuwise("accept", str(tmp_path / "fleet"), "--json")
+    document = json.loads(out)
+    assert [(d["host"], d["card"]) for d in document["deviations"]] == [("rack-1", "GPU 4")] * 2
+    assert gpuwise("accept", str(tmp_path / "fleet" / "rack-2.zip"))[0] == 0
+    assert "By model" not in gpuwise("accept", str(tmp_path / "fleet"), "-q")[1]
+    report = tmp_path / "fleet.md"
+    assert gpuwise("accept", str(tmp_path / "fleet"), "-o", str(report))[0] == 1
+    assert "| rack-1 | GPU 4 |" in report.read_text()
+
+
+def test_what_a_fleet_refuses(gpuwise: Call, tmp_path: Path) -> None:
+    code, _, err = gpuwise("accept", str(tmp_path / "none"))
+    assert (code, "there is no" in err) == (2, True)
+    code, _, err = gpuwise("accept", str(tmp_path))
+    assert (code, "no result was found" in err) == (5, True)
+    code, _, err = gpuwise("accept", str(tmp_path), "--against", "last")
+    assert (code, "a fleet has no last result" in err) == (2, True)
+    code, _, err = gpuwise("accept", str(tmp_path), "--suite", "limits", "--gpu", "0")
+    assert (code, "leave out --suite, --gpu" in err) == (2, True)
+    code, _, err = gpuwise("accept", str(tmp_path), "-o", "x.zip")
+    assert (code, "use a suffix of" in err) == (2, True)

@@ -1,0 +1,195 @@
+"""`gpuwise choose` on the command line, with speeds made up and the shipped prices."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from gpuwise import catalog
+from gpuwise.model.answer import Prediction
+from gpuwise.model.result import Interval
+
+PRICES = """gpu,amount,kind,count,seen_on,provider
+RTX 4090,0.40,on-demand,1,2026-11-01,cloud
+RTX 3090,0.15,on-demand,1,2026-11-01,cloud
+RTX 4090,1900,new,1,2026-11-01,shop
+"""
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One day, and speeds in proportion to bandwidth, within 20 %."""
+
+    def forecast(config, gpus, *, count, batch, source=None):
+        return tuple(_predict(config, gpu, count, batch) for gpu in gpus)
+
+    monkeypatch.setattr("gpuwise.predict.forecast.forecast", forecast)
+    monkeypatch.setattr("gpuwise.cli.choose.today", lambda: date(2026, 11, 21))
+
+
+def _predict(config, gpu: str, count: int, batch: int | None) -> Prediction:
+    bandwidth = catalog.get(gpu).memory_bytes_per_s
+    if bandwidth is None:
+        return Prediction(gpu_id=gpu, count=count, config=config, item="image", refusal="no bandwidth")
+    value = bandwidth / 1e9 * count
+    interval = Interval(value=value, low=value / 1.2, high=value * 1.2, level=0.8, method="made up")
+    return Prediction(
+        gpu_id=gpu, count=count, config=config, item="image", throughput=interval, watts=300.0 * count,
+        seconds=0.02 * (batch or 1), fits_probability=1.0, bound="memory",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    path = tmp_path / "prices.csv"
+    path.write_text(PRICES)
+    return str(path)
+
+
+def test_the_answer_has_ranks_reasons_chances_and_assumptions(gpuwise, prices: str) -> None:
+    asked = ("resnet50", "--work", "3 epochs of 1.3M images", "--prices", prices, "--provider", "cloud")
+    code, out, err = gpuwise("choose", *asked, "--top", "0", "--rejected")
+    assert code == 0, err
+    for text in (
+        "resnet50 train bf16, 1 GPU, prices as known on 2026-11-21",
+        "1 x rtx-3090",
+        "cloud, on-demand",
+        "$0.15/h 2026-11",
+        "936 (780 to 1,123)",
+        "chance that 1 costs less than 2:",
+        "stays before",
+        "electricity $0.2/kWh (--electricity)",
+        "GPUs are left out",
+        "no price of cloud is known for this number of GPUs",
+    ):
+        assert text in out, text
+
+
+def test_json_markdown_and_csv_hold_the_same_options(gpuwise, prices: str, tmp_path: Path) -> None:
+    asked = ("choose", "resnet50", "--work", "1M images", "--prices", prices, "--rent")
+    code, out, _ = gpuwise(*asked, "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert document["schema"] == 1
+    assert document["options"][0]["cost_usd"]["value"] > 0
+    assert document["need"]["acquire"] == "rent"
+    for name in ("choice.md", "choice.csv", "choice.json"):
+        path = tmp_path / name
+        assert gpuwise(*asked, "-o", str(path))[0] == 0
+        text = path.read_text()
+        assert document["options"][0]["gpu_id"] in text
+        assert document["options"][-1]["gpu_id"] in text
+    assert "left out: " in (tmp_path / "choice.md").read_text()
+
+
+def test_a_kept_choice_is_made_again_and_says_what_changed(gpuwise, prices: str, tmp_path: Path) -> None:
+    kept = str(tmp_path / "kept.json")
+    assert gpuwise("choose", "resnet50", "--work", "1M images", "--own", "-o", kept)[0] == 0
+    code, out, err = gpuwise("choose", kept)
+    assert code == 0, err
+    assert "nothing changed since 2026-11-21" in out
+    code, out, _ = gpuwise("choose", kept, "--prices", prices)
+    assert code == 0
+    assert "new: 1 x rtx-4090 new at shop" in out
+    assert "gone: 1 x rtx-4090 new at nvidia" in out
+    code, _, err = gpuwise("choose", kept, "--deadline", "3h")
+    assert code == 2
+    assert "--deadline cannot be added" in err
+
+
+def test_what_one_has_costs_its_energy(gpuwise) -> None:
+    code, out, err = gpuwise(
+        "choose", "resnet50", "--have", "rtx 3090:2", "--gpus", "1..2", "--own", "--json"
+    )
+    assert code == 0, err
+    options = json.loads(out)["options"]
+    # Two do the work in half the time at the same cost, so they come first.
+    assert [(o["gpu_id"], o["count"], o["way"]) for o in options[:2]] == [
+        ("rtx-3090", 2, "have"), ("rtx-3090", 1, "have"),
+    ]  # fmt: skip
+    assert options[0]["outlay_usd"] == 0
+
+
+def test_a_result_file_says_what_one_has_and_how_fast_it_is(gpuwise) -> None:
+    raw = Path(__file__).parents[2] / "results" / "h200" / "resnet50-tuned.json"
+    code, out, err = gpuwise("choose", "resnet50", "--have", str(raw), "--json")
+    assert code == 0, err
+    first = json.loads(out)["options"][0]
+    assert (first["gpu_id"], first["way"], first["basis"]) == ("h200-sxm", "have", "measured")
+
+
+@pytest.mark.parametrize("preset", ["vision-cnn", "llm-inference", "scientific-fp64", "llm-finetuning"])
+def test_presets_answer(gpuwise, preset: str) -> None:
+    code, out, err = gpuwise("choose", preset)
+    assert code == 0, err
+    assert "known by" in out
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (("resnet50", "--budget", "€20", "--work", "1M images"), "no rate is given"),
+        (("resnet50", "--budget", "$-5/h"), "no sensible price"),
+        (("resnet50", "--provider", "nobody"), "no offer of a provider 'nobody'"),
+        (("launch",), "cannot be chosen for"),
+        (("resnet5",), "did you mean"),
+        (("resnet50", "--work", "1M images", "--deadline", "1s"), "nothing meets all limits together"),
+        (("resnet50", "--model", "resnet50"), "say the same"),
+        (("resnet50", "--have", "rtx"), "could be any of"),
+        (("missing.json",), "cannot read"),
+        ((), "no terminal"),
+    ],
+)
+def test_faults_exit_with_2_and_a_next_step(gpuwise, asked: tuple[str, ...], says: str) -> None:
+    code, out, err = gpuwise("choose", *asked)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert "next:" in err
+
+
+def test_a_price_file_with_a_bad_row_is_refused(gpuwise, tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    for row, says in (
+        ("RTX 4090,-5,EUR", "-5"),
+        ("RTX 4090,5,EUR", "EUR"),
+        ("RTX 4090,99999999,USD", "line 2"),
+    ):
+        path.write_text(f"gpu,amount,currency\n{row}\n")
+        code, _, err = gpuwise("choose", "resnet50", "--prices", str(path))
+        assert code == 2
+        assert says in err
+
+
+def test_a_contradiction_says_what_to_relax(gpuwise) -> None:
+    code, _, err = gpuwise("choose", "resnet50", "--work", "1M images", "--deadline", "1s")
+    assert code == 2
+    assert "relax one: --deadline" in err
+
+
+def test_five_questions_where_there_is_a_terminal(gpuwise, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["resnet50", "1M images", "$2/h", "rent", "1"])
+    asked: list[str] = []
+
+    def prompt(question: str, **_: object) -> str:
+        asked.append(question)
+        return next(answers)
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.prompt", prompt)
+    code, out, err = gpuwise("choose")
+    assert code == 0, err
+    assert len(asked) == 5
+    assert "resnet50 train bf16" in out
+
+
+def test_for_whom_a_gpu_is(gpuwise) -> None:
+    code, out, err = gpuwise("show", "rtx-4090", "--for-whom")
+    assert code == 0, err
+    assert "training of convolutional networks (vision-cnn)" in out
+    code, out, _ = gpuwise("show", "rtx-4090", "--for-whom", "--json")
+    uses = json.loads(out)["uses"]
+    assert {use["verdict"] for use in uses} <= {"well suited", "runs", "no"}
+    assert next(use for use in uses if use["preset"] == "mobile")["verdict"] == "no"

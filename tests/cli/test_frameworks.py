@@ -1,0 +1,84 @@
+"""`gpuwise bench --framework`, toy models on the CPU: what it prints, keeps and refuses."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpuwise import store, telemetry
+from gpuwise.bench.plan import schedule
+from gpuwise.cli import bench
+from gpuwise.frameworks import support
+
+Call = Callable[..., tuple[int, str, str]]
+
+TOY = ("bench", "--toy", "--device", "cpu", "--mode", "train", "--time", "0.3s")
+
+
+def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
+    pytest.importorskip("jax")
+    code, out, err = gpuwise(*TOY, "resnet50", "--framework", "jax", "--compile", "on")
+    assert code == 0, err
+    assert "resnet50 train fp32 compiled jax" in out
+    result = store.load(store.find("last"))
+    assert [m.config.framework for m in result.measurements] == ["torch", "torch", "jax"]
+    assert [m.status for m in result.measurements] == ["ok"] * 3
+    assert result.environment.jax is not None
+    assert result.environment.software[0].startswith("torch")
+    assert result.measurements[2].config.cell == "resnet50:train:fp32:compiled:tuned:jax:toy"
+    assert gpuwise("show", "last")[0] == 0
+
+
+def test_tensorflow_is_measured_on_two_replicas_where_there_is_no_torch(
+    gpuwise: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorflow")
+    monkeypatch.setattr(telemetry, "torch_build", lambda: None)  # limits are not asked of it then
+    mine = str(tmp_path / "tensorflow.json")
+    code, out, err = gpuwise(*TOY, "resnet50", "--framework", "tensorflow", "--gpus", "2", "-o", mine)
+    assert code == 0, err
+    assert "resnet50 train fp32 eager tensorflow x2" in out
+    (measured,) = store.load(Path(mine)).measurements
+    assert (measured.batch, measured.items_per_step) == (8, 16)
+    assert store.load(Path(mine)).environment.software[0].startswith("tensorflow")
+
+
+def test_refusals(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, err = gpuwise("bench", "vit-b16", "--device", "cpu", "--framework", "jax")
+    assert code == 2
+    assert "not measured in jax: vit-b16" in err
+    code, _, err = gpuwise("bench", "resnet50", "--device", "cpu", "--framework", "jax", "--gpus", "2")
+    assert (code, "several GPUs" in err) == (2, True)
+    code, _, err = gpuwise("bench", "resnet50", "--device", "mps", "--framework", "jax")
+    assert (code, "jax is not measured on mps" in err) == (2, True)
+    switch = ("--switch", "layout=channels-first")
+    code, _, err = gpuwise("bench", "resnet50", "--device", "cpu", "--framework", "jax", *switch)
+    assert (code, "switches are those of torch" in err) == (2, True)
+    monkeypatch.setattr(support, "_version", lambda package: None)
+    code, _, err = gpuwise("bench", "resnet50", "--device", "cpu", "--framework", "tensorflow")
+    assert code == 3
+    assert 'pip install "gpuwise[tensorflow]"' in err
+
+
+@pytest.mark.parametrize(("device", "said"), [("mps", "Apple's own chips"), ("xpu", "not built for Intel")])
+def test_gpus_of_others_that_are_not_there(gpuwise: Call, device: str, said: str) -> None:
+    code, _, err = gpuwise("bench", "resnet50", "--device", device)
+    assert code == 3
+    assert said in err
+    assert "--device cpu" in err or "whl/xpu" in err
+
+
+def test_the_guide_s_commands_can_be_planned() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text(encoding="utf-8")
+    commands = "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).splitlines()
+    assert len(commands) == 4
+    for text in commands:
+        gpuwise, verb, *words = shlex.split(text)
+        assert (gpuwise, verb) == ("gpuwise", "bench")
+        options = bench.command.make_context(verb, words).params
+        plan = schedule(bench._asked(options))
+        assert {c.framework for c in plan if c.mode != "limit"} == {options["framework"]}

@@ -1,0 +1,90 @@
+"""`gpuwise launch` and `gpuwise merge`, and what `bench` refuses about several GPUs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def test_slurm_prints_the_script(gpuwise: Call) -> None:
+    code, out, _ = gpuwise(
+        "launch", "slurm", "--nodes", "2", "--dry-run", "--sbatch=--partition=gpu", "--", "resnet50"
+    )
+    assert code == 0
+    assert out.startswith("#!/bin/bash\n#SBATCH --job-name=gpuwise\n#SBATCH --nodes=2\n")
+    assert "#SBATCH --partition=gpu" in out
+    assert "gpuwise bench resnet50 --gpus 8 --nodes 2" in out
+
+
+def test_slurm_without_sbatch(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    code, _, err = gpuwise("launch", "slurm", "--", "resnet50")
+    assert code == 3
+    assert "--dry-run prints the script" in err
+
+
+def test_kubernetes_prints_a_manifest(gpuwise: Call) -> None:
+    code, out, _ = gpuwise("launch", "kubernetes", "--nodes", "3", "--image", "me/it", "--", "bert-large")
+    assert code == 0
+    assert [item["kind"] for item in json.loads(out)["items"]] == ["Service", "Job"]
+    assert gpuwise("launch", "kubernetes", "--", "bert-large")[0] == 2  # no image
+
+
+def test_what_the_job_sets_is_refused(gpuwise: Call) -> None:
+    code, _, err = gpuwise("launch", "slurm", "--dry-run", "--", "resnet50", "--rdzv", "a:1")
+    assert code == 2
+    assert "the job sets this itself" in err
+
+
+def test_merge_wants_the_files_of_several_machines(gpuwise: Call, tmp_path: Path) -> None:
+    code, _, err = gpuwise("merge", str(tmp_path / "none.json"))
+    assert code == 2
+    assert "none.json" in err
+    assert gpuwise("merge")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--gpus", "0"), "a count of GPUs is a positive number"),
+        (("--gpus", "two"), "a count of GPUs is a positive number"),
+        (("--nodes", "2"), "2 machines need a place to meet"),
+        (("--rdzv", "a:1"), "--rdzv and --node-rank are for several machines"),
+    ],
+)
+def test_counts_and_meetings_that_mean_nothing(gpuwise: Call, options: tuple[str, ...], why: str) -> None:
+    code, _, err = gpuwise("bench", "resnet50", "--device", "cpu", *options)
+    assert code == 2
+    assert why in err
+
+
+def test_the_guides_commands_are_good(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuwise.telemetry.sensors", lambda: ())
+    page = (Path(__file__).parents[2] / "docs" / "many-gpus.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert len(lines) == 9
+    for line in lines:
+        verb, *words = shlex.split(line)[1:]
+        # Without a GPU, all that can be wrong with an option is refused before the machine is.
+        code, _, err = gpuwise(verb, *words, *(("--device", "cuda") if verb == "bench" else ()))
+        assert code == {"bench": 3, "merge": 2, "launch": 0}[verb], (line, err)
+        assert "No such option" not in err
+
+
+@pytest.mark.slow
+def test_side_by_side_prints_a_ratio(tmp_path: Path) -> None:
+    script, kept = Path(__file__).parents[2] / "benchmarks" / "side_by_side.py", tmp_path / "ratio.json"
+    words = shlex.split("resnet50 --precision fp32 --batch 2 --eager --device cpu --toy --rounds 2 -o")
+    done = subprocess.run([sys.executable, script, *words, kept], capture_output=True, text=True, check=True)
+    found = json.loads(kept.read_text())
+    assert f"gpuwise is {found['ratio']['value']:.3f} times the plain loop" in done.stdout
+    assert {name: len(each) for name, each in found["windows"].items()} == {"gpuwise": 2, "plain": 2}

@@ -1,0 +1,192 @@
+"""`gpuwise predict` as people call it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+RESULTS = Path(__file__).parents[2] / "results" / "h200"
+Ran = tuple[int, str, str]
+Cli = Callable[..., Ran]
+
+MINE = """from gpuwise.workloads import WorkloadSpec, workload
+from gpuwise.workloads.job import Job
+
+
+@workload(WorkloadSpec(id="mine", version=1, title="t", item="sample", modes=("infer",), default_batch=64))
+def mine(config, batch):
+    import torch
+    x = torch.randn(batch, 512, device=config.device)
+    return Job(step=lambda: {step}, items=batch)
+"""
+
+
+def test_one_row_a_gpu_the_fastest_first(gpuwise: Cli) -> None:
+    code, out, _ = gpuwise("predict", "resnet50", "--gpu", "l4,h100-sxm,rtx-4090")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "resnet50 train bf16 compiled, predicted"
+    rows = [line.split()[0] for line in lines if "images/s" in line]
+    assert rows == ["h100-sxm5-80gb", "rtx-4090", "l4"]
+    assert "spec-only" in out
+    assert "measure it: gpuwise bench resnet50" in out
+
+
+def test_filters_of_the_catalog_and_sorting(gpuwise: Cli) -> None:
+    code, out, _ = gpuwise("predict", "bert-large", "--gpu", "80GB..96GB", "--sort", "name", "--json")
+    assert code == 0
+    names = [p["gpu_id"] for p in json.loads(out)["predictions"] if not p["refusal"]]
+    assert names == sorted(names)
+    assert {"a100-pcie-80gb", "h100-sxm5-80gb"} <= set(names)
+    assert "rtx-4090" not in names
+
+
+def test_efficiency_sorts_by_items_a_joule(gpuwise: Cli) -> None:
+    _, out, _ = gpuwise("predict", "resnet50", "--gpu", "all", "--sort", "efficiency", "--json")
+    found = [p for p in json.loads(out)["predictions"] if not p["refusal"]]
+    ratios = [p["throughput"]["value"] / p["watts"] for p in found]
+    assert ratios == sorted(ratios, reverse=True)
+    assert len(json.loads(out)["predictions"]) >= 68
+
+
+def test_the_document_is_complete(gpuwise: Cli) -> None:
+    _, out, _ = gpuwise("predict", "resnet50", "--gpu", "h200-sxm", "--batch", "512", "--json")
+    (found,) = json.loads(out)["predictions"]
+    assert found["cell"] == "resnet50:train:bf16:compiled:tuned"
+    assert found["throughput"]["level"] == 0.8
+    assert found["measured"]["value"] == pytest.approx(7279, rel=0.01)
+    assert sum(found["shares"].values()) == pytest.approx(1.0)
+
+
+def test_measured_stands_beside_predicted(gpuwise: Cli) -> None:
+    _, out, _ = gpuwise("predict", "resnet50", "--gpu", "h200-sxm", "--batch", "512")
+    assert "measured" in out
+    assert "7,279 images/s" in out
+
+
+def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
+    code, out, _ = gpuwise("predict", "bert-large", "--gpu", "rtx-4090,mi300x", "--gpus", "4")
+    assert code == 0
+    assert "4 x rtx-4090" in out
+    assert "PCIe 4.0 through host memory" in out
+    assert "no source states how several mi300x are joined" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("resnet50", "--gpu", "rtx-409"), 2, "did you mean rtx-4090"),
+        (("resnet50", "--gpu", ","), 2, "no GPU given"),
+        (("resnet5", "--gpu", "l4"), 2, "did you mean resnet50"),
+        (("resnet50", "--precision", "fp8"), 2, "no precision fp8"),
+        (("resnet50", "--batch", "many"), 2, "positive number or auto"),
+        (("resnet50", "--gpu", "t4"), 5, "t4 has no stated bf16 rate"),
+        (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "batch 8192 does not fit"),
+        (("llm-8b-lora", "--gpu", "16GB"), 5, "GPUs can be predicted: batch 1 does not fit"),
+        (("resnet50", "--gpu", "l4", "--calibrate", str(RESULTS / "quick.json")), 2, "not on l4"),
+        (("resnet50", "--gpu", "l4", "--calibrate", "last"), 5, "no result has been kept yet"),
+        (("bert-large", "--from", str(RESULTS / "resnet50-tuned.json")), 2, "does not hold bert-large"),
+        (("resnet50", "-o", "x.xlsx"), 2, "cannot tell a format"),
+    ],
+)
+def test_faults_say_why_and_end_with_their_code(
+    gpuwise: Cli, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    ended, _, err = gpuwise("predict", *arguments)
+    assert ended == code
+    assert message in err
+    assert "next: " in err
+
+
+def test_a_refusal_is_in_the_document_as_well(gpuwise: Cli) -> None:
+    code, out, _ = gpuwise("predict", "resnet50", "--gpu", "t4,l4", "--json")
+    assert code == 0
+    refused = {p["gpu_id"]: p["refusal"] for p in json.loads(out)["predictions"]}
+    assert refused == {"l4": "", "t4": "t4 has no stated bf16 rate"}
+
+
+def test_a_file_of_the_user_s_and_one_that_cannot_be_traced(gpuwise: Cli, tmp_path: Path) -> None:
+    fine, branching = tmp_path / "fine.py", tmp_path / "branching.py"
+    fine.write_text(MINE.format(step="x @ x.T"))
+    code, out, err = gpuwise("predict", str(fine), "--gpu", "l4,rtx-4090")
+    assert code == 0, err
+    assert "sample/s" in out
+    branching.write_text(MINE.format(step="x if x.sum().item() > 0 else -x"))
+    code, _, err = gpuwise("predict", str(branching), "--gpu", "l4")
+    assert code == 2
+    assert "cannot trace" in err
+    assert "branching.py, line 9" in err
+
+
+def test_a_served_model(gpuwise: Cli) -> None:
+    words = ("predict", "served:llama-3.1-70b", "--gpu", "h100-sxm,rtx-4090,l4", "--precision", "fp8")
+    code, out, _ = gpuwise(*words, "--gpus", "4", "--json")
+    assert code == 0
+    h100, *refused = json.loads(out)["predictions"]
+    assert h100["first_token_s"]["low"] < h100["first_token_s"]["value"]
+    assert h100["throughput"]["value"] == pytest.approx(h100["batch"] / h100["seconds"])
+    assert all("PCIe" in p["refusal"] for p in refused)
+    assert "first token" in gpuwise(*words, "--gpus", "4")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("served:llama-9",), 2, "did you mean llama-3.1-8b"),
+        (("served:qwen3-32b", "--gpu", "rtx-4090"), 5, "take 61.6 GiB on each GPU"),
+        (("served:qwen3-8b", "--gpu", "v100-pcie-16gb"), 5, "no stated bf16 rate"),
+        (("served:qwen3-8b", "--precision", "fp32"), 2, "no fp32 rows"),
+        (("served:qwen3-8b", "--from", "last"), 2, "take no result"),
+    ],
+)
+def test_served_models_are_refused_with_a_reason(
+    gpuwise: Cli, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    ended, _, err = gpuwise("predict", *arguments)
+    assert ended == code
+    assert message in err
+
+
+def test_written_to_files(gpuwise: Cli, tmp_path: Path) -> None:
+    for suffix, start in ((".md", "**resnet50"), (".csv", "GPU,batch"), (".json", "{")):
+        path = tmp_path / f"out{suffix}"
+        assert gpuwise("predict", "resnet50", "--gpu", "l4", "-o", str(path))[0] == 0
+        assert path.read_text(encoding="utf-8").startswith(start)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_documented_output_is_what_the_command_prints(gpuwise: Cli) -> None:
+    page = (ROOT / "docs" / "how-it-predicts.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n\$ gpuwise (.*)\n((?:.*\n)*?)```", page)
+    assert blocks
+    for command, shown in blocks:
+        code, out, _ = gpuwise(*command.split())
+        assert code == 0
+        assert out.strip() == shown.strip()
+
+
+def test_the_documented_commands_work(gpuwise: Cli) -> None:
+    page = (ROOT / "docs" / "how-it-predicts.md").read_text(encoding="utf-8")
+    commands = [
+        line.split("#")[0].split() for line in page.splitlines() if line.startswith("gpuwise predict")
+    ]
+    assert len(commands) >= 4
+    for _, *words in commands:
+        assert gpuwise(*words)[0] == 0
+
+
+def test_the_documented_errors_are_those_of_the_raw_file() -> None:
+    spec = importlib.util.spec_from_file_location("steps_table", ROOT / "experiments" / "steps_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    raw = json.loads((ROOT / "results" / "predict" / "steps.json").read_text(encoding="utf-8"))
+    assert module.table(raw) in (ROOT / "docs" / "how-it-predicts.md").read_text(encoding="utf-8")

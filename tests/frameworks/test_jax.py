@@ -1,0 +1,146 @@
+"""JAX's networks against ours in torch: the same weights, the same answers, the same counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+from gpuwise import workloads  # noqa: E402  after the skip
+from gpuwise.frameworks.jax import adapter, job  # noqa: E402
+from gpuwise.frameworks.jax.operations import STATISTICS, Jax  # noqa: E402
+from gpuwise.frameworks.networks import NETWORKS, Network  # noqa: E402
+from gpuwise.model.run import RunConfig  # noqa: E402
+
+NAMES = tuple(NETWORKS)
+
+
+def toy(workload: str, mode: str = "train", **fields: Any) -> RunConfig:
+    return RunConfig(workload=workload, mode=mode, precision="fp32", device="cpu", size="toy", **fields)  # type: ignore[arg-type]
+
+
+def declared(network: Network, *, training: bool = True) -> dict[str, Any]:
+    inputs, _ = job.random_input(network, 2, np.random.default_rng(0))
+
+    def forward(values: Mapping[str, Any] | None, arguments: tuple[Any, ...], key: Any) -> Any:
+        operations = Jax(values, training=training, dtype=jax.numpy.float32, key=key)
+        return network.forward(operations, *arguments), operations
+
+    return job.declare(forward, inputs)
+
+
+def from_torch(state: Mapping[str, np.ndarray], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Weights of a torch model in JAX's layouts: HWIO for convolutions, (in, out) for products."""
+    values = {}
+    for name, weight in wanted.items():
+        array = state[name]
+        if array.ndim == 4:
+            array = array.transpose(2, 3, 1, 0)
+        elif array.ndim == 2 and not name.startswith(("word", "segment", "position")):
+            array = array.T
+        assert array.shape == weight.shape, name
+        values[name] = jax.numpy.asarray(array)
+    return values
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_are_those_of_torch(name: str) -> None:
+    weights = declared(NETWORKS[name](False))
+    count = sum(math.prod(w.shape) for key, w in weights.items() if not key.endswith(STATISTICS))
+    assert count == workloads.get(name).spec.parameters
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) -> None:
+    network = NETWORKS[name](True)
+    inputs, _ = job.random_input(network, 2, np.random.default_rng(0))
+    state, theirs = torch_answer(name, inputs)
+    values = from_torch(state, declared(network, training=False))
+    operations = Jax(values, training=False, dtype=jax.numpy.float32)
+    (ours,) = jax.jit(lambda *x: network.forward(operations, *x))(*inputs)
+    np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-3, atol=1e-4)
+
+
+def test_operations_of_convolutions_and_products_are_the_counted_ones() -> None:
+    network = NETWORKS["resnet50"](False)
+    values = {
+        name: jax.ShapeDtypeStruct(weight.shape, jax.numpy.float32)
+        for name, weight in declared(network, training=False).items()
+    }
+    images = jax.ShapeDtypeStruct((1, 224, 224, 3), jax.numpy.float32)
+
+    def forward(values: Any, images: Any) -> Any:
+        return network.forward(Jax(values, training=False, dtype=jax.numpy.float32), images)
+
+    jaxpr = jax.make_jaxpr(forward)(values, images)
+    counted = 0
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "conv_general_dilated":
+            kernel, out = equation.invars[1].aval.shape, equation.outvars[0].aval.shape
+            counted += 2 * math.prod(out) * math.prod(kernel[:3])
+        elif equation.primitive.name == "dot_general" and len(equation.invars[1].aval.shape) == 2:
+            inputs, outputs = equation.invars[1].aval.shape
+            if (inputs, outputs) == (2048, 1000):
+                counted += 2 * inputs * outputs
+    cost = workloads.get("resnet50").spec.cost
+    assert cost is not None
+    assert counted == cost("infer", "fp32", 1).flop_per_item
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"), [("resnet50", "fp32"), ("resnet50", "fp16"), ("bert-large", "bf16")]
+)
+def test_compiled_training_learns_its_one_batch(name: str, precision: Any) -> None:
+    from dataclasses import replace
+
+    made = job.build(replace(toy(name, compile=True), precision=precision), 4)
+    losses = [float(made.step()) for _ in range(8)]
+    assert all(map(math.isfinite, losses))
+    if name == "resnet50":
+        assert losses[-1] < 0.9 * losses[0]
+    assert made.items == 4
+
+
+def test_compiled_is_eager() -> None:
+    made = job.build(toy("resnet50", "infer", compile=True), 2)
+    assert made.mismatch is not None
+    assert made.mismatch() < 1e-4
+    assert job.build(toy("resnet50", "infer"), 2).mismatch is None
+
+
+def test_an_overflow_is_skipped_and_the_scale_lowered() -> None:
+    array = jax.numpy.asarray
+    old = {
+        "weights": {"w": array(1.0)},
+        "moments": ({"w": array(0.0)},),
+        "scale": array(4.0),
+        "sound": array(3),
+    }
+    new = {**old, "weights": {"w": array(9.0)}}
+    kept = job._skip_overflow(old, new, {"w": array(math.inf)})
+    assert (float(kept["weights"]["w"]), float(kept["scale"]), int(kept["sound"])) == (1.0, 2.0, 0)
+    moved = job._skip_overflow(old, new, {"w": array(0.5)})
+    assert (float(moved["weights"]["w"]), float(moved["scale"]), int(moved["sound"])) == (9.0, 4.0, 4)
+
+
+def test_the_version_of_cuda_is_read_from_what_the_client_says() -> None:
+    assert adapter.cuda_of("PJRT C API\ncuda 13000") == "13.0"
+    assert adapter.cuda_of("cuda 12080") == "12.8"
+    assert adapter.cuda_of("cpu") is None
+
+
+def test_a_gpu_that_jax_does_not_see() -> None:
+    with pytest.raises(RuntimeError, match="sees no GPU"):
+        adapter.found(RunConfig(workload="resnet50", mode="train", precision="bf16", framework="jax"))
+    assert adapter.found(toy("resnet50")).version == jax.__version__
+    assert adapter.peak_bytes(toy("resnet50")) is None
+
+
+def test_what_memory_errors_are() -> None:
+    assert adapter.out_of_memory(RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate"))
+    assert not adapter.out_of_memory(ValueError("shape"))

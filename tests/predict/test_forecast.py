@@ -1,0 +1,219 @@
+"""A configuration on many GPUs: the best batch, what fits, what was measured, and every refusal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuwise import catalog, store
+from gpuwise.errors import InputError
+from gpuwise.model.answer import Prediction
+from gpuwise.model.result import Result
+from gpuwise.model.run import RunConfig
+from gpuwise.predict.forecast import forecast
+
+RESNET = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+BERT = RunConfig(workload="bert-large", mode="train", precision="bf16", compile=True)
+RESULTS = Path(__file__).parents[2] / "results" / "h200"
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUWISE_HOME", str(tmp_path))
+
+
+def result(name: str) -> Result:
+    return store.load(RESULTS / f"{name}.json")
+
+
+def one(config: RunConfig, gpu: str, **options: object) -> Prediction:
+    (found,) = forecast(config, [gpu], **options)  # type: ignore[arg-type]
+    return found
+
+
+def width(p: Prediction) -> float:
+    assert p.throughput is not None
+    return p.throughput.high / p.throughput.low
+
+
+def test_a_prediction_is_whole() -> None:
+    found = one(RESNET, "rtx-4090")
+    assert found.throughput is not None
+    assert found.memory_bytes is not None
+    assert found.throughput.low < found.throughput.value < found.throughput.high
+    assert found.throughput.level == 0.8
+    assert found.memory_bytes.low <= found.memory_bytes.value <= found.memory_bytes.high
+    assert found.fits_probability is not None
+    assert found.fits_probability >= 0.9
+    assert (found.gpu_id, found.count, found.item, found.evidence) == ("rtx-4090", 1, "image", "spec-only")
+    assert found.seconds == pytest.approx((found.batch or 0) / found.throughput.value)
+    assert sum(share for _, share in found.shares) == pytest.approx(1.0)
+    assert found.bound == found.shares[0][0]
+    assert found.measure_command.startswith("gpuwise bench resnet50 --mode train --precision bf16")
+    assert found.refusal == ""
+
+
+def test_the_whole_catalog_in_a_second(slowness: float) -> None:
+    gpus = [spec.id for spec in catalog.all_gpus()]
+    forecast(RESNET, gpus[:1])
+    began = time.perf_counter()
+    found = forecast(RESNET, gpus)
+    assert time.perf_counter() - began < 1.0 * slowness
+    assert [p.gpu_id for p in found] == gpus
+    assert all((p.throughput is None) == bool(p.refusal) for p in found)
+    assert sum(not p.refusal for p in found) > 50
+
+
+def test_without_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from gpuwise.model.run import RunConfig\n"
+        "from gpuwise.predict.forecast import forecast\n"
+        "c = RunConfig(workload='llm-8b-decode', mode='infer', precision='bf16')\n"
+        "print(forecast(c, ['l4'])[0].batch)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 1
+
+
+def test_auto_takes_the_default_batch_where_more_gains_nothing_and_less_where_it_does_not_fit() -> None:
+    assert (one(RESNET, "a100-sxm4-80gb").batch or 0) >= 256
+    small = one(BERT, "rtx-3080-10gb")
+    assert (small.batch or 0) < 64
+    assert small.memory_bytes is not None
+    assert small.memory_bytes.value < 10 * 2**30
+
+
+def test_a_batch_that_cannot_fit_is_refused_with_what_it_needs() -> None:
+    found = one(RESNET, "rtx-4090", batch=8192)
+    assert found.throughput is None
+    assert found.fits_probability == 0.0
+    assert "batch 8192 does not fit: it allocates 3" in found.refusal
+    assert found.memory_bytes is not None
+
+
+def test_refusals_have_their_reason() -> None:
+    v100, mi300 = forecast(RESNET, ["v100-pcie-16gb", "mi300x"], count=8)
+    assert v100.refusal == "v100-pcie-16gb has no stated bf16 rate"
+    assert mi300.refusal == "no source states how several mi300x are joined"
+    assert "machines" in one(RESNET, "h200-sxm", count=16).refusal
+    assert one(RESNET, "b100-sxm").refusal.startswith("no source states")
+
+
+@pytest.mark.parametrize(
+    ("config", "gpu", "match"),
+    [
+        (RESNET, "rtx-409", "did you mean rtx-4090"),
+        (replace(RESNET, precision="fp8"), "l4", "no precision fp8"),
+        (replace(RESNET, workload="llm-8b-decode"), "l4", "no mode train"),
+        (replace(RESNET, workload="resnet51"), "l4", "did you mean resnet5"),
+    ],
+)
+def test_wrong_names_are_input_errors(config: RunConfig, gpu: str, match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        forecast(config, [gpu])
+
+
+def test_what_was_measured_stands_beside() -> None:
+    found = one(RESNET, "h200-sxm", batch=512)
+    assert found.evidence == "measured"
+    assert found.measured is not None
+    assert found.measured.value == pytest.approx(7279, rel=0.01)
+    assert found.best == found.measured
+    assert found.throughput is not None
+    assert found.throughput.method == "conformal, spec-only"
+    assert one(RESNET, "h200-sxm", batch=333).measured is None
+
+
+def test_a_measurement_of_the_user_counts_too() -> None:
+    kept = result("bert-large-tuned")
+    other = replace(kept, environment=replace(kept.environment, gpu_id="l40s"))
+    store.save(other)
+    found = one(BERT, "l40s", batch=128)
+    assert found.evidence == "measured"
+    assert any(kept.id in note for note in found.notes)
+
+
+def test_calibration_sharpens_its_own_card_alone() -> None:
+    own = result("bert-large-tuned")
+    config = replace(RESNET, recipe="parity", batch=300)
+    plain = forecast(config, ["h200-sxm", "l4"])
+    sharp = forecast(config, ["h200-sxm", "l4"], calibration=own)
+    assert sharp[0].evidence == "calibrated"
+    assert width(sharp[0]) <= width(plain[0]) * (1 + 1e-9)
+    assert sharp[0].throughput != plain[0].throughput
+    assert sharp[1] == plain[1]
+
+
+def test_limits_alone_change_the_rates_but_not_the_width() -> None:
+    whole = result("resnet50-tuned")
+    limits = tuple(m for m in whole.measurements if m.config.mode == "limit")
+    config = replace(BERT, batch=33)
+    found = one(config, "h200-sxm", calibration=replace(whole, measurements=limits))
+    plain = one(config, "h200-sxm")
+    assert found.throughput != plain.throughput
+    assert width(found) == pytest.approx(width(plain))
+    assert "limits" in found.notes[0]
+
+
+def test_from_another_card() -> None:
+    found = one(RESNET, "rtx-4090", source=result("resnet50-tuned"))
+    assert found.evidence == "transferred"
+    assert width(found) < width(one(RESNET, "rtx-4090"))
+
+
+def test_results_of_no_use_are_refused() -> None:
+    whole = result("resnet50-tuned")
+    with pytest.raises(InputError, match="measured on h200-sxm, not on l4"):
+        forecast(RESNET, ["l4"], calibration=whole)
+    with pytest.raises(InputError, match="does not hold bert-large"):
+        forecast(BERT, ["l4"], source=whole)
+    unknown = replace(whole.environment, gpu_id=None, device="A toaster")
+    with pytest.raises(InputError, match="not in the catalog"):
+        forecast(RESNET, ["l4"], source=replace(whole, environment=unknown))
+    with pytest.raises(InputError, match="no step that can be predicted"):
+        forecast(RESNET, ["h200-sxm"], calibration=replace(whole, measurements=()))
+    with pytest.raises(InputError, match="published"):
+        forecast(RESNET, ["h200-sxm"], calibration=replace(whole, origin="published"))
+
+
+def test_a_wrong_unit_is_refused() -> None:
+    whole = result("resnet50-tuned")
+    wrong = tuple(
+        replace(m, throughput=replace(m.throughput, value=m.throughput.value * 1000))
+        for m in whole.measurements
+        if m.throughput and m.config.mode != "limit"
+    )
+    with pytest.raises(InputError, match="more than h200-sxm's peak allows"):
+        forecast(RESNET, ["h200-sxm"], calibration=replace(whole, measurements=wrong))
+
+
+def test_several_gpus_cost_time_memory_and_width() -> None:
+    config = replace(BERT, batch=16)
+    alone, both = one(config, "rtx-4090"), one(config, "rtx-4090", count=2)
+    assert alone.throughput is not None
+    assert both.throughput is not None
+    assert alone.memory_bytes is not None
+    assert both.memory_bytes is not None
+    assert alone.throughput.value < both.throughput.value < 2 * alone.throughput.value
+    assert both.memory_bytes.value > alone.memory_bytes.value
+    assert width(both) > width(alone)
+    assert both.cell.endswith("x2:weak")
+    assert both.measure_command.endswith("--gpus 2 --batch 16")
+    assert "link" in dict(both.shares)
+    assert any("through host memory" in note for note in both.notes)
+
+
+def test_state_that_fits_no_gpu_is_split_over_several() -> None:
+    config = RunConfig(workload="llm-1b", mode="train", precision="bf16", compile=True, batch=1)
+    assert not one(config, "rtx-4090", count=1).notes
+    alone, split = one(config, "rtx-4060-ti-16gb"), one(config, "rtx-4060-ti-16gb", count=8)
+    assert alone.refusal
+    assert not split.refusal
+    assert any("split" in note for note in split.notes)

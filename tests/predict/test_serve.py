@@ -1,0 +1,62 @@
+"""Served models: more sequences are faster together and slower each; memory is weights and KV cache."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuwise.model.answer import Prediction
+from gpuwise.model.run import RunConfig
+from gpuwise.predict.card import card
+from gpuwise.predict.serve import Lengths, forecast_served, memory, model_of, most
+
+LENGTHS = Lengths()
+
+
+def one(
+    batch: int | None = 8, *, gpu: str = "h100-sxm5-80gb", prompt: int = 1024, count: int = 1
+) -> Prediction:
+    config = RunConfig(workload="served:llama-3.1-8b", mode="infer", precision="bf16", batch=batch)
+    (found,) = forecast_served(config, [gpu], lengths=Lengths(prompt=prompt), count=count)
+    assert found.throughput is not None, found.refusal
+    assert found.first_token_s is not None
+    return found
+
+
+def value(p: Prediction) -> float:
+    assert p.throughput is not None
+    return p.throughput.value
+
+
+def test_a_larger_batch_is_faster_together_and_slower_each() -> None:
+    few, many = one(4), one(64)
+    assert value(many) > 2 * value(few)
+    assert (many.seconds or 0) > (few.seconds or 0)
+
+
+def test_a_longer_prompt_waits_longer() -> None:
+    short, long = one(prompt=512), one(prompt=8192)
+    assert short.first_token_s is not None
+    assert long.first_token_s is not None
+    assert long.first_token_s.value > 4 * short.first_token_s.value
+    assert value(long) < value(short)
+
+
+def test_two_gpus_are_faster_but_not_twice() -> None:
+    assert value(one()) < value(one(count=2)) < 2 * value(one())
+
+
+def test_weights_and_cache_by_hand() -> None:
+    model = model_of("served:llama-3.1-8b")
+    assert memory(model, "bf16", 10, LENGTHS, 1) == pytest.approx(2 * 8.03e9 + 10 * 2048 * 65536 * 2)
+    assert memory(model, "fp8", 10, LENGTHS, 2) == pytest.approx(8.03e9 / 2 + 10 * 2048 * 65536)
+    latent = model_of("served:deepseek-v3")
+    assert memory(latent, "fp8", 1, LENGTHS, 8) == pytest.approx(671e9 / 8 + 2048 * 35136 * 2)
+
+
+def test_the_most_that_fits_fits_and_twice_does_not() -> None:
+    model, gpu = model_of("served:llama-3.1-8b"), card("l40s")
+    found = most(model, "bf16", gpu, LENGTHS, 1)
+    assert memory(model, "bf16", found, LENGTHS, 1) <= 0.9 * gpu.memory_bytes
+    assert memory(model, "bf16", 2 * found, LENGTHS, 1) > 0.9 * gpu.memory_bytes
+    assert one(None, gpu="l40s").batch == found
+    assert most(model_of("served:deepseek-v3"), "bf16", gpu, LENGTHS, 1) == 0

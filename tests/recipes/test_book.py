@@ -1,0 +1,98 @@
+"""Kept recipes: found for the same device, software and question, and for no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuwise import recipes
+from gpuwise.errors import InputError
+from gpuwise.model.recipe import Switches
+from gpuwise.model.result import Interval
+from gpuwise.model.run import RunConfig
+from gpuwise.model.tuning import Tuned
+from gpuwise.recipes import book
+
+SPEED = Interval(value=100.0, low=99.0, high=101.0, method="bootstrap")
+TUNED = Tuned(
+    device="test-gpu",
+    torch="2.11.0+cu130",
+    cuda="13.0",
+    workload="resnet50",
+    version=1,
+    mode="train",
+    precision="bf16",
+    compile=True,
+    batch=512,
+    switches=Switches(pooling="triton"),
+    throughput=SPEED,
+    gain=SPEED,
+    found_at="2026-11-21T00:00:00+00:00",
+    source="20261121-000000-test-0000",
+)
+ASKED = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GPUWISE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def find(config: RunConfig = ASKED, version: int = 1, **changed: Any) -> Tuned | None:
+    known = {"device": "test-gpu", "torch": "2.11.0", "cuda": "13.0"} | changed
+    return recipes.find(config, version, **known)
+
+
+def test_what_is_kept_is_found() -> None:
+    assert find() is None
+    path = recipes.keep(TUNED)
+    assert path.name == "test-gpu-2.11.0-cu130-resnet50-train-bf16-compiled.json"
+    assert find() == TUNED
+
+
+def test_another_question_device_or_software_has_no_recipe() -> None:
+    recipes.keep(TUNED)
+    assert find(device="other") is None
+    assert find(torch="2.12.0") is None
+    assert find(cuda="12.8") is None
+    assert find(version=2) is None
+    for change in ({"mode": "infer"}, {"precision": "fp16"}, {"compile": False}, {"workload": "resnet152"}):
+        assert find(replace(ASKED, **change)) is None  # type: ignore[arg-type]
+
+
+def test_a_new_search_takes_the_place_of_the_old() -> None:
+    recipes.keep(TUNED)
+    recipes.keep(replace(TUNED, batch=1024))
+    found = find()
+    assert found is not None
+    assert found.batch == 1024
+
+
+def test_a_switch_that_an_older_file_does_not_name_is_as_usual() -> None:
+    path = recipes.keep(TUNED)
+    assert '"pooling": "triton"' in path.read_text()
+    assert "layout" not in path.read_text()
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"device": 1}', '{"throughput": {}, "gain": {}}'])
+def test_a_damaged_file_is_named(text: str, home: Path) -> None:
+    recipes.keep(TUNED)
+    (home / "recipes" / "a.json").write_text(text)
+    with pytest.raises(InputError, match=r"a\.json is no recipe"):
+        find()
+
+
+def test_a_folder_that_cannot_be_written_is_an_input_error(home: Path) -> None:
+    (home / "recipes").write_text("a file")
+    with pytest.raises(InputError, match="cannot keep"):
+        recipes.keep(TUNED)
+
+
+def test_every_shipped_recipe_can_be_read() -> None:
+    for entry in book._known():
+        assert entry.gain.value >= 1.0
+        assert entry.torch

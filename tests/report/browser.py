@@ -1,0 +1,89 @@
+"""A headless Chromium through its WebDriver: what a page asks the network for, and whether it moves.
+
+Standard library only. https://w3c.github.io/webdriver/
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+PORT = 9533
+ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+
+def missing() -> bool:
+    """Whether this machine has no Chromium to ask."""
+    return not (shutil.which("chromedriver") and (shutil.which("chromium") or shutil.which("google-chrome")))
+
+
+@contextmanager
+def browser(*arguments: str) -> Iterator[Browser]:
+    """A browser that is ended in any case."""
+    driver = subprocess.Popen(
+        ["chromedriver", f"--port={PORT}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield Browser(_session([*ARGUMENTS, *arguments]))
+    finally:
+        driver.terminate()
+        driver.wait(timeout=20)
+
+
+def _call(method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{PORT}{path}",
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read())["value"]
+
+
+def _session(arguments: list[str]) -> str:
+    options = {"args": arguments}
+    if binary := shutil.which("chromium"):
+        options["binary"] = binary  # type: ignore[assignment]
+    wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"performance": "ALL", "browser": "ALL"}}
+    for _ in range(100):
+        try:
+            found: str = _call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return found
+    raise RuntimeError("chromedriver does not answer")
+
+
+class Browser:
+    """One session."""
+
+    def __init__(self, session: str) -> None:
+        self._path = f"/session/{session}"
+
+    def open(self, url: str) -> None:
+        _call("POST", f"{self._path}/url", {"url": url})
+
+    def run(self, script: str) -> Any:
+        """What JavaScript returns."""
+        return _call("POST", f"{self._path}/execute/sync", {"script": script, "args": []})
+
+    def size(self, width: int, height: int) -> None:
+        _call("POST", f"{self._path}/window/rect", {"width": width, "height": height})
+
+    def requested(self) -> list[str]:
+        """Every address that was asked for since the last call."""
+        rows = _call("POST", f"{self._path}/se/log", {"type": "performance"})
+        events = [json.loads(row["message"])["message"] for row in rows]
+        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+
+    def complaints(self) -> list[str]:
+        """What the browser wrote to its console."""
+        return [row["message"] for row in _call("POST", f"{self._path}/se/log", {"type": "browser"})]

@@ -1,0 +1,83 @@
+"""Pages in a real browser: no request but the file itself, no layout shift, nothing wider than the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from gpuwise.cli.main import run
+
+from .browser import Browser, missing
+from .browser import browser as chromium
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(missing(), reason="needs chromium and chromedriver"),
+]
+H200 = Path(__file__).parents[2] / "results" / "h200"
+PAGES = {
+    "report": ("report", *(str(path) for path in sorted(H200.glob("*tuned.json")))),
+    "article": ("compare", "rtx-a5000", "rtx-a4000", "--article"),
+    "card": ("show", "h200-sxm"),
+}
+SHIFT = """
+const seen = [];
+const observer = new PerformanceObserver(list => seen.push(...list.getEntries()));
+observer.observe({type: 'layout-shift', buffered: true});
+return seen.reduce((sum, entry) => sum + entry.value, 0);
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    made = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUWISE_HOME", str(folder / "home"))
+        for name, arguments in PAGES.items():
+            made[name] = folder / f"{name}.html"
+            with suppress(SystemExit):
+                run([*arguments, "-o", str(made[name])])
+    return made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_asks_for_nothing_but_itself(name: str, pages: dict[str, Path], browser: Browser) -> None:
+    browser.requested()
+    browser.open(pages[name].as_uri())
+    assert browser.requested() == [pages[name].as_uri()]
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_holds_still_and_fits_the_screen(
+    name: str, width: int, pages: dict[str, Path], browser: Browser
+) -> None:
+    browser.size(width, 900)
+    browser.open(pages[name].as_uri())
+    assert browser.run(SHIFT) == 0
+    inner, whole = browser.run("return [window.innerWidth, document.documentElement.scrollWidth]")
+    assert whole <= inner
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_everything_that_scrolls_can_be_reached_by_keyboard(
+    name: str, pages: dict[str, Path], browser: Browser
+) -> None:
+    browser.size(390, 900)
+    browser.open(pages[name].as_uri())
+    unreachable = browser.run(
+        "return [...document.querySelectorAll('*')].filter(e => e.scrollWidth > e.clientWidth + 1 "
+        "&& getComputedStyle(e).overflowX === 'auto' && e.tabIndex < 0).map(e => e.outerHTML.slice(0, 90))"
+    )
+    assert unreachable == []

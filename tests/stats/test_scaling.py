@@ -1,0 +1,84 @@
+"""Scale factors, where they are lost, and how many GPUs are worth it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.model.result import Group, Measurement, Rank, Window
+from gpuwise.model.run import RunConfig
+from gpuwise.stats import throughput
+from gpuwise.stats.scaling import factor, losses, series
+
+ONE = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+
+
+def measured(
+    step_s: float, gpus: int = 1, *, batch: int = 100, alone_s: tuple[float, ...] = (), **more: object
+) -> Measurement:
+    windows = tuple(Window(step_s=(step_s,) * 4, started_s=n, ended_s=n + 1) for n in range(3))
+    ranks = tuple(Rank(rank=r, device="H200", alone_s=a) for r, a in enumerate(alone_s))
+    return Measurement(
+        config=replace(ONE, gpus=gpus, **more),
+        workload_version=1,
+        status="ok",
+        item="image",
+        started_at="",
+        batch=batch,
+        items_per_step=batch * gpus,
+        throughput=throughput([w.step_s for w in windows], batch * gpus),
+        windows=windows,
+        group=Group(backend="nccl", parallel="ddp", ranks=ranks) if alone_s else None,
+    )
+
+
+def test_the_factor_is_the_speed_per_gpu_over_that_of_one() -> None:
+    found = factor(measured(0.095), measured(0.1, gpus=4))
+    assert found.value == pytest.approx(0.95)
+    assert found.low <= found.value <= found.high
+    strong = measured(0.03, gpus=4, batch=25, scaling="strong")
+    assert factor(measured(0.096), strong).value == pytest.approx(0.8)
+
+
+@given(st.floats(0.5, 1.0), st.floats(1.0, 1.3), st.floats(1.0, 1.3))
+def test_the_losses_multiply_to_the_factor(one: float, wait: float, exchange: float) -> None:
+    slowest = 1.0 * wait
+    several = measured(slowest * exchange, gpus=3, alone_s=(1.0, 1.0, slowest))
+    alone = measured(one)
+    lost = losses(alone, several)
+    assert lost is not None
+    assert lost.sharing is not None
+    product = (1 - lost.sharing) * (1 - lost.waiting) * (1 - lost.exchange)
+    assert product == pytest.approx(factor(alone, several).value)
+
+
+def test_the_largest_loss_is_named() -> None:
+    lost = losses(measured(1.0), measured(1.2, gpus=2, alone_s=(1.0, 1.05)))
+    assert lost is not None
+    assert lost.largest == "exchange"
+    other_batch = losses(measured(1.0), measured(0.6, gpus=2, batch=50, alone_s=(0.5, 0.5)))
+    assert other_batch is not None
+    assert other_batch.sharing is None  # one GPU never ran that batch
+    assert losses(measured(1.0), measured(1.0, gpus=2)) is None
+
+
+def test_gpus_are_worth_it_until_one_more_adds_too_little() -> None:
+    (found,) = series([measured(1.0), measured(1.05, gpus=2), measured(1.8, gpus=4)])
+    assert [point.gpus for point in found.points] == [2, 4]
+    assert found.worth == 2  # the third and fourth add 0.16 each
+    (good,) = series([measured(1.0), measured(1.02, gpus=2), measured(1.05, gpus=4)])
+    assert good.worth == 4
+    (bad,) = series([measured(1.0), measured(1.5, gpus=2)])
+    assert bad.worth == 1
+
+
+def test_series_hold_what_asks_the_same() -> None:
+    weak, strong = measured(1.0, gpus=2), measured(0.6, gpus=2, batch=50, scaling="strong")
+    other = measured(1.0, gpus=2, precision="fp16")
+    found = series([measured(1.0), weak, strong, other])
+    assert [[p.measurement for p in each.points] for each in found] == [[weak], [strong]]
+    assert series([weak]) == ()
+    assert series([measured(1.0), replace(weak, status="failed")]) == ()

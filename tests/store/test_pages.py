@@ -1,0 +1,49 @@
+"""Results inside a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise import store
+from gpuwise.errors import InputError
+from gpuwise.model.result import Result
+from gpuwise.model.run import Environment
+from gpuwise.store import pages
+
+RESULT = Result(
+    id="20261121-a", created_at="2026-11-21T04:40:12Z", command="c", environment=Environment(device="a CPU")
+)
+
+
+@given(st.text(max_size=40))
+def test_any_text_comes_back(text: str) -> None:
+    given_ = replace(RESULT, command=text)
+    element = pages.element(store.encode(given_))
+    assert element.count("<") == 2
+    assert pages.results(element.encode(), "x.html") == (given_,)
+
+
+def test_a_file_is_read_as_the_results_that_it_holds(tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    elements = [pages.element(store.encode(replace(RESULT, id=name))) for name in ("a", "b")]
+    page.write_text("<p>" + elements[0])
+    assert store.load(page).id == "a"
+    page.write_text("\n".join(elements))
+    assert [result.id for result in store.load_all(page)] == ["a", "b"]
+    with pytest.raises(InputError, match="a report of 2 results"):
+        store.load(page)
+
+
+def test_a_page_without_a_result_says_so(tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    page.write_text("<p>nothing</p>")
+    with pytest.raises(InputError, match="holds no gpuwise result"):
+        store.load(page)
+    page.write_text(pages.element(b'{"schema": 1}'))
+    with pytest.raises(InputError):
+        store.load(page)

@@ -1,0 +1,59 @@
+"""The application with two kept results, asked in this process; nothing of this machine's own store."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from gpuwise.errors import INTERRUPTED
+from gpuwise.web.app import create
+from gpuwise.web.facts import Facts
+
+H200 = Path(__file__).parents[2] / "results" / "h200"
+RESULT = H200 / "resnet50-tuned.json"
+HOST = "http://127.0.0.1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A store that is empty and goes away."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUWISE_HOME", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def facts(home: Path) -> Facts:
+    return Facts((RESULT, H200 / "quick.json"), today=date(2026, 11, 21))
+
+
+@pytest.fixture(scope="session")
+def client(facts: Facts) -> Iterator[TestClient]:
+    with TestClient(create(facts), base_url=HOST) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def served(home: Path) -> Iterator[str]:
+    """The address of a server in a process of its own."""
+    command = [sys.executable, "-m", "gpuwise", "serve", str(RESULT), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        found = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())
+        assert found is not None
+        yield found[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        code = process.wait(timeout=10)
+        process.stderr.close()
+        assert code == INTERRUPTED

@@ -1,0 +1,255 @@
+"""A real browser clicks, slides, types, pastes, drops and uploads; it asks no other machine for anything."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from .conftest import RESULT
+from .test_views import PAGES
+
+CHROMIUM, DRIVER = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
+]
+ARGUMENTS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-sync",
+)
+SHIFT = """
+return new Promise(done => {
+  let sum = 0;
+  new PerformanceObserver(list => list.getEntries().forEach(entry => { sum += entry.value; }))
+    .observe({type: 'layout-shift', buffered: true});
+  setTimeout(() => done(sum), 150);
+});
+"""
+CONTRAST = """
+const parse = text => (text.match(/[\\d.]+/g) ?? []).map(Number);
+const light = ([r, g, b]) => {
+  const line = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  return 0.2126 * line(r) + 0.7152 * line(g) + 0.0722 * line(b);
+};
+const ground = element => {
+  for (let e = element; e; e = e.parentElement) {
+    const colour = parse(getComputedStyle(e).backgroundColor);
+    if (colour.length === 3 || colour[3] > 0) return colour;
+  }
+  return [255, 255, 255];
+};
+const bad = [];
+for (const element of document.querySelectorAll('body *')) {
+  const own = [...element.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+  if (!own || !element.checkVisibility() || element.closest('svg')) continue;
+  const [a, b] = [light(parse(getComputedStyle(element).color)), light(ground(element))];
+  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  if (ratio < 4.5) bad.push([element.tagName, element.textContent.trim().slice(0, 30), ratio]);
+}
+return bad;
+"""
+PASTE = """
+const data = new DataTransfer();
+data.items.add(new File([arguments[1]], 'article.md', {type: 'text/markdown'}));
+arguments[0].dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+"""
+
+
+class Visitor:
+    """A browser on one site."""
+
+    def __init__(self, driver: webdriver.Chrome, base: str) -> None:
+        self.driver, self.base = driver, base
+
+    def open(self, path: str) -> None:
+        self.driver.get(self.base + path)
+
+    def one(self, selector: str) -> WebElement:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def names(self) -> list[str]:
+        """What the first table's links say, in order."""
+        script = "return [...(document.querySelector('#answer table')?.querySelectorAll('tbody a') ?? [])]"
+        found: list[str] = self.driver.execute_script(f"{script}.map(a => a.textContent)")
+        return found
+
+    def until(self, true: object) -> None:
+        WebDriverWait(self.driver, 15, poll_frequency=0.05).until(lambda _: true())  # type: ignore[operator]
+
+    def window(self, width: int, *, dark: bool = False) -> None:
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ]
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def hosts(self) -> set[str]:
+        """Every host that was asked since the last call."""
+        rows = [json.loads(row["message"])["message"] for row in self.driver.get_log("performance")]
+        sent = [row for row in rows if row["method"] == "Network.requestWillBeSent"]
+        return {urlsplit(row["params"]["request"]["url"]).netloc for row in sent}
+
+
+@pytest.fixture(scope="module")
+def visitor(served: str) -> Iterator[Visitor]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for argument in ARGUMENTS:
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    found = Visitor(driver, served)
+    found.window(1280)
+    yield found
+    driver.quit()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_asks_only_its_own_server_and_breaks_no_rule(path: str, visitor: Visitor) -> None:
+    visitor.hosts()
+    visitor.open(path)
+    assert visitor.hosts() == {urlsplit(visitor.base).netloc}
+    assert [row["message"] for row in visitor.driver.get_log("browser")] == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_holds_still_and_fits_the_screen(path: str, width: int, visitor: Visitor) -> None:
+    visitor.window(width)
+    visitor.open(path)
+    assert visitor.driver.execute_script(SHIFT) == 0
+    inner, whole = visitor.driver.execute_script("return [innerWidth, document.documentElement.scrollWidth]")
+    assert whole <= inner
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("path", PAGES)
+def test_text_has_contrast(path: str, dark: bool, visitor: Visitor) -> None:
+    visitor.window(1280, dark=dark)
+    visitor.open(path)
+    # The emulated scheme may reach the page a moment after it has loaded.
+    visitor.until(lambda: matches_dark(visitor) == dark)
+    assert visitor.driver.execute_script(CONTRAST) == []
+
+
+def matches_dark(visitor: Visitor) -> bool:
+    """Whether the page is drawn in dark colours by now."""
+    script = "return getComputedStyle(document.body).backgroundColor"
+    return str(visitor.driver.execute_script(script)) == "rgb(20, 23, 27)"
+
+
+def test_a_click_leads_to_the_gpu(visitor: Visitor) -> None:
+    visitor.open("/gpus")
+    visitor.driver.find_element(By.LINK_TEXT, "rtx-4090").click()
+    visitor.until(lambda: visitor.one("h1").text == "NVIDIA GeForce RTX 4090")
+
+
+def test_a_click_sorts(visitor: Visitor) -> None:
+    visitor.open("/gpus")
+    before = visitor.names()
+    visitor.driver.find_element(By.LINK_TEXT, "memory").click()
+    visitor.until(lambda: visitor.names() not in (before, []))
+    assert visitor.names()[0] == "mi355x"
+
+
+def slide(visitor: Visitor, name: str, key: str, times: int) -> None:
+    slider = visitor.one(f"[name={name}]").find_element(By.XPATH, "../input[@type='range']")
+    slider.send_keys(*[key] * times)
+
+
+def test_a_slider_ranks_anew_and_says_why_a_gpu_drops_out(visitor: Visitor) -> None:
+    visitor.open("/choose?workload=bert-large&acquire=own")
+    before = visitor.names()
+    assert before
+    slide(visitor, "budget", Keys.PAGE_DOWN, 3)
+    visitor.until(lambda: "Dropped out by a limit" in visitor.one("#answer").text)
+    assert visitor.names() != before
+    assert "over budget" in visitor.one("#answer").text
+    assert "budget=" in visitor.driver.current_url
+    shown = visitor.one("#answer").text
+    visitor.driver.refresh()  # the address alone gives the same answer
+    assert visitor.one("#answer").text == shown
+
+
+def test_the_end_of_a_slider_sets_no_limit(visitor: Visitor) -> None:
+    visitor.open("/gpus?memory=80")
+    fewer = len(visitor.names())
+    slide(visitor, "memory", Keys.HOME, 1)
+    visitor.until(lambda: len(visitor.names()) > fewer)
+    assert visitor.one("[name=memory]").get_attribute("value") == ""
+
+
+def test_predict_answers_while_the_form_changes(visitor: Visitor) -> None:
+    visitor.open("/predict")
+    Select(visitor.one("[name=workload]")).select_by_visible_text("llm-8b-decode")
+    visitor.until(lambda: "llm-8b-decode infer" in visitor.one("h1").text)
+    modes = Select(visitor.one("[name=mode]")).options
+    assert [option.text for option in modes] == ["infer"]  # the form follows the workload
+    visitor.one("[name=batch]").send_keys("16")
+    visitor.until(lambda: "batch=16" in visitor.driver.current_url)
+    visitor.until(lambda: "batch" in visitor.one("#answer thead").text)
+
+
+def test_a_pasted_article_is_judged_beside_its_lines(visitor: Visitor) -> None:
+    visitor.open("/audit")
+    text = visitor.one("textarea")
+    text.clear()
+    text.send_keys("The RTX 4090 has 16,348 CUDA cores.\nIt draws up to 450 W.")
+    visitor.one("form button").click()
+    visitor.until(lambda: visitor.driver.find_elements(By.CSS_SELECTOR, ".text > li"))
+    first, second = visitor.driver.find_elements(By.CSS_SELECTOR, ".text > li")
+    assert "16,384" in first.text
+    assert "✗ wrong" in first.text
+    assert "✗ wrong" not in second.text
+
+
+def test_a_dropped_article_is_judged(visitor: Visitor) -> None:
+    visitor.open("/audit")
+    article = "The A100 PCIe 80GB has 8,192 CUDA cores."
+    visitor.driver.execute_script(PASTE, visitor.one("form"), article)
+    visitor.until(lambda: visitor.driver.find_elements(By.CSS_SELECTOR, ".text > li.contradicts"))
+    assert "6,912" in visitor.one(".text > li").text
+
+
+def test_an_uploaded_result_is_shown(visitor: Visitor) -> None:
+    visitor.hosts()
+    visitor.open("/upload")
+    visitor.one("[type=file]").send_keys(str(RESULT))
+    visitor.until(lambda: "NVIDIA H200" in visitor.one("h1").text)
+    assert "it was not stored" in visitor.one("main").text
+    assert visitor.hosts() == {urlsplit(visitor.base).netloc}
+
+
+def test_a_malformed_upload_gets_a_message(visitor: Visitor, tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("{")
+    visitor.open("/upload")
+    visitor.one("[type=file]").send_keys(str(tmp_path / "broken.json"))
+    visitor.until(lambda: visitor.driver.find_elements(By.CSS_SELECTOR, ".message"))
+    assert "broken.json is damaged" in visitor.one(".message").text
+
+
+def test_pages_read_without_the_script(visitor: Visitor) -> None:
+    visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        visitor.open("/choose?workload=bert-large")
+        visitor.one("[name=budget]").send_keys("3000", Keys.ENTER)
+        visitor.until(lambda: "budget=3000" in visitor.driver.current_url)
+        assert visitor.driver.find_elements(By.CSS_SELECTOR, "#answer tbody tr")
+    finally:
+        visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

@@ -1,0 +1,91 @@
+"""The pages as files: every link leads to a file of the folder, and nothing needs a server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.web import api, export
+from gpuwise.web.facts import Facts
+from gpuwise.web.views.compare import pairs
+
+KEPT = ("rtx-4090", "l40s", "h200-sxm")
+PAIR = ("rtx-4090,l40s",)
+FEW = {
+    "/gpus/{name}": KEPT, "/compare/{name}": PAIR, "/compare/{name}/article": PAIR,
+    "/results/{name}": ("resnet50",), "/scaling/{name}": ("resnet50",), "/predict/{name}": ("resnet50",),
+    "/choose/{name}": ("vision-cnn",),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(facts: Facts, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some pages of each kind."""
+
+    def few(of: api.Address) -> api.Address:
+        names: Sequence[str] = FEW[of.path] if of.path in FEW else tuple(of.prepared(facts))
+        return replace(of, prepared=lambda facts: names)
+
+    folder = tmp_path_factory.mktemp("site") / "pages"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "ADDRESSES", tuple(few(of) for of in api.ADDRESSES))
+        list(export.export(facts, folder))
+    return folder
+
+
+def everything(facts: Facts) -> set[str]:
+    """Every page that a whole export has."""
+    paths = (of.path.replace("{name}", name) for of in api.ADDRESSES for name in of.prepared(facts))
+    return {path.strip("/") or "index" for path in paths}
+
+
+def test_every_link_leads_to_a_page_of_the_whole_site(site: Path, facts: Facts) -> None:
+    known = everything(facts)
+    for page in site.rglob("*.html"):
+        for target in re.findall(r'(?:href|src)="([^"#]+)"', page.read_text()):
+            if target.startswith(("https://", "http://")):
+                continue  # a source, to be clicked
+            found = (page.parent / target).resolve().relative_to(site.resolve())
+            assert (site / found).is_file() or str(PurePosixPath(found).with_suffix("")) in known, (
+                page,
+                target,
+            )
+
+
+def test_files_have_no_forms_and_no_script(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 12
+    for page in pages:
+        assert not re.search(r"<form|<script|<button", page.read_text()), page
+
+
+def test_each_page_has_its_data_beside_it(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        assert json.loads(page.with_suffix(".json").read_text()) is not None
+        assert page.with_suffix(".csv").is_file()
+    assert len(json.loads((site / "gpus.json").read_text())) > len(KEPT)
+
+
+def test_a_folder_with_something_in_it_is_left_alone(site: Path, facts: Facts) -> None:
+    with pytest.raises(InputError, match="is not empty"):
+        list(export.export(facts, site))
+
+
+def test_a_folder_that_cannot_be_made_is_said(facts: Facts, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot write"):
+        list(export.export(facts, tmp_path / "file" / "site"))
+
+
+def test_each_gpu_is_compared_with_its_neighbours(facts: Facts) -> None:
+    made = pairs(facts)
+    assert len(set(made)) == len(made)
+    for spec in facts.gpus:
+        if spec.peak("fp16"):
+            assert 2 <= sum(spec.id in pair.split(",") for pair in made) <= 4

@@ -1,0 +1,116 @@
+"""Asked, bars, links and the memory of forecasts, each by itself."""
+
+from __future__ import annotations
+
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.choose import need as needs
+from gpuwise.choose.presets import presets
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.result import Interval
+from gpuwise.model.run import RunConfig
+from gpuwise.report.work import KINDS
+from gpuwise.web import facts as known
+from gpuwise.web.asked import LONGEST, MOST_VALUES, Asked
+from gpuwise.web.facts import Facts, Forecasts, traced
+from gpuwise.web.pages import Place
+from gpuwise.web.view import ROOM, bars
+from gpuwise.web.warm import cells, made
+
+CELL = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+
+
+def test_the_last_value_that_says_something_counts() -> None:
+    asked = Asked([("a", "1"), ("a", " 2 "), ("a", ""), ("b", "")])
+    assert (asked.text("a"), asked.text("b", "none"), asked.many("a")) == ("2", "none", ("1", "2"))
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "nan", "inf", "1e99", "1;2"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="memory is a number"):
+        Asked([("memory", text)]).number("memory")
+
+
+@pytest.mark.parametrize("text", ["0", "1.5", "9"])
+def test_a_whole_number_has_its_range(text: str) -> None:
+    with pytest.raises(InputError, match="from 1 to 8"):
+        Asked([("gpus", text)]).whole("gpus", most=8)
+
+
+def test_more_than_a_form_sends_is_refused() -> None:
+    for values in ([("a", "x" * (LONGEST + 1))], [("a", "x")] * (MOST_VALUES + 1)):
+        with pytest.raises(InputError, match="longer than any form"):
+            Asked(values)
+
+
+@given(st.lists(st.none() | st.tuples(*[st.floats(0, 1e300)] * 3).map(sorted), max_size=9))
+def test_bars_stay_in_their_room_and_keep_their_order(values: list[list[float] | None]) -> None:
+    found = bars([v and Interval(low=v[0], value=v[1], high=v[2], method="") for v in values])
+    for bar, value in zip(found, values, strict=True):
+        if bar is None:
+            assert value is None or max(v[2] for v in values if v) == 0
+        else:
+            assert 0 <= bar.low <= bar.value <= bar.high <= ROOM * 1.0001
+
+
+PATHS = st.sampled_from(["/", "/gpus", "/gpus/l40s", "/compare/a,b/article", "/results/files/x"])
+
+
+@given(PATHS, PATHS, st.sampled_from(["", "/prefix", "/a/b"]))
+def test_links_lead_to_the_same_page_under_any_prefix(here: str, there: str, prefix: str) -> None:
+    base = f"http://host{prefix}{here}"
+    assert urlsplit(urljoin(base, Place(here).to(there))).path == f"{prefix}{there}"
+
+
+def test_links_between_files_end_in_html() -> None:
+    place = Place("/gpus/l40s", static=True)
+    assert place.to("/gpus", sort="name") == "../gpus.html"
+    assert place.to("/") == "../index.html"
+    assert place.to("/static/web.css") == "../static/web.css"
+
+
+def test_a_forecast_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = known.forecast
+
+    def counting(*given: object, **named: object) -> object:
+        calls.append(given[1])
+        return real(*given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(known, "forecast", counting)
+    forecasts = Forecasts()
+    first = forecasts(CELL, ["l40s", "a10"], batch=64)
+    again = forecasts(CELL, ["a10", "l40s", "a30"], batch=64)
+    assert calls == [["l40s", "a10"], ["a30"]]
+    assert again[:2] == (first[1], first[0])
+    assert first == real(CELL, ["l40s", "a10"], batch=64)
+
+
+def test_a_full_memory_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "KEPT_FORECASTS", 2)
+    forecasts = Forecasts()
+    for batch in (32, 64, 128):
+        assert [p.gpu_id for p in forecasts(CELL, ["l40s", "a10"], batch=batch)] == ["l40s", "a10"]
+
+
+@pytest.mark.parametrize("workload", ["nonsense", "stencil", "matmul", "./evil.py"])
+def test_work_without_a_trace_is_refused(workload: str) -> None:
+    with pytest.raises(NoDataError, match="no trace of it is shipped"):
+        Forecasts()(RunConfig(workload=workload, mode="train", precision="bf16"), ["l40s"])
+
+
+def test_what_pages_show_first_is_made_first() -> None:
+    found = list(cells())
+    assert found[: len(KINDS)] == [(kind.config, 1) for kind in KINDS]
+    assert {config.workload for config, _ in found} >= set(traced())
+    need = needs.read(presets()["large-model-training"], {})
+    assert {n for config, n in found if config.workload == need.workloads[0][0]} >= set(range(1, 9))
+
+
+def test_what_is_made_beside_is_what_is_made_here(facts: Facts) -> None:
+    config, count = (KINDS[8].config, 1)
+    assert made((config, count)) == facts.forecasts(config, facts.ids, count=count)

@@ -1,0 +1,260 @@
+"""Every page answers, as HTML, JSON and CSV, with what it is for, and fast."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from gpuwise import catalog
+from gpuwise.web.facts import Facts, traced
+
+PAGES = (
+    "/", "/gpus", "/gpus/rtx-4090", "/compare", "/compare/rtx-4090,l40s", "/compare/rtx-4090,l40s/article",
+    "/results", "/results/resnet50", "/scaling", "/scaling/bert-large", "/predict", "/predict/llm-8b-decode",
+    "/choose", "/choose/llm-inference", "/choose/scientific-fp64", "/audit", "/upload",
+)  # fmt: skip
+SERVER_S = 0.150
+SLIDER_S = 0.300
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def ids(page: str) -> list[str]:
+    """GPUs of the answer's first table, in order."""
+    return re.findall(r'href="[./]*gpus/([^"]+)"', page.split("<tbody>")[1].split("</tbody>")[0])
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_answers_in_three_formats(path: str, client: TestClient) -> None:
+    page = client.get(path)
+    assert page.status_code == 200, page.text
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "<h1>" in page.text
+    stem = "/index" if path == "/" else path
+    assert client.get(f"{stem}.json").json() is not None
+    assert client.get(f"{stem}.csv").headers["content-type"] == "text/csv; charset=utf-8"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_takes_less_than_150_ms(path: str, client: TestClient, slowness: float) -> None:
+    client.get(path)  # forecasts of the whole catalog are made once
+    spent = [server_s(client.get(path)) for _ in range(3)]
+    assert min(spent) < SERVER_S * slowness
+
+
+def server_s(answer: Any) -> float:
+    return float(answer.headers["server-timing"].partition("dur=")[2]) / 1e3
+
+
+def test_a_slider_is_answered_in_300_ms(client: TestClient, slowness: float) -> None:
+    client.get("/choose?workload=bert-large&gpus=1")
+    for name, value in (("budget", 900), ("memory", 40), ("deadline", 100), ("power", 700)):
+        answer = client.get(f"/choose?workload=bert-large&gpus=1&{name}={value}")
+        assert server_s(answer) < SLIDER_S * slowness
+
+
+def test_the_list_holds_the_whole_catalog(client: TestClient) -> None:
+    assert {row[0] for row in rows(client.get("/gpus.csv").text)[1:]} == {s.id for s in catalog.all_gpus()}
+    assert len(client.get("/gpus.json").json()) == len(catalog.all_gpus())
+
+
+def test_gpus_are_sorted_and_filtered(client: TestClient) -> None:
+    found = [catalog.get(gpu_id) for gpu_id in ids(client.get("/gpus?sort=-power&memory=40&form=pcie").text)]
+    watts = [spec.power_w or 0 for spec in found]
+    assert len(found) > 3
+    assert watts == sorted(watts)
+    assert all((spec.memory_bytes or 0) >= 40 * 2**30 and spec.text("form") == "pcie" for spec in found)
+
+
+@pytest.mark.parametrize(("name", "value"), [("price", 1000), ("power", 200), ("rent", 0.5)])
+def test_a_limit_leaves_out_what_is_above_it_or_not_known(
+    name: str, value: float, facts: Facts, client: TestClient
+) -> None:
+    page = client.get(f"/gpus?{name}={value}").text
+    known = {
+        "price": lambda spec: spec.number("launch_price_usd"),
+        "power": lambda spec: spec.power_w,
+        "rent": lambda spec: facts.rents.get(spec.id),
+    }[name]
+    wanted = {s.id for s in catalog.all_gpus() if (known(s) is not None and known(s) <= value)}
+    assert set(ids(page)) == wanted != set()
+
+
+def test_a_rent_sorts_the_cheapest_first(facts: Facts, client: TestClient) -> None:
+    found = [gpu_id for gpu_id in ids(client.get("/gpus?sort=-rent").text) if gpu_id in facts.rents]
+    assert found == sorted(found, key=lambda gpu_id: facts.rents[gpu_id])
+
+
+def test_one_gpu_has_sources_uses_and_price(client: TestClient) -> None:
+    page = client.get("/gpus/rtx-4090").text
+    assert all(f'id="{part}"' in page for part in ("specification", "uses", "price", "sources"))
+    assert client.get("/gpus/RTX 4090").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/gpus/nonsense", "/compare/rtx-4090", "/compare/a,b,c", "/results/nonsense"]
+)
+def test_what_is_not_understood_is_said(path: str, client: TestClient) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 400
+    assert 'class="message"' in answer.text
+    assert "error" in client.get(f"{path}.json").json()
+
+
+@pytest.mark.parametrize(
+    "path", ["/nix", "/predict/nonsense", "/choose/nonsense", "/results/files/nonsense", "/static/x"]
+)
+def test_what_is_not_there_is_404(path: str, client: TestClient) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_the_form_of_compare_leads_to_the_address_of_the_comparison(client: TestClient) -> None:
+    answer = client.get("/compare?gpu=rtx-4090&gpu=&gpu=l40s&gpu=", follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"].endswith("compare/rtx-4090,l40s")
+
+
+def test_an_article_needs_work_that_both_gpus_do(client: TestClient) -> None:
+    pair = "/compare/p100-sxm2-16gb,rtx-4090"
+    page = client.get(pair)
+    assert page.status_code == 200
+    assert f"{pair[1:]}/article" not in page.text
+    assert client.get(f"{pair}/article").status_code == 404
+    assert "compare/rtx-4090,l40s/article" in client.get("/compare/rtx-4090,l40s").text
+
+
+def test_more_than_four_gpus_are_too_many(client: TestClient) -> None:
+    assert client.get("/compare/rtx-4090,l40s,a10,a30,mi100").status_code == 400
+
+
+def test_results_keep_measured_and_published_apart(client: TestClient) -> None:
+    found = client.get("/results/resnet50.json?gpu=h200&mode=train").json()
+    assert found["measured"]
+    assert found["published"]
+    assert {row["gpu_id"] for row in found["published"]} == {"h200-sxm"}
+    assert all(row["mode"] == "train" for row in found["measured"])
+
+
+def test_a_kept_result_is_shown_with_its_bars(facts: Facts, client: TestClient) -> None:
+    page = client.get(f"/results/files/{facts.results[0].id}").text
+    assert page.count('class="fill"') >= 4
+    assert "How to reproduce" in page or 'id="reproduce"' in page
+
+
+def test_scaling_shows_each_gpu_at_four_counts(client: TestClient) -> None:
+    found = client.get("/scaling/bert-large.json?gpu=l40s").json()["predictions"]
+    assert [(p["gpu_id"], p["count"]) for p in found] == [("l40s", n) for n in (1, 2, 4, 8)]
+
+
+def test_predict_answers_for_workload_batch_and_precision(client: TestClient) -> None:
+    found = client.get("/predict/bert-large.json?precision=fp16&batch=8&q=hopper").json()["predictions"]
+    assert {p["batch"] for p in found if p["throughput"]} == {8}
+    assert {p["config"]["precision"] for p in found} == {"fp16"}
+    assert {catalog.get(p["gpu_id"]).architecture for p in found} == {"Hopper"}
+
+
+def test_predict_says_what_is_wrong_beside_the_form(client: TestClient) -> None:
+    page = client.get("/predict?batch=many")
+    assert page.status_code == 200
+    assert "batch is a number, not &#39;many&#39;" in page.text
+    assert 'name="batch"' in page.text
+
+
+def test_a_workload_without_the_mode_asked_for_takes_its_own(client: TestClient) -> None:
+    found = client.get("/predict.json?workload=llm-8b-decode&mode=train").json()["predictions"]
+    assert {p["config"]["mode"] for p in found} == {"infer"}
+
+
+def test_a_budget_bars_gpus_and_says_why(client: TestClient) -> None:
+    free = client.get("/choose.json?workload=bert-large&acquire=own").json()
+    tight = client.get("/choose.json?workload=bert-large&acquire=own&budget=4000").json()
+    gone = {o["gpu_id"] for o in free["options"]} - {o["gpu_id"] for o in tight["options"]}
+    told = {r["gpu_id"]: r for r in tight["rejected"]}
+    assert gone
+    assert all(
+        told[gpu_id]["constraint"] == "--budget" and "over budget" in told[gpu_id]["reason"]
+        for gpu_id in gone
+    )
+    page = client.get("/choose?workload=bert-large&acquire=own&budget=4000").text
+    assert page.index("Dropped out by a limit") > page.index("<tbody>")
+
+
+def test_work_and_latency_follow_the_workload(client: TestClient) -> None:
+    left = {"work": "100M images", "latency": "TPOT<=50ms"}
+    for workload, work in (("llm-8b-decode", "1B tokens"), ("bert-large", "10M sequences")):
+        answer = client.get("/choose", params={"workload": workload, **left})
+        assert f'name="work" value="{work}"' in answer.text
+        assert 'class="message"' not in answer.text
+    assert "cannot read" in client.get("/choose?work=much").text
+
+
+def test_limits_that_nothing_meets_say_which_to_relax(client: TestClient) -> None:
+    page = client.get("/choose?workload=bert-large&budget=1&deadline=1").text
+    assert re.search(r"relax (one: )?(budget|deadline)", page)
+
+
+def test_the_first_page_names_no_more_than_there_is(facts: Facts, client: TestClient) -> None:
+    assert client.get("/index.json").json()["workloads forecast"] == len(traced())
+
+
+def test_every_address_of_the_guide_answers(client: TestClient) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "web.md").read_text(encoding="utf-8")
+    found = [
+        path
+        for path in re.findall(r"`(/[a-z][^` ]*)`", guide)
+        if path not in ("/results/files/ID", "/article")
+    ]
+    assert len(found) == 12
+    assert {client.get(path).status_code for path in found} == {200}
+
+
+words = st.text(max_size=30)
+NUMBERS = ("memory", "power", "price", "rent", "budget", "deadline", "batch")
+NAMES = (
+    *NUMBERS,
+    "q",
+    "form",
+    "sort",
+    "workload",
+    "mode",
+    "precision",
+    "gpus",
+    "gpu",
+    "work",
+    "latency",
+    "per",
+    "acquire",
+)
+values = (
+    words
+    | st.floats().map(str)
+    | st.integers().map(str)
+    | st.sampled_from(["auto", "1..8", "bf16", "..", "-1"])
+)
+
+
+@given(st.sampled_from(["/gpus", "/predict", "/choose", "/results/resnet50", "/compare"]),
+       st.lists(st.tuples(st.sampled_from(NAMES), values), max_size=4))  # fmt: skip
+def test_no_question_breaks_a_page(client: TestClient, path: str, pairs: list[tuple[str, str]]) -> None:
+    kept = [(name, text) for name, text in pairs if not (path == "/choose" and name in ("gpus", "workload"))]
+    answer = client.get(path, params=kept)
+    assert answer.status_code in (200, 400, 404)
+    assert "Traceback" not in answer.text
+
+
+@given(words)
+def test_no_name_breaks_a_page(client: TestClient, name: str) -> None:
+    from urllib.parse import quote
+
+    for path in ("/gpus/", "/compare/", "/results/", "/results/files/", "/predict/", "/choose/", "/static/"):
+        assert client.get(path + quote(name, safe="")).status_code in (200, 303, 307, 400, 404)

@@ -1,0 +1,134 @@
+"""Every switch reaches torch, and none changes what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from gpuwise.model.recipe import Switches
+from gpuwise.model.workload import Precision
+from gpuwise.workloads.bert import SWITCHES as OF_BERT
+from gpuwise.workloads.job import training_job
+from gpuwise.workloads.resnet import SWITCHES as OF_RESNET
+from gpuwise.workloads.switches import compiled, set_libraries
+
+from .conftest import build, toy
+
+
+@pytest.fixture(autouse=True)
+def own_libraries() -> Iterator[None]:
+    cuda = torch.backends.cuda
+    yield
+    for enable in (
+        cuda.enable_flash_sdp,
+        cuda.enable_mem_efficient_sdp,
+        cuda.enable_cudnn_sdp,
+        cuda.enable_math_sdp,
+    ):
+        enable(True)
+
+
+def losses(workload: str, precision: Precision, switches: Switches) -> list[float]:
+    job = build(replace(toy(workload, "train", precision), switches=switches))
+    assert job.gradient_norm is not None
+    return [job.gradient_norm(), *(float(job.step()) for _ in range(4))]
+
+
+@pytest.mark.parametrize("workload", ["resnet50", "bert-large", "llm-124m", "googlenet"])
+def test_half_weights_change_no_bit_of_a_training(workload: str) -> None:
+    """The products see the values that autocast rounds to, and the optimiser its own fp32 weights."""
+    plain, half = (losses(workload, "bf16", s) for s in (Switches(), Switches(weights="half")))
+    assert half == pytest.approx(plain, rel=1e-6)
+    assert len(set(half)) == len(half)  # weights move
+
+
+def test_half_weights_keep_the_digits_that_16_bits_lose() -> None:
+    """A hundred updates of 1e-4 each would all be lost in bf16, whose neighbour of 1 is 1.0078."""
+    model = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.ones_(model.weight)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    config = replace(toy("resnet50", "train", "bf16"), switches=Switches(weights="half"))
+    job = training_job(model, (torch.ones(1, 1),), lambda y: y.sum(), optimizer, config, 1)
+    for _ in range(100):
+        job.step()
+    assert model.weight.dtype == torch.bfloat16
+    assert optimizer.param_groups[0]["params"][0].item() == pytest.approx(0.99, abs=1e-5)
+    assert model.weight.item() == pytest.approx(0.99, abs=0.004)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "tf32"])
+def test_without_autocast_there_are_no_half_weights(precision: Precision) -> None:
+    assert losses("resnet50", precision, Switches(weights="half")) == losses(
+        "resnet50", precision, Switches()
+    )
+
+
+def test_the_layout_changes_roundings_only() -> None:
+    plain, other = (
+        losses("resnet50", "tf32", Switches(layout=x)) for x in ("channels-last", "channels-first")
+    )  # type: ignore[arg-type]
+    assert other[:3] == pytest.approx(plain[:3], rel=1e-3)
+
+
+def test_a_stream_of_16_bits_changes_roundings_only() -> None:
+    plain, half = (losses("bert-large", "bf16", Switches(stream=s)) for s in ("fp32", "half"))  # type: ignore[arg-type]
+    assert half != plain
+    assert half == pytest.approx(plain, rel=0.01)
+    assert losses("bert-large", "fp32", Switches(stream="half")) == losses("bert-large", "fp32", Switches())
+
+
+def test_parity_heeds_no_switch() -> None:
+    config = toy("resnet50", "train", "bf16", "parity")
+    plain, other = (
+        build(replace(config, switches=s))
+        for s in (Switches(), Switches(layout="channels-first", weights="half"))
+    )
+    assert [float(plain.step()) for _ in range(3)] == [float(other.step()) for _ in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("switches", "options"),
+    [
+        (Switches(), None),
+        (Switches(compiler="descent"), {"coordinate_descent_tuning": True}),
+        (Switches(compiler="autotune"), {"coordinate_descent_tuning": True, "max_autotune": True}),
+        (Switches(graph="on"), {"triton.cudagraphs": True}),
+    ],
+)
+def test_the_compiler_gets_its_options(
+    switches: Switches, options: dict[str, bool] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, Any] = {}
+    monkeypatch.setattr(torch, "compile", lambda function, **given: seen.update(given) or function)
+    compiled(abs, switches)
+    assert seen == {"dynamic": False, "options": options}
+
+
+def test_every_compiler_option_exists() -> None:
+    from torch._inductor import config
+
+    for name in ("coordinate_descent_tuning", "max_autotune"):
+        assert hasattr(config, name)
+    assert hasattr(config, "triton.cudagraphs") or hasattr(config.triton, "cudagraphs")
+
+
+def test_attention_takes_the_one_kernel_asked_for() -> None:
+    cuda = torch.backends.cuda
+    config = replace(
+        toy("bert-large", "train", "bf16"), device="cuda", switches=Switches(attention="efficient")
+    )
+    set_libraries(config)
+    assert cuda.mem_efficient_sdp_enabled()
+    assert not cuda.flash_sdp_enabled()
+    assert not cuda.cudnn_sdp_enabled()
+    assert not cuda.math_sdp_enabled()
+
+
+def test_workloads_name_the_switches_they_heed() -> None:
+    assert "attention" in OF_BERT
+    assert "layout" not in OF_BERT
+    assert {"layout", "pooling"} <= set(OF_RESNET)
