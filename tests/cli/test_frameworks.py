@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,15 @@ Call = Callable[..., tuple[int, str, str]]
 TOY = ("bench", "--toy", "--device", "cpu", "--mode", "train", "--time", "0.3s")
 
 
+needs_jax, needs_tensorflow = (
+    pytest.mark.skipif(find_spec(name) is None, reason=f"{name} is not installed")
+    for name in ("jax", "tensorflow")
+)
+"""Looked for, not imported: torch's and TensorFlow's compilers do not live in one process."""
+
+
+@needs_jax
 def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
-    pytest.importorskip("jax")
     code, out, err = gpuwise(*TOY, "resnet50", "--framework", "jax", "--compile", "on")
     assert code == 0, err
     assert "resnet50 train fp32 compiled jax" in out
@@ -33,10 +41,10 @@ def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
     assert gpuwise("show", "last")[0] == 0
 
 
+@needs_tensorflow
 def test_tensorflow_is_measured_on_two_replicas_where_there_is_no_torch(
     gpuwise: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("tensorflow")
     monkeypatch.setattr(telemetry, "torch_build", lambda: None)  # limits are not asked of it then
     mine = str(tmp_path / "tensorflow.json")
     code, out, err = gpuwise(*TOY, "resnet50", "--framework", "tensorflow", "--gpus", "2", "-o", mine)

@@ -20,6 +20,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+# Named on the command line they run all the same: `test_alone` does so, one at a time.
+collect_ignore = ["test_jax.py", "test_tensorflow.py"]
+
 Answer = Callable[[str, Sequence[np.ndarray]], tuple[dict[str, np.ndarray], np.ndarray]]
 
 
