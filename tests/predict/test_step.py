@@ -72,3 +72,10 @@ def test_refusals() -> None:
         step(TRACE, card("t4"))
     with pytest.raises(NoDataError, match="known cost"):
         step(replace(TRACE, unknown=tuple(f"mine::{i}" for i in range(30))), card("h100-sxm5-80gb"))
+
+
+def test_a_step_of_which_nothing_is_known_is_refused() -> None:
+    nothing = replace(TRACE, kernels=(), unknown=("aten._fft_c2c",))
+    for trace in (nothing, replace(nothing, unknown=())):
+        with pytest.raises(NoDataError, match="only 0%"):
+            step(trace, card("h200-sxm"))

@@ -48,6 +48,10 @@ def step(
     Raises NoDataError where the card lacks a format of the trace, or where more than a tenth of the
     launched operators have no known cost.
     """
+    half = widened(
+        step_half(evidence), known=_known(trace), format_seen=trace.precision in _FITTED,
+        family_seen=card.family in shipped_families(),
+    )  # fmt: skip
     chosen = general() if parameters is None else parameters
     rates = on_card(chosen, card)
     counts = np.array([kernel.count for kernel in trace.kernels], dtype=float)
@@ -55,11 +59,6 @@ def step(
     busy, dispatch = float(each.sum()), 0.0 if trace.compiled else trace.launches * rates["dispatch"]
     seconds = max(busy, dispatch) * factor
     shares = _shares(trace, card, each, max(0.0, dispatch - busy))
-    products = shipped_families()
-    half = widened(
-        step_half(evidence), known=_known(trace), format_seen=trace.precision in _FITTED,
-        family_seen=card.family in products,
-    )  # fmt: skip
     return Step(
         throughput=around(trace.items / seconds, half, method=f"conformal, {evidence}"), seconds=seconds,
         watts=_watts(trace, card, seconds, busy * factor), bound=shares[0][0], shares=shares,
@@ -73,8 +72,8 @@ def shipped_families() -> frozenset[str]:
 
 
 def _known(trace: Trace) -> float:
-    """Share of the operators that have a cost."""
-    return 1.0 - len(trace.unknown) / max(1, len(trace.unknown) + len(trace.kernels))
+    """Share of the operators that have a cost; 0 of a step without any."""
+    return len(trace.kernels) / max(1, len(trace.unknown) + len(trace.kernels))
 
 
 def _shares(trace: Trace, card: Card, each: np.ndarray, idle: float) -> tuple[tuple[Bound, float], ...]:

@@ -92,6 +92,13 @@ def test_a_lone_measurement_has_the_sections_that_it_can_fill() -> None:
     assert names(of(measured())) == ["machine", "throughput", "energy", "timeline", "cautions", "reproduce"]
 
 
+def test_the_summary_says_how_many_gpus_were_the_fastest() -> None:
+    one = measured()
+    both = replace(one, config=replace(one.config, gpus=2))
+    assert any("each on 2 GPUs)" in line for line in of(both).summary)
+    assert not any("GPUs)" in line for line in of(one).summary)
+
+
 def test_the_summary_has_at_most_five_lines_and_its_figures() -> None:
     page = of(measured(), measured("fp32", 50.0), limit("matmul", 8e14, "FLOP"))
     assert len(page.summary) <= 5

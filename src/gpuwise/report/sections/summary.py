@@ -37,7 +37,8 @@ def _fastest(material: Material) -> str:
         assert m.throughput is not None
         how = "compiled" if m.config.compile else "eager"
         speed = rate(m.throughput.value, m.item) + spread(m.throughput)
-        parts.append(f"{question(m)} {speed} ({m.config.precision} {how}, batch {m.batch})")
+        each = f" each on {m.config.gpus} GPUs" if m.config.gpus > 1 else ""
+        parts.append(f"{question(m)} {speed} ({m.config.precision} {how}, batch {m.batch}{each})")
     return f"Fastest: {'; '.join(parts)}." if parts else ""
 
 
