@@ -21,6 +21,7 @@ T = TypeVar("T")
 RESNET_EPS, BRANCHING_EPS = 1e-5, 1e-3
 """torch's default, and that of torchvision's GoogLeNet and Inception v3."""
 ATTENTION_DROPOUT = HIDDEN_DROPOUT = 0.1
+LAYER_NORM_EPS, EMBEDDING_STD = 1e-12, 0.02
 
 
 class Operations(Protocol[T]):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gpuwise.workloads.job import Job
 
-LEARNING_RATE = 1e-6
+LEARNING_RATE, DECAY = 1e-6, 0.01
 
 SWITCHES = ("stream", "attention", "weights", "compiler", "graph")
 """Of a recipe, for every transformer whose attention is torch's."""
@@ -158,7 +158,7 @@ def optimizer(model: nn.Module, *, tuned: bool = True, unread: str | None = None
 
     read = [p for name, p in model.named_parameters() if not (unread and name.startswith(unread))]
     groups = [
-        {"params": [p for p in read if p.ndim > 1], "weight_decay": 0.01},
+        {"params": [p for p in read if p.ndim > 1], "weight_decay": DECAY},
         {"params": [p for p in read if p.ndim <= 1], "weight_decay": 0.0},
     ]
     return (

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
 CLASSES = 1000
+SGD_RATE, SGD_MOMENTUM, SGD_DECAY = 0.01, 0.9, 1e-4
 
 SWITCHES = ("pooling", "weights", "layout", "compiler", "graph")
 """Of a recipe, for every network of convolutions."""
@@ -208,7 +209,9 @@ def image_job(
         job = inference_job(model, (images,), config, batch)
         return replace(job, feed=image_feed(job.inputs[0], None, CLASSES))
     fused = True if tuned else None
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4, fused=fused)
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=SGD_RATE, momentum=SGD_MOMENTUM, weight_decay=SGD_DECAY, fused=fused
+    )
     if tuned:
         # Where the fp16 scaler skips the first step, as it does until its scale fits, torch's fused SGD
         # leaves the momentum that it makes there unwritten, and the loss becomes NaN (torch 2.11).

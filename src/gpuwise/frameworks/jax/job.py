@@ -20,8 +20,8 @@ from gpuwise.frameworks.adapter import Job
 from gpuwise.frameworks.jax.operations import STATISTICS, Jax, Weight
 from gpuwise.frameworks.networks import NETWORKS, ImageNetwork, Network, TokenNetwork
 from gpuwise.model.run import RunConfig
-from gpuwise.workloads.bert import LEARNING_RATE
-from gpuwise.workloads.convnet import CLASSES
+from gpuwise.workloads.bert import DECAY, LEARNING_RATE
+from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
 Values = dict[str, Array]
 DTYPES = {"fp16": jnp.float16, "bf16": jnp.bfloat16}
@@ -32,8 +32,7 @@ COMPARED = 2
 """Items of the answer that are computed operation by operation too. In training the loss must fall; what
 it is without XLA, each operation compiled by itself, takes minutes to learn."""
 
-SGD_RATE, SGD_MOMENTUM, SGD_DECAY = 0.01, 0.9, 1e-4
-ADAM_BETAS, ADAM_EPS, ADAM_DECAY = (0.9, 0.999), 1e-8, 0.01
+ADAM_BETAS, ADAM_EPS = (0.9, 0.999), 1e-8
 SCALE, SCALE_GROWTH, SCALE_BACKOFF, SCALE_INTERVAL = 65536.0, 2.0, 0.5, 2000
 
 
@@ -241,7 +240,7 @@ def _adamw(
     second = {n: b2 * moments[1][n] + (1 - b2) * jnp.square(g) for n, g in gradients.items()}
     new = {}
     for name, weight in weights.items():
-        decay = LEARNING_RATE * ADAM_DECAY if weight.ndim > 1 else 0.0
+        decay = LEARNING_RATE * DECAY if weight.ndim > 1 else 0.0
         size = jnp.sqrt(second[name] / (1 - b2**count)) + ADAM_EPS
         new[name] = weight * (1 - decay) - LEARNING_RATE * first[name] / (1 - b1**count) / size
     return new, (first, second)

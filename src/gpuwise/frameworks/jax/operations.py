@@ -17,13 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from gpuwise.frameworks.networks import averaging, padding_of
+from gpuwise.frameworks.networks import EMBEDDING_STD, LAYER_NORM_EPS, averaging, padding_of
 from gpuwise.workloads.convnet import Conv, Pool
 
-LAYER_NORM_EPS = 1e-12
 BATCH_NORM_MOMENTUM = 0.1
 """Share of the new batch in the running statistics, torch's default."""
-EMBEDDING_STD = 0.02
 STATISTICS = ("running_mean", "running_var")
 
 

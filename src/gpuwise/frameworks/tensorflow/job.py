@@ -18,12 +18,11 @@ from gpuwise.frameworks.adapter import Job
 from gpuwise.frameworks.networks import NETWORKS, ImageNetwork, Network, TokenNetwork
 from gpuwise.frameworks.tensorflow.operations import Keras
 from gpuwise.model.run import RunConfig
-from gpuwise.workloads.bert import LEARNING_RATE
-from gpuwise.workloads.convnet import CLASSES
+from gpuwise.workloads.bert import DECAY, LEARNING_RATE
+from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
 POLICIES = {"fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
-SGD_RATE, SGD_MOMENTUM, SGD_DECAY = 0.01, 0.9, 1e-4
-ADAM_EPS, ADAM_DECAY = 1e-8, 0.01
+ADAM_EPS = 1e-8
 
 
 def build(config: RunConfig, batch: int) -> Job:
@@ -102,7 +101,7 @@ def _optimizer(network: Network, model: Any, config: RunConfig) -> Any:
     if isinstance(network, ImageNetwork):
         optimizer = keras.optimizers.SGD(SGD_RATE, momentum=SGD_MOMENTUM, weight_decay=SGD_DECAY)
     else:
-        optimizer = keras.optimizers.AdamW(LEARNING_RATE, weight_decay=ADAM_DECAY, epsilon=ADAM_EPS)
+        optimizer = keras.optimizers.AdamW(LEARNING_RATE, weight_decay=DECAY, epsilon=ADAM_EPS)
         optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
     if config.precision == "fp16":
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer)

@@ -15,11 +15,8 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from gpuwise.frameworks.networks import averaging, padding_of
+from gpuwise.frameworks.networks import EMBEDDING_STD, LAYER_NORM_EPS, averaging, padding_of
 from gpuwise.workloads.convnet import Conv, Pool
-
-LAYER_NORM_EPS = 1e-12
-EMBEDDING_STD = 0.02
 
 
 class Rows(layers.Layer):
