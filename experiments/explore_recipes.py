@@ -50,35 +50,39 @@ def variant(
     return {"name": name, "config": config, "switches": switches, "profile": profile}
 
 
-TRITON, HALF = {"pooling": "triton"}, {"stream": "half"}
+TRITON, HALF, OWN = {"pooling": "triton"}, {"stream": "half"}, {"stream": "triton"}
 VARIANTS: list[Variant] = [
     {"name": "kernels"},
-    variant("r50-pool", "resnet50", 1024, **TRITON, profile=True),
+    variant("bert-own", "bert-large", 128, "bf16", **OWN, profile=True),
+    variant("bert-own-half", "bert-large", 128, "bf16", **OWN, weights="half"),
+    variant("bert-own-b256", "bert-large", 256, "bf16", **OWN),
+    variant("bert-own-b192", "bert-large", 192, "bf16", **OWN),
+    variant("bert-own-graph", "bert-large", 128, "bf16", **OWN, graph="on"),
     variant("bert-stream", "bert-large", 128, "bf16", **HALF, profile=True),
-    variant("bert-fp8", "bert-large", 128, "fp8", **HALF, profile=True),
-    variant("goog-pool", "googlenet", 1024, **TRITON, profile=True),
-    variant("bert-flash", "bert-large", 128, "bf16", **HALF, attention="flash", profile=True),
-    variant("incep-pool", "inception-v3", 256, **TRITON, profile=True),
-    variant("r152-pool", "resnet152", 512, **TRITON),
-    variant("goog", "googlenet", 1024),
-    variant("bert-b256", "bert-large", 256, "bf16", **HALF, weights="half"),
-    variant("incep-plain", "inception-v3", 256, plain=True),
-    variant("bert-fp8-b256", "bert-large", 256, "fp8", **HALF),
-    variant("r50", "resnet50", 1024),
+    variant("bert-fp8", "bert-large", 128, "fp8", **OWN, profile=True),
+    variant("bert-fp8-b256", "bert-large", 256, "fp8", **OWN),
+    variant("r50-pool", "resnet50", 1024, **TRITON),
+    variant("r50-graph", "resnet50", 1024, **TRITON, graph="on"),
     variant("r50-pool-b512", "resnet50", 512, **TRITON),
-    variant("goog-pool-b512", "googlenet", 512, **TRITON),
-    variant("incep-pool-b512", "inception-v3", 512, **TRITON),
-    variant("r152-pool-b256", "resnet152", 256, **TRITON),
-    variant("goog-infer", "googlenet", 1024, mode="infer", profile=True),
-    variant("incep-infer", "inception-v3", 512, mode="infer"),
-    variant("r152-infer", "resnet152", 512, mode="infer"),
-    variant("goog-infer-plain", "googlenet", 512, mode="infer", plain=True),
-    variant("incep-infer-plain", "inception-v3", 256, mode="infer", plain=True),
-    variant("r152-infer-plain", "resnet152", 256, mode="infer", plain=True),
     variant("r50-pool-b2048", "resnet50", 2048, **TRITON),
-    variant("r50-pool-bf16", "resnet50", 1024, "bf16", **TRITON),
-    variant("bert-b192", "bert-large", 192, "bf16", **HALF),
+    variant("r50-pool-b1536", "resnet50", 1536, **TRITON),
     variant("r50-descent", "resnet50", 1024, **TRITON, compiler="descent"),
+    variant("r50-half", "resnet50", 1024, **TRITON, weights="half"),
+    variant("r50-pool-bf16", "resnet50", 1024, "bf16", **TRITON),
+    variant("r50-infer-graph", "resnet50", 1024, mode="infer", graph="on"),
+    variant("incep-pool-b512", "inception-v3", 512, **TRITON, profile=True),
+    variant("incep-plain", "inception-v3", 256, plain=True),
+    variant("r152-pool-b256", "resnet152", 256, **TRITON, profile=True),
+    variant("r152-pool", "resnet152", 512, **TRITON),
+    variant("incep-plain-b512", "inception-v3", 512, plain=True),
+    variant("r152-infer", "resnet152", 512, mode="infer"),
+    variant("r152-infer-plain", "resnet152", 256, mode="infer", plain=True),
+    variant("incep-infer", "inception-v3", 512, mode="infer", **TRITON),
+    variant("incep-infer-plain", "inception-v3", 256, mode="infer", plain=True),
+    variant("goog-infer", "googlenet", 1024, mode="infer", **TRITON),
+    variant("goog-infer-plain", "googlenet", 512, mode="infer", plain=True),
+    variant("goog-pool", "googlenet", 1024, **TRITON),
+    variant("goog-pool-b512", "googlenet", 512, **TRITON),
 ]
 
 
@@ -130,9 +134,13 @@ def built(asked: Variant, lock: GpuLock) -> Any:
     from gpuwise.workloads import job as jobs
     from gpuwise.workloads.switches import SEARCHES
 
-    def compiled(function: Step, switches: Switches) -> Step:
+    def compiled(function: Step, config: RunConfig) -> Step:
+        patches = dict(SEARCHES[config.switches.compiler])
+        if config.switches.graph == "on":
+            patches["triton.cudagraphs"] = True
+
         def backend(graph: Any, examples: Any) -> Any:
-            code = compile_fx(graph, examples, config_patches=SEARCHES[switches.compiler])
+            code = compile_fx(graph, examples, config_patches=patches)
 
             def run(*arguments: Any) -> Any:
                 lock.take()
@@ -199,7 +207,7 @@ def energy_j() -> float | None:
 
 
 CLASSES = [
-    ("own", r"^_forward|^_backward|^_cast"),
+    ("own", r"^_(norm_|gelu_)?(forward|backward)|^_cast"),
     ("attention", r"flash|fmha|sdpa|cudnn_generated_fort|dot_do_o|convert_dq"),
     ("optimiser", r"multi_tensor"),
     ("convolution", r"conv\b|wgrad|dgrad|fprop|implicit|nhwcTo|nchwTo"),

@@ -1,7 +1,8 @@
 """The README's H200 tables, from the raw result files: `python experiments/h200_table.py`.
 
 First one row a workload and mode, one column a precision, eager → compiled; tuned and parity are
-separate tables, and a dash is not measured. Then the other workloads, one row a measurement.
+separate tables, and a dash is not measured. Then what tuning found, and the other workloads, one row a
+measurement.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from gpuwise.units import significant
 RESULTS = Path(__file__).parent.parent / "results" / "h200"
 FILES = {
     "tuned": ("resnet50-tuned.json", "resnet50-tuned-eager.json", "resnet50-tuned-fp32.json",
+              "resnet50-compiled-fp32.json", "resnet50-compiled-fp32-infer.json",
               "bert-large-tuned.json"),
     "parity": ("resnet50-parity.json", "bert-large-parity.json"),
 }  # fmt: skip
-OTHERS = ("vision", "bert", "llm", "llm-tune", "science")
+TUNED = ("resnet50-fp16", "resnet152-fp16", "inception-v3-fp16", "googlenet-fp16", "bert-large-bf16")
+OTHERS = ("vision", "vision-2", "bert", "llm", "llm-tune", "science")
 ROWS = (("resnet50", "train"), ("resnet50", "infer"), ("bert-large", "train"), ("bert-large", "infer"))
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
 
@@ -28,7 +31,8 @@ def measured(recipe: str) -> dict[str, Measurement]:
     found: dict[str, Measurement] = {}
     for name in FILES[recipe]:
         for m in load(RESULTS / name).measurements:
-            found.setdefault(m.config.cell, m)
+            if m.status == "ok":
+                found.setdefault(m.config.cell, m)
     return found
 
 
@@ -56,6 +60,23 @@ def table(recipe: str) -> str:
     return "\n".join(lines)
 
 
+def found() -> str:
+    """One Markdown table of what `gpuwise tune` found: its last two measurements, default and best."""
+    lines = [
+        "| training, compiled | default recipe | best found | batch | power | its switches |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for name in TUNED:
+        before, after = load(RESULTS / f"tune-{name}.json").measurements[-2:]
+        what = f"{after.config.workload} {after.config.precision}"
+        watts = f"{after.telemetry.power_w:.0f} W" if after.telemetry and after.telemetry.power_w else ""
+        switches = f"`{after.config.switches}`"
+        lines.append(
+            f"| {what} | {interval(before)} | {interval(after)} | {after.batch} | {watts} | {switches} |"
+        )
+    return "\n".join(lines)
+
+
 def others() -> str:
     """One Markdown table of the other workloads: speed, batch, power, what bounds it."""
     lines = ["| workload | throughput | batch | power | bound by |", "| --- | ---: | ---: | ---: | --- |"]
@@ -72,4 +93,4 @@ def others() -> str:
 
 
 if __name__ == "__main__":
-    print("\n\n".join((table("tuned"), table("parity"), others())))
+    print("\n\n".join((table("tuned"), table("parity"), found(), others())))

@@ -3,8 +3,11 @@
     python experiments/trace_timm.py MODELS.csv [-o src/gpuwise/predict/data/timm.csv.gz]
 
 MODELS.csv has the columns `model` and `img_size`; every network that timm lists is added at its own size.
-Needs timm and torch, no GPU and no weights: one image runs forward on the meta device. Networks that the
-installed timm does not know are left out and named.
+Needs timm and torch, no GPU and no weights: one image and then two run forward on the meta device. What two
+take more than one is the work of an image; the rest (weights that are standardised, tables of positions) is
+done once a step, in the column `step_elems`. A network whose parallel branches can be merged for inference
+(timm's `--reparam`) has a second line, with fewer parameters. Networks that the installed timm does not know
+are left out and named.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from typing import Any
 
 import timm
 import torch
+from timm.utils import reparameterize_model
+from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -27,8 +32,13 @@ COLUMNS = (
     "dense_flop_32", "dense_flop_64", "dense_flop_128", "dense_flop_big", "dense_elems", "group_flop",
     "group_elems", "dw_flop", "dw_elems", "mm_flop_small", "mm_flop", "mm_elems", "bmm_flop", "bmm_elems",
     "attn_flop", "attn_elems", "norm_elems", "pw_elems", "copy_elems", "red_elems", "n_conv", "n_mm",
-    "n_attn", "n_norm", "n_pw", "n_copy", "params", "weight_elems", "largest",
+    "n_attn", "n_norm", "n_pw", "n_copy", "params", "weight_elems", "step_elems",
+    "largest",
 )  # fmt: skip
+FUSED_DIMENSIONS = 4
+"""Of what torch's fused attention takes: images, heads, places, width."""
+MERGES = ("fuse", "reparameterize", "switch_to_deploy")
+"""What timm's modules call merging their branches."""
 NORMALISE = [
     "native_batch_norm",
     "cudnn_batch_norm",
@@ -188,7 +198,7 @@ class Recorder(TorchDispatchMode):
 
 
 class Attention(TorchFunctionMode):
-    """Fused attention as one kernel, which the meta device would take apart."""
+    """Fused attention as one kernel, which the meta device would take apart; it needs four dimensions."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -196,7 +206,7 @@ class Attention(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        if func is not functional.scaled_dot_product_attention:
+        if func is not functional.scaled_dot_product_attention or args[0].dim() != FUSED_DIMENSIONS:
             return func(*args, **(kwargs or {}))
         q, k, v = args[:3]
         columns, pairs = self.recorder.columns, math.prod(q.shape[:-1]) * k.shape[-2]
@@ -213,17 +223,32 @@ def elements(value: Any) -> int:
     return sum(map(elements, value)) if isinstance(value, (list, tuple)) else 0
 
 
-def trace(name: str, size: int) -> dict[str, float]:
-    """Columns of one image forward."""
+def traces(name: str, size: int) -> Iterator[dict[str, float]]:
+    """Columns of one image forward: of the network, and of the one with merged branches where it differs."""
     with torch.device("meta"), torch.no_grad():
         try:
             model = timm.create_model(name, img_size=size)
         except TypeError:
             model = timm.create_model(name)
-        recorder = Recorder()
-        with Attention(recorder), recorder:
-            model.eval()(torch.empty(1, 3, size, size))
-    recorder.columns["params"] = sum(p.numel() for p in model.parameters())
+        yield columns(model.eval(), size)
+        if any(hasattr(part, name) for part in model.modules() for name in MERGES):
+            yield columns(reparameterize_model(model), size)
+
+
+def columns(model: nn.Module, size: int) -> dict[str, float]:
+    """Columns of one image through `model`."""
+    one, two = (recorded(model, size, images) for images in (1, 2))
+    work = [name for name in COLUMNS if name.endswith("_elems") or "_flop" in name]
+    each = {name: max(0.0, two[name] - one[name]) for name in work if name != "weight_elems"}
+    fixed = sum(one[name] - value for name, value in each.items() if name.endswith("_elems"))
+    params = float(sum(p.numel() for p in model.parameters()))
+    return one | each | {"step_elems": max(0.0, fixed), "params": params}
+
+
+def recorded(model: nn.Module, size: int, images: int) -> dict[str, float]:
+    recorder = Recorder()
+    with Attention(recorder), recorder:
+        model(torch.empty(images, 3, size, size))
     return recorder.columns
 
 
@@ -239,6 +264,11 @@ def wanted(path: Path) -> Iterator[tuple[str, int]]:
             yield name, int(config.input_size[-1])
 
 
+def line(name: str, size: int, found: dict[str, float]) -> str:
+    """A network's line of the file."""
+    return ",".join((name, str(size), *(f"{v:.4g}" if v >= 1e4 else f"{v:.0f}" for v in found.values())))
+
+
 def main() -> None:
     """Write one line a network and size, to four digits."""
     parser = argparse.ArgumentParser(
@@ -250,13 +280,9 @@ def main() -> None:
     lines = [",".join(("model", "img", *COLUMNS))]
     for name, size in sorted(wanted(given.models)):
         try:
-            found = trace(name, size)
+            lines += [line(name, size, found) for found in traces(name, size)]
         except (RuntimeError, TypeError, ValueError, AssertionError) as failure:
             print(f"left out {name} at {size}: {failure}", flush=True)
-            continue
-        lines.append(
-            ",".join((name, str(size), *(f"{v:.4g}" if v >= 1e4 else f"{v:.0f}" for v in found.values())))
-        )
     with given.output.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as packed:
         packed.write(("\n".join(lines) + "\n").encode())
 

@@ -62,6 +62,7 @@ def test_the_h200_table_is_made_from_the_raw_files() -> None:
     spec.loader.exec_module(module)
     for recipe in ("tuned", "parity"):
         assert module.table(recipe) in README
+    assert module.found() in README
     assert module.others() in README
 
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.request import urlopen
 
 import click
 import pytest
 
 from gpuwise.cli.main import gpuwise
+from gpuwise.errors import INTERRUPTED
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
@@ -29,7 +32,8 @@ BLOCK = re.compile(
 )
 SMALL = """#!/bin/sh
 if [ "$1" = bench ]; then
-    case "$*" in *resnet50* | *.py*) ;; *) set -- "$@" --workload resnet50 ;; esac
+    case "$*" in *resnet50* | *bert-large* | *.py*) ;; *) set -- "$@" --workload resnet50 ;; esac
+    case "$*" in *--gpus*) set -- "$@" --gpus 1,2 ;; esac
     case "$*" in *--mode*) ;; *) set -- "$@" --mode infer ;; esac
     case "$*" in *--precision*) set -- "$@" --precision fp32 ;; esac
     case "$*" in *--batch*) set -- "$@" --batch 8 ;; esac
@@ -84,6 +88,22 @@ def lines(block: str) -> list[str]:
     return [line for line in whole if line.strip() and not line.startswith("#")]
 
 
+def serve(command: str, folder: Path, env: dict[str, str]) -> int:
+    """The exit code of a server that was told Ctrl-C once it had shown its first page."""
+    free = command.replace("gpuwise serve", "exec gpuwise serve --port 0", 1)
+    words = ["bash", "-c", free]
+    with subprocess.Popen(words, cwd=folder, env=env, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            address = re.search(r"http://\S+", process.stderr.readline())
+            assert address is not None, command
+            with urlopen(address[0], timeout=30) as answer:
+                assert answer.status == 200
+        finally:
+            process.send_signal(signal.SIGINT)
+        return process.wait(timeout=30)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", pages_with("sh"))
 def test_the_commands_of_a_page_work_in_their_order(page: str, shell: dict[str, str], tmp_path: Path) -> None:
@@ -94,6 +114,9 @@ def test_the_commands_of_a_page_work_in_their_order(page: str, shell: dict[str, 
         elif block.language in ("sh", "python") and block.rule != "not run":
             python = f"python -c {shlex.quote(block.text)}"
             for command in [python] if block.language == "python" else lines(block.text):
+                if command.startswith("gpuwise serve") and "--static" not in command:
+                    assert serve(command, folder, shell) == INTERRUPTED
+                    continue
                 done = subprocess.run(
                     ["bash", "-c", command], cwd=folder, env=shell, capture_output=True, text=True
                 )

@@ -47,6 +47,12 @@ def test_serial_numbers_only_where_they_are_asked_for(card: Make) -> None:
     assert '"uuid": "GPU-3"' in told
 
 
+def test_the_digest_of_the_unique_id_goes_with_the_serial_number(card: Make) -> None:
+    one = card(environment={"card": "0123456789ab"})
+    assert "0123456789ab" not in text(bundle.pack([one], CHECKS, "", {}))
+    assert "0123456789ab" in text(bundle.pack([one], CHECKS, "", {}, serials=True))
+
+
 def test_no_host_user_or_home_folder(card: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "rack7-node12")
     monkeypatch.setattr("getpass.getuser", lambda: "annalena")

@@ -12,6 +12,9 @@ from gpuwise import store
 from gpuwise.accept import Card, bundle
 from gpuwise.accept.collect import gather
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.result import Window
+
+from .conftest import speed
 
 Make = Callable[..., Card]
 
@@ -30,6 +33,15 @@ def test_folders_and_bundles_are_hosts_and_loose_files_are_none(card: Make, tmp_
     }
     assert [Path(file).name for file, _ in skipped] == ["broken.zip", "note.json"]
     assert "no schema number" in skipped[1][1]
+
+
+def test_only_the_window_that_judges_is_kept(card: Make, tmp_path: Path) -> None:
+    windows = tuple(Window(step_s=(1.0 / rate,) * 5, started_s=0.0, ended_s=1.0) for rate in (7e14, 8e14))
+    product = replace(speed("matmul", 7.5e14), windows=windows, items_per_step=1.0)
+    copied = replace(speed("copy", 4e12, "byte"), windows=windows, items_per_step=1.0)
+    store.save(card(measurements=(product, copied)).result, tmp_path / "one.json")
+    ((host,), _) = gather([tmp_path])
+    assert [m.windows for m in host.cards[0].result.measurements] == [windows[1:], ()]
 
 
 def test_named_files_must_be_readable(card: Make, tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import median
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.accept import Card, Reference, judge
-from gpuwise.accept.speed import named, question, slow, speeds, spread
-from gpuwise.model.result import Result
+from gpuwise.accept.question import named, question, speeds
+from gpuwise.accept.speed import held_back, slow, spread
+from gpuwise.model.result import Measurement, Result, Window
 from gpuwise.model.run import Environment
 
 from .conftest import speed
@@ -85,6 +87,31 @@ def test_cards_within_the_margin_always_pass(values: list[float]) -> None:
         Card(name=str(i), result=replace(good(copy=4e12 * v).result, id=str(i))) for i, v in enumerate(values)
     ]
     assert spread(cards, 0.05) == {}
+
+
+def burst(*rates: float) -> Measurement:
+    """A matrix product whose windows ran at these rates."""
+    windows = tuple(Window(step_s=(1.0 / rate,) * 5, started_s=0.0, ended_s=1.0) for rate in rates)
+    return replace(speed("matmul", median(rates), precision="bf16"), windows=windows, items_per_step=1.0)
+
+
+def test_a_limit_under_the_power_limit_is_judged_by_its_fastest_window(card: Make) -> None:
+    """What two good H200s showed: the clock of one was lowered before most of its windows."""
+    held, free = burst(8.06e14, 7.4e14, 7.3e14), burst(8.05e14, 8.04e14, 8.04e14)
+    both = [card(0, measurements=(held,)), card(1, measurements=(free,))]
+    assert spread(both, 0.05) == {}
+    (told,) = held_back(both[0], 0.05)
+    assert (told.code, told.fails) == ("power-cap", False)
+    assert "matmul bf16 fell 8.2 % below its fastest burst" in told.detail
+    assert list(held_back(both[1], 0.05)) == []
+    slow_one = card(2, measurements=(burst(7.4e14, 7.4e14, 7.3e14),))
+    assert list(spread([*both, slow_one], 0.05)) == ["GPU 2"]
+
+
+def test_a_slow_link_is_no_burst() -> None:
+    """Only arithmetic is judged so: the best moment of a copy says nothing of a bad link."""
+    copied = replace(burst(4e12, 2e12, 2e12), item="byte")
+    assert speeds(replace(good().result, measurements=(copied,))) == {question(copied): copied.throughput}
 
 
 def test_questions_in_words(card: Make) -> None:

@@ -43,6 +43,9 @@ def test_every_trial_is_reported() -> None:
     found: list[Event] = []
     search(saturating(600, 10_000), 256, found.append)
     assert [(t.batch, t.fits) for t in found] == [(256, True), (512, True), (1024, False)]  # type: ignore[union-attr]
+    assert not any(t.compiled for t in found)  # type: ignore[union-attr]
+    search(saturating(600, 10_000), 256, found.append, compiled=True)
+    assert all(t.compiled for t in found[3:])  # type: ignore[union-attr]
 
 
 def test_walk_down_finds_a_smaller_compiled_best() -> None:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from gpuwise.bench.engine import FEWEST, Pace, measure, pace, run_steps, warm_up
+from gpuwise.bench.engine import FEWEST, Pace, measure, measure_runs, pace, run_steps, warm_up
 from gpuwise.bench.events import Event, Timed, Warmup
 from gpuwise.model.run import RunConfig
 
@@ -84,6 +84,21 @@ def test_aime_shortens_runs_of_slow_steps(clock: FakeClock) -> None:
     for step_s, counts in ((0.3, [10, 50]), (0.5, [6, 30]), (1.1, [3, 15]), (9.0, [3, 15])):
         events = heard(clock, itertools.repeat(step_s), how)
         assert [len(e.step_s) for e in events] == counts  # type: ignore[union-attr]
+
+
+def test_aime_warms_up_for_long_once(clock: FakeClock) -> None:
+    told: list[Event | str] = []
+    steps = clock.stepper(itertools.repeat(0.05))
+    measure_runs(steps, 8, clock, pace(config(protocol="aime")), told.append, lambda: told.append("rest"))
+    counts = [e if isinstance(e, str) else len(e.step_s) for e in told]  # type: ignore[union-attr]
+    assert counts == ["rest", 10, 50, "rest", 3, 50, "rest", 3, 50]
+
+
+def test_any_other_pace_is_one_run_and_rests_never(clock: FakeClock) -> None:
+    told: list[Event] = []
+    steps = clock.stepper(itertools.repeat(0.05))
+    measure_runs(steps, 8, clock, pace(config()), told.append, lambda: pytest.fail("it rests"))
+    assert [type(event) for event in told[:2]] == [Warmup, Timed]
 
 
 def test_limits_are_bursts(clock: FakeClock) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.bench import events, framework
+from gpuwise.bench.engine import Pace
 from gpuwise.bench.process import Child
 from gpuwise.bench.session import _told, child_environment
 from gpuwise.frameworks import Found, Job
@@ -39,6 +40,8 @@ class Pretended:
 
     fits: int = 1000
     gpus: int = 1
+    forgets: bool = False
+    fails: bool = False
     loss: float = 3.0
     released: int = 0
     built: list[int] = field(default_factory=list)
@@ -50,6 +53,8 @@ class Pretended:
         self.built.append(batch)
 
         def step() -> float:
+            if self.fails:
+                raise ZeroDivisionError
             if batch > self.fits:
                 raise NoMemory("RESOURCE_EXHAUSTED")
             for _ in range(1000):  # something that takes time
@@ -61,6 +66,9 @@ class Pretended:
 
     def wait(self, output: Any) -> Any:
         return output
+
+    def forget_peak(self, config: RunConfig) -> bool:
+        return self.forgets
 
     def peak_bytes(self, config: RunConfig) -> int:
         return 7
@@ -95,6 +103,54 @@ def test_a_measurement_from_start_to_end() -> None:
     done = one(found, events.Done)
     assert done.memory_peak_bytes == 7
     assert done.loss[1] < done.loss[0]
+
+
+SEARCHED = replace(CONFIG, quick=False, time_s=0.0)
+
+
+@pytest.fixture
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A measurement of a few steps, where the batch alone is asked for."""
+    steps = Pace(window_s=0.0, windows=1, time_s=0.0, target_ci=1.0, steps=2, warmup_steps=2)
+    monkeypatch.setattr(framework, "pace", lambda config: steps)
+
+
+@pytest.mark.usefixtures("brisk")
+def test_the_batch_is_searched_as_the_measurement_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int, bool]] = []
+
+    def speed(adapter: Any, config: RunConfig, batch: int) -> float | None:
+        asked.append((batch, config.gpus, config.compile))
+        return None if batch > 600 else float(batch)
+
+    monkeypatch.setattr(framework, "_trial", speed)
+    found = heard(Pretended(gpus=2), replace(SEARCHED, compile=True, gpus=2, scaling="strong"))
+    assert asked == [(256, 1, True), (512, 1, True), (1024, 1, True)]
+    tried = [event for event in found if isinstance(event, events.Tried)]
+    assert [(event.batch, event.fits, event.compiled) for event in tried] == [
+        (256, True, True), (512, True, True), (1024, False, True)
+    ]  # fmt: skip
+    assert one(found, events.Built).batch == 256  # two GPUs share one's
+
+
+@pytest.mark.usefixtures("brisk")
+def test_a_trial_runs_a_few_steps_and_survives_the_end_of_memory() -> None:
+    adapter = Pretended(fits=70)
+    found = heard(adapter, SEARCHED)
+    tried = [event for event in found if isinstance(event, events.Tried)]
+    assert [(event.batch, event.fits) for event in tried] == [(256, False), (128, False), (64, True)]
+    assert tried[-1].items_per_s
+    assert adapter.released == 3
+    assert one(found, events.Built).batch == 64
+    assert one(heard(Pretended(fits=0), SEARCHED), events.Failed).kind == "oom"
+    with pytest.raises(ZeroDivisionError):
+        heard(Pretended(fails=True), SEARCHED)
+
+
+@pytest.mark.usefixtures("brisk")
+def test_the_peak_of_a_search_is_told_where_it_can_be_forgotten() -> None:
+    assert one(heard(Pretended(fits=70), SEARCHED), events.Done).memory_peak_bytes is None
+    assert one(heard(Pretended(fits=70, forgets=True), SEARCHED), events.Done).memory_peak_bytes == 7
 
 
 def test_the_batch_is_halved_until_it_fits_and_then_the_peak_is_unknown() -> None:

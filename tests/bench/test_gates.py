@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.bench.gates import judge, unprofiled
-from gpuwise.model.result import Interval, Measurement, Telemetry, Verdict, Window
+from gpuwise.model.result import Interval, Measurement, Telemetry, Window
 from gpuwise.model.run import RunConfig
+from gpuwise.model.verdict import Verdict
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 
@@ -56,9 +57,22 @@ def test_above_the_measured_limit() -> None:
     assert "INVALID" not in caution.next_step
 
 
+@pytest.mark.parametrize(
+    ("norm", "said"),
+    [(5.2, None), (5.0, None), (5.6, "12.0 % above that"), (4.6, "8.0 % below that"), (None, "no finite")],
+)
+def test_fp8_gradients_are_held_against_those_of_bf16(norm: float | None, said: str | None) -> None:
+    cautions = judge(replace(sound(), gradient_norm=norm, reference_norm=5.0))
+    assert [c.code for c in cautions] == ([] if said is None else ["mismatch"])
+    assert said is None or said in cautions[0].detail
+
+
 def test_an_interval_wider_than_asked() -> None:
     wide = Interval(value=2560, low=2500, high=2600, method="bootstrap")
     assert codes(replace(sound(), throughput=wide)) == ["noisy"]
+    (caution,) = judge(replace(sound(), throughput=wide, config=replace(CONFIG, protocol="aime")))
+    assert caution.detail == "interval of ±2.3 % over three runs, asked ±1.0 %"
+    assert caution.next_step.endswith("--protocol adaptive")
     asked = replace(CONFIG, target_ci=0.03)
     assert codes(replace(sound(), throughput=wide, config=asked)) == []
 

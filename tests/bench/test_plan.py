@@ -6,20 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise import catalog
 from gpuwise.bench import suites
-from gpuwise.bench.plan import (
-    Request,
-    check_gpus,
-    check_precisions,
-    configs,
-    expected_s,
-    fitted,
-    lacking,
-    schedule,
-)
+from gpuwise.bench.ability import check_gpus, fitted
+from gpuwise.bench.plan import Request, configs, expected_s, schedule
 from gpuwise.errors import InputError, MachineError
-from gpuwise.model.gpu import Fact, GpuSpec, Source
 from gpuwise.model.run import RunConfig
 
 
@@ -121,44 +111,6 @@ def test_a_schedule_has_every_limit_first_and_nothing_twice() -> None:
     assert plan[-1].workload == "fft"
 
 
-def test_gpus_that_are_not_there() -> None:
-    two = request(workloads=("peer",))
-    check_gpus(two, 2)
-    with pytest.raises(MachineError, match="peer needs 2 GPUs, and this machine has 1"):
-        check_gpus(two, 1)
-    with pytest.raises(MachineError, match="launch needs a GPU, and this is a CPU"):
-        check_gpus(request(workloads=("launch",), device="cpu"), 0)
-    check_gpus(request(workloads=("peer",), device="cpu", size="toy"), 0)
-
-
-def test_a_suite_leaves_out_what_the_machine_lacks_and_says_so() -> None:
-    asked = request(workloads=("matmul", "peer"), precisions=("fp32", "fp8"), missing=("fp8",), device="cuda")
-    part, left_out = fitted(asked, 1)
-    assert part is not None
-    assert (part.workloads, part.precisions) == (("matmul",), ("fp32",))
-    assert left_out == ("peer", "fp8")
-    assert fitted(request(workloads=("peer",)), 1) == (None, ("peer",))
-
-
-def test_what_devices_lack() -> None:
-    assert lacking(catalog.get("h200-sxm"), "cuda") == ()
-    assert lacking(catalog.get("v100-pcie-16gb"), "cuda") == ("tf32", "bf16", "int8", "fp8")
-    assert lacking(None, "cuda") == ()
-    assert lacking(None, "cpu") == ("tf32", "fp16", "fp8")
-
-
-def test_an_amd_card_is_not_judged_by_compute_capability() -> None:
-    source = Source(id="s", title="t", kind="vendor", read_on="2026-11-21")
-    facts = {"vendor": Fact(field="vendor", value="AMD", source=source)}
-    assert lacking(GpuSpec(id="x", name="X", facts=facts), "cuda") == ()
-
-
-def test_the_error_names_what_is_there() -> None:
-    with pytest.raises(MachineError, match="Tesla V100 has no bf16") as caught:
-        check_precisions(("fp32", "bf16"), catalog.get("v100-pcie-16gb"), "cuda", "Tesla V100")
-    assert caught.value.hint == "gpuwise bench --precision fp64,fp32,fp16"
-
-
 def test_the_eta_counts_what_costs_time() -> None:
     plain = RunConfig(workload="resnet50", mode="train", precision="bf16")
     compiled = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
@@ -217,18 +169,6 @@ def test_what_all_gpus_do_together_takes_the_counts_there_are() -> None:
     check_gpus(replace(alone, there=0, device="cpu", gpus=(2,)), 0)  # processes do it as well
 
 
-def test_gpus_that_are_not_there_are_refused_and_left_out_of_a_suite() -> None:
-    asked = request(gpus=(1, 2, 8), there=2)
-    with pytest.raises(MachineError, match="8 GPUs were asked for, and this machine has 2") as caught:
-        check_gpus(asked, 2)
-    assert caught.value.hint == "gpuwise bench --gpus 1,2"
-    smaller, left_out = fitted(asked, 2)
-    assert smaller is not None
-    assert (smaller.gpus, left_out) == ((1, 2), ("8 GPUs",))
-    nothing, _ = fitted(replace(asked, gpus=(8,)), 2)
-    assert nothing is None
-
-
 def test_several_gpus_take_longer_and_have_keys_of_their_own() -> None:
     one = configs(request())[-1]
     two = replace(one, gpus=2)
@@ -246,21 +186,6 @@ def test_input_from_the_host_is_a_question_of_its_own_on_one_gpu() -> None:
     assert {c.input for c in configs(fed) if c.mode == "limit"} == {"device"}
     with pytest.raises(InputError, match="feeds one GPU"):
         configs(replace(fed, gpus=(2,), there=2))
-
-
-@pytest.mark.parametrize(
-    ("card", "missing"),
-    [("mi100", ("tf32", "fp8")), ("mi250x", ("tf32", "fp8")), ("mi300x", ()), ("mi355x", ("tf32",))],
-)
-def test_an_amd_card_has_what_its_data_sheet_states(card: str, missing: tuple[str, ...]) -> None:
-    assert lacking(catalog.find(card), "cuda") == missing
-
-
-def test_what_torch_does_not_run_on_the_gpus_of_others() -> None:
-    assert "fp64" in lacking(None, "mps")
-    assert "tf32" in lacking(None, "xpu")
-    with pytest.raises(MachineError, match="2 GPUs were asked for"):
-        check_gpus(request(device="mps", gpus=(2,)), 1)
 
 
 def test_a_framework_is_part_of_every_question_but_the_limits() -> None:

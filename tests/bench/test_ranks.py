@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import replace
 
 import pytest
 
-from gpuwise.bench import events
+from gpuwise.bench import events, launch, listen, pulse
 from gpuwise.bench.batch import share
 from gpuwise.bench.launch import launch_config, verdict
 from gpuwise.bench.process import Child, Rendezvous
@@ -88,6 +89,27 @@ def test_a_killed_rank_is_named_and_the_rest_go_on() -> None:
     assert after.items_per_step == 4 * 2**14  # 2 (n - 1) / n of what is reduced, n = 2
 
 
+def test_a_rank_that_hangs_is_named_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listen, "WATCH_S", 0.2)
+    monkeypatch.setattr(pulse, "LATE_S", 1.5)
+    monkeypatch.setattr(pulse, "HUNG_S", 3.0)
+    heard: list[events.Event] = []
+
+    def report(event: events.Event) -> None:
+        heard.append(event)
+        if isinstance(event, events.Timed) and not any(isinstance(each, events.Late) for each in heard):
+            ranked = next(each for each in heard if isinstance(each, events.Ranked))
+            os.kill(ranked.pids[1], signal.SIGSTOP)
+
+    endless = replace(TWO, time_s=600.0, target_ci=1e-9)
+    launch.launch(endless, "resnet50", report, time.monotonic(), Rendezvous())
+    late = next(event for event in heard if isinstance(event, events.Late))
+    assert (late.rank, late.gpu, late.silent) == (1, 1, True)
+    last = heard[-1]
+    assert isinstance(last, events.Failed)
+    assert last.message.startswith("rank 1: hangs: its process was silent for ")
+
+
 def test_shares() -> None:
     strong = replace(TWO, scaling="strong", gpus=4)
     assert share(strong, 256) == (64, None)
@@ -120,6 +142,16 @@ class Failure:
 
     def __init__(self, exitcode: int, local_rank: int = 0) -> None:
         self.exitcode, self.local_rank = exitcode, local_rank
+
+
+def test_a_rank_that_gives_up_says_for_whom_it_waited() -> None:
+    late = events.Late(rank=3, gpu=1, pid=7, doing="building the step", waited_s=600.0, silent=False)
+    told = {0: events.Failed(kind="failed", message="timed out")}
+    found = verdict(0, Failure(1), told, late)  # type: ignore[arg-type]
+    assert found.message == (
+        "rank 0: timed out; all waited for rank 3 (GPU 1 of its machine), building the step for 10 min 00 s"
+    )
+    assert "waited" not in verdict(3, Failure(1), told, late).message  # type: ignore[arg-type]
 
 
 def test_the_words_of_a_rank_come_before_its_exit_code() -> None:

@@ -50,6 +50,21 @@ def test_switches_and_batch_are_taken_over() -> None:
     assert found == {plan[1]: TUNED}
 
 
+def test_several_gpus_run_the_recipe_of_one_and_exchange_as_was_found_for_them() -> None:
+    two, four = replace(ASKED, gpus=2), replace(ASKED, gpus=4)
+    recipes.keep(
+        replace(TUNED, gpus=4, batch=64, switches=Switches(layout="channels-first", exchange="after"))
+    )
+    plan, found = recall((ASKED, two, four), "test-gpu")
+    assert [config.switches for config in plan] == [
+        TUNED.switches,
+        TUNED.switches,
+        replace(TUNED.switches, exchange="after"),
+    ]
+    assert {config.batch for config in plan} == {512}
+    assert found[plan[2]].switches == plan[2].switches
+
+
 def test_a_batch_that_was_asked_for_stays() -> None:
     plan, _ = recall((replace(ASKED, batch=64),), "test-gpu")
     assert (plan[0].batch, plan[0].switches) == (64, TUNED.switches)

@@ -62,6 +62,25 @@ def test_another_environment_is_refused(changes: dict[str, object], said: str) -
     assert "without --resume" in (caught.value.hint or "")
 
 
+def test_every_command_of_a_session_is_kept() -> None:
+    now = replace(earlier(), created_at="later", command="c --time 3s")
+    once = resume.continued(earlier(), now)
+    twice = resume.continued(once, replace(now, created_at="last"))
+    assert (twice.command, twice.created_at) == ("c", "then")
+    assert [(each.started_at, each.command) for each in twice.resumed] == [
+        ("later", "c --time 3s"),
+        ("last", "c --time 3s"),
+    ]
+
+
+def test_a_session_on_two_cards_is_no_card_s_own() -> None:
+    old = earlier(environment=replace(FOUND, card="a"))
+    assert resume.continued(old, old).environment.card == "a"
+    other = replace(old, environment=replace(FOUND, card="b"))
+    resume.check_same(old, other.environment)
+    assert resume.continued(old, other).environment.card is None
+
+
 def test_published_figures_are_no_session() -> None:
     with pytest.raises(InputError, match="no session to resume"):
         resume.check_same(replace(earlier(), origin="published"), FOUND)

@@ -215,3 +215,11 @@ def test_no_child_is_left_behind(tmp_path: Path) -> None:
     child.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_the_wait_for_a_cool_device_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuwise.bench.watch.wait_until_cool", lambda sensor, *, below_c: None)
+    sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=70.0)])
+    first = next(session([], sensor).measure_all([replace(TOY, quick=False)]))
+    assert isinstance(first, Progress)
+    assert first.doing == "waiting until the device is below 50 C"

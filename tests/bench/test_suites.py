@@ -8,7 +8,8 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.bench import suites
-from gpuwise.bench.plan import configs, fitted, schedule
+from gpuwise.bench.ability import fitted
+from gpuwise.bench.plan import configs, schedule
 from gpuwise.errors import InputError
 from gpuwise.model.run import RunConfig
 
@@ -34,6 +35,7 @@ def measured(name: str) -> list[RunConfig]:
 def test_aime_is_the_article_s_two_networks_by_its_protocol() -> None:
     plan = measured("aime")
     assert len(plan) == 2 * (2 * 2 + 1)
+    assert [c.precision == "tf32" for c in plan] == [False] * 8 + [True] * 2
     assert {c.compile for c in plan if c.precision == "tf32"} == {False}
     assert {(c.workload, c.batch) for c in plan} == {("resnet50", 256), ("bert-large", 64)}
     assert {(c.mode, c.recipe, c.protocol) for c in plan} == {("train", "parity", "aime")}

@@ -7,17 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.bench.verdict import verdict
-from gpuwise.model.result import (
-    Bound,
-    InputPipeline,
-    Interval,
-    KernelTime,
-    Measurement,
-    Profile,
-    Telemetry,
-    Window,
-)
+from gpuwise.model.result import InputPipeline, Interval, Measurement, Telemetry, Window
 from gpuwise.model.run import RunConfig
+from gpuwise.model.verdict import Bound, KernelTime, Profile
 
 STEP_S = 0.1
 

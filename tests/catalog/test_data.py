@@ -26,7 +26,7 @@ LACKING = {
     "memory_bytes_per_s": {"b100-sxm"},
     "power_w": {"b100-sxm", "gh200-96gb", "gh200-hbm3e"},
     "chip": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3"},
-    "launch": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20"},
+    "launch": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20", "mi350x"},
     "sm_count": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3"},
     "boost_hz": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20"},
     "memory_bus_bits": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20", "b200-sxm", "b300-sxm"},

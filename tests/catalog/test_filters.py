@@ -33,7 +33,7 @@ def test_a_size_is_the_number_on_the_product(size: str) -> None:
 
 
 def test_memory_that_is_sold_in_decimal_gigabytes_is_found_by_its_number() -> None:
-    assert {"b300-sxm", "gb300", "mi355x"} == ids("288GB")
+    assert {"b300-sxm", "gb300", "mi350x", "mi355x"} == ids("288GB")
     assert "gh200-hbm3e" in ids("144GB")
 
 
@@ -75,7 +75,7 @@ def test_what_has_no_known_memory_is_in_no_range() -> None:
         (("RTX5080,RTX5090",), {"rtx-5080", "rtx-5090"}),
         (("RTX 5080, RTX 5090",), {"rtx-5080", "rtx-5090"}),
         (("t4,l4", "nvidia"), {"t4", "l4"}),
-        (("amd", "cdna 3"), {"mi300x", "mi325x"}),
+        (("amd", "cdna 3"), {"mi300a", "mi300x", "mi325x"}),
         (("intel",), {"gaudi2", "gaudi3"}),
         (("gp100",), {"p100-pcie-16gb", "p100-sxm2-16gb"}),
         (("hbm3", "sxm", "..80GB"), {"h100-sxm5-80gb"}),

@@ -16,7 +16,7 @@ from gpuwise.errors import InputError
 def test_gpus_are_sorted_by_launch_then_id() -> None:
     keys = [(spec.text("launch") or "9999", spec.id) for spec in catalog.all_gpus()]
     assert keys == sorted(keys)
-    assert len(keys) == 68
+    assert len(keys) == 71
 
 
 def test_loading_is_done_once() -> None:

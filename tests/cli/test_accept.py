@@ -150,12 +150,20 @@ def test_the_margin_decides(gpuwise: Call, machine: Machine) -> None:
 
 
 def test_against_the_last_result_and_a_file(gpuwise: Call, machine: Machine, tmp_path: Path) -> None:
-    assert gpuwise(*HOST, "--gpu", "0")[0] == 0
-    good = store.saved()[-1]
-    machine.slow = {0: 0.9, 1: 0.9}
-    code, out, _ = gpuwise(*HOST, "--against", "last")
+    """Each card against its own last one: GPU 1 was always slower, and no slower than before."""
+    machine.slow = {0: 1.0, 1: 0.93}
+    gpuwise(*HOST)
+    good = next(path for path in store.saved() if "--gpu 0" in store.load(path).command)
+    machine.slow = {0: 0.9, 1: 0.93}
+    code, out, err = gpuwise(*HOST, "--against", "last")
     assert code == 1
-    assert f"10.0 % below {good.name}" in out
+    assert f"GPU 0: slow: matmul fp32 10.0 % below {good.name}" in out
+    assert "not accepted: GPU 0 (slow)" in err
+    machine.count = 3
+    code, out, err = gpuwise(*HOST, "--against", "last")
+    assert (code, out) == (5, "")
+    assert "no result of this NVIDIA H200 is kept" in err
+    machine.count = 2
     code, out, _ = gpuwise(*HOST, "--against", str(good))
     assert (code, f"Speeds held against {good.name} and each other" in out) == (1, True)
 

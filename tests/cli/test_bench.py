@@ -181,6 +181,8 @@ def test_a_killed_session_is_resumed_in_its_file(gpuwise: Call, process: Start, 
     assert [m.status for m in whole.measurements] == ["ok"] * 3
     assert (whole.id, whole.command) == (first.id, first.command)
     assert "resume" not in whole.command
+    assert [each.command for each in whole.resumed] == [whole.command]
+    assert whole.resumed[0].started_at > whole.created_at
     assert gpuwise(*words)[0] == 0
     assert store.load(path) == whole
     assert not store.saved()
@@ -229,7 +231,7 @@ def test_an_interrupt_keeps_what_is_done(process: Start, sign: signal.Signals) -
     started.send_signal(sign)
     _out, err = started.communicate(timeout=30)
     assert started.returncode == 130
-    assert "interrupted" in err
+    assert "interrupted: 2 of " in err
     assert "Traceback" not in err
     result = store.load(store.find("last"))
     assert [m.status for m in result.measurements[:2]] == ["ok", "ok"]

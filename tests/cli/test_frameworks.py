@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from gpuwise import store, telemetry
+from gpuwise.bench import suites
 from gpuwise.bench.plan import schedule
 from gpuwise.cli import bench
 from gpuwise.frameworks import support
@@ -42,16 +44,23 @@ def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
 
 
 @needs_tensorflow
-def test_tensorflow_is_measured_on_two_replicas_where_there_is_no_torch(
+def test_the_suite_of_the_a5000_is_measured_in_tensorflow_on_two_replicas_of_a_cpu(
     gpuwise: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telemetry, "torch_build", lambda: None)  # limits are not asked of it then
+    one = tuple(replace(request, workloads=("resnet50",)) for request in suites.TF_CNN)
+    monkeypatch.setitem(suites.SUITES, "tf-cnn", one)
     mine = str(tmp_path / "tensorflow.json")
-    code, out, err = gpuwise(*TOY, "resnet50", "--framework", "tensorflow", "--gpus", "2", "-o", mine)
+    suite = ("--suite", "tf-cnn", "--compile", "off", "--framework", "tensorflow")
+    code, out, err = gpuwise(*TOY, *suite, "-o", mine)
     assert code == 0, err
     assert "resnet50 train fp32 eager tensorflow x2" in out
-    (measured,) = store.load(Path(mine)).measurements
-    assert (measured.batch, measured.items_per_step) == (8, 16)
+    assert "weak scaling" in out
+    assert "left out, for this machine has it not: fp16, 4 GPUs, 8 GPUs" in err
+    single, double = store.load(Path(mine)).measurements
+    assert (single.config.gpus, single.batch, single.items_per_step) == (1, 8, 8)
+    assert (double.config.gpus, double.batch, double.items_per_step) == (2, 8, 16)
+    assert [m.status for m in (single, double)] == ["ok"] * 2
     assert store.load(Path(mine)).environment.software[0].startswith("tensorflow")
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
+
+from jax.extend.core import jaxprs_in_params  # noqa: E402  after the skip
 
 from gpuwise import workloads  # noqa: E402  after the skip
 from gpuwise.frameworks.jax import adapter, job  # noqa: E402
@@ -66,38 +69,52 @@ def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) ->
     np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-3, atol=1e-4)
 
 
-def test_operations_of_convolutions_and_products_are_the_counted_ones() -> None:
-    network = NETWORKS["resnet50"](False)
-    values = {
-        name: jax.ShapeDtypeStruct(weight.shape, jax.numpy.float32)
-        for name, weight in declared(network, training=False).items()
-    }
-    images = jax.ShapeDtypeStruct((1, 224, 224, 3), jax.numpy.float32)
+class Counted(Jax):
+    """An average is no product: torch has a kernel for it, JAX writes it as two small ones."""
 
-    def forward(values: Any, images: Any) -> Any:
-        return network.forward(Jax(values, training=False, dtype=jax.numpy.float32), images)
+    def mean_to(self, x: Any, side: int) -> Any:
+        return x[:, :side, :side]
 
-    jaxpr = jax.make_jaxpr(forward)(values, images)
-    counted = 0
+
+def operations_of(jaxpr: Any) -> int:
+    """Of its convolutions and products, a multiply-add as two, functions that it calls included."""
+    total = 0
     for equation in jaxpr.eqns:
+        out = math.prod(equation.outvars[0].aval.shape)
         if equation.primitive.name == "conv_general_dilated":
-            kernel, out = equation.invars[1].aval.shape, equation.outvars[0].aval.shape
-            counted += 2 * math.prod(out) * math.prod(kernel[:3])
-        elif equation.primitive.name == "dot_general" and len(equation.invars[1].aval.shape) == 2:
-            inputs, outputs = equation.invars[1].aval.shape
-            if (inputs, outputs) == (2048, 1000):
-                counted += 2 * inputs * outputs
-    cost = workloads.get("resnet50").spec.cost
+            total += 2 * out * math.prod(equation.invars[1].aval.shape[:3])  # HWIO
+        elif equation.primitive.name == "dot_general":
+            contracted = equation.params["dimension_numbers"][0][0]
+            total += 2 * out * math.prod(equation.invars[0].aval.shape[i] for i in contracted)
+        total += sum(map(operations_of, jaxprs_in_params(equation.params)))
+    return total
+
+
+@pytest.mark.parametrize("mode", ["train", "infer"])
+@pytest.mark.parametrize("name", NAMES)
+def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> None:
+    network, training = NETWORKS[name](False), mode == "train"
+    weights = {
+        key: jax.ShapeDtypeStruct(weight.shape, jax.numpy.float32)
+        for key, weight in declared(network, training=training).items()
+    }
+    inputs, _ = job.random_input(network, 1, np.random.default_rng(0))
+
+    def forward(values: Any, inputs: Any) -> Any:
+        key = jax.random.key(0)
+        return network.forward(Counted(values, training=training, dtype=jax.numpy.float32, key=key), *inputs)
+
+    cost = workloads.get(name).spec.cost
     assert cost is not None
-    assert counted == cost("infer", "fp32", 1).flop_per_item
+    passes = 3 if training else 1  # a backward pass counts as two forward ones
+    counted = operations_of(jax.make_jaxpr(forward)(weights, inputs).jaxpr)
+    assert passes * counted == cost(mode, "fp32", 1).flop_per_item
 
 
 @pytest.mark.parametrize(
     ("name", "precision"), [("resnet50", "fp32"), ("resnet50", "fp16"), ("bert-large", "bf16")]
 )
 def test_compiled_training_learns_its_one_batch(name: str, precision: Any) -> None:
-    from dataclasses import replace
-
     made = job.build(replace(toy(name, compile=True), precision=precision), 4)
     losses = [float(made.step()) for _ in range(8)]
     assert all(map(math.isfinite, losses))
@@ -106,11 +123,48 @@ def test_compiled_training_learns_its_one_batch(name: str, precision: Any) -> No
     assert made.items == 4
 
 
-def test_compiled_is_eager() -> None:
-    made = job.build(toy("resnet50", "infer", compile=True), 2)
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_compiled_is_eager(mode: Any) -> None:
+    made = job.build(toy("resnet50", mode, compile=True), 2)
     assert made.mismatch is not None
     assert made.mismatch() < 1e-4
-    assert job.build(toy("resnet50", "infer"), 2).mismatch is None
+    assert job.build(toy("resnet50", mode), 2).mismatch is None
+
+
+def test_a_compiled_training_that_computes_something_else_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = job.build(toy("bert-large", compile=True), 2)
+    compiled = jax.jit
+    monkeypatch.setattr(jax, "jit", lambda f: compiled(lambda *x: jax.tree.map(lambda y: 1.5 * y, f(*x))))
+    assert made.mismatch is not None
+    assert made.mismatch() == pytest.approx(0.5, rel=1e-3)
+
+
+def test_compiled_gradients_are_the_eager_ones() -> None:
+    config = replace(toy("bert-large"), precision="fp16")
+    loss, *given = job._first(NETWORKS["bert-large"](True), config, 2)
+
+    def gradients(*given: Any) -> Any:
+        return job._gradients(loss, True, *given)[0]
+
+    eager, compiled = gradients(*given), jax.jit(gradients)(*given)
+    norms = [math.sqrt(sum(float((g**2).sum()) for g in each.values())) for each in (eager, compiled)]
+    assert norms[1] == pytest.approx(norms[0], rel=2e-2)
+    assert norms[0] > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_weights_train_as_in_torch(name: str, torch_training: Any, monkeypatch: Any) -> None:
+    network = NETWORKS[name](True)
+    inputs, answers = job.random_input(network, 16, np.random.default_rng(0))
+    state, loss, norm = torch_training(name, inputs, answers)
+    wanted = from_torch(state, declared(network))
+    monkeypatch.setattr(job, "start", lambda *_, **__: wanted)
+    monkeypatch.setattr(Jax, "dropout", lambda self, x, rate: x)
+    ours, *given = job._first(network, toy(name), 16)
+    gradients, value, _ = jax.jit(lambda *x: job._gradients(ours, False, *x))(*given)
+    assert float(value) == pytest.approx(loss, rel=1e-4)
+    mine = math.sqrt(sum(float((g**2).sum()) for g in gradients.values()))
+    assert mine == pytest.approx(norm, rel=1e-3)
 
 
 def test_an_overflow_is_skipped_and_the_scale_lowered() -> None:

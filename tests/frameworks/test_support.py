@@ -57,7 +57,10 @@ def test_what_a_framework_does_not_have_is_named(asked: dict[str, object], said:
     support.check_asked("torch", **asked)  # type: ignore[arg-type]
 
 
-def test_tensorflow_has_several_gpus() -> None:
+def test_who_has_several_gpus() -> None:
+    assert support.several("torch")
+    assert support.several("tensorflow")
+    assert not support.several("jax")
     support.check_asked("tensorflow", gpus=8)
 
 

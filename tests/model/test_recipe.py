@@ -23,6 +23,7 @@ def test_the_first_word_of_every_switch_is_its_default() -> None:
         weights="fp32",
         stream="fp32",
         attention="auto",
+        exchange="overlapped",
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.predict.calibrate import large_product, own_factor, transferred, with_limits
+from gpuwise.predict.calibrate import TRUST, large_product, own_factor, transferred, with_limits
 from gpuwise.predict.card import card
 from gpuwise.predict.power import mean_watts
 from gpuwise.predict.rates import on_card, shipped
@@ -46,12 +46,12 @@ def test_own_factor_shrinks() -> None:
 def test_transfer_by_ratio() -> None:
     assert transferred(10.0, 4.0, 2.0) == pytest.approx(5.0)
     both = transferred(np.array([10.0]), np.array([4.0]), np.array([2.0]), reference=0.0)
-    assert both[0] == pytest.approx(10.0 / 2**0.5)
+    assert both[0] == pytest.approx(10.0 / 2**TRUST)
 
 
 def test_watts_stay_within_the_limit() -> None:
-    parameters = shipped("timm")
-    idle = mean_watts(parameters, H100, dtype="fp16", flop=0.0, moved=0.0, seconds=1.0)
-    some = mean_watts(parameters, H100, dtype="fp16", flop=2e14, moved=1e12, seconds=1.0)
-    most = mean_watts(parameters, H100, dtype="fp16", flop=1e18, moved=1e15, seconds=1.0)
+    rates = on_card(shipped("timm"), H100)
+    idle = mean_watts(rates, H100, dtype="fp16", flop=0.0, moved=0.0, seconds=1.0)
+    some = mean_watts(rates, H100, dtype="fp16", flop=2e14, moved=1e12, seconds=1.0)
+    most = mean_watts(rates, H100, dtype="fp16", flop=1e18, moved=1e15, seconds=1.0)
     assert 0 < idle < some < most == H100.power_w

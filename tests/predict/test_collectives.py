@@ -79,3 +79,13 @@ def test_split_state_costs_half_an_exchange_more_and_spares_memory() -> None:
 def test_the_slowest_of_several() -> None:
     assert c.slowest(2) == pytest.approx(0.564, rel=0.05)
     assert c.slowest(8) == pytest.approx(1.424, rel=0.02)
+
+
+def test_a_compiled_step_loses_what_its_graphs_are_cut_at() -> None:
+    eager, compiled = TRACE, replace(TRACE, compiled=True)
+    assert c.cuts(eager, 4e12) == 0.0
+    assert c.cuts(compiled, 4e12) == pytest.approx(2.0 * c.cuts(compiled, 8e12))
+    alone = c.exchange(eager, "h200-sxm", 1.0, 4).seconds
+    assert c.exchange(compiled, "h200-sxm", 1.0, 4).seconds > alone
+    small = replace(compiled, memory=replace(compiled.memory, gradients=2**20))  # type: ignore[arg-type]
+    assert c.cuts(small, 4e12) == 0.0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpuwise.predict.rates import shipped
-from gpuwise.predict.sets import eager, power, serving, training
+from gpuwise.predict.sets import eager, power, serving, training, vision
 
 NEUSIGHT = """model,mode,seq_len,batch,option,precision,gpu,num_layer,measured_ms,pred_neusight_ms
 bert_large,infer_fwd,512,8,,"fp32(no TF32, eager attention)",NVIDIA_L4,24,300,310
@@ -29,6 +29,14 @@ LAMBDA = """set,gpu,num_gpu,precision,model,train_throughput,price_usd,tdp_w
 v1,2x A100 80GB PCIe,2,fp16,resnet50,2800,1,300
 v2,LambdaOD_8x_Texas_4xH100_80GB_SXM5_1-2-3-4_v2,,fp32,ssd,1000,,
 v1,RTX 3090,1,fp16,alexnet,100,1,350
+"""
+TIMM = """\
+model,mode,precision,layout,compiled,torch,cuda,gpu,img_size,batch,samples_per_s,gmacs,macts,params_m
+mobileone_s0,infer,amp,nchw,0,240,cu124,RTX 4090,224,1024,3552,1.09,15.48,5.29
+mobileone_s0,infer,amp,nchw,0,291,cu128,RTX 4090,224,1024,18890,0.28,3.79,2.08
+vit_base_patch16_224,infer,amp,nchw,0,113,cu117,RTX 3090,224,1024,1000,16.87,16.49,86.57
+vit_base_patch16_224,infer,amp,nchw,0,240,cu124,RTX 3090,224,1024,1400,16.87,16.49,86.57
+vit_base_patch16_224,infer,amp,nchw,0,240,cu124,RTX 3090,224,1024,1400,16.87,16.49,300
 """
 POWER = """task,activated_params_billions,total_params_billions,avg_batch_size,avg_power_watts,gpu_model,\
 max_num_seqs,model_id,num_gpus,weight_precision
@@ -82,3 +90,18 @@ def test_power_is_below_the_limit() -> None:
     cases = power.read(rows(POWER))
     assert [bool(case.refusal) for case in cases] == [False, True, True]
     assert 100 < power.predict(shipped("power"), cases)[0] < 700
+
+
+def test_timms_parameters_tell_which_network_ran_and_its_torch_how_attention_did() -> None:
+    cases = vision.read(rows(TIMM))
+    plain, merged, unfused, fused, other = (case.work.trace for case in cases)
+    assert merged["n_conv"] < plain["n_conv"]
+    assert merged["params"] < plain["params"]
+    assert unfused["attn_flop"] == 0.0
+    assert unfused["bmm_flop"] == fused["attn_flop"] > 0.0
+    assert unfused["norm_elems"] > fused["norm_elems"]
+    assert other["params"] == 3e8
+    assert other["n_attn"] == 0.0
+    times = vision.predict(shipped("timm"), cases)
+    assert times[1] < times[0]
+    assert times[3] < times[2]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.builders import TRANSFORMERS, transformer
 from gpuwise.predict.card import Card, card
+from gpuwise.predict.kernels import Products, arrays
 from gpuwise.predict.rates import (
     ACTIVE_SHARE,
     LEAST_CLOCK,
@@ -23,7 +24,7 @@ from gpuwise.predict.rates import (
     sustained,
 )
 from gpuwise.predict.sets import eager, gemm
-from gpuwise.predict.time import Products, kernel_seconds, product_seconds, step_seconds
+from gpuwise.predict.time import kernel_seconds, product_seconds, step_seconds
 
 EAGER = {name: prior.value for name, prior in eager.PRIORS.items()}
 GEMM = {name: prior.value for name, prior in gemm.PRIORS.items()}
@@ -113,7 +114,8 @@ def test_waiting_for_the_device_costs_time() -> None:
         bytes_written=256, phase="forward",
     )  # fmt: skip
     found = card("a100-pcie-40gb")
-    index, wait = kernel_seconds([base, replace(base, name="aten.nonzero")], found, on_card(EAGER, found))
+    both = arrays([base, replace(base, name="aten.nonzero")])
+    index, wait = kernel_seconds(both, found, on_card(EAGER, found))
     assert wait > index
 
 

@@ -135,10 +135,11 @@ def timm_file(path: Path) -> Path:
         ("L4", 300e9, 121e12),
     ):
         for network, image in networks:
-            trace = vision.traces()[network, image]
+            trace = vision.traces()[network, image][0]
             moved = 2 * sum(trace[name] for name, _ in vision.MEMORY)
             seconds = moved / bandwidth + sum(trace[name] for name, _ in vision.ARITHMETIC) / (0.5 * peak)
-            rows.append(f"{network},infer,amp,nchw,0,240,cu124,{gpu},{image},256,{1 / seconds:.4f},1,1,1")
+            how = f"{network},infer,amp,nchw,0,240,cu124,{gpu},{image},256"
+            rows.append(f"{how},{1 / seconds:.4f},1,1,{trace['params'] / 1e6}")
     path.write_text(TIMM + "\n".join(rows) + "\n", encoding="utf-8")
     return path
 

@@ -54,6 +54,15 @@ def test_what_is_kept_is_found() -> None:
     assert find() == TUNED
 
 
+def test_so_many_gpus_have_a_recipe_of_their_own() -> None:
+    recipes.keep(TUNED)
+    assert find(replace(ASKED, gpus=4)) is None
+    four = replace(TUNED, gpus=4, switches=Switches(exchange="after"))
+    assert recipes.keep(four).name.endswith("-compiled-x4.json")
+    assert find(replace(ASKED, gpus=4)) == four
+    assert find() == TUNED
+
+
 def test_another_question_device_or_software_has_no_recipe() -> None:
     recipes.keep(TUNED)
     assert find(device="other") is None

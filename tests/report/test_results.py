@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.model.result import BatchTrial, Caution, Interval, Measurement, Telemetry, Verdict
+from gpuwise.model.result import BatchTrial, Caution, Continuation, Interval, Measurement, Result, Telemetry
 from gpuwise.model.run import Environment
+from gpuwise.model.verdict import Verdict
 from gpuwise.report import results
 
 from .conftest import COPY, MATMUL, NOISY, OK, OOM, PUBLISHED, THROTTLED, result
@@ -223,6 +224,21 @@ def test_a_known_machine() -> None:
 
 def test_what_is_unknown_is_hidden() -> None:
     assert results.environment(Environment(device="Some CPU")).rows == (("device", "Some CPU"),)
+
+
+def test_every_command_of_a_session_is_told() -> None:
+    later = Continuation(started_at="2026-11-22", command="gpuwise bench --time 3s")
+    found = Result(
+        id="r",
+        created_at="2026-11-21",
+        command="gpuwise bench",
+        environment=Environment(device="Some CPU"),
+        resumed=(later,),
+    )
+    assert results.commands(found).rows == (
+        ("2026-11-21", "gpuwise bench"),
+        ("2026-11-22", "gpuwise bench --time 3s"),
+    )
 
 
 @pytest.mark.parametrize("default", [None, 700.0])

@@ -13,9 +13,9 @@ ONE = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=Tru
 LINKS = (Link(a=0, b=1, path="NV18", peer=True),)
 
 
-def measured(step_s: float, gpus: int = 1, alone_s: float = 0.1) -> Measurement:
+def measured(step_s: float, gpus: int = 1, alone_s: float = 0.1, each: tuple[float, ...] = ()) -> Measurement:
     windows = tuple(Window(step_s=(step_s,) * 4, started_s=n, ended_s=n + 1) for n in range(3))
-    ranks = tuple(Rank(rank=r, device="H200", alone_s=alone_s) for r in range(gpus))
+    ranks = tuple(Rank(rank=r, device="H200", alone_s=s) for r, s in enumerate(each or (alone_s,) * gpus))
     group = Group(backend="nccl", parallel="ddp", bucket_bytes=25 * 2**20, ranks=ranks, links=LINKS)
     return Measurement(
         config=replace(ONE, gpus=gpus),
@@ -66,6 +66,23 @@ def test_the_question_how_many_are_worth_it_is_answered() -> None:
     assert fine is not None
     assert "all 2 are worth it" in fine.notes[0]
     assert "most is lost" not in "\n".join(fine.notes)
+
+
+def test_cards_that_differ_by_themselves_are_told_from_the_exchange() -> None:
+    table = scaling(result(measured(0.1), measured(0.11, 4, each=(0.1, 0.103, 0.105, 0.103))))
+    assert table is not None
+    text = "\n".join(table.notes)
+    assert (
+        "the GPUs differ by 4.8 % by themselves; waiting for the slowest, rank 2 (H200), costs 4.8 %" in text
+    )
+    assert "the exchange 4.5 %" in text
+    assert (
+        "the one GPU is 3.0 % faster than the middle one, against which the scale factor would be 0.936"
+        in text
+    )
+    equal = scaling(result(measured(0.1), measured(0.11, 2)))
+    assert equal is not None
+    assert "by themselves" not in "\n".join(equal.notes)
 
 
 def test_links_stand_beside_it() -> None:

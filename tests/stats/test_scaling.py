@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Group, Measurement, Rank, Window
 from gpuwise.model.run import RunConfig
 from gpuwise.stats import throughput
-from gpuwise.stats.scaling import factor, losses, series
+from gpuwise.stats.scaling import cards_of, factor, losses, series
 
 ONE = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 
@@ -43,16 +44,51 @@ def test_the_factor_is_the_speed_per_gpu_over_that_of_one() -> None:
     assert factor(measured(0.096), strong).value == pytest.approx(0.8)
 
 
-@given(st.floats(0.5, 1.0), st.floats(1.0, 1.3), st.floats(1.0, 1.3))
-def test_the_losses_multiply_to_the_factor(one: float, wait: float, exchange: float) -> None:
-    slowest = 1.0 * wait
-    several = measured(slowest * exchange, gpus=3, alone_s=(1.0, 1.0, slowest))
+@given(st.floats(0.5, 1.0), st.tuples(*[st.floats(0.9, 1.3)] * 3), st.floats(1.0, 1.3))
+def test_the_losses_multiply_to_the_factor(
+    one: float, each: tuple[float, float, float], exchange: float
+) -> None:
+    several = measured(max(each) * exchange, gpus=3, alone_s=each)
     alone = measured(one)
     lost = losses(alone, several)
     assert lost is not None
     assert lost.sharing is not None
     product = (1 - lost.sharing) * (1 - lost.waiting) * (1 - lost.exchange)
     assert product == pytest.approx(factor(alone, several).value)
+
+
+def test_cards_that_differ_are_told_from_what_is_shared() -> None:
+    """The one GPU is the first; that it is a fast one is not the others' doing."""
+    several = measured(1.2, gpus=4, alone_s=(1.0, 1.05, 1.1, 1.06))
+    lost = losses(measured(1.0), several)
+    assert lost is not None
+    assert lost.sharing == pytest.approx(0.0)
+    assert lost.waiting == pytest.approx(1 - 1 / 1.1)
+    assert lost.exchange == pytest.approx(1 - 1.1 / 1.2)
+    assert several.group is not None
+    cards = cards_of(several.group)
+    assert cards is not None
+    assert (cards.slowest, cards.middle_s) == (2, pytest.approx(1.055))
+    assert cards.differ == pytest.approx(1 - 1 / 1.1)
+
+
+def test_on_the_second_machine_the_one_gpu_is_its_own_first() -> None:
+    ranks = tuple(
+        Rank(rank=r, node=r // 2, device="H200", alone_s=a) for r, a in enumerate((1.0, 1.0, 1.2, 1.1))
+    )
+    cards = cards_of(Group(backend="nccl", node=1, ranks=ranks))
+    assert cards is not None
+    assert cards.one_s == 1.2
+
+
+def test_how_gradients_are_exchanged_is_no_other_question() -> None:
+    after = replace(measured(1.01, gpus=2), config=replace(ONE, gpus=2, switches=Switches(exchange="after")))
+    other = replace(measured(1.0, gpus=2), config=replace(ONE, gpus=2, switches=Switches(pooling="triton")))
+    found = series([measured(1.0), measured(1.02, gpus=2), after, other])
+    assert [[point.measurement.config.switches.exchange for point in each.points] for each in found] == [
+        ["overlapped"],
+        ["after"],
+    ]
 
 
 def test_the_largest_loss_is_named() -> None:

@@ -130,14 +130,24 @@ def test_without_driver_or_library_there_is_none(smi: FakeAmdSmi, monkeypatch: p
     assert amd.sensors() == ()
 
 
+@pytest.mark.parametrize("name", ["AMD Instinct MI250", "AMD Instinct MI250X"])
+def test_half_of_a_card_is_not_taken_for_the_card(name: str) -> None:
+    from gpuwise import catalog
+
+    assert catalog.resolve_device(name, 64 * 2**30) is None
+
+
 @pytest.mark.parametrize(
     ("name", "gigabytes", "card", "watts"),
     [
         ("AMD Instinct MI100", 32, "mi100", 300),
         ("AMD Instinct MI210", 64, "mi210", 300),
+        ("AMD Instinct MI250", 128, "mi250", 560),
         ("AMD Instinct MI250X", 128, "mi250x", 560),
+        ("AMD Instinct MI300A", 128, "mi300a", 760),
         ("AMD Instinct MI300X", 192, "mi300x", 750),
         ("AMD Instinct MI325X OAM", 256, "mi325x", 1000),
+        ("AMD Instinct MI350X", 288, "mi350x", 1000),
         ("AMD Instinct MI355X", 288, "mi355x", 1400),
     ],
 )

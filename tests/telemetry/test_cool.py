@@ -31,6 +31,7 @@ def test_waits_until_cool() -> None:
     time, heard = Time(), list[tuple[float, float]]()
     gate = wait_until_cool(
         sensor(70.0, 60.0, 50.0, 49.0),
+        poll_s=1.0,
         sleep=time.sleep,
         clock=time.clock,
         progress=lambda heat, waited: heard.append((heat, waited)),

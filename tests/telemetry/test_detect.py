@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -50,6 +50,16 @@ def test_environment_of_a_device(h200: DeviceInfo, monkeypatch: pytest.MonkeyPat
     assert (found.power_limit_w, found.ecc, found.mig, found.pcie_width) == (700.0, True, False, 16)
     assert ("OMP_NUM_THREADS", "8") in found.variables
     assert "GPU-8f1c" not in str(asdict(found))
+
+
+def test_equal_cards_are_told_apart_by_a_digest_that_names_none(h200: DeviceInfo) -> None:
+    first, second, none = (
+        environment(replace(h200, uuid=uuid), device="").card for uuid in ("GPU-1", "GPU-2", None)
+    )
+    assert first is not None
+    assert (len(first), none) == (12, None)
+    assert first not in (second, "GPU-1")
+    assert environment(replace(h200, uuid="GPU-1"), device="").card == first
 
 
 def test_environment_of_a_processor() -> None:

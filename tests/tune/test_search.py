@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.tuning import Setting, Trial
-from gpuwise.tune.search import Search, faster
+from gpuwise.tune.search import BATCH, Search, faster
 
 from .conftest import measurement
 
@@ -33,8 +33,7 @@ def search(
         measure=measure,
         refuse=lambda m: m.status if m.throughput is None else None,
         in_time=lambda: len(seen) < trials,
-        axes=AXES,
-        batches=batches,
+        axes={BATCH: ()} | AXES if batches else AXES,
     )
     trials_made = list(found.run(START))
     assert len(seen) == len(set(seen))  # none twice
@@ -132,3 +131,19 @@ def test_faster_needs_the_whole_interval_and_a_margin() -> None:
     assert not faster(interval(102, 2), interval(100, 2))
     assert not faster(interval(100.2, 0.001), interval(100, 0.001))  # two equal runs differ by more
     assert not faster(interval(98, 0.1), interval(100, 0.1))
+
+
+def test_what_is_asked_for_is_all_that_is_tried() -> None:
+    asked = (Switches(layout="channels-first", compiler="descent"), Switches(compiler="autotune"))
+    settings: list[Setting] = []
+
+    def measure(setting: Setting) -> Measurement:
+        settings.append(setting)
+        return measurement(100.0 + len(settings), switches=setting.switches, batch=setting.batch)
+
+    found = Search(
+        measure=measure, refuse=lambda _: None, in_time=lambda: True, axes={BATCH: ()} | AXES, only=asked
+    )
+    assert len(list(found.run(START))) == 3
+    assert settings == [START, *(Setting(switches=s, batch=START.batch) for s in asked)]
+    assert best(found).switches == asked[1]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpuwise import workloads
 from gpuwise.model.recipe import choices
 from gpuwise.model.run import RunConfig
+from gpuwise.tune.search import BATCH
 from gpuwise.tune.space import ORDER, axes
 
 GPU = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
@@ -17,19 +18,26 @@ def names(config: RunConfig) -> list[str]:
 
 
 def test_every_switch_has_its_place() -> None:
-    assert set(ORDER) == set(choices())
+    assert set(ORDER) == {BATCH, *choices()}
 
 
 def test_a_network_of_convolutions() -> None:
-    assert names(GPU) == ["pooling", "weights", "layout", "graph", "compiler"]
+    assert names(GPU) == ["pooling", "batch", "graph", "weights", "layout", "compiler"]
     assert not {"attention", "stream"} & set(names(GPU))
 
 
 def test_a_transformer() -> None:
     bert = replace(GPU, workload="bert-large")
-    assert names(bert) == ["stream", "attention", "weights", "graph", "compiler"]
-    assert names(replace(bert, mode="infer")) == ["attention", "graph", "compiler"]
-    assert names(replace(bert, precision="fp8")) == ["stream", "attention", "graph", "compiler"]
+    assert names(bert) == ["stream", "batch", "graph", "weights", "attention", "compiler"]
+    assert names(replace(bert, mode="infer")) == ["batch", "graph", "attention", "compiler"]
+    assert names(replace(bert, precision="fp8")) == ["stream", "batch", "graph", "attention", "compiler"]
+
+
+def test_when_gradients_are_exchanged_matters_to_several_that_train() -> None:
+    several = replace(GPU, workload="llm-124m", gpus=4)
+    assert names(several) == ["exchange"]
+    assert "exchange" not in names(replace(several, gpus=1))
+    assert "exchange" not in names(replace(several, mode="infer"))
 
 
 def test_eagerly_the_compiler_has_no_say() -> None:
@@ -40,6 +48,17 @@ def test_weights_are_halved_in_training_and_where_there_are_16_bits() -> None:
     assert "weights" in names(GPU)
     assert "weights" not in names(replace(GPU, mode="infer"))
     assert "weights" not in names(replace(GPU, precision="tf32"))
+
+
+def test_a_batch_that_is_given_stays() -> None:
+    assert "batch" not in names(replace(GPU, batch=64))
+
+
+def test_gpuwises_kernels_run_on_gpus() -> None:
+    bert = replace(GPU, workload="bert-large")
+    spec = workloads.get("bert-large").spec
+    assert axes(spec, bert)["stream"] == ("fp32", "half", "triton")
+    assert axes(spec, replace(bert, device="cpu"))["stream"] == ("fp32", "half")
 
 
 def test_fp32_has_one_layout() -> None:

@@ -14,8 +14,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from gpuwise.errors import INTERRUPTED
+from gpuwise.gather.facts import Facts
 from gpuwise.web.app import create
-from gpuwise.web.facts import Facts
 
 H200 = Path(__file__).parents[2] / "results" / "h200"
 RESULT = H200 / "resnet50-tuned.json"

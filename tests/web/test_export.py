@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from gpuwise.errors import InputError
+from gpuwise.gather.facts import Facts
 from gpuwise.web import api, export
-from gpuwise.web.facts import Facts
 from gpuwise.web.views.compare import pairs
 
 KEPT = ("rtx-4090", "l40s", "h200-sxm")

@@ -8,18 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.choose import need as needs
-from gpuwise.choose.presets import presets
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import InputError
 from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
-from gpuwise.report.work import KINDS
-from gpuwise.web import facts as known
 from gpuwise.web.asked import LONGEST, MOST_VALUES, Asked
-from gpuwise.web.facts import Facts, Forecasts, traced
 from gpuwise.web.pages import Place
 from gpuwise.web.view import ROOM, bars
-from gpuwise.web.warm import cells, made
 
 CELL = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 
@@ -71,46 +65,3 @@ def test_links_between_files_end_in_html() -> None:
     assert place.to("/gpus", sort="name") == "../gpus.html"
     assert place.to("/") == "../index.html"
     assert place.to("/static/web.css") == "../static/web.css"
-
-
-def test_a_forecast_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    real = known.forecast
-
-    def counting(*given: object, **named: object) -> object:
-        calls.append(given[1])
-        return real(*given, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(known, "forecast", counting)
-    forecasts = Forecasts()
-    first = forecasts(CELL, ["l40s", "a10"], batch=64)
-    again = forecasts(CELL, ["a10", "l40s", "a30"], batch=64)
-    assert calls == [["l40s", "a10"], ["a30"]]
-    assert again[:2] == (first[1], first[0])
-    assert first == real(CELL, ["l40s", "a10"], batch=64)
-
-
-def test_a_full_memory_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "KEPT_FORECASTS", 2)
-    forecasts = Forecasts()
-    for batch in (32, 64, 128):
-        assert [p.gpu_id for p in forecasts(CELL, ["l40s", "a10"], batch=batch)] == ["l40s", "a10"]
-
-
-@pytest.mark.parametrize("workload", ["nonsense", "stencil", "matmul", "./evil.py"])
-def test_work_without_a_trace_is_refused(workload: str) -> None:
-    with pytest.raises(NoDataError, match="no trace of it is shipped"):
-        Forecasts()(RunConfig(workload=workload, mode="train", precision="bf16"), ["l40s"])
-
-
-def test_what_pages_show_first_is_made_first() -> None:
-    found = list(cells())
-    assert found[: len(KINDS)] == [(kind.config, 1) for kind in KINDS]
-    assert {config.workload for config, _ in found} >= set(traced())
-    need = needs.read(presets()["large-model-training"], {})
-    assert {n for config, n in found if config.workload == need.workloads[0][0]} >= set(range(1, 9))
-
-
-def test_what_is_made_beside_is_what_is_made_here(facts: Facts) -> None:
-    config, count = (KINDS[8].config, 1)
-    assert made((config, count)) == facts.forecasts(config, facts.ids, count=count)

@@ -73,7 +73,7 @@ def test_scales_are_what_the_last_step_saw() -> None:
     assert isinstance(first, Float8Linear)
     seen = first.seen.tolist()
     assert seen[0] == pytest.approx(float(x.to(torch.bfloat16).abs().max()))
-    assert seen[1] == pytest.approx(float(first.weight.detach().abs().max()))
+    assert seen[1] == pytest.approx(float(first.weight.detach().to(torch.bfloat16).abs().max()))
     assert 0 < seen[2] < 1
     assert first.seen.grad is None
 
@@ -117,3 +117,22 @@ def test_bert_answers_in_fp8_as_in_bf16() -> None:
     half, eight = (build(toy("bert-large", "infer", p)).step().float() for p in ("bf16", "fp8"))  # type: ignore[arg-type]
     assert not torch.equal(half, eight)
     assert (eight - half).norm() / half.norm() < 0.1
+
+
+def test_exact_layers_compute_in_bf16_and_only_as_long_as_asked() -> None:
+    plain, eight = layers()
+    scales = Scales(eight)
+    x = torch.randn(16, 32)
+    half = plain.to(torch.bfloat16)(x.to(torch.bfloat16))
+    with scales.off():
+        torch.testing.assert_close(eight(x), half)
+        assert all(seen.grad is None for seen in scales.seen)
+    assert not torch.equal(eight(x), half)
+
+
+def test_an_fp8_job_knows_the_norm_of_bf16() -> None:
+    job = build(toy("bert-large", "train", "fp8"))
+    assert job.gradient_norm is not None
+    assert job.reference_norm is not None
+    assert job.gradient_norm() == pytest.approx(job.reference_norm(), rel=0.2)
+    assert build(toy("bert-large", "train", "bf16")).reference_norm is None

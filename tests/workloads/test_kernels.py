@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from typing import Any
 
@@ -17,10 +16,8 @@ ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
 if find_spec("triton") is None:
     pytest.skip("needs triton", allow_module_level=True)
-if not ON_GPU:
-    os.environ["TRITON_INTERPRET"] = "1"
 
-from gpuwise.workloads.models import casting, float8, pooling  # noqa: E402
+from gpuwise.workloads.models import casting, float8, pooling, residual  # noqa: E402
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},  # ResNet's
@@ -65,7 +62,7 @@ def test_only_poolings_that_it_can_do_are_replaced() -> None:
 
 @pytest.mark.parametrize("shape", [(128, 256), (144, 80)])
 def test_the_cast_is_torchs(shape: tuple[int, int]) -> None:
-    x, largest = 3 * torch.randn(shape, device=DEVICE), torch.tensor(5.0, device=DEVICE)
+    x, largest = 3 * torch.randn(shape, device=DEVICE).bfloat16(), torch.tensor(5.0, device=DEVICE)
     found = casting.cast_both(x, largest, float8.LARGEST, True)
     wanted = float8.cast_in_torch(x, largest, sums=True)
     assert torch.equal(found[1].float(), found[0].float().t())
@@ -74,3 +71,71 @@ def test_the_cast_is_torchs(shape: tuple[int, int]) -> None:
     assert alike > (0.999 if ON_GPU else 0.9)
     torch.testing.assert_close(found[2], wanted[2])
     torch.testing.assert_close(found[3], wanted[3], rtol=1e-4, atol=1e-3)  # summed in another order
+
+
+def arguments(dtype: torch.dtype, rows: int = 9, n: int = 48) -> tuple[torch.Tensor, ...]:
+    """x (M, N), its bias, the residual, the norm's weight and shift."""
+    sizes = ((rows, n), (n,), (rows, n), (n,), (n,))
+    types = (dtype, torch.float32, dtype, torch.float32, torch.float32)
+    pairs = zip(sizes, types, strict=True)
+    return tuple(torch.randn(s, device=DEVICE).to(t).requires_grad_() for s, t in pairs)
+
+
+def kept(rows: int, n: int, seed: int, share: float) -> torch.Tensor:
+    """Which values dropout keeps: h of ones without a residual."""
+    ones, flat = torch.ones(rows, n, device=DEVICE), torch.ones(n, device=DEVICE)
+    empty = torch.zeros_like(flat)
+    key = torch.tensor(seed, device=DEVICE)
+    h = residual._norm(ones, empty, torch.zeros_like(ones), flat, empty, key, share, 1e-12)[1]
+    return h != 0
+
+
+def by_torch(args: tuple[torch.Tensor, ...], mask: torch.Tensor, share: float) -> torch.Tensor:
+    x, bias, plus, weight, shift = args
+    dropped = mask * (x + bias) / (1 - round(share * residual.LEVELS) / residual.LEVELS)
+    return nn.functional.layer_norm(plus + dropped, weight.shape, weight, shift, 1e-12)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("rows", [1, 9])
+def test_drop_add_norm_and_its_gradients_are_torchs(rows: int, share: float) -> None:
+    torch.manual_seed(0)
+    args = arguments(torch.float32, rows)
+    norm = nn.LayerNorm(48, eps=1e-12, device=DEVICE)
+    norm.weight, norm.bias = (nn.Parameter(t.detach()) for t in args[3:])
+    args = (*args[:3], norm.weight, norm.bias)
+    found = residual.drop_add_norm(args[0], args[1], args[2], norm, torch.tensor(7, device=DEVICE), share)
+    wanted = by_torch(args, kept(rows, 48, 7, share), share)
+    for each in found:
+        torch.testing.assert_close(each, wanted)
+    pulls = torch.randn_like(wanted), torch.randn_like(wanted)
+    gradients = (
+        torch.autograd.grad(found, args, pulls),
+        torch.autograd.grad(wanted, args, pulls[0] + pulls[1]),
+    )
+    for here, there in zip(*gradients, strict=True):
+        torch.testing.assert_close(here, there, atol=1e-4, rtol=1e-4)
+
+
+def test_dropout_drops_its_share_and_follows_the_seed() -> None:
+    share = 0.1
+    mask = kept(600, 64, 1, share)
+    # 38,400 draws: five standard deviations are 0.0077.
+    assert abs(float((~mask).float().mean()) - share) < 0.0077
+    assert torch.equal(mask, kept(600, 64, 1, share))
+    assert not torch.equal(mask, kept(600, 64, 2, share))
+    assert not torch.equal(mask[0], mask[1])
+    places = mask.view(600, 8, 8).float().mean((0, 1))  # every place of a draw is as likely
+    assert float((places - (1 - share)).abs().max()) < 5 * (0.09 / 4800) ** 0.5
+    assert bool(kept(3, 64, 1, 0.0).all())
+
+
+def test_bias_gelu_and_its_gradients_are_torchs() -> None:
+    x = torch.linspace(-9, 9, 5 * 40, device=DEVICE).view(5, 40).requires_grad_()
+    bias = torch.randn(40, device=DEVICE, requires_grad=True)
+    found, wanted = residual.bias_gelu(x, bias), nn.functional.gelu(x + bias)
+    torch.testing.assert_close(found, wanted)
+    pull = torch.randn_like(wanted)
+    gradients = [torch.autograd.grad(y, (x, bias), pull) for y in (found, wanted)]
+    for here, there in zip(*gradients, strict=True):
+        torch.testing.assert_close(here, there)

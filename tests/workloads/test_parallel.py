@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
 
+from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads import parallel
-from gpuwise.workloads.parallel import Whole, blocks, fits, spread
+from gpuwise.workloads.parallel import Whole, spread
 
 CONFIG = RunConfig(workload="net", mode="train", precision="fp32", device="cpu", gpus=2)
 
@@ -41,7 +43,7 @@ class Net(nn.Module):
 
 
 def losses(how: str) -> list[float]:
-    """Five steps of training; `how` is alone, ddp or fsdp2."""
+    """Five steps of training; `how` is alone or how they are spread."""
     torch.manual_seed(0)
     net, x = Net(), torch.randn(16, 8)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
@@ -49,48 +51,31 @@ def losses(how: str) -> list[float]:
     def run() -> torch.Tensor:
         return (net(x) @ net.head.weight.t() + net.head.bias).square().mean()
 
-    step = run
+    step, finish = run, lambda: None
     if how != "alone":
-        step, name = spread(net, run, optimizer, CONFIG)
-        assert name == how
+        switches = Switches(exchange="after" if how == "ddp-after" else "overlapped")
+        spreading = spread(net, run, optimizer, replace(CONFIG, switches=switches))
+        assert spreading.how == how
+        step, finish = spreading.loss, spreading.finish
     found = []
     for _ in range(5):
         loss = step()
         loss.backward()
+        finish()
         optimizer.step()
         optimizer.zero_grad()
         found.append(float(loss.detach()))
     return found
 
 
-@pytest.mark.parametrize("how", ["ddp", "fsdp2"])
+@pytest.mark.parametrize("how", ["ddp", "ddp-after", "fsdp2"])
 def test_the_losses_are_those_of_one_process(
     how: str, one_rank: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel, "fits", lambda model, config: how == "ddp")
+    monkeypatch.setattr(parallel, "fits", lambda model, config: how != "fsdp2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own
         assert losses(how) == pytest.approx(losses("alone"), rel=1e-5)
-
-
-def test_what_does_not_fit_is_told_by_weights_gradients_and_moments(monkeypatch: pytest.MonkeyPatch) -> None:
-    with torch.device("meta"):
-        large = nn.Linear(100_000, 100_000, bias=False)  # 40 GB, 160 GB with gradient and moments
-    memory = type("Card", (), {"total_memory": 150 * 10**9})
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: memory)
-    cuda = RunConfig(workload="net", mode="train", precision="fp32")
-    assert not fits(large, cuda)
-    assert fits(large, CONFIG)  # a CPU is only for trying it
-    large.requires_grad_(False)
-    assert fits(large, cuda)
-
-
-def test_blocks_are_the_members_of_the_outermost_lists() -> None:
-    nested = nn.ModuleDict(
-        {"stages": nn.ModuleList([nn.Sequential(nn.ModuleList([nn.ReLU()]))]), "net": Net()}
-    )
-    assert [type(block).__name__ for block in blocks(nested)] == ["Sequential", "Linear", "Linear", "Linear"]
 
 
 def test_all_parameters_belong_to_the_whole() -> None:

@@ -104,8 +104,18 @@ def test_the_compiler_gets_its_options(
 ) -> None:
     seen: dict[str, Any] = {}
     monkeypatch.setattr(torch, "compile", lambda function, **given: seen.update(given) or function)
-    compiled(abs, switches)
+    config = replace(toy("resnet50", "train", "bf16"), device="cuda")
+    compiled(abs, replace(config, switches=switches))
     assert seen == {"dynamic": False, "options": options}
+    compiled(abs, replace(config, switches=switches, recipe="parity"))
+    assert seen == {"dynamic": False, "options": None}
+
+
+def test_ieee_convolutions_keep_their_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+    monkeypatch.setattr(torch, "compile", lambda function, **given: seen.update(given) or function)
+    compiled(abs, replace(toy("resnet50", "train", "fp32"), device="cuda"))
+    assert seen["options"] == {"layout_optimization": False}
 
 
 def test_every_compiler_option_exists() -> None:

@@ -1,14 +1,16 @@
 """Acceptance test: are these cards as good as they should be, as their neighbours, as their fleet?
 
-`condition` and `speed` give reasons, `judge` the verdict on a host, `reference` what a card is held
-against, `bundle` the file for a vendor, `collect` cards from files, `fleet` the verdict on many hosts.
+`question` says which speeds are compared, `reach` and `reference` what a card is held against, `condition`
+and `speed` give reasons, `judge` the verdict on a host, `bundle` is the file for a vendor, `collect` finds
+cards in files, `fleet` judges many hosts.
 """
 
 from __future__ import annotations
 
 from gpuwise.accept.card import Acceptance, Card, Judged, Lookup, Reason, Reference
 from gpuwise.accept.judge import judge
-from gpuwise.accept.reference import known, lookup
+from gpuwise.accept.reach import known
+from gpuwise.accept.reference import check_last, lookup
 
 __all__ = [
     "Acceptance",
@@ -17,6 +19,7 @@ __all__ = [
     "Lookup",
     "Reason",
     "Reference",
+    "check_last",
     "judge",
     "known",
     "lookup",

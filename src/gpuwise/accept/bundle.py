@@ -41,7 +41,7 @@ def pack(
     files = {"verdict.md": private(page), "verdict.json": _json(verdict)}
     files[HEALTH] = _json(health(cards, checks, serials=serials))
     for card in cards:
-        files[_member(card)] = store.encode(_private(card.result)).decode()
+        files[_member(card)] = store.encode(_private(card.result, serials)).decode()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
@@ -101,8 +101,9 @@ def _made(kind: Any, told: Mapping[str, Any]) -> Any:
     return kind(**{name: value for name, value in told.items() if name in known})
 
 
-def _private(result: Result) -> Result:
-    """The result without names in the texts that a program or driver may have put there."""
+def _private(result: Result, serials: bool) -> Result:
+    """The result without names in the texts that a program or driver may have put there; without `serials`
+    also without the digest of the unique id."""
     measurements = tuple(
         replace(
             m,
@@ -111,11 +112,13 @@ def _private(result: Result) -> Result:
         )
         for m in result.measurements
     )
-    variables = tuple((name, private(value)) for name, value in result.environment.variables)
+    found = result.environment
+    variables = tuple((name, private(value)) for name, value in found.variables)
     return replace(
         result,
         command=private(result.command),
-        environment=replace(result.environment, variables=variables),
+        resumed=tuple(replace(each, command=private(each.command)) for each in result.resumed),
+        environment=replace(found, variables=variables, card=found.card if serials else None),
         measurements=measurements,
     )
 

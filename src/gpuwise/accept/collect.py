@@ -13,6 +13,7 @@ from pathlib import Path
 from gpuwise import store
 from gpuwise.accept import bundle
 from gpuwise.accept.card import Card
+from gpuwise.accept.question import fastest
 from gpuwise.errors import InputError, NoDataError
 
 LOOSE = ""
@@ -78,8 +79,9 @@ def _read(path: Path) -> tuple[Card, ...]:
 
 
 def _light(card: Card) -> Card:
-    """The card without raw step times, of which thousands of files would fill the memory."""
-    measured = tuple(replace(m, windows=(), warmup_s=()) for m in card.result.measurements)
+    """The card without raw step times, of which thousands of files would fill the memory, but for those that
+    judge it."""
+    measured = tuple(replace(m, windows=fastest(m), warmup_s=()) for m in card.result.measurements)
     return replace(card, result=replace(card.result, measurements=measured))
 
 

@@ -18,10 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.accept import speed
 from gpuwise.accept.card import Acceptance, Card, Judged, Lookup, Reason
 from gpuwise.accept.collect import LOOSE, Host
 from gpuwise.accept.judge import judge
+from gpuwise.accept.question import Question, named, question, speeds
+from gpuwise.accept.reach import allowed
 from gpuwise.errors import MachineError
 from gpuwise.units import percent
 
@@ -105,7 +106,7 @@ def summarise(
 
     Raises MachineError where polars is not installed.
     """
-    frame = _scored(_frame(hosts), margin)
+    frame = _scored(_frame(hosts, margin))
     deviations = _deviations(frame)
     judged = tuple((host.name, _judged(host, lookup, margin, deviations)) for host in hosts)
     return Fleet(
@@ -146,29 +147,30 @@ def _reason(found: Deviation) -> Reason:
     )
 
 
-def _frame(hosts: Sequence[Host]) -> polars.DataFrame:
+def _frame(hosts: Sequence[Host], margin: float) -> polars.DataFrame:
     """One row for each speed."""
     pl = _polars()
     rows = [
-        (host.name, card.name, card.result.environment.device, speed.named(asked), asked[2], *told)
+        (host.name, card.name, card.result.environment.device, named(asked), asked[2], *told)
         for host in hosts
         for card in host.cards
-        for asked, told in _told(card)
+        for asked, told in _told(card, margin)
     ]
-    names = ("host", "card", "device", "question", "version", "item", "value", "high")
-    types = (pl.String,) * 4 + (pl.Int64, pl.String, pl.Float64, pl.Float64)
+    names = ("host", "card", "device", "question", "version", "item", "value", "high", "margin")
+    types = (pl.String,) * 4 + (pl.Int64, pl.String) + (pl.Float64,) * 3
     frame: polars.DataFrame = pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row")
     return frame
 
 
-def _told(card: Card) -> Iterator[tuple[speed.Question, tuple[str, float, float]]]:
-    """(question, (item, speed, high end of its interval)) of each complete measurement."""
-    items = {speed.question(m): m.item for m in card.result.measurements}
-    for asked, interval in speed.speeds(card.result).items():
-        yield asked, (items[asked], interval.value, interval.high)
+def _told(card: Card, margin: float) -> Iterator[tuple[Question, tuple[str, float, float, float]]]:
+    """(question, (item, speed, high end of its interval, margin)) of each complete measurement."""
+    items = {question(m): m.item for m in card.result.measurements}
+    gpu_id = card.result.environment.gpu_id
+    for asked, found in speeds(card.result).items():
+        yield asked, (items[asked], found.value, found.high, allowed(gpu_id, asked, margin))
 
 
-def _scored(frame: polars.DataFrame, margin: float) -> polars.DataFrame:
+def _scored(frame: polars.DataFrame) -> polars.DataFrame:
     """Each speed with median, robust deviation, z and both verdicts among its model's."""
     pl = _polars()
     value, median, count = pl.col("value"), pl.col("median"), pl.len().over(ALIKE)
@@ -179,7 +181,7 @@ def _scored(frame: polars.DataFrame, margin: float) -> polars.DataFrame:
         .with_columns(deviation=NORMAL * far.median().over(ALIKE), z=(value - median) / spread)
         .with_columns(
             outlier=(pl.col("z").abs() > OUTLIER) & (pl.col("cards") >= FEWEST),
-            low=pl.col("high") < (1 - margin) * median,
+            low=pl.col("high") < (1 - pl.col("margin")) * median,
         )
     )
 

@@ -24,6 +24,7 @@ def judge(cards: Sequence[Card], lookup: Lookup, margin: float) -> Acceptance:
                 reasons=(
                     *condition.reasons(card),
                     *(r for known in references[card.name] for r in speed.slow(card, known, margin)),
+                    *speed.held_back(card, margin),
                     *unlike.get(card.name, ()),
                 ),
             )

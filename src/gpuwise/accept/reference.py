@@ -1,30 +1,16 @@
-"""What a card is held against: what its kind is known to reach, the last result, a file, a named GPU.
-
-`data/reach.csv` holds, by GPU of the catalog, speeds of limits with their source. Where gpuwise measured
-them they are the lowest of its own sessions, and a card below is refused: under their power limit good cards
-differ by more than a tenth. Where others did, with their own program and the best of many shapes of matrix,
-a slower card is only told so.
-"""
+"""What a card is held against: what its kind is known to reach, its last result, a file, a named GPU."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import cast
 
 from gpuwise import catalog, store
 from gpuwise.accept.card import Lookup, Reference
-from gpuwise.accept.speed import speeds
-from gpuwise.catalog import tables
+from gpuwise.accept.question import speeds
+from gpuwise.accept.reach import known
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.model.gpu import Source
-from gpuwise.model.result import Interval, Measurement, Result
-from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.workload import Precision
-
-DATA = Path(__file__).with_name("data")
+from gpuwise.model.result import Result
+from gpuwise.model.run import Environment
 
 
 def lookup(against: str | None) -> Lookup:
@@ -42,9 +28,13 @@ def lookup(against: str | None) -> Lookup:
     return lambda result: chosen
 
 
-def known(gpu_id: str | None) -> tuple[Reference, ...]:
-    """What a GPU of the catalog is known to reach; empty where nothing is."""
-    return _reach().get(gpu_id or "", ())
+def check_last(card: Environment) -> None:
+    """Raise NoDataError where no result of this very card is kept."""
+    if not any(_same_card(store.load(path).environment, card) for path in reversed(store.saved())):
+        raise NoDataError(
+            f"no result of this {card.device} is kept, and another card's would say nothing of it",
+            hint="gpuwise accept --against FILE, or without --against: it keeps a result for next time",
+        )
 
 
 def _gpu(name: str) -> str:
@@ -72,54 +62,15 @@ def _of(result: Result, name: str) -> Reference:
 
 
 def _last(result: Result, kept: tuple[Path, ...]) -> tuple[Reference, ...]:
-    """The newest of the kept results that has a speed of the same device in common."""
+    """The newest of the kept results that has a speed of the same card in common."""
     for path in reversed(kept):
         earlier = store.load(path)
-        same = earlier.environment.device == result.environment.device
+        same = _same_card(earlier.environment, result.environment)
         if same and earlier.id != result.id and speeds(earlier).keys() & speeds(result).keys():
             return (Reference(name=path.name, result=earlier),)
     return ()
 
 
-@cache
-def _reach() -> Mapping[str, tuple[Reference, ...]]:
-    """Every reference of the table, by GPU; one for each source."""
-    sources = tables.read_sources(DATA / "sources.csv")
-    rows: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
-    for row in tables.rows(DATA / "reach.csv"):
-        rows[row["gpu_id"], row["source"]].append(row)
-    found: dict[str, tuple[Reference, ...]] = defaultdict(tuple)
-    for (gpu_id, source), own in rows.items():
-        found[gpu_id] += (_stated(gpu_id, sources[source], own),)
-    return found
-
-
-def _stated(gpu_id: str, source: Source, rows: list[dict[str, str]]) -> Reference:
-    name = catalog.get(gpu_id).name
-    result = Result(
-        id=f"reach-{gpu_id}",
-        origin="published",
-        created_at=source.read_on,
-        command="",
-        environment=Environment(device=name, gpu_id=gpu_id),
-        measurements=tuple(_measurement(row) for row in rows),
-        source=source.title,
-    )
-    return Reference(
-        name=f"the known reach of {name} ({source.title})", result=result, same_code=source.kind == "measured"
-    )
-
-
-def _measurement(row: dict[str, str]) -> Measurement:
-    value = float(row["per_s"])
-    config = RunConfig(
-        workload=row["workload"], mode="limit", precision=cast("Precision", row["precision"])
-    )  # the data test holds this column to the precisions
-    return Measurement(
-        config=config,
-        workload_version=int(row["version"]),
-        status="ok",
-        item=row["item"],
-        started_at="",
-        throughput=Interval(value=value, low=value, high=value, level=None, method="stated"),
-    )
+def _same_card(a: Environment, b: Environment) -> bool:
+    """By model and digest of the unique id; by the model alone where a device has no such id."""
+    return (a.device, a.device_memory_bytes, a.card) == (b.device, b.device_memory_bytes, b.card)

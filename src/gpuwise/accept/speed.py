@@ -4,9 +4,9 @@
     spread   high end of the card's own interval                    <  (1 - margin) x upper median of
              the cards of that model in the host, itself included
 
-A whole interval must be below, so noise refuses no card. The upper median (the higher of the two in the
-middle) makes the faster of two cards the measure. More than 10 C above the lower median is named, too.
-Only equal questions are compared: workload, mode, precision, compilation, recipe, batch asked, version.
+A whole interval must be below, so noise refuses no card, and the margin is never less than what good cards
+of the kind are known to differ by. The upper median (the higher of the two in the middle) makes the faster of
+two cards the measure. More than 10 C above the lower median is named, too.
 """
 
 from __future__ import annotations
@@ -17,47 +17,41 @@ from statistics import median_high, median_low
 
 from gpuwise.accept.card import Card, Reason, Reference
 from gpuwise.accept.condition import hottest
-from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.accept.question import bursts, named, question, speed_of, speeds
+from gpuwise.accept.reach import allowed
 from gpuwise.stats import ratio_of
 from gpuwise.units import percent
 
 HOTTER_C = 10.0
 
-Question = tuple[str, int | None, int]
-"""Cell, batch asked for, version of the workload."""
-
-
-def speeds(result: Result) -> dict[Question, Interval]:
-    """Every complete speed of a result."""
-    done = (m for m in result.measurements if m.status == "ok" and m.throughput is not None)
-    return {question(m): m.throughput for m in done if m.throughput and m.throughput.value > 0}
-
-
-def question(m: Measurement) -> Question:
-    """What must be equal for two speeds to be compared."""
-    return m.config.cell, m.config.batch, m.workload_version
-
-
-def named(asked: Question) -> str:
-    """`copy-l2:limit:fp32:eager:tuned batch 8` in a reason."""
-    cell, batch, _ = asked
-    words = cell.removesuffix(":tuned").replace(":", " ").replace(" limit", "").removesuffix(" eager")
-    return f"{words} {batch}" if batch else words
-
 
 def slow(card: Card, reference: Reference, margin: float) -> Iterator[Reason]:
     """Each speed that is below the reference's by more than the margin."""
-    wanted = speeds(reference.result)
+    wanted, gpu_id = speeds(reference.result), card.result.environment.gpu_id
     for asked, mine in speeds(card.result).items():
         if asked not in wanted:
             continue
         found = ratio_of(wanted[asked], mine)
-        if found.high < 1 - margin:
+        if found.high < 1 - allowed(gpu_id, asked, margin):
             yield Reason(
                 code="slow",
                 fails=reference.same_code,
                 detail=f"{named(asked)} {percent(1 - found.value)} below {reference.name}",
                 next_step="see heat, clocks, power limit and link above; then measure again alone",
+            )
+
+
+def held_back(card: Card, margin: float) -> Iterator[Reason]:
+    """Limits whose median says less than their fastest window by more than the margin: no failure."""
+    for m in (m for m in card.result.measurements if m.status == "ok" and bursts(m)):
+        best, usual = speed_of(m), m.throughput
+        if best is not None and usual is not None and usual.value < (1 - margin) * best.value:
+            yield Reason(
+                code="power-cap",
+                fails=False,
+                detail=f"{named(question(m))} fell {percent(1 - usual.value / best.value)} below its fastest "
+                "burst, by which it is judged: clocks are lowered under the power limit",
+                next_step="nothing: what it sustains is judged by training and inference",
             )
 
 
@@ -75,11 +69,12 @@ def spread(cards: Sequence[Card], margin: float) -> Mapping[str, list[Reason]]:
 
 def _slower(cards: Sequence[Card], margin: float) -> Iterator[tuple[str, Reason]]:
     told = {card.name: speeds(card.result) for card in cards}
+    gpu_id = cards[0].result.environment.gpu_id
     for asked in dict.fromkeys(q for mine in told.values() for q in mine):
         rates = {name: mine[asked] for name, mine in told.items() if asked in mine}
         middle = median_high(rate.value for rate in rates.values())
         for name, rate in rates.items():
-            if rate.high < (1 - margin) * middle:
+            if rate.high < (1 - allowed(gpu_id, asked, margin)) * middle:
                 below = percent(1 - rate.value / middle)
                 yield (
                     name,

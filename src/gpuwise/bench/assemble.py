@@ -17,15 +17,13 @@ from gpuwise.model.result import (
     Caution,
     InputPipeline,
     Interval,
-    KernelKind,
-    KernelTime,
     Link,
     Measurement,
-    Profile,
     Status,
     Window,
 )
 from gpuwise.model.run import RunConfig
+from gpuwise.model.verdict import KernelKind, KernelTime, Profile
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.stats import mean_of_runs, throughput
 from gpuwise.telemetry import Sample, combined, summarise
@@ -42,6 +40,7 @@ class Heard:
     ranked: events.Ranked | None = None
     mismatch: float | None = None
     gradient_norm: float | None = None
+    reference_norm: float | None = None
     first_s: float | None = None
     warmup_s: tuple[float, ...] = ()
     windows: list[Window] = field(default_factory=list)
@@ -63,8 +62,9 @@ class Heard:
                 self.built = event
             case events.Ranked():
                 self.ranked = event
-            case events.Checked(mismatch=mismatch, gradient_norm=norm):
-                self.mismatch, self.gradient_norm = mismatch, norm
+            case events.Checked():
+                self.mismatch = event.mismatch
+                self.gradient_norm, self.reference_norm = event.gradient_norm, event.reference_norm
             case events.First(seconds=seconds):
                 self.first_s = self.first_s or seconds
             case events.Warmup(step_s=step_s):
@@ -162,6 +162,7 @@ def assemble(
         memory_peak_bytes=heard.done.memory_peak_bytes if heard.done else None,
         loss=heard.done.loss if heard.done else (),
         gradient_norm=heard.gradient_norm,
+        reference_norm=heard.reference_norm,
         telemetry=summarise(samples, heard.windows) if heard.windows else None,
         batch_trials=tuple(
             BatchTrial(batch=t.batch, fits=t.fits, compiled=t.compiled, items_per_s=t.items_per_s)

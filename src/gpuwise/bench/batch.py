@@ -27,19 +27,21 @@ Trial = Callable[[int], float | None]
 """Batch -> items per second, or None where it does not fit."""
 
 
-def search(trial: Trial, start: int, report: Report) -> int | None:
+def search(trial: Trial, start: int, report: Report, *, compiled: bool = False) -> int | None:
     """The throughput-best batch, or None where not even one item fits."""
-    best, best_speed = start, _try(trial, start, report)
+    best, best_speed = start, _try(trial, start, report, compiled=compiled)
     while best_speed is None:
         if best == 1:
             return None
         best //= 2
-        best_speed = _try(trial, best, report)
+        best_speed = _try(trial, best, report, compiled=compiled)
     if best < start:
         return best
-    while (speed := _try(trial, 2 * best, report)) is not None and speed > GAIN * best_speed:
+    while True:
+        speed = _try(trial, 2 * best, report, compiled=compiled)
+        if speed is None or speed <= GAIN * best_speed:
+            return best
         best, best_speed = 2 * best, speed
-    return best
 
 
 def largest(fits: Callable[[int], bool], start: int, report: Report) -> int:

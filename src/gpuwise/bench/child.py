@@ -17,11 +17,11 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.bench import events
+from gpuwise.bench.ability import NEEDS, lacking
 from gpuwise.bench.batch import largest, search, walk_down
 from gpuwise.bench.clock import Clock, clock_for
-from gpuwise.bench.engine import measure, pace, run_steps
+from gpuwise.bench.engine import measure_runs, pace, run_steps
 from gpuwise.bench.orders import Order, Rest, serve
-from gpuwise.bench.plan import NEEDS, lacking
 from gpuwise.bench.profile import profile, steps_for
 from gpuwise.errors import GpuwiseError
 from gpuwise.model.run import RunConfig
@@ -112,11 +112,11 @@ def run(config: RunConfig, reference: str, report: events.Report, began: float, 
 
 
 def checked(job: Job) -> events.Checked:
-    """Compiled against eager, then the gradients of one step that changes no weight."""
+    """Compiled against eager, then the gradients of steps that change no weight."""
     mismatch = job.mismatch() if job.mismatch is not None else None
-    norm = job.gradient_norm() if job.gradient_norm is not None else None
-    finite = norm is not None and math.isfinite(norm)
-    return events.Checked(mismatch=mismatch, gradient_norm=norm if finite else None)
+    norms = (f() if f is not None else math.nan for f in (job.gradient_norm, job.reference_norm))
+    norm, reference = (value if math.isfinite(value) else None for value in norms)
+    return events.Checked(mismatch=mismatch, gradient_norm=norm, reference_norm=reference)
 
 
 def timed(
@@ -142,11 +142,7 @@ def timed(
 
         step, told = fed(config, job, job.inputs[0].shape[0], clock)
         report(told)
-    how = pace(config)
-    for _ in range(how.runs):
-        if how.runs > 1:
-            rest()
-        measure(step, items, clock, how, report)
+    measure_runs(step, items, clock, pace(config), report, rest)
     return _done(config, job, first)
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from gpuwise.model.run import Framework
+from gpuwise.units import seconds
 
 ErrorKind = Literal["oom", "unsupported", "failed"]
 
@@ -65,12 +66,32 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """A rank for which others wait, and for how long by now."""
+
+    rank: int
+    gpu: int
+    """Of its machine."""
+    pid: int
+    doing: str
+    waited_s: float
+    silent: bool
+    """Whether its whole process stands still."""
+
+    def __str__(self) -> str:
+        """`rank 1 (GPU 1 of its machine), building the step for 40 s`."""
+        how = "silent" if self.silent else self.doing
+        return f"rank {self.rank} (GPU {self.gpu} of its machine), {how} for {seconds(self.waited_s)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """What the numbers say, before anything is timed."""
 
     mismatch: float | None = None
     """Relative difference between compiled and eager."""
     gradient_norm: float | None = None
+    reference_norm: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +174,7 @@ Event = (
     | Tried
     | Built
     | Ranked
-    | Ranked
+    | Late
     | Checked
     | First
     | Fed

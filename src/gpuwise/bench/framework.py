@@ -1,25 +1,29 @@
 """The process that measures in a framework beside torch: `python -m gpuwise.bench.framework EVENTS_FD`.
 
-As `bench.child`, behind one adapter. The batch is the workload's own, halved until it fits: a search
-would compile each candidate, which takes these frameworks longer than the measurement.
+As `bench.child`, behind one adapter. The batch is searched the way the measurement runs, compiled or
+not: these frameworks are far slower without, so that it says nothing of the compiled step. Each
+candidate is compiled for that; a quick run only halves the workload's own batch until it fits.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 from gpuwise import frameworks, workloads
 from gpuwise.bench import events
-from gpuwise.bench.batch import share
+from gpuwise.bench.batch import search, share
 from gpuwise.bench.clock import ArrivalClock
-from gpuwise.bench.engine import measure, pace
+from gpuwise.bench.engine import measure_runs, pace, run_steps
 from gpuwise.bench.orders import Order, Rest, serve
 from gpuwise.errors import GpuwiseError
 from gpuwise.frameworks import Adapter, Job
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
+
+TRIAL_WARMUP, TRIAL_STEPS = 2, 4
 
 
 def main() -> None:
@@ -42,26 +46,33 @@ def run(adapter: Adapter, config: RunConfig, report: events.Report, began: float
         why = f"{config.framework} sees {found.gpus} GPU(s) of the {config.gpus} asked for"
         report(events.Failed(kind="unsupported", message=why))
         return
+    tried = [0]
+
+    def trial_report(event: events.Event) -> None:
+        if isinstance(event, events.Tried):
+            tried.append(event.batch)
+        report(event)
+
     spec = workloads.get(config.workload).spec
-    batch, why_not = share(config, config.batch or start_batch(config, spec))
+    asked = choose_batch(adapter, config, spec, trial_report)
+    if asked is None:
+        report(events.Failed(kind="oom", message="not even one item fits"))
+        return
+    batch, why_not = share(config, asked)
     if why_not is not None:
         report(events.Failed(kind="unsupported", message=why_not))
         return
-    clock = ArrivalClock(adapter.wait)
-    first, job, batch, shrunk = first_step(adapter, config, batch, report)
+    first, job, batch = first_step(adapter, config, batch, trial_report)
     report(built(config, spec, job, batch))
     report(events.First(seconds=time.monotonic() - began))
     if job.mismatch is not None:
         report(events.Checked(mismatch=job.mismatch()))
-    how = pace(config)
-    for _ in range(how.runs):
-        if how.runs > 1:
-            rest()
-        measure(clock.watched(job.step), job.items, clock, how, report)
-    # What did not fit has touched more memory than what is measured, and the peak is the process's.
-    peak = None if shrunk else adapter.peak_bytes(config)
+    # A larger batch has touched more memory, and the peak may be that of the whole process.
+    told = adapter.forget_peak(config) or max(tried) <= batch
+    clock = ArrivalClock(adapter.wait)
+    measure_runs(clock.watched(job.step), job.items, clock, pace(config), report, rest)
     last = adapter.wait(job.step())
-    report(ended(config, first, last, peak))
+    report(ended(config, first, last, adapter.peak_bytes(config) if told else None))
 
 
 def ready(config: RunConfig, found: frameworks.Found) -> events.Ready:
@@ -76,23 +87,55 @@ def ready(config: RunConfig, found: frameworks.Found) -> events.Ready:
     )
 
 
-def start_batch(config: RunConfig, spec: WorkloadSpec) -> int:
-    """The workload's own batch for the device."""
-    return spec.default_batch if config.device != "cpu" and config.size == "full" else spec.cpu_batch
+def searches(config: RunConfig) -> bool:
+    """Whether the batch is searched: on a GPU, where none is given and there is time."""
+    return config.device != "cpu" and config.size == "full" and config.batch is None and not config.quick
+
+
+def choose_batch(
+    adapter: Adapter, config: RunConfig, spec: WorkloadSpec, report: events.Report
+) -> int | None:
+    """One GPU's batch: the one asked for, the search's answer, or the workload's own for the device."""
+    if searches(config):
+        single = replace(config, gpus=1, scaling="weak")
+        return search(
+            lambda batch: _trial(adapter, single, batch), spec.default_batch, report, compiled=config.compile
+        )
+    own = spec.default_batch if config.device != "cpu" and config.size == "full" else spec.cpu_batch
+    return config.batch or own
+
+
+def _trial(adapter: Adapter, config: RunConfig, batch: int) -> float | None:
+    """Items per second of a few steps, or None where the batch does not fit."""
+    try:
+        return _few_steps(adapter, config, batch)
+    except Exception as error:
+        if not adapter.out_of_memory(error):
+            raise
+        return None
+    finally:
+        adapter.release()
+
+
+def _few_steps(adapter: Adapter, config: RunConfig, batch: int) -> float:
+    job, clock = adapter.build(config, batch), ArrivalClock(adapter.wait)
+    step = clock.watched(job.step)
+    run_steps(step, clock, TRIAL_WARMUP)
+    times = run_steps(step, clock, TRIAL_STEPS)
+    return job.items * len(times) / sum(times)
 
 
 def first_step(
     adapter: Adapter, config: RunConfig, batch: int, report: events.Report
-) -> tuple[Any, Job, int, bool]:
-    """(what the first step computed, the job, its batch, whether a larger one failed).
+) -> tuple[Any, Job, int]:
+    """(what the first step computed, the job, its batch), the batch halved until it fits.
 
-    A batch that was asked for is not shrunk. Raises the framework's error where nothing fits.
+    A batch that was asked for is not halved. Raises the framework's error where nothing fits.
     """
-    start = batch
     while True:
         try:
             job = adapter.build(config, batch)
-            return adapter.wait(job.step()), job, batch, batch < start
+            return adapter.wait(job.step()), job, batch
         except Exception as error:
             if config.batch is not None or batch == 1 or not adapter.out_of_memory(error):
                 raise

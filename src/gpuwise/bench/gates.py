@@ -7,6 +7,7 @@ the machine (throttling, heat, company).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from gpuwise.gates import ABOVE
@@ -34,6 +35,11 @@ LONG_S, DISAGREE = 0.2, 0.05
 """A window shorter than this spends a part of it on the synchronisation at its end; a longer one whose
 steps add up to something else than the host's clock says was not timed right."""
 
+_OF_TIME = "when the time was up", "give it more time with --time"
+_OF_RUNS = "over three runs", "measure until it is narrow: --protocol adaptive"
+
+NORM_OFF = 0.05
+"""Most that the norm of FP8's gradients may differ from bf16's; other dropout moves it by some 2 %."""
 RISE = 1.05
 """A loss above this multiple of the first, on one fixed batch, has not fallen; dropout makes a
 loss vary by some per cent from step to step."""
@@ -157,12 +163,14 @@ def _statistics(m: Measurement) -> Iterator[Caution]:
             detail=f"only {steps} timed steps",
             next_step="give it more time, e.g. --time 5min",
         )
-    elif m.config.protocol == "adaptive" and m.throughput.half_width > m.config.target_ci:
+    elif m.throughput.half_width > m.config.target_ci:
         width, asked = percent(m.throughput.half_width), percent(m.config.target_ci)
+        runs = m.config.protocol == "aime" and m.config.mode != "limit"
+        when, more = _OF_RUNS if runs else _OF_TIME
         yield Caution(
             code="noisy",
-            detail=f"interval of ±{width} when the time was up, asked ±{asked}",
-            next_step="stop other work on this machine, or give it more time with --time",
+            detail=f"interval of ±{width} {when}, asked ±{asked}",
+            next_step=f"stop other work on this machine, or {more}",
         )
     trend = drift([window.step_s for window in m.windows])
     if len(m.windows) >= 3 and abs(trend) > DRIFT:
@@ -171,6 +179,21 @@ def _statistics(m: Measurement) -> Iterator[Caution]:
             detail=f"step time changed by {percent(trend)} from first to last window",
             next_step="let the device settle: run again, or longer with --time",
         )
+
+
+def _gradients(m: Measurement) -> Iterator[Caution]:
+    if m.reference_norm is None:
+        return
+    off = math.inf if m.gradient_norm is None else m.gradient_norm / m.reference_norm - 1
+    if abs(off) <= NORM_OFF:
+        return
+    side = "above" if off > 0 else "below"
+    far = "no finite number" if math.isinf(off) else f"{percent(abs(off))} {side} that of bf16 products"
+    yield Caution(
+        code="mismatch",
+        detail=f"the norm of all gradients is {far}",
+        next_step="measure with --precision bf16; a fast wrong number is worse than none",
+    )
 
 
 def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
@@ -183,6 +206,7 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
             detail=f"compiled differs from eager by {percent(mismatch)}",
             next_step="measure with --compile off; a fast wrong number is worse than none",
         )
+    yield from _gradients(m)
     if not m.loss:
         return
     first, last = m.loss

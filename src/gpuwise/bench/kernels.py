@@ -8,7 +8,7 @@ convolution is called gemm, and a fused pointwise kernel lists every operator th
 
 from __future__ import annotations
 
-from gpuwise.model.result import KernelKind
+from gpuwise.model.verdict import KernelKind
 
 RULES: tuple[tuple[KernelKind, tuple[str, ...]], ...] = (
     ("collective", ("nccl", "rccl", "allreduce", "all_reduce", "all_gather", "reduce_scatter", "c10d::")),

@@ -1,17 +1,15 @@
 """Start the ranks of one measurement on this machine, through torchrun's own API (elastic launch).
 
 torchrun's agent starts one process per GPU, meets the agents of other machines at the rendezvous and
-ends all ranks where one dies. No rank is restarted: a measurement with a gap is none.
+ends all ranks where one dies. No rank is restarted: a measurement with a gap is none. A rank that hangs
+is named while the others wait for it (`pulse`).
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 import tempfile
-import threading
 import time
-from multiprocessing.queues import SimpleQueue
 from typing import Any
 
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
@@ -20,6 +18,7 @@ from torch.distributed.elastic.rendezvous import RendezvousConnectionError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from gpuwise.bench import events, ranks
+from gpuwise.bench.listen import Listener
 from gpuwise.bench.process import Rendezvous
 from gpuwise.model.run import RunConfig
 
@@ -31,20 +30,13 @@ def launch(
     config: RunConfig, reference: str, report: events.Report, began: float, rendezvous: Rendezvous
 ) -> None:
     """Run the ranks of this machine to their end and pass on what the first of them reports."""
-    told: SimpleQueue[Any] = multiprocessing.get_context("spawn").SimpleQueue()
-    failures: dict[int, events.Failed] = {}
-    listener = threading.Thread(target=_listen, args=(told, report, failures), daemon=True)
-    listener.start()
+    listener = Listener(report, config.gpus // config.nodes)
+    arguments = (config, reference, began, listener.ways, listener.board)
     try:
-        with tempfile.TemporaryDirectory() as logs:
-            _start(launch_config(config, rendezvous, logs), (config, reference, began, told))
+        with listener, tempfile.TemporaryDirectory() as logs:
+            _start(launch_config(config, rendezvous, logs), arguments)
     except ChildFailedError as error:
-        told.put(None)
-        listener.join()
-        report(verdict(*error.get_first_failure(), failures))
-        return
-    told.put(None)
-    listener.join()
+        report(verdict(*error.get_first_failure(), listener.failures, listener.late))
 
 
 def launch_config(config: RunConfig, rendezvous: Rendezvous, logs: str) -> LaunchConfig:
@@ -80,22 +72,21 @@ def _start(config: LaunchConfig, arguments: tuple[Any, ...]) -> None:
             time.sleep(1.0)
 
 
-def _listen(told: SimpleQueue[Any], report: events.Report, failures: dict[int, events.Failed]) -> None:
-    """Pass events on, and remember what each rank says of its own failure."""
-    while (message := told.get()) is not None:
-        rank, event = message
-        if isinstance(event, events.Failed):
-            failures[rank] = event
-        report(event)
-
-
-def verdict(rank: int, failure: ProcessFailure, failures: dict[int, events.Failed]) -> events.Failed:
-    """Which rank died first and of what: its own words, else its signal or exit code."""
-    if rank in failures:
-        return events.Failed(kind=failures[rank].kind, message=f"rank {rank}: {failures[rank].message}")
+def verdict(
+    rank: int,
+    failure: ProcessFailure,
+    failures: dict[int, events.Failed],
+    late: events.Late | None = None,
+) -> events.Failed:
+    """Which rank died first and of what: its own words, else its signal or exit code; and for which
+    other one all waited then."""
     how = f"exited with {failure.exitcode}"
     if failure.exitcode < 0:
         how = f"was killed by {signal.Signals(-failure.exitcode).name}"
-    return events.Failed(
-        kind="failed", message=f"rank {rank} (GPU {failure.local_rank} of its machine) {how}"
-    )
+    kind: events.ErrorKind = "failed"
+    message = f"rank {rank} (GPU {failure.local_rank} of its machine) {how}"
+    if rank in failures:
+        kind, message = failures[rank].kind, f"rank {rank}: {failures[rank].message}"
+    if late is not None and late.rank != rank:
+        message += f"; all waited for {late}"
+    return events.Failed(kind=kind, message=message)

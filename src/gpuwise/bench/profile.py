@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gpuwise.bench.kernels import kind
-from gpuwise.model.result import KernelKind, KernelTime, Profile
+from gpuwise.model.verdict import KernelKind, KernelTime, Profile
 
 LONGEST_S = 0.4
 """Time for the profiled steps. Reading the trace takes longer than the steps themselves."""

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import accumulate, pairwise
-from multiprocessing.queues import SimpleQueue
+from multiprocessing.connection import Connection
 from statistics import fmean
 from typing import Any, TypeVar
 
@@ -33,11 +33,12 @@ from gpuwise.bench import child, events
 from gpuwise.bench.batch import share
 from gpuwise.bench.clock import Clock, clock_for
 from gpuwise.bench.engine import run_steps
+from gpuwise.bench.pulse import Pulse
 from gpuwise.model.run import RunConfig
 from gpuwise.telemetry import cpu_count
 from gpuwise.workloads import Workload
 from gpuwise.workloads.job import Job
-from gpuwise.workloads.parallel import BUCKET_MIB
+from gpuwise.workloads.parallel import bucket_bytes
 
 A = TypeVar("A")
 
@@ -95,8 +96,8 @@ def join(config: RunConfig) -> Ranks:
 class CommonClock:
     """A clock of all ranks: `read` waits for everyone and tells everyone the same."""
 
-    def __init__(self, own: Clock, ranks: Ranks) -> None:
-        self._own, self._ranks = own, ranks
+    def __init__(self, own: Clock, ranks: Ranks, pulse: Pulse) -> None:
+        self._own, self._ranks, self._pulse = own, ranks, pulse
         # Monotonic clocks of two machines have nothing in common; those of one machine are one.
         head = ranks.first(lambda: (ranks.node, own.now()))
         self._offset_s = 0.0 if head[0] == ranks.node else own.now() - head[1]
@@ -109,6 +110,7 @@ class CommonClock:
 
     def mark(self) -> None:
         self._own.mark()
+        self._pulse.step()
 
     def read(self) -> tuple[float, ...]:
         ends = torch.tensor([0.0, *accumulate(self._own.read())], dtype=torch.float64)
@@ -116,31 +118,37 @@ class CommonClock:
         return tuple(b - a for a, b in pairwise(ends.tolist()))
 
 
-def work(config: RunConfig, reference: str, began: float, told: SimpleQueue[Any]) -> None:
+def work(config: RunConfig, reference: str, began: float, ways: Sequence[Connection], board: Any) -> None:
     """Body of one rank. What goes wrong is told before the process ends with an error."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # also ends a rank that waits in an exchange
-    rank = int(os.environ["RANK"])
+    rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+    pulse = Pulse(board, local, rank)
 
     def report(event: events.Event) -> None:
+        if isinstance(event, events.First):
+            pulse.enter("making steps")
         # One voice per machine: its session keeps the times beside its own sensors.
-        if os.environ["LOCAL_RANK"] == "0":
-            told.put((rank, event))
+        if local == 0:
+            ways[local].send((rank, event))
 
     try:
         ranks = join(config)
-        run(config, reference, ranks, report, began)
+        run(config, reference, ranks, report, began, pulse)
         dist.barrier(group=ranks.hosts)
+        pulse.end()
         dist.destroy_process_group()
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         with suppress(OSError):
-            told.put((rank, child.failure(error, reference)))
+            ways[local].send((rank, child.failure(error, reference)))
         if not child.out_of_memory(error):
             time.sleep(PATIENCE_S)
         raise SystemExit(1) from error
 
 
-def run(config: RunConfig, reference: str, ranks: Ranks, report: events.Report, began: float) -> None:
+def run(
+    config: RunConfig, reference: str, ranks: Ranks, report: events.Report, began: float, pulse: Pulse
+) -> None:
     """Measure one configuration with the other ranks. Raises torch's own errors."""
     report(child.ready(config))
     workload = workloads.load(reference)
@@ -154,7 +162,7 @@ def run(config: RunConfig, reference: str, ranks: Ranks, report: events.Report, 
     if why is not None:
         report(events.Failed(kind="unsupported", message=why))
         return
-    alone_s = () if workload.spec.collective else alone(single, workload, batch, ranks)
+    alone_s = () if workload.spec.collective else alone(single, workload, batch, ranks, pulse)
     cost = child.cost_of(single, workload, batch) if ranks.local == 0 else None
     job = workload.build(config, batch)
     if config.mode == "train" and job.parallel is None:
@@ -164,7 +172,7 @@ def run(config: RunConfig, reference: str, ranks: Ranks, report: events.Report, 
     items = job.items if workload.spec.collective else sum(ranks.gather(job.items))
     flop, moved = (cost.flop_per_item, cost.bytes_per_item) if cost else (None, None)
     report(events.Built(batch=batch, items=items, flop_per_item=flop, bytes_per_item=moved))
-    clock = CommonClock(own, ranks)
+    clock = CommonClock(own, ranks, pulse)
     ended = together(ranks.gather(child.timed(config, job, items, clock, report, began)))
     report(ended)
     if child.to_profile(config, ended):
@@ -178,7 +186,7 @@ def ranked(config: RunConfig, job: Job, ranks: Ranks, alone_s: tuple[float, ...]
     return events.Ranked(
         backend=dist.get_backend(),
         parallel=job.parallel,
-        bucket_bytes=BUCKET_MIB * 2**20 if job.parallel == "ddp" else None,
+        bucket_bytes=bucket_bytes(job.parallel),
         node=ranks.node,
         nodes=nodes,
         devices=devices,
@@ -187,11 +195,12 @@ def ranked(config: RunConfig, job: Job, ranks: Ranks, alone_s: tuple[float, ...]
     )
 
 
-def alone(config: RunConfig, workload: Workload, batch: int, ranks: Ranks) -> tuple[float, ...]:
+def alone(config: RunConfig, workload: Workload, batch: int, ranks: Ranks, pulse: Pulse) -> tuple[float, ...]:
     """Every rank's mean step, in seconds, while all of them work and nobody exchanges anything.
 
     Empty where one rank cannot do it alone.
     """
+    pulse.enter("measuring alone")
     try:
         mine = _alone(config, workload, batch, ranks)
     except RuntimeError as error:
@@ -201,6 +210,7 @@ def alone(config: RunConfig, workload: Workload, batch: int, ranks: Ranks) -> tu
     finally:
         torch.compiler.reset()
         child.release(config)
+    pulse.enter("building the step")
     every = ranks.gather(mine)
     return tuple(value for value in every if value is not None) if None not in every else ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from gpuwise import recipes, telemetry, workloads
 from gpuwise.model.recipe import Switches
@@ -15,8 +16,9 @@ def recall(plan: Sequence[RunConfig], device: str) -> tuple[tuple[RunConfig, ...
     """The plan with known recipes in it, and which of its configurations come from which recipe.
 
     `device` is the catalog's id, else the driver's name. A batch that was asked for stays; instead of
-    searching one, that of the recipe is taken. Several machines must run the same, whatever each of them
-    has found, so nothing is taken over there.
+    searching one, that of the recipe is taken. Several GPUs run the recipe of one, so that they can be held
+    against it, and exchange gradients as was found best for so many. Several machines must run the same,
+    whatever each of them has found, so nothing is taken over there.
     """
     if any(config.nodes > 1 for config in plan):
         return tuple(plan), {}
@@ -28,7 +30,13 @@ def recall(plan: Sequence[RunConfig], device: str) -> tuple[tuple[RunConfig, ...
         if build is not None and _open(config):
             version = workloads.get(config.workload).spec.version
             cuda = build.cuda or build.hip
-            known = recipes.find(config, version, device=device, torch=build.version, cuda=cuda)
+            find = partial(recipes.find, version=version, device=device, torch=build.version, cuda=cuda)
+            known = find(replace(config, gpus=1))
+            several = find(config) if config.gpus > 1 else None
+            if several is not None:
+                base = known or replace(several, switches=Switches())
+                switches = replace(base.switches, exchange=several.switches.exchange)
+                known = replace(base, gpus=config.gpus, switches=switches)
         if known is not None:
             config = replace(config, switches=known.switches, batch=config.batch or known.batch)
             found[config] = known

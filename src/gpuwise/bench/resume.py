@@ -8,14 +8,16 @@ has today's version of its workload.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpuwise import workloads
 from gpuwise.errors import InputError
-from gpuwise.model.result import Measurement, Result
+from gpuwise.model.result import Continuation, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 
-PASSING = frozenset({"other_processes", "pcie_generation"})
-"""What changes by itself: who else is there, and a link that slows down while it is idle."""
+PASSING = frozenset({"card", "other_processes", "pcie_generation"})
+"""What changes by itself: which of equal cards is given, who else is there, and a link that slows down while
+it is idle."""
 
 
 def check_same(old: Result, now: Environment) -> None:
@@ -29,6 +31,13 @@ def check_same(old: Result, now: Environment) -> None:
             f"{old.id} was measured in another environment: {told}",
             hint="start anew: the same command without --resume, with another -o FILE",
         )
+
+
+def continued(old: Result, now: Result) -> Result:
+    """`old`, with the command of the session that goes on with it; on another card it is nobody's own."""
+    this = Continuation(started_at=now.created_at, command=now.command)
+    card = old.environment.card if old.environment.card == now.environment.card else None
+    return replace(old, resumed=(*old.resumed, this), environment=replace(old.environment, card=card))
 
 
 def done(old: Result, plan: Sequence[RunConfig]) -> tuple[Measurement, ...]:

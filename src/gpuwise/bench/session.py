@@ -40,6 +40,7 @@ class Progress:
     eta_s: float
 
 
+COOLING = f"waiting until the device is below {COOL_C:.0f} C"
 UNWATCHED = "GPU"
 """The name of a device without a sensor, until its process tells it."""
 
@@ -88,6 +89,7 @@ class Session:
         interrupted = True
         try:
             if self._starts_cool(config):
+                yield replace(place, doing=COOLING)
                 watched.cool_down(self.sensor)
             error = yield from self._watch(config, heard, watched, beside, place)
             interrupted = False
@@ -254,8 +256,10 @@ def describe(event: events.Event, heard: Heard) -> str:
             return f"first step at batch {batch} (compiling, if asked)"
         case events.First(seconds=value):
             return f"warming up (first step after {seconds(value)})"
+        case events.Late():
+            return f"all wait for {event}"
         case events.Resting():
-            return f"waiting until the device is below {COOL_C:.0f} C"
+            return COOLING
         case events.Timed(step_s=step_s):
             items = heard.built.items if heard.built else 0
             return f"timing: {significant(items * len(step_s) / sum(step_s))} items/s"

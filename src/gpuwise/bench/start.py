@@ -15,10 +15,11 @@ from pathlib import Path
 
 from gpuwise import catalog, frameworks, store, telemetry
 from gpuwise.bench import resume
+from gpuwise.bench.ability import check_gpus, check_precisions, fitted, lacking
 from gpuwise.bench.device import check_host, check_idle, choose, pick
 from gpuwise.bench.keep import Keeper
 from gpuwise.bench.meeting import Meeting
-from gpuwise.bench.plan import Request, check_gpus, check_precisions, fitted, lacking, schedule
+from gpuwise.bench.plan import Request, schedule
 from gpuwise.bench.session import UNWATCHED, Session, new_session
 from gpuwise.errors import InputError
 from gpuwise.model.gpu import GpuSpec
@@ -200,10 +201,10 @@ def _resume(session: Session, earlier: Result, plan: tuple[RunConfig, ...]) -> t
     versions = {name: frameworks.installed(name) for name in beside}
     now = replace(session.result.environment, torch=build.version if build else None, **versions)  # type: ignore[arg-type]
     resume.check_same(earlier, now)
-    done = resume.done(earlier, plan)
-    session.resume(earlier)
-    finished = {measurement.config for measurement in done}
-    return tuple(config for config in plan if config not in finished)
+    finished = {measurement.config for measurement in resume.done(earlier, plan)}
+    left = tuple(config for config in plan if config not in finished)
+    session.resume(resume.continued(earlier, session.result) if left else earlier)
+    return left
 
 
 def earlier_session(reference: str, output: Path | None) -> Path | None:

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from gpuwise.model.result import Bound, InputPipeline, KernelKind, Measurement, Profile, Verdict
+from gpuwise.model.result import InputPipeline, Measurement
+from gpuwise.model.verdict import Bound, KernelKind, Profile, Verdict
 from gpuwise.telemetry.summary import CAPPED_CLOCK, POWER_CAPPED, THROTTLED
 from gpuwise.units import percent, seconds, significant
 

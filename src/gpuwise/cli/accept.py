@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from gpuwise import store, telemetry, units
-from gpuwise.accept import Acceptance, Card, Lookup, judge, lookup
+from gpuwise.accept import Acceptance, Card, Lookup, check_last, judge, lookup
 from gpuwise.bench import suites
 from gpuwise.bench.lock import only_ours
 from gpuwise.bench.plan import Request
@@ -111,6 +111,9 @@ def _host(known: Lookup, margin: float, options: dict[str, Any]) -> None:
     _check_output(output)
     asked = _asked(options)
     targets = _targets(options["device"], options["indices"])
+    if options["against"] == "last":
+        for target in targets:
+            check_last(_nothing(target, "").environment)
     cards = []
     for target in targets:
         words = _words(target, options)

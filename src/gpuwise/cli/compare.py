@@ -106,10 +106,11 @@ def _article(
         raise InputError(
             "an article compares two different GPUs", hint="gpuwise compare rtx-a5000 rtx-a4000 --article"
         )
-    from gpuwise.cli import gather
+    from gpuwise.gather import compose
+    from gpuwise.gather.facts import Facts
     from gpuwise.report.article import article
 
-    page = article(gather.duel(specs[0], specs[1], files))
+    page = article(compose.duel(Facts(files), specs[0], specs[1]))
     printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
 
 

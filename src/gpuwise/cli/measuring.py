@@ -25,9 +25,10 @@ def measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bo
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if not quiet:
         printer.talk(report.headline(session.result))
-    before = len(session.result.measurements)
+    ended = 0
     try:
         for update in session.measure_all(plan):
+            ended += isinstance(update, Measurement)
             if quiet:
                 continue
             if isinstance(update, Progress):
@@ -36,9 +37,10 @@ def measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bo
                 printer.status("")
                 printer.out(report.line(update))
     except KeyboardInterrupt:
+        # What is done is delivered now; a second Ctrl-C would only take the exit code from it.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         printer.status("")
-        measured = len(session.result.measurements) - before
-        printer.talk(f"interrupted after {measured} of {len(plan)} measurements")
+        printer.talk(f"interrupted: {ended} of {len(plan)} measurements had ended")
         return False
     return True
 

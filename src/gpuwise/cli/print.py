@@ -77,21 +77,22 @@ def table(content: Table) -> None:
         width=None if terminal else 400,
         height=None if terminal else 25,  # without it, 80 columns where FORCE_COLOR meets TERM=dumb
         highlight=False,
+        markup=False,
+        emoji=False,  # a cell such as resnet50:train:fp32 is no emoji
         file=None if terminal else io.StringIO(),
     )
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in content.columns:
         drawn.add_column(column, justify="right" if column in content.numeric else "left", overflow="fold")
     for place, row in enumerate(content.rows):
-        cells = (cell.replace("[", "\\[") for cell in row)
-        drawn.add_row(*cells, style="dim" if place in content.dim else None)
+        drawn.add_row(*row, style="dim" if place in content.dim else None)
     if content.title:
-        console.print(content.title, style="bold", markup=False)
+        console.print(content.title, style="bold")
     for line in content.before:
-        console.print(f"  {line}", markup=False)
+        console.print(f"  {line}")
     console.print(drawn)
     for note in content.notes:
-        console.print(f"  {note}", markup=False)
+        console.print(f"  {note}")
     if isinstance(console.file, io.StringIO):
         # rich pads lines to the table's width; a file or pipe wants them bare.
         out("\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n")))

@@ -31,10 +31,11 @@ def command(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     printer.check_output(output, printer.PAGE_SUFFIXES)
     results = [result for name in what or ("last",) for result in store.load_all(store.find(name))]
     # Rendering and forecasts load what no other verb needs.
-    from gpuwise.cli import gather
+    from gpuwise.gather import compose
+    from gpuwise.gather.facts import Facts
     from gpuwise.report.sections import report
     from gpuwise.report.sections.throughput import chart
 
-    material = gather.material(results)
+    material = compose.material(Facts(), results)
     page = report(material)
     printer.deliver_page(page, lambda: chart(material), as_json=as_json, output=output)

@@ -73,8 +73,8 @@ def is_loopback(host: str) -> bool:
 
 
 def _export(files: tuple[Path, ...], folder: Path, as_json: bool) -> None:
+    from gpuwise.gather.facts import Facts
     from gpuwise.web.export import export
-    from gpuwise.web.facts import Facts
 
     written = []
     for name in export(Facts(files), folder):

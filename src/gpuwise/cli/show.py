@@ -69,6 +69,7 @@ def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_js
         for line in bars.of_results([result]):
             printer.out(line)
     if full:
+        printer.table(report.commands(result))
         printer.table(report.environment(result.environment))
         for m in result.measurements:
             printer.out(f"  {report.cell_name(m.config)}:")
@@ -78,26 +79,31 @@ def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_js
 
 def _page_of_gpu(spec: GpuSpec, output: Path) -> None:
     """Everything known of one GPU as a page; it has no chart that stands for the whole."""
-    from gpuwise.cli import gather
+    from gpuwise.gather import compose
+    from gpuwise.gather.facts import Facts
     from gpuwise.report.card import card
 
-    printer.deliver_page(card(gather.card(spec)), lambda: None, as_json=False, output=output)
+    facts = Facts()
+    page = card(compose.card(facts, spec, compose.uses(facts, spec)))
+    printer.deliver_page(page, lambda: None, as_json=False, output=output)
 
 
 def _page_of_results(results: Sequence[Result], output: Path) -> None:
-    from gpuwise.cli import gather
+    from gpuwise.gather import compose
+    from gpuwise.gather.facts import Facts
     from gpuwise.report.sections import report as whole
     from gpuwise.report.sections.throughput import chart
 
-    material = gather.material(results)
+    material = compose.material(Facts(), results)
     printer.deliver_page(whole(material), lambda: chart(material), as_json=False, output=output)
 
 
 def _for_whom(spec: GpuSpec, as_json: bool, output: Path | None) -> None:
-    from gpuwise.cli import gather
+    from gpuwise.gather import compose
+    from gpuwise.gather.facts import Facts
     from gpuwise.report import uses as use_report
 
-    found = gather.uses(spec)
+    found = compose.uses(Facts(), spec)
     printer.deliver(
         use_report.table(spec, found),
         lambda: use_report.document(spec, found),

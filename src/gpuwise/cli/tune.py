@@ -13,10 +13,12 @@ import click
 from gpuwise import recipes, units
 from gpuwise.bench.lock import only_one
 from gpuwise.bench.plan import Request
+from gpuwise.bench.recall import recall
 from gpuwise.bench.session import Progress
 from gpuwise.bench.start import find_target, plan_for, prepare
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError, RunError
+from gpuwise.model.recipe import parse
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import PRECISIONS, Mode, Precision
 from gpuwise.report import tuning as report
@@ -34,6 +36,16 @@ from gpuwise.tune.run import Tuner
 @click.option(
     "--time", "time_text", default="10m", show_default=True, help="When no further setting is begun."
 )
+@click.option(
+    "--gpus", type=click.IntRange(1), default=1, help="So many together: when they exchange gradients."
+)
+@click.option(
+    "--try",
+    "tried",
+    multiple=True,
+    metavar="NAME=WORD,...",
+    help="Try these switches together and search no further; may be repeated.",
+)
 @click.option("--gpu", "index", type=int, default=None, help="GPU index, as nvidia-smi counts.")
 @click.option(
     "--device", type=click.Choice(["cpu", "cuda"]), default=None, help="[default: cuda where there is a GPU]"
@@ -43,7 +55,14 @@ from gpuwise.tune.run import Tuner
 @printer.output_option
 @printer.json_option
 def command(
-    *, time_text: str, index: int | None, quiet: bool, output: Path | None, as_json: bool, **asked: Any
+    *,
+    time_text: str,
+    tried: tuple[str, ...],
+    index: int | None,
+    quiet: bool,
+    output: Path | None,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
 
@@ -52,13 +71,16 @@ def command(
     """
     printer.check_output(output)
     time_s = units.parse_seconds(time_text)
+    only = tuple(parse(words.split(",")) for words in tried)
     target = find_target(asked["device"], index)
     config = one(plan_for([_request(asked)], target, suite=False)[0], asked["workload"])
+    if config.gpus > 1:
+        (config,), _ = recall((config,), target.spec.id if target.spec else target.name)
     words = shlex.join(["gpuwise", *click.get_current_context().obj])
     quiet = quiet or as_json
     with only_one(target.info, words, free=target.free):
         made = prepare((config,), target, command=words, output=None, earlier=None)
-        tuner = Tuner(session=made.session, config=config, time_s=time_s)
+        tuner = Tuner(session=made.session, config=config, time_s=time_s, only=only)
         complete = _run(tuner, quiet=quiet)
     if made.keeper.kept is not None:
         printer.talk(f"every trial is kept in {made.keeper.kept}")
@@ -79,6 +101,8 @@ def one(plan: tuple[RunConfig, ...], name: str) -> RunConfig:
     found = [config for config in plan if config.mode in ("train", "infer")]
     if not found:
         raise InputError(f"{name} has no recipe to tune", hint="gpuwise workloads")
+    if found[0].gpus > 1 and found[0].mode != "train":
+        raise InputError("only training exchanges anything between GPUs", hint=f"gpuwise tune {name}")
     return found[0]
 
 
@@ -92,6 +116,7 @@ def _request(asked: dict[str, Any]) -> Request:
         compile=() if asked["compiled"] is None else (asked["compiled"] == "on",),
         batch=(asked["batch"],),
         size="toy" if asked["toy"] else "full",
+        gpus=(asked["gpus"],),
     )
 
 

@@ -4,6 +4,16 @@ Importing this loads no framework; `adapter.load` does, in the process that meas
 """
 
 from gpuwise.frameworks.adapter import Adapter, Found, Job, load
-from gpuwise.frameworks.support import check_asked, check_installed, installed, variables
+from gpuwise.frameworks.support import check_asked, check_installed, installed, several, variables
 
-__all__ = ["Adapter", "Found", "Job", "check_asked", "check_installed", "installed", "load", "variables"]
+__all__ = [
+    "Adapter",
+    "Found",
+    "Job",
+    "check_asked",
+    "check_installed",
+    "installed",
+    "load",
+    "several",
+    "variables",
+]

@@ -55,8 +55,12 @@ class Adapter(Protocol):
         """What a step returned, when it is there; the loss where it was training."""
         ...
 
+    def forget_peak(self, config: RunConfig) -> bool:
+        """Begin the peak of memory anew; False where the framework keeps that of the whole process."""
+        ...
+
     def peak_bytes(self, config: RunConfig) -> int | None:
-        """Highest memory that was ever in use on the device; None where the framework does not tell."""
+        """Highest memory in use on the device since then; None where the framework does not tell."""
         ...
 
     def out_of_memory(self, error: BaseException) -> bool:

@@ -27,7 +27,6 @@ class Support:
     least: tuple[int, int]
     """The oldest version that works."""
     several: bool
-    """Whether it measures on several GPUs."""
     variables: dict[str, str] = field(default_factory=dict)
 
 
@@ -82,6 +81,11 @@ def installed(framework: Framework) -> str | None:
     return next(filter(None, map(_version, FRAMEWORKS[framework].packages)), None)
 
 
+def several(framework: Framework) -> bool:
+    """Whether it measures on several GPUs."""
+    return framework == "torch" or FRAMEWORKS[framework].several
+
+
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -102,13 +106,12 @@ def check_asked(
     """Raise InputError where a framework beside torch has no such workload, precision or option."""
     if framework == "torch":
         return
-    several = gpus > 1 and not FRAMEWORKS[framework].several
     missing = [
         *(name for name in workloads if name not in WORKLOADS),
         *(precision for precision in precisions if precision not in PRECISIONS),
         *(["recipe parity"] if recipe != "tuned" else []),
         *(["--with-input"] if host_input else []),
-        *(["several GPUs"] if several else []),
+        *(["several GPUs"] if gpus > 1 and not several(framework) else []),
         *(["several machines"] if nodes > 1 else []),
     ]
     if missing:

@@ -19,8 +19,9 @@ Pooling = Literal["torch", "triton"]
 Compiler = Literal["default", "descent", "autotune"]
 Graph = Literal["off", "on"]
 Weights = Literal["fp32", "half"]
-Stream = Literal["fp32", "half"]
+Stream = Literal["fp32", "half", "triton"]
 Attention = Literal["auto", "flash", "efficient", "cudnn"]
+Exchange = Literal["overlapped", "after"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +41,12 @@ class Switches:
     masters are copied to."""
     stream: Stream = "fp32"
     """What runs from layer to layer of a transformer under autocast: the norms' results in fp32, or
-    rounded to 16 bits. Norms are computed in fp32 either way."""
+    rounded to 16 bits, or these by gpuwise's kernels (`models.residual`). Norms are computed in fp32."""
     attention: Attention = "auto"
     """Which kernel scaled_dot_product_attention takes; auto is torch's choice."""
+    exchange: Exchange = "overlapped"
+    """When several GPUs average their gradients: bucket by bucket within the backward pass, at whose
+    buckets compiled graphs are cut, or all after it, so that graphs stay whole."""
 
     @property
     def changed(self) -> tuple[tuple[str, str], ...]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.shown import Shown
+from gpuwise.model.verdict import Profile, Verdict
 
 SCHEMA = 1
 """Version of the result file. History: 1 = first (2026-11)."""
@@ -36,22 +37,6 @@ CautionCode = Literal[
     "throttled",
     "unsteady",
 ]
-
-KernelKind = Literal[
-    "matmul",
-    "convolution",
-    "attention",
-    "normalisation",
-    "pointwise",
-    "copy",
-    "transfer",
-    "collective",
-    "other",
-]
-"""copy stays on the device; transfer goes to or from the host or another device."""
-Bound = Literal["input", "launch", "link", "heat", "power", "compute", "memory"]
-"""What a faster one of would make the step faster: the input pipeline, the host that launches, the link,
-the cooling, the power limit, the arithmetic, the device's memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,51 +125,6 @@ class Telemetry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KernelTime:
-    """The kernels of one kind in one step."""
-
-    kind: KernelKind
-    count: float
-    seconds: float
-    """Their times added up; kernels that run at once count each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """What a few steps after the timed windows did, by torch's profiler; all figures are of one step.
-
-    On a CPU an operator stands for a kernel.
-    """
-
-    steps: int
-    wall_s: float
-    """Under the profiler, which slows the host."""
-    busy_s: float
-    """While at least one kernel ran."""
-    link_s: float
-    """While nothing but collectives and transfers ran."""
-    longest_gap_s: float
-    """The longest time of no kernel in all the profiled steps."""
-    kernels: tuple[KernelTime, ...]
-    """Longest first."""
-
-    @property
-    def kernel_count(self) -> float:
-        """Kernels of a step."""
-        return sum(each.count for each in self.kernels)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What bounds the speed, why one thinks so, and what to do about it."""
-
-    bound: Bound
-    evidence: tuple[str, ...]
-    """The deciding fact first."""
-    next_step: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InputPipeline:
     """A measurement that reads its input from the host, held against its step alone."""
 
@@ -231,9 +171,9 @@ class Group:
     backend: str
     """nccl or gloo."""
     parallel: str | None = None
-    """ddp, fsdp2; None where a step exchanges nothing, or is nothing but an exchange."""
+    """ddp, ddp-after, fsdp2; None where a step exchanges nothing, or is nothing but an exchange."""
     bucket_bytes: int | None = None
-    """Gradients that travel together under ddp."""
+    """Gradients that travel together under ddp and ddp-after."""
     node: int = 0
     """The machine that says so; it knows its own GPUs' telemetry and links."""
     ranks: tuple[Rank, ...]
@@ -260,13 +200,15 @@ class Measurement(Shown):
     warmup_s: tuple[float, ...] = ()
     """Step times before the timed windows; the first holds compilation and autotuning."""
     cold_start_s: float | None = None
-    """From the start of the process to the end of the first step."""
+    """From the start of the process, its framework imported, to the end of the first step."""
     memory_peak_bytes: int | None = None
     """Highest memory allocated on the device by the framework."""
     loss: tuple[float, ...] = ()
     """Loss of the first and the last step (training on one fixed batch)."""
     gradient_norm: float | None = None
     """Of all gradients of a step from the first weights; two recipes of one workload must agree."""
+    reference_norm: float | None = None
+    """The same with products in bf16, for FP8 training to be held against."""
     flop_per_item: float | None = None
     bytes_per_item: float | None = None
     mfu: float | None = None
@@ -301,6 +243,15 @@ class Measurement(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """A command that went on with a session which another had begun."""
+
+    started_at: str
+    """UTC, ISO 8601."""
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result(Shown):
     """One session: what a result file holds."""
 
@@ -311,6 +262,8 @@ class Result(Shown):
     """UTC, ISO 8601."""
     command: str
     """The command line that makes it again."""
+    resumed: tuple[Continuation, ...] = ()
+    """Every later command that went on with the session, in their order."""
     environment: Environment
     measurements: tuple[Measurement, ...] = ()
     source: str | None = None

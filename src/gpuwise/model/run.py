@@ -84,6 +84,9 @@ class Environment:
 
     device: str
     """Name as the driver reports it, or the CPU model."""
+    card: str | None = None
+    """Digest of the device's unique id: tells equal cards apart and names none. None where the device has no
+    such id, and where a session went on on another card."""
     gpu_id: str | None = None
     """Catalog entry of the device; None for a CPU and for a GPU the catalog does not know."""
     gpuwise: str | None = None

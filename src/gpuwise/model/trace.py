@@ -75,6 +75,10 @@ class Trace:
     unknown: tuple[str, ...] = ()
     """Operators of which no cost is known; their time is missing."""
 
+    def __hash__(self) -> int:
+        """Of its name alone: hashing every kernel would take longer than what is remembered of it."""
+        return hash((self.workload, self.mode, self.precision, self.batch, self.compiled, len(self.kernels)))
+
     @property
     def flop(self) -> float:
         """Operations of the step."""

@@ -47,6 +47,8 @@ class Tuned:
     mode: Mode
     precision: Precision
     compile: bool
+    gpus: int = 1
+    """More than one: of the switches, only how these exchange gradients was searched."""
     batch: int
     switches: Switches
     throughput: Interval

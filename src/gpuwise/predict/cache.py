@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache as remember
+from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from pathlib import Path
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
+from gpuwise.predict.kernels import KEPT_TRACES
 from gpuwise.predict.tracefile import SCHEMA, Document, at, covers, encode
 from gpuwise.store import home
 from gpuwise.workloads import registry
@@ -105,32 +107,42 @@ def variant(config: RunConfig, batch: int | None = None) -> str:
 def find(config: RunConfig, version: int) -> Trace | None:
     """The trace of a configuration with a batch, shipped or kept; None where there is none."""
     assert config.batch is not None
-    shipped = files("gpuwise.predict") / "data" / "traces" / f"{config.workload}.json"
     sisters = [config]
     if config.precision == "tf32":
         sisters.append(replace(config, precision="fp32"))
     if config.precision == "fp16" and config.mode == "infer":
         sisters.append(replace(config, precision="bf16"))
     names = [name for c in sisters for name in (variant(c), variant(c, c.batch))]
-    places: list[tuple[Traversable, str]] = [(shipped, name) for name in names]
-    places += [(folder() / f"{config.workload}-{name}.json", name) for name in names]
-    for place, name in places:
-        document = read(place)
-        if document is not None and document["version"] == version and covers(document, name, config.batch):
+    for name in names:
+        if _holds(shipped(config.workload), version, name, config.batch):
+            return _shipped_at(config.workload, name, config.batch, config.precision)
+    for name in names:
+        document = read(folder() / f"{config.workload}-{name}.json")
+        if document is not None and _holds(document, version, name, config.batch):
             return at(document, name, config.batch, config.precision)
     return None
 
 
-_READ: dict[str, Document | None] = {}
-"""Shipped documents, by path: they do not change while the process lives."""
+def _holds(document: Document | None, version: int, name: str, batch: int) -> bool:
+    return document is not None and document["version"] == version and covers(document, name, batch)
+
+
+@remember
+def shipped(workload: str) -> Document | None:
+    """The shipped document of a workload: it does not change while the process lives."""
+    return read(files("gpuwise.predict") / "data" / "traces" / f"{workload}.json")
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def _shipped_at(workload: str, name: str, batch: int, precision: str) -> Trace:
+    document = shipped(workload)
+    assert document is not None
+    return at(document, name, batch, precision)
 
 
 def read(place: Traversable) -> Document | None:
     """The document of a file; None where there is none or of another schema. Raises InputError where it
     is no trace."""
-    key = str(place)
-    if key in _READ:
-        return _READ[key]
     if not place.is_file():
         return None
     try:
@@ -138,8 +150,6 @@ def read(place: Traversable) -> Document | None:
         found: Document | None = document if document["schema"] == SCHEMA else None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{place} is no trace: {error}", hint="delete it; it will be made again") from error
-    if not key.startswith(str(folder())):
-        _READ[key] = found
     return found
 
 

@@ -6,7 +6,7 @@
     transfer   on Y = measured on X x predicted on Y / predicted on X
 
 A ratio of two predictions carries the noise of both, which a common factor does not: the logarithm of the
-ratio is therefore drawn halfway to its median over reference workloads where those are given.
+ratio is therefore drawn part of the way to its median over reference workloads where those are given.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 
 from gpuwise.errors import InputError
 from gpuwise.predict.card import Card
+from gpuwise.predict.kernels import Products
 from gpuwise.predict.rates import Parameters, Rates, on_card
-from gpuwise.predict.time import Products, product_seconds
+from gpuwise.predict.time import product_seconds
 
 Array = NDArray[np.float64]
 SIDE = 8192.0
 """Of the square matrices of the product limit (`workloads.matmul`)."""
 _BYTES = {"fp32": 4.0, "tf32": 4.0, "fp8": 1.0}
-TRUST = 0.5
+TRUST = 0.7
 """How much of a workload's own ratio is kept beside the median ratio of the two cards."""
 _SHRINK = 4.0
 """Measured workloads that the prior weighs: they differ from each other as much as cards do."""

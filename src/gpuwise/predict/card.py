@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from gpuwise import catalog
@@ -54,6 +54,9 @@ class Card:
     stacked: bool
     """Whether memory is HBM, which moves a byte for less than half of GDDR's energy."""
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @property
     def engine(self) -> str:
         """How the matrix units are fed, which decides the libraries' kernels.
@@ -75,6 +78,7 @@ class Card:
         return found
 
 
+@lru_cache(maxsize=2**12)
 def card(name: str) -> Card:
     """The card that `name` names: a catalog id, a driver's name, or a spelling of the public data.
 

@@ -4,9 +4,13 @@ Data parallel training (Li et al. 2020, "PyTorch Distributed") averages the grad
 
     all-reduce = steps x latency + 2 (n - 1) / n x bytes / bandwidth        a ring (Patarasu & Yuan 2009)
     exposed    = last bucket + what the rest takes longer than the backward pass it overlaps with
+    crowding   = share x what is hidden                       units and bandwidth that the exchange takes
+    cuts       = (buckets - 1) x 4 x activation / memory bandwidth        of compiled graphs
     waiting    = step x spread x E[largest of n standard normals]               the slowest sets the pace
 
-Gradients travel in buckets of 25 MiB as soon as the backward pass has made them; only the last waits. Where
+Gradients travel in buckets of 25 MiB as soon as the backward pass has made them; only the last waits. A
+compiler cuts its graphs at the buckets, and what a cut hands on is written and read once more, forward and
+backward (PyTorch, `torch._dynamo.backends.distributed`, DDPOptimizer). Where
 the state of training does not fit one GPU it is split (Zhao et al. 2023, "PyTorch FSDP"): weights are
 gathered block by block before each pass and gradients scattered, three times (n - 1) / n of their bytes.
 
@@ -18,12 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from types import MappingProxyType
 
 from gpuwise import catalog
 from gpuwise.errors import NoDataError
 from gpuwise.model.trace import Memory, Trace
+from gpuwise.predict.card import card
+from gpuwise.predict.kernels import KEPT_TRACES
 from gpuwise.predict.memory import MIB
 
 MOST = 8
@@ -33,6 +40,9 @@ LATENCY_S = 6e-6
 BUCKET = 25 * MIB
 SPREAD = 0.01
 """Standard deviation of the step times of equal GPUs, as a share (a physical prior, not fitted)."""
+CROWDED = 0.3
+"""Of a GPU that an exchange takes from what runs beside it: up to 24 of some 130 units, and memory traffic of
+about three times its bytes (physical prior, not fitted)."""
 LINK_SHARE = 0.78
 """Of the stated bandwidth each way: 234.9 of 300 GB/s among eight A100 in nccl-tests."""
 ROOM = 0.8
@@ -75,7 +85,22 @@ def exchange(trace: Trace, gpu: str, seconds: float, count: int, *, split: bool 
     rounds, hidden = (1.5, 1.0) if split else (1.0, backward_share(trace))
     total, exposed = rounds * all_reduce(size, rate, count), all_reduce(last, rate, count)
     exposed += max(0.0, total - exposed - seconds * hidden)
-    return Exchange(seconds=exposed + seconds * SPREAD * slowest(count), total=total, how=how)
+    slowed = CROWDED * (total - exposed) + (0.0 if split else cuts(trace, card(gpu).bytes_per_s))
+    return Exchange(seconds=exposed + slowed + seconds * SPREAD * slowest(count), total=total, how=how)
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def cuts(trace: Trace, bytes_per_s: float) -> float:
+    """Seconds that a compiled step loses where its graphs are cut at the buckets; 0 in eager mode."""
+    handed = [
+        (k.count, k.bytes_written)
+        for k in trace.kernels
+        if k.phase == "forward" and k.kind in ("matmul", "convolution")
+    ]
+    if not trace.compiled or not handed or trace.memory is None:
+        return 0.0
+    usual = sum(count * size for count, size in handed) / sum(count for count, _ in handed)
+    return max(0.0, trace.memory.gradients / BUCKET - 1.0) * 4.0 * usual / bytes_per_s
 
 
 def is_split(trace: Trace, memory_bytes: float, count: int) -> bool:
@@ -106,6 +131,7 @@ def slowest(count: int) -> float:
     return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
 
 
+@lru_cache(maxsize=KEPT_TRACES)
 def backward_share(trace: Trace) -> float:
     """Share of the step that is its backward pass, bytes weighed as what a card computes meanwhile."""
     work = [

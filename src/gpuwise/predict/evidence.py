@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import log
 from typing import Literal
 
@@ -23,7 +24,7 @@ from gpuwise.model.trace import Trace
 from gpuwise.predict import cache, calibrate
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.rates import Parameters, general
-from gpuwise.predict.time import step_seconds
+from gpuwise.predict.step import usual
 from gpuwise.workloads import registry
 
 _POSSIBLE = 0.4
@@ -70,7 +71,7 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
         limited = calibrate.with_limits(general(), own, products=products, copy=copy.get("fp32"))
         return Calibration(card_id=own.id, parameters=limited)
     pairs = [(trace.items / speed, trace) for _, speed, trace in steps_of(result, own)]
-    predicted = [step_seconds(trace, own, general()) for _, trace in pairs]
+    predicted = [usual(trace, own).seconds for _, trace in pairs]
     factor = calibrate.own_factor([seconds for seconds, _ in pairs], predicted)
     return Calibration(card_id=own.id, factor=factor, steps=len(pairs))
 
@@ -97,20 +98,24 @@ class Transfer:
 
     def speed_on(self, target: Card, trace: Trace) -> float:
         """Items a second of `trace`, the same cell, on `target`."""
-        there = trace.items / step_seconds(trace, target, general())
-        return float(calibrate.transferred(self.speed, self._here(self.trace), there, self._usual(target)))
+        here, there = _speed(self.trace, self.source), _speed(trace, target)
+        reference = _reference(self.source, target, self.others)
+        return float(calibrate.transferred(self.speed, here, there, reference))
 
-    def _here(self, trace: Trace) -> float:
-        return trace.items / step_seconds(trace, self.source, general())
 
-    def _usual(self, target: Card) -> float | None:
-        """Median of log(target / source) over the steps of the result that the target can run."""
-        ratios = [
-            log(trace.items / step_seconds(trace, target, general()) / self._here(trace))
-            for trace in self.others
-            if all(kernel.dtype in target.peaks for kernel in trace.kernels if kernel.kind == "matmul")
-        ]
-        return float(np.median(ratios)) if ratios else None
+def _speed(trace: Trace, card: Card) -> float:
+    return trace.items / usual(trace, card).seconds
+
+
+@lru_cache(maxsize=2**12)
+def _reference(source: Card, target: Card, traces: tuple[Trace, ...]) -> float | None:
+    """Median of log(target / source) over the steps that the target can run; None where it can run none."""
+    ratios = [
+        log(_speed(trace, target) / _speed(trace, source))
+        for trace in traces
+        if all(kernel.dtype in target.peaks for kernel in trace.kernels if kernel.kind == "matmul")
+    ]
+    return float(np.median(ratios)) if ratios else None
 
 
 def transfer_of(result: Result, config: RunConfig) -> Transfer:

@@ -21,7 +21,7 @@ from gpuwise.predict.card import Card, card
 from gpuwise.predict.collectives import Exchange, beside, exchange, is_split
 from gpuwise.predict.evidence import Calibration, Transfer, calibration_of, transfer_of
 from gpuwise.predict.interval import around, scaling_half
-from gpuwise.predict.known import known
+from gpuwise.predict.known import Known, known
 from gpuwise.predict.room import Room, room
 from gpuwise.predict.step import Step, step
 from gpuwise.workloads import registry
@@ -69,7 +69,8 @@ def forecast(
         calibration=calibration_of(calibration, ids) if calibration is not None else None,
         transfer=transfer_of(source, config) if source is not None else None,
     )  # fmt: skip
-    return tuple(_beside(_predict(asked, gpu)) for gpu in ids)
+    measured = known(config)
+    return tuple(_beside(_predict(asked, gpu), measured.get(gpu)) for gpu in ids)
 
 
 def _check(config: RunConfig, count: int, batch: int | None) -> None:
@@ -94,9 +95,8 @@ def _id(gpu: str) -> str:
         return catalog.find(gpu).id
 
 
-def _beside(p: Prediction) -> Prediction:
+def _beside(p: Prediction, found: Known | None) -> Prediction:
     """The prediction with what was measured of it, where it was."""
-    found = known(p.config, p.gpu_id, p.config.batch)
     if found is None:
         return p
     note = f"measured at batch {found.batch}: {found.where}"

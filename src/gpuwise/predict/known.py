@@ -6,7 +6,7 @@ Shown beside a prediction and never mixed with it: a measurement is of one machi
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,16 +33,17 @@ class Known:
     """The file that holds it."""
 
 
-def known(config: RunConfig, gpu_id: str, batch: int | None) -> Known | None:
-    """The fastest measurement of the configuration's cell on a GPU, at `batch` where it is given."""
-    version = registry.get(config.workload).spec.version
-    fitting = [
-        found
-        for found in (*shipped(), *own())
-        if (found.gpu_id, found.cell, found.version) == (gpu_id, config.cell, version)
-        and batch in (None, found.batch)
-    ]
-    return max(fitting, key=lambda found: found.throughput.value, default=None)
+def known(config: RunConfig) -> Mapping[str, Known]:
+    """GPU -> the fastest measurement of the configuration's cell, at its batch where it has one."""
+    cell, version = config.cell, registry.get(config.workload).spec.version
+    found: dict[str, Known] = {}
+    for step in (*shipped(), *own()):
+        if (step.cell, step.version) != (cell, version) or config.batch not in (None, step.batch):
+            continue
+        best = found.setdefault(step.gpu_id, step)
+        if step.throughput.value > best.throughput.value:
+            found[step.gpu_id] = step
+    return found
 
 
 @cache

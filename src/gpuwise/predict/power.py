@@ -10,18 +10,18 @@ waits for the host it draws less. The same energies lengthen a step that would n
 from __future__ import annotations
 
 from gpuwise.predict.card import Card
-from gpuwise.predict.rates import ACTIVE_SHARE, Parameters, energies, on_card
+from gpuwise.predict.rates import ACTIVE_SHARE, Rates, energies
 
 LEAST_SHARE = 0.12
 """Of the limit: a card that waits."""
 
 
 def mean_watts(
-    parameters: Parameters, card: Card, *, dtype: str, flop: float, moved: float, seconds: float,
+    rates: Rates, card: Card, *, dtype: str, flop: float, moved: float, seconds: float,
     busy: float = 1.0,
 ) -> float:  # fmt: skip
     """Watts of steps of `seconds` that do `flop` operations in `dtype` and move `moved` bytes; the card is at
     work for the share `busy` of the time."""
-    each, byte = energies(on_card(parameters, card), card, dtype)
+    each, byte = energies(rates, card, dtype)
     share = LEAST_SHARE + busy * (ACTIVE_SHARE - LEAST_SHARE)
     return float(min(card.power_w, share * card.power_w + (flop * each + moved * byte) / seconds))

@@ -69,7 +69,7 @@ GENERAL: Parameters = {
     "moved": log(0.8),
     "lanes": log(0.2),
     "sync": log(4e-5),
-    "dispatch": log(6e-6),
+    "dispatch": log(1.2e-5),
     "step.matrix": log(1.5),
     "step.byte": log(100.0),
     "step.stacked": log(40.0),
@@ -90,6 +90,12 @@ def general(products: Parameters | None = None) -> Parameters:
 def on_card(parameters: Parameters, card: Card) -> Rates:
     """The parameters on this card: global x engine x family x card."""
     return resolve(parameters, (f"/{card.engine}", f"/{card.family}", f"@{card.id}"))
+
+
+@cache
+def usual(card: Card) -> Rates:
+    """The general parameters on this card."""
+    return on_card(general(), card)
 
 
 def resolve(parameters: Parameters, suffixes: Iterable[str]) -> Rates:

@@ -9,7 +9,9 @@ so that "fits" is a probability: the share of the known errors with which it wou
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from gpuwise.model.result import Interval
 from gpuwise.model.trace import Trace
 from gpuwise.predict.card import Card
 from gpuwise.predict.interval import LEVEL, memory_errors
+from gpuwise.predict.kernels import KEPT_TRACES
 from gpuwise.predict.memory import MIB, workspace_bytes
 
 CONTEXT = 600 * MIB
@@ -38,15 +41,27 @@ def room(trace: Trace, card: Card, *, more: float = 0.0) -> Room | None:
     lifetimes."""
     if trace.memory is None:
         return None
-    predicted = trace.memory.peak + workspace_bytes(trace.kernels, generation=_generation(card)) + more
-    peaks = predicted * np.exp(memory_errors())
-    fits = float(np.mean(peaks + CONTEXT <= VISIBLE * card.memory_bytes))
-    low, high = np.quantile(peaks, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    predicted = trace.memory.peak + _workspaces(trace, _generation(card)) + more
+    factors, low, high = _errors()
+    fitting = bisect_right(factors, (VISIBLE * card.memory_bytes - CONTEXT) / predicted)
     return Room(
-        peak=Interval(value=predicted, low=min(predicted, float(low)), high=max(predicted, float(high)),
+        peak=Interval(value=predicted, low=predicted * min(1.0, low), high=predicted * max(1.0, high),
                       level=LEVEL, method="errors of measured peaks"),
-        fits=fits,
+        fits=fitting / len(factors),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def _workspaces(trace: Trace, generation: str) -> float:
+    return workspace_bytes(trace.kernels, generation=generation)
+
+
+@cache
+def _errors() -> tuple[list[float], float, float]:
+    """measured / predicted of known peaks in rising order, and the ends of their interval."""
+    factors = np.exp(memory_errors())
+    low, high = np.quantile(factors, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return factors.tolist(), float(low), float(high)
 
 
 def _generation(card: Card) -> str:

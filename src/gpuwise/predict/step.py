@@ -7,22 +7,27 @@ were measured on it or a factor from its own workloads, `transferred` from anoth
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Literal
 
 import numpy as np
 
 from gpuwise.model.result import Interval
 from gpuwise.model.trace import Trace
+from gpuwise.predict import host, rates
 from gpuwise.predict.card import Card
 from gpuwise.predict.interval import around, step_half, widened
+from gpuwise.predict.kernels import Array, Kernels, of_trace
 from gpuwise.predict.power import mean_watts
-from gpuwise.predict.rates import Parameters, document, general, on_card, shipped
+from gpuwise.predict.rates import Parameters, Rates
 from gpuwise.predict.time import trace_seconds
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
 Bound = Literal["compute", "memory", "launch"]
 _FITTED = frozenset({"bf16", "fp16", "fp8", "fp32"})
 """Formats of fitted products; fp16 runs in the kernels of bf16."""
+KEPT_STEPS = 2**15
+"""Steps, each of one trace on one card, that are remembered: some two hundred bytes each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +44,34 @@ class Step:
     evidence: Evidence
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """Where the time of a step goes by the model alone."""
+
+    busy: float
+    """Seconds of its kernels."""
+    waits: float
+    """Seconds that the GPU waits for the host to launch them."""
+    shares: tuple[tuple[Bound, float], ...]
+
+    @property
+    def seconds(self) -> float:
+        return self.busy + self.waits
+
+
+@lru_cache(maxsize=KEPT_STEPS)
+def usual(trace: Trace, card: Card) -> Spent:
+    """The time of a step by the general parameters. Raises NoDataError where the card lacks a format."""
+    return spent(trace, card, rates.usual(card))
+
+
+def spent(trace: Trace, card: Card, on: Rates) -> Spent:
+    """The time of a step by these rates of the card. Raises NoDataError where the card lacks a format."""
+    each = trace_seconds(trace, card, on) * of_trace(trace).counts
+    waits = host.waits(trace, each, on)
+    return Spent(busy=float(each.sum()), waits=waits, shares=_shares(of_trace(trace), card, each, waits))
+
+
 def step(
     trace: Trace, card: Card, *, parameters: Parameters | None = None, evidence: Evidence = "spec-only",
     factor: float = 1.0,
@@ -52,23 +85,20 @@ def step(
         step_half(evidence), known=_known(trace), format_seen=trace.precision in _FITTED,
         family_seen=card.family in shipped_families(),
     )  # fmt: skip
-    chosen = general() if parameters is None else parameters
-    rates = on_card(chosen, card)
-    counts = np.array([kernel.count for kernel in trace.kernels], dtype=float)
-    each = trace_seconds(trace, card, rates) * counts
-    busy, dispatch = float(each.sum()), 0.0 if trace.compiled else trace.launches * rates["dispatch"]
-    seconds = max(busy, dispatch) * factor
-    shares = _shares(trace, card, each, max(0.0, dispatch - busy))
+    own = None if parameters is None else rates.on_card(parameters, card)
+    found = usual(trace, card) if own is None else spent(trace, card, own)
+    seconds = found.seconds * factor
     return Step(
         throughput=around(trace.items / seconds, half, method=f"conformal, {evidence}"), seconds=seconds,
-        watts=_watts(trace, card, seconds, busy * factor), bound=shares[0][0], shares=shares,
-        evidence=evidence,
+        watts=_watts(trace, card, seconds, found.busy * factor), bound=found.shares[0][0],
+        shares=found.shares, evidence=evidence,
     )  # fmt: skip
 
 
+@cache
 def shipped_families() -> frozenset[str]:
     """Families whose products were among the fitted ones."""
-    return frozenset(document()["groups"]["gemm"]["families"])
+    return frozenset(rates.document()["groups"]["gemm"]["families"])
 
 
 def _known(trace: Trace) -> float:
@@ -76,27 +106,33 @@ def _known(trace: Trace) -> float:
     return len(trace.kernels) / max(1, len(trace.unknown) + len(trace.kernels))
 
 
-def _shares(trace: Trace, card: Card, each: np.ndarray, idle: float) -> tuple[tuple[Bound, float], ...]:
+def _shares(kernels: Kernels, card: Card, each: Array, idle: float) -> tuple[tuple[Bound, float], ...]:
     """Time of kernels by what their data sheet's slower side is, and the time the device waits."""
-    found: dict[Bound, float] = {"compute": 0.0, "memory": 0.0, "launch": idle}
-    for kernel, seconds in zip(trace.kernels, each, strict=True):
-        heavy = kernel.kind in ("matmul", "convolution", "attention")
-        arithmetic = kernel.flop / card.peak(kernel.dtype) if heavy else 0.0
-        memory = (kernel.bytes_read + kernel.bytes_written) / card.bytes_per_s
-        known = max(arithmetic, memory) * kernel.count > 0.1 * seconds
-        name: Bound = "launch" if not known else "compute" if arithmetic > memory else "memory"
-        found[name] += float(seconds)
+    arithmetic, memory = np.zeros(len(each)), kernels.moved / card.bytes_per_s
+    for dtype, at in kernels.formats.items():
+        arithmetic[at] = kernels.flop[at] / card.peak(dtype)
+    known = np.maximum(arithmetic, memory) * kernels.counts > 0.1 * each
+    computes = known & (arithmetic > memory)
+    found: dict[Bound, float] = {
+        "compute": float(each[computes].sum()),
+        "memory": float(each[known & ~computes].sum()),
+        "launch": idle + float(each[~known].sum()),
+    }
     total = sum(found.values()) or 1.0
     ordered = sorted(found.items(), key=lambda item: -item[1])
     return tuple((name, seconds / total) for name, seconds in ordered)
 
 
 def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> float:
-    dtype = trace.precision if trace.precision in card.peaks else "fp32"
-    moved = sum((k.bytes_read + k.bytes_written) * k.count for k in trace.kernels)
-    heavy = ("matmul", "convolution", "attention")
-    flop = sum(k.flop * k.count for k in trace.kernels if k.kind in heavy)
+    kernels = of_trace(trace)
+    operations = kernels.flop * kernels.counts
     return mean_watts(
-        shipped("timm"), card, dtype=dtype, flop=flop, moved=moved, seconds=seconds,
-        busy=min(1.0, busy / seconds),
+        _energy_rates(card), card, dtype=trace.precision if trace.precision in card.peaks else "fp32",
+        flop=float(operations[kernels.heavy].sum()), moved=float(kernels.moved @ kernels.counts),
+        seconds=seconds, busy=min(1.0, busy / seconds),
     )  # fmt: skip
+
+
+@cache
+def _energy_rates(card: Card) -> Rates:
+    return rates.on_card(rates.shipped("timm"), card)

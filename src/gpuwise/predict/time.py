@@ -7,19 +7,20 @@ K each where tiles are few (split-K). Operands are read once from DRAM and once 
 from L2 (Hong & Kung 1981; NVIDIA, "Matrix multiplication background", 2023). Work that fits in L2 and
 was just used comes from there. A tile starts with an empty pipeline and ends by writing its results: how
 much of that other tiles hide is a matter of how the matrix units are fed (`EXPOSED`). All kernels of a
-step are computed together as arrays.
+step are computed together as arrays (`kernels`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuwise.model.trace import Kernel, Trace
+from gpuwise.model.trace import Trace
+from gpuwise.predict import host
 from gpuwise.predict.card import Card
+from gpuwise.predict.kernels import Group, Kernels, Products, of_trace, slowness
 from gpuwise.predict.rates import MATRIX, Parameters, Rates, held, on_card, operation_joules, sustained
 
 Array = NDArray[np.float64]
@@ -30,8 +31,6 @@ ROWS, COLUMNS, SPLIT = (
     for axis in zip(*((r, c, s) for r, c in _TILES for s in _SPLITS), strict=True)
 )
 """Every tiling that is tried, as columns: tile rows, tile columns, parts of K."""
-_WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
-"""Operators whose result the host needs before it goes on."""
 EXPOSED: Mapping[str, float] = {"mma": 1.0, "wgmma": 0.5}
 """Share of a tile's start and end that nothing hides, by how matrix units are fed; else none is assumed.
 
@@ -52,31 +51,15 @@ _WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
 """Operations a clock and unit: 62 % of an H100's 3,790."""
 _REORDER = 0.5
 """Share of the bandwidth at which a tensor's dimensions change order: reads or writes are strided."""
+_LANES = 64.0
+"""Vector lanes of a unit that shared memory feeds."""
+_FULL_RATE = 1024.0
+"""Operations a clock and unit in 16 bits of cards that are not held back in the matrix units."""
+_WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
+"""Size of an operand against 16 bits."""
 _FULL_TILE = 128
 _DEPTH = 32
 """K that one step of the inner loop takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Products:
-    """Matrix products as arrays; `size` is the bytes of an operand's element, `out` of the result's."""
-
-    b: Array
-    m: Array
-    n: Array
-    k: Array
-    size: Array
-    out: Array
-
-    @property
-    def moved(self) -> Array:
-        """Bytes of operands and result, each once."""
-        return self.b * self.size * (self.m * self.k + self.k * self.n) + self.written
-
-    @property
-    def written(self) -> Array:
-        """Bytes of the result."""
-        return self.b * self.out * self.m * self.n
 
 
 def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Array:
@@ -110,11 +93,18 @@ def _share(card: Card, rates: Rates, dtype: str) -> float:
 
     A multiprocessor feeds its vector lanes from shared memory at 128 B a clock whether it has 64 or 128
     lanes, so that the wide ones wait more (NVIDIA, "CUDA C++ programming guide", compute capabilities).
+    Matrix units that are fed from registers wait less where they are slower: large products on ten GeForce
+    cards, of half the rate, reach 1.0 to 1.1 of the stated peak.
     """
-    if dtype != "fp32" or card.vendor != "NVIDIA" or "lanes" not in rates:
-        return rates["matmul"]
-    lanes = card.peak(dtype) / (2.0 * card.clock_hz * card.units)
-    return float(rates["matmul"] * min(1.0, (64.0 / lanes) ** rates["lanes"]))
+    share = rates["matmul"]
+    if card.vendor != "NVIDIA":
+        return share
+    each = card.peak(dtype) / (card.clock_hz * card.units)
+    if dtype == "fp32" and "lanes" in rates:
+        return float(share * min(1.0, (2.0 * _LANES / each) ** rates["lanes"]))
+    if card.engine == "mma" and dtype in MATRIX:
+        return float(1.0 - (1.0 - share) * min(1.0, each * _WIDTH.get(dtype, 1.0) / _FULL_RATE))
+    return share
 
 
 def _slowest(arithmetic: Array, l2: Array, dram: Array, rates: Rates) -> Array:
@@ -155,36 +145,25 @@ def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
     return np.asarray(dram * (1 - held) + held * fast + _latency(card, rates["launch"]))
 
 
-def kernel_seconds(kernels: Sequence[Kernel], card: Card, rates: Rates) -> Array:
+def kernel_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel."""
-    seconds = np.zeros(len(kernels))
-    groups: dict[tuple[str, str], list[int]] = {}
-    for i, kernel in enumerate(kernels):
-        kind = (
-            str(kernel.kind) if kernel.kind in _COMPUTE and len(kernel.shape) == _COMPUTE[kernel.kind] else ""
-        )
-        groups.setdefault((kind, kernel.dtype if kind else ""), []).append(i)
-    for (kind, dtype), at in groups.items():
-        seconds[at] = _of_kind(kind, [kernels[i] for i in at], card, rates, dtype)
-    waits = np.array([kernel.name in _WAITS for kernel in kernels])
-    return np.asarray(seconds + waits * rates.get("sync", 0.0))
+    seconds = kernels.waits * rates.get("sync", 0.0)
+    for group in kernels.groups:
+        seconds[group.at] += _group_seconds(group, card, rates)
+    return np.asarray(seconds)
 
 
-_COMPUTE: Mapping[str, int] = {"matmul": 4, "convolution": 11, "attention": 6}
-"""Kinds with arithmetic that counts, and the length of their shapes."""
-
-
-def _of_kind(kind: str, kernels: Sequence[Kernel], card: Card, rates: Rates, dtype: str) -> Array:
-    if kind == "matmul":
-        return product_seconds(products(kernels), card, rates, dtype)
-    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels])
-    if kind == "convolution":
-        return np.maximum(_convolutions(kernels, card, rates, dtype), moved_seconds(moved, card, rates))
-    if kind == "attention":
-        flop = np.array([kernel.flop for kernel in kernels])
-        rate = _warp_peak(card, dtype) * sustained(rates, card, dtype) * rates.get("attention", 0.5)
-        return np.maximum(flop / rate, moved_seconds(moved, card, rates))
-    return moved_seconds(moved, card, rates)
+def _group_seconds(group: Group, card: Card, rates: Rates) -> Array:
+    if group.kind == "matmul":
+        assert group.products is not None
+        return product_seconds(group.products, card, rates, group.dtype)
+    moved = moved_seconds(group.moved, card, rates)
+    if group.kind == "convolution":
+        return np.maximum(_convolutions(group, card, rates), moved)
+    if group.kind == "attention":
+        peak = _warp_peak(card, group.dtype) * sustained(rates, card, group.dtype)
+        return np.maximum(group.flop / (peak * rates.get("attention", 0.5)), moved)
+    return moved
 
 
 def _warp_peak(card: Card, dtype: str) -> float:
@@ -197,80 +176,57 @@ def _warp_peak(card: Card, dtype: str) -> float:
     return float(min(card.peak(dtype), most if card.vendor == "NVIDIA" else np.inf))
 
 
-def _convolutions(kernels: Sequence[Kernel], card: Card, rates: Rates, dtype: str) -> Array:
-    """As implicit products (Chetlur et al. 2014): pixels x output channels x (input channels x window).
-
-    Depthwise ones run on the vector units. A backward kernel has its own operations, of the same shape.
-    """
-    shapes = np.array([kernel.shape for kernel in kernels], dtype=float)
-    images, channels, _, _, outputs, high, wide, _, groups, rows, columns = shapes.T
-    m, n, k = images * rows * columns, outputs / groups, channels / groups * high * wide
-    flop = np.array([kernel.flop for kernel in kernels])
-    size = np.full_like(m, 4.0 if dtype in ("fp32", "tf32") else 2.0)
-    work = Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
-    scale = flop / np.maximum(2.0 * groups * m * n * k, 1.0) / rates.get("convolution", 1.0)
-    vector = flop / (card.peak("fp32") * rates.get("depthwise", 0.2))
-    return np.where(groups == channels, vector, product_seconds(work, card, rates, dtype) * scale)
-
-
-def products(kernels: Sequence[Kernel]) -> Products:
-    """The products of a trace as arrays."""
-    shapes = np.array([kernel.shape for kernel in kernels], dtype=float).reshape(-1, 4)
-    b, m, n, k = shapes.T
-    size = np.array([kernel.bytes_read for kernel in kernels]) / (b * (m * k + k * n))
-    out = np.array([kernel.bytes_written for kernel in kernels]) / (b * m * n)
-    return Products(b=b, m=m, n=n, k=k, size=size, out=out)
+def _convolutions(group: Group, card: Card, rates: Rates) -> Array:
+    """Dense ones as implicit products, depthwise ones on the vector units. A backward kernel has its own
+    operations, of the same shape."""
+    work = group.products
+    assert work is not None
+    assert group.depthwise is not None
+    scale = group.flop / np.maximum(2.0 * work.b * work.m * work.n * work.k, 1.0)
+    dense = product_seconds(work, card, rates, group.dtype) * scale / rates.get("convolution", 1.0)
+    vector = group.flop / (card.peak("fp32") * rates.get("depthwise", 0.2))
+    return np.where(group.depthwise, vector, dense)
 
 
 def trace_seconds(trace: Trace, card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel of a step."""
-    seconds = kernel_seconds(trace.kernels, card, rates) + _reorder_seconds(trace, card, rates)
-    heavy = np.array([float(kernel.kind in _COMPUTE) for kernel in trace.kernels])
-    clock = _clock(trace, card, rates, seconds, heavy)
-    return np.where(heavy > 0, seconds / clock, seconds)
+    kernels = of_trace(trace)
+    seconds = kernel_seconds(kernels, card, rates) * slowness(trace)
+    if not trace.compiled:
+        seconds = seconds + _reorder_seconds(kernels, card, rates)
+    clock = _clock(trace, kernels, card, rates, seconds)
+    return np.where(kernels.heavy, seconds / clock, seconds)
 
 
-def _clock(trace: Trace, card: Card, rates: Rates, seconds: Array, heavy: Array) -> float:
+def _clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Array) -> float:
     """Clock of the whole step under the power limit, over the boost clock."""
     if "step.matrix" not in rates:
         return 1.0
-    counts = np.array([kernel.count for kernel in trace.kernels], dtype=float)
-    spent = counts * seconds
-    busy = float(spent @ heavy)
+    spent = kernels.counts * seconds
+    busy = float(spent @ kernels.heavy)
     rest = float(spent.sum()) - busy
-    idle = 0.0 if trace.compiled else max(0.0, trace.launches * rates["dispatch"] - busy - rest)
+    idle = host.waits(trace, spent, rates)
+    operations = kernels.flop * kernels.counts
     joules = sum(
-        k.flop * k.count * operation_joules(rates, card, k.dtype, "step.matrix")
-        for k in trace.kernels
-        if k.kind in _COMPUTE
+        float(operations[at].sum()) * operation_joules(rates, card, dtype, "step.matrix")
+        for dtype, at in kernels.formats.items()
     )
-    moved = sum((k.bytes_read + k.bytes_written) * k.count for k in trace.kernels)
+    moved = float(kernels.moved @ kernels.counts)
     each = rates["step.stacked" if card.stacked else "step.byte"] * 1e-12
     return held(rates, card, compute_j=joules, other_j=moved * each, busy_s=busy, rest_s=rest + idle)
 
 
-def _reorder_seconds(trace: Trace, card: Card, rates: Rates) -> Array:
+def _reorder_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
     """Seconds to bring what a convolution reads to channels last, and back what it writes.
 
     Matrix units convolve 16-bit operands in no other order; a compiler chooses the order once for a network
     (NVIDIA, "Convolutional layers user's guide", tensor layouts; PyTorch, inductor's layout optimisation).
     """
-    pays = [not trace.compiled and k.name.endswith(":nchw") and _dense_convolution(k) for k in trace.kernels]
-    moved = np.array([2.0 * (k.bytes_read + k.bytes_written) for k in trace.kernels]) * pays
-    return np.asarray(moved / (card.bytes_per_s * rates["memory"] * _REORDER))
-
-
-def _dense_convolution(kernel: Kernel) -> bool:
-    """Whether it needs channels last: 16-bit operands, more than one channel a group."""
-    if kernel.kind != "convolution" or len(kernel.shape) != _COMPUTE["convolution"]:
-        return False
-    return kernel.dtype in ("bf16", "fp16") and kernel.shape[8] != kernel.shape[1]
+    return np.asarray(kernels.reordered / (card.bytes_per_s * rates["memory"] * _REORDER))
 
 
 def step_seconds(trace: Trace, card: Card, parameters: Parameters) -> float:
-    """Seconds of one step: GPU time, or the host's time to launch it all where that is longer."""
+    """Seconds of one step: of its kernels, and of waiting for the host that launches them."""
     rates = on_card(parameters, card)
-    counts = np.array([kernel.count for kernel in trace.kernels], dtype=float)
-    busy = float(counts @ trace_seconds(trace, card, rates))
-    dispatch = 0.0 if trace.compiled else trace.launches * rates["dispatch"]
-    return max(busy, dispatch)
+    each = of_trace(trace).counts * trace_seconds(trace, card, rates)
+    return float(each.sum()) + host.waits(trace, each, rates)

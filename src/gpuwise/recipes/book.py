@@ -33,10 +33,10 @@ def folder() -> Path:
 
 def find(config: RunConfig, version: int, *, device: str, torch: str, cuda: str | None) -> Tuned | None:
     """The recipe for what a configuration asks; None where none is known."""
-    asked = (config.workload, version, config.mode, config.precision, config.compile)
+    asked = (config.workload, version, config.mode, config.precision, config.compile, config.gpus)
     for entry in _known():
-        same = (entry.workload, entry.version, entry.mode, entry.precision, entry.compile) == asked
-        if same and entry.device == device and same_software(entry, torch, cuda):
+        found = (entry.workload, entry.version, entry.mode, entry.precision, entry.compile, entry.gpus)
+        if found == asked and entry.device == device and same_software(entry, torch, cuda):
             return entry
     return None
 
@@ -50,7 +50,8 @@ def keep(entry: Tuned) -> Path:
     """Write a recipe, in place of an earlier one for the same. Raises InputError where that fails."""
     words = (entry.device, entry.torch, entry.workload, entry.mode, entry.precision)
     how = "compiled" if entry.compile else "eager"
-    name = re.sub(r"[^a-z0-9.]+", "-", " ".join((*words, how)).lower())
+    several = (f"x{entry.gpus}",) if entry.gpus > 1 else ()
+    name = re.sub(r"[^a-z0-9.]+", "-", " ".join((*words, how, *several)).lower())
     path = folder() / f"{name}.json"
     temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
     try:

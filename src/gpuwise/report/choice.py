@@ -33,7 +33,7 @@ def table(
         before=tuple(changed),
         columns=tuple(columns),
         rows=tuple(tuple(row[name] for name in columns) for row in rows),
-        numeric=frozenset({"", "price", "time", "cost", "energy", "memory free", "pays from"}),
+        numeric=frozenset(columns) - {"GPUs", "from", "known by"},
         notes=tuple(_notes(found, shown)),
         dim=frozenset(place for place, option in enumerate(shown) if option.stale),
     ).without_empty_columns()

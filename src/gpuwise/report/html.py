@@ -134,7 +134,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(svg=inline_svg, paper=paper_svg, cited=cited, data=data_script)
-    environment.globals.update(palette=PALETTE)
+    environment.globals.update(palette=PALETTE, cited=cited)
     return environment
 
 

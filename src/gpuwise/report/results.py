@@ -183,6 +183,7 @@ def environment(found: Environment) -> Table:
     cores = f", {found.cpu_count} usable cores" if found.cpu_count else ""
     rows = (
         ("device", found.device),
+        ("card", found.card or ""),
         ("catalog entry", found.gpu_id or ("none: this GPU is unknown" if found.cuda else "")),
         ("device memory", gibibytes(found.device_memory_bytes) if found.device_memory_bytes else ""),
         ("driver", found.driver or ""),
@@ -201,6 +202,12 @@ def environment(found: Environment) -> Table:
         ("variables", ", ".join(f"{name}={value}" for name, value in found.variables)),
     )
     return Table(columns=("environment", "found"), rows=tuple(row for row in rows if row[1]))
+
+
+def commands(result: Result) -> Table:
+    """Every command of the session, with when it began."""
+    every = ((result.created_at, result.command), *((c.started_at, c.command) for c in result.resumed))
+    return Table(columns=("began", "command"), rows=tuple(row for row in every if row[1]))
 
 
 def _yes_no(value: bool | None) -> str:

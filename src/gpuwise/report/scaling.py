@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpuwise.model.result import Group, Measurement, Result
 from gpuwise.report.results import cell_name, rate, speed
 from gpuwise.report.table import Table
-from gpuwise.stats.scaling import WORTH, Point, Series, series
+from gpuwise.stats.scaling import WORTH, Point, Series, cards_of, series
 from gpuwise.units import percent
 
 COLUMNS = (
@@ -39,6 +39,8 @@ NUMERIC = frozenset(
 BAR = 20
 GOOD = 0.99
 """A scale factor from which nothing is lost that would be worth a word."""
+DIFFER = 0.01
+"""From which difference in speed cards are said to differ."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 _MEANS = {
@@ -99,12 +101,16 @@ def _row(name: str, point: Point) -> tuple[str, ...]:
         speed(m),
         f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})",
         bar(found.value),
-        "" if lost is None or lost.sharing is None else percent(lost.sharing),
-        "" if lost is None else percent(lost.waiting),
-        "" if lost is None else percent(lost.exchange),
+        "" if lost is None or lost.sharing is None else _lost(lost.sharing),
+        "" if lost is None else _lost(lost.waiting),
+        "" if lost is None else _lost(lost.exchange),
         _watts(m),
         _how(m.group),
     )
+
+
+def _lost(share: float) -> str:
+    return percent(round(share, 3) + 0.0)  # no minus before zero
 
 
 def _watts(m: Measurement) -> str:
@@ -126,6 +132,27 @@ def _verdicts(found: Sequence[Series]) -> Iterator[str]:
         yield f"{name}: {_worth(each)}"
         if last.losses is not None and last.factor.value < GOOD:
             yield f"{name}: most is lost to {_MEANS[last.losses.largest]}, at {last.gpus} GPUs"
+        yield from (f"{name}: {told}" for told in _unlike(last))
+
+
+def _unlike(point: Point) -> Iterator[str]:
+    """What of the scale factor is a matter of cards that differ by themselves."""
+    group, lost = point.measurement.group, point.losses
+    cards = cards_of(group) if group is not None else None
+    if group is None or cards is None or lost is None or cards.differ < DIFFER:
+        return
+    yield (
+        f"the GPUs differ by {percent(cards.differ)} by themselves; waiting for the slowest, "
+        f"rank {cards.slowest} ({group.ranks[cards.slowest].device}), costs {percent(lost.waiting)}, "
+        f"the exchange {percent(lost.exchange)}"
+    )
+    against = cards.middle_s / cards.one_s
+    if abs(against - 1) > DIFFER:
+        which = "faster" if against > 1 else "slower"
+        yield (
+            f"the one GPU is {percent(abs(against - 1))} {which} than the middle one, against which the "
+            f"scale factor would be {point.factor.value * against:.3f}"
+        )
 
 
 def _worth(each: Series) -> str:

@@ -5,13 +5,15 @@ that of the ratio of the two measurements. Weak scaling gives each GPU the batch
 strong scaling shares it (Amdahl).
 
 Under weak scaling, and for the same batch on each GPU, the loss has three parts. With t1 the step of one
-GPU alone, a_r the step of rank r while all ranks work but exchange nothing, and tn the common step,
+GPU alone, a_r the step of rank r while all ranks work but exchange nothing, a_1 that of the same one GPU,
+and tn the common step,
 
-    f = t1 / tn = (t1 / median a) * (median a / max a) * (max a / tn)
-                   sharing           waiting             exchange
+    f = t1 / tn = (t1 / a_1) * (a_1 / max a) * (max a / tn)
+                   sharing      waiting         exchange
 
 sharing is what the ranks take from each other (power, heat, host, memory of the host), waiting is for the
-slowest rank, exchange is communication that no computation hides.
+slowest card, exchange is communication that no computation hides. The one GPU may be a fast or a slow one of
+its kind; held against the middle one, the factor would be f * median a / a_1.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
-from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.result import Group, Interval, Measurement
 from gpuwise.stats.compare import ratio_between
 
 WORTH = 0.8
@@ -93,14 +95,46 @@ def losses(one: Measurement, several: Measurement) -> Losses | None:
     """What each cause takes; None where the ranks did not measure their steps alone."""
     if several.group is None or several.throughput is None or not several.items_per_step:
         return None
-    alone = [rank.alone_s for rank in several.group.ranks if rank.alone_s is not None]
-    if not alone:
+    cards = cards_of(several.group)
+    if cards is None:
         return None
     common_s = several.items_per_step / several.throughput.value
     sharing = None
     if one.batch == several.batch and one.items_per_step and one.throughput is not None:
-        sharing = 1 - one.items_per_step / one.throughput.value / median(alone)
-    return Losses(sharing=sharing, waiting=1 - median(alone) / max(alone), exchange=1 - max(alone) / common_s)
+        sharing = 1 - one.items_per_step / one.throughput.value / cards.one_s
+    waiting, exchange = 1 - cards.one_s / cards.slowest_s, 1 - cards.slowest_s / common_s
+    return Losses(sharing=sharing, waiting=waiting, exchange=exchange)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cards:
+    """Seconds that each card needs for a step while all work and exchange nothing."""
+
+    one_s: float
+    """Of the card that was also measured alone."""
+    middle_s: float
+    slowest_s: float
+    slowest: int
+    """Its rank."""
+    differ: float
+    """Share of the fastest card's speed that the slowest one lacks."""
+
+
+def cards_of(group: Group) -> Cards | None:
+    """How the cards compare by themselves; None where that was not measured."""
+    ranks = [(rank.alone_s, rank) for rank in group.ranks if rank.alone_s is not None]
+    one_s = next((alone_s for alone_s, rank in ranks if rank.node == group.node), None)
+    if one_s is None:
+        return None
+    alone = [alone_s for alone_s, _ in ranks]
+    slowest_s = max(alone)
+    return Cards(
+        one_s=one_s,
+        middle_s=median(alone),
+        slowest_s=slowest_s,
+        slowest=next(rank.rank for alone_s, rank in ranks if alone_s == slowest_s),
+        differ=1 - min(alone) / slowest_s,
+    )
 
 
 def series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
@@ -109,15 +143,21 @@ def series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
     found = []
     for one in (m for m in speeds if m.config.gpus == 1):
         several = [m for m in speeds if m.config.gpus > 1 and _same(one, m)]
-        for scaling in dict.fromkeys(m.config.scaling for m in several):
-            chosen = sorted((m for m in several if m.config.scaling == scaling), key=lambda m: m.config.gpus)
+        for how in dict.fromkeys(map(_how, several)):
+            chosen = sorted((m for m in several if _how(m) == how), key=lambda m: m.config.gpus)
             found.append(Series(one=one, points=tuple(_point(one, m) for m in chosen)))
     return tuple(found)
 
 
+def _how(m: Measurement) -> tuple[str, str]:
+    return m.config.scaling, m.config.switches.exchange
+
+
 def _same(one: Measurement, several: Measurement) -> bool:
-    """Whether the two asked the same, but for the number of GPUs."""
-    return replace(several.config, gpus=1, nodes=1, scaling=one.config.scaling) == one.config
+    """Whether the two asked the same, but for the number of GPUs and how these exchange gradients."""
+    switches = replace(several.config.switches, exchange=one.config.switches.exchange)
+    alone = replace(several.config, gpus=1, nodes=1, scaling=one.config.scaling, switches=switches)
+    return alone == one.config
 
 
 def _point(one: Measurement, several: Measurement) -> Point:

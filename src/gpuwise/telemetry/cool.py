@@ -17,7 +17,7 @@ def wait_until_cool(
     *,
     below_c: float = 50.0,
     timeout_s: float = 120.0,
-    poll_s: float = 1.0,
+    poll_s: float = 0.2,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
     progress: Heard | None = None,

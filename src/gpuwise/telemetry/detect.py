@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from gpuwise import __version__
 from gpuwise.model.run import Environment
@@ -54,7 +55,7 @@ def environment(
     cuda: str | None = None,
     cudnn: str | None = None,
 ) -> Environment:
-    """The environment of a result. Neither host name nor unique ids are kept.
+    """The environment of a result. Neither host name nor unique ids are kept, but a digest of the device's.
 
     `device` names what is measured where there is no sensor (`info` is None). `torch`, `cuda` (or
     HIP) and `cudnn` are the versions that the measuring child has told, where it already has.
@@ -80,6 +81,7 @@ def _with_device(found: Environment, info: DeviceInfo) -> Environment:
     return replace(
         found,
         device=info.name,
+        card=_digest(info.uuid) if info.uuid else None,
         driver=info.driver,
         device_memory_bytes=info.memory_bytes,
         power_limit_w=info.power_limit_w,
@@ -93,3 +95,8 @@ def _with_device(found: Environment, info: DeviceInfo) -> Environment:
         pcie_width=info.pcie_width,
         pcie_width_max=info.pcie_width_max,
     )
+
+
+def _digest(unique_id: str) -> str:
+    """48 bits, of which nobody finds the id again: it is random itself."""
+    return sha256(unique_id.encode()).hexdigest()[:12]

@@ -24,6 +24,9 @@ from gpuwise.tune.space import axes
 
 TRIAL_S, FINAL_S = 5.0, 15.0
 """Longest timing of one trial, and of the two last measurements."""
+ROOM = 2
+"""Trials for which there must be time when another begins: itself, and the two last measurements, which
+find most of their code compiled."""
 TARGET_CI = 0.003
 """The interval at which they end before."""
 
@@ -37,8 +40,10 @@ class Tuner:
 
     session: Session
     config: RunConfig
-    """What is tuned; its batch, where it has one, is kept."""
+    """What is tuned, from which switches on; its batch, where it has one, is kept."""
     time_s: float
+    only: tuple[Switches, ...] = ()
+    """If given, these are tried beside the default, and no more."""
     now: Clock = time.monotonic
     trials: list[Trial] = field(default_factory=list)
     tuning: Tuning | None = None
@@ -50,13 +55,13 @@ class Tuner:
         spec = workloads.get(self.config.workload).spec
         began = self.now()
         default = spec.default_batch if self.config.device == "cuda" else spec.cpu_batch
-        start = Setting(switches=Switches(), batch=self.config.batch or default)
+        start = Setting(switches=self.config.switches, batch=self.config.batch or default)
         search = Search(
             measure=lambda setting: self._measure(setting, tell, quick=True),
             refuse=lambda m: refusal(m, self._defaults.get(m.batch)),
-            in_time=lambda: self.now() - began + 3 * self._longest_s < self.time_s,
+            in_time=lambda: self.now() - began + ROOM * self._longest_s < self.time_s,
             axes=axes(spec, self.config),
-            batches=self.config.batch is None,
+            only=self.only,
         )
         for trial in search.run(start):
             self.trials.append(trial)
@@ -81,7 +86,7 @@ class Tuner:
             else:
                 tell(update)
         self._longest_s = max(self._longest_s, self.now() - began)
-        if setting.switches == Switches() and measured.status == "ok":
+        if setting.switches == self.config.switches and measured.status == "ok":
             self._defaults.setdefault(measured.batch, measured)
         return measured
 
@@ -102,6 +107,7 @@ class Tuner:
             mode=self.config.mode,
             precision=self.config.precision,
             compile=self.config.compile,
+            gpus=self.config.gpus,
             batch=best.batch,
             switches=best.switches,
             throughput=after.throughput,

@@ -8,13 +8,15 @@ a local optimum: switches that pay only together are not found. Pure: `measure` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.tuning import Setting, Trial
 from gpuwise.stats import ratio_of
 
+BATCH = "batch"
 MARGIN = 0.003
 """Equal runs of one compiled step differ by so much."""
 
@@ -32,8 +34,9 @@ class Search:
     in_time: Callable[[], bool]
     """Whether another trial may begin."""
     axes: Mapping[str, tuple[str, ...]]
-    batches: bool
-    """Whether the batch is searched, too."""
+    """What is tried, in this order: switches with their words, and BATCH, which has none."""
+    only: Sequence[Switches] = ()
+    """If given, these are tried beside the start, and no more."""
     best: Trial | None = None
     tried: set[Setting] = field(default_factory=set)
     skipped: set[Setting] = field(default_factory=set)
@@ -42,14 +45,17 @@ class Search:
     def run(self, start: Setting) -> Iterator[Trial]:
         """Trials as they end, the start first. Ends where the start does not count."""
         yield from self._try(start)
-        changed = self.best is not None
+        for switches in self.only:
+            yield from self._try(replace(start, switches=switches))
+        changed = self.best is not None and not self.only
         while changed and self.best is not None:
             before = self.best
-            if self.batches:
-                yield from self._walk(2.0)
-                yield from self._walk(0.5)
             for name, words in self.axes.items():
-                yield from self._choose(name, words)
+                if name == BATCH:
+                    yield from self._walk(2.0)
+                    yield from self._walk(0.5)
+                else:
+                    yield from self._choose(name, words)
             changed = self.best is not before
 
     def _choose(self, name: str, words: tuple[str, ...]) -> Iterator[Trial]:

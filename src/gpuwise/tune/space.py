@@ -1,7 +1,7 @@
 """Which switches are worth trying for a configuration, and in which order.
 
-Those that gain most for their time go first: the batch, then what needs no longer compilation, then
-the compiler's own searches, which take minutes.
+Those that gain most for their time go first: gpuwise's own kernels, then the batch, in the end the
+compiler's own searches, which take minutes.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from gpuwise.model.recipe import choices
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
+from gpuwise.tune.search import BATCH
 
-ORDER = ("pooling", "stream", "attention", "weights", "layout", "graph", "compiler")
+ORDER = ("pooling", "stream", BATCH, "graph", "weights", "attention", "exchange", "layout", "compiler")
 
 ON_GPUS = frozenset({"pooling", "attention", "graph"})
 COMPILED = frozenset({"graph", "compiler"})
@@ -19,10 +20,23 @@ TRAINING = frozenset({"weights", "stream"})
 HALF = frozenset({"fp16", "bf16", "fp8"})
 """Training under autocast; in FP8 it is bf16 between products, and weights are cast for each anyway."""
 
+TOGETHER = frozenset({"exchange"})
+"""Of every workload that trains on several GPUs."""
+
 
 def axes(spec: WorkloadSpec, config: RunConfig) -> dict[str, tuple[str, ...]]:
-    """Every switch that can change this configuration's speed, with its words."""
-    return {name: choices()[name] for name in ORDER if name in spec.switches and _matters(name, config)}
+    """What can change this configuration's speed: switches with their words, and the batch unless given.
+
+    Several GPUs run the recipe of one; only how they exchange gradients is searched.
+    """
+    on_gpu = config.device == "cuda"
+    alone = {*spec.switches, *(() if config.batch else (BATCH,))}
+    heeded = alone if config.gpus == 1 else TOGETHER
+    return {
+        name: tuple(word for word in choices().get(name, ()) if on_gpu or word != "triton")
+        for name in ORDER
+        if name in heeded and _matters(name, config)
+    }
 
 
 def _matters(name: str, config: RunConfig) -> bool:
@@ -31,7 +45,7 @@ def _matters(name: str, config: RunConfig) -> bool:
     return not (
         (name in ON_GPUS and config.device != "cuda")
         or (name in COMPILED and not config.compile)
-        or (name in TRAINING and config.mode != "train")
+        or (name in TRAINING | TOGETHER and config.mode != "train")
         or (name in TRAINING and config.precision not in HALF)
         or (name == "weights" and config.precision == "fp8")
     )

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpuwise.choose.presets import presets
+from gpuwise.gather.facts import Facts
+from gpuwise.gather.forecasts import traced
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts, traced
 from gpuwise.web.view import View
 from gpuwise.web.views import audit, choose, compare, gpus, home, predict, results, scaling
 

@@ -5,8 +5,6 @@ Views compute, so they run in threads; uploads stay in memory and are parsed as 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -21,33 +19,22 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise.gather.facts import Facts
 from gpuwise.web import pages
 from gpuwise.web.api import ADDRESSES, LIVE, Address
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts
 from gpuwise.web.guard import LARGEST_BODY, LOOPBACK, Guard
 from gpuwise.web.pages import FORMATS, Place
 from gpuwise.web.view import Message, View, message
 from gpuwise.web.views import audit, compare, results
-from gpuwise.web.warm import Warm
 
 STATIC = Path(__file__).with_name("static")
 FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 """The only files that are served, by name."""
 
 
-def create(
-    facts: Facts, *, token: str | None = None, hosts: frozenset[str] | None = LOOPBACK, warm: bool = False
-) -> Starlette:
-    """The application. Where `warm`, forecasts that pages will need are made beside it from its start."""
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        started = Warm(facts.forecasts) if warm else None
-        yield
-        if started is not None:
-            started.stop()
-
+def create(facts: Facts, *, token: str | None = None, hosts: frozenset[str] | None = LOOPBACK) -> Starlette:
+    """The application."""
     routes = [route for address in (*LIVE, *ADDRESSES) for route in _routes(facts, address)]
     posts = [
         Route(path, partial(_posted, facts, path.split(".")[0], path.partition(".")[2]), methods=["POST"])
@@ -58,7 +45,6 @@ def create(
         routes=[*posts, *fixed, *routes],
         middleware=[Middleware(Guard, token=token, hosts=hosts)],
         exception_handlers={HTTPException: _refused, GpuwiseError: _failed},
-        lifespan=lifespan,
     )
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpuwise.errors import GpuwiseError, InputError
+from gpuwise.gather.facts import Facts
 from gpuwise.web import pages
 from gpuwise.web.api import ADDRESSES, Address
 from gpuwise.web.app import FILES, STATIC
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts
 from gpuwise.web.pages import FORMATS, Place
 
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from gpuwise import catalog
 from gpuwise.report import html
-from gpuwise.report.charts.theme import PALETTE
 from gpuwise.report.table import comma_separated
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, View
@@ -82,7 +81,7 @@ def failure(problem: Message, place: Place, title: str) -> str:
 
 def _rendered(template: str, place: Place, **content: Any) -> str:
     shared: Mapping[str, Any] = {
-        "place": place, "link": place.to, "message": None,
+        "place": place, "link": place.to, "cell": partial(cell, place), "message": None,
         "menu": [entry for entry in MENU if not (place.static and entry[0] in LIVE_ONLY)],
     }  # fmt: skip
     return templates().get_template(template).render({**shared, **content})
@@ -95,17 +94,14 @@ def style() -> str:
 
 @cache
 def templates() -> Environment:
-    """Own templates before the report's; everything is escaped unless a filter made it."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("gpuwise.web"), PackageLoader("gpuwise.report")]),
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters.update(cited=html.cited, svg=html.inline_svg, cell=cell)
-    environment.globals.update(palette=PALETTE)
-    return environment
+    """Own templates before the report's, with the report's filters."""
+    shared = html.templates()
+    return shared.overlay(
+        loader=ChoiceLoader([PackageLoader("gpuwise.web"), PackageLoader("gpuwise.report")])
+    )
 
 
-def cell(text: str, sources: int, place: Place) -> Markup:
+def cell(place: Place, text: str, sources: int) -> Markup:
     """A cell's text; where it names a GPU of the catalog (`2 x l40s`), the name leads to it."""
     before, found, name = text.rpartition(" x ")
     if name not in _ids():

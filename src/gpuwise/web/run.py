@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 import uvicorn
 
 from gpuwise.errors import InputError
+from gpuwise.gather.facts import Facts
 from gpuwise.web.app import create
-from gpuwise.web.facts import Facts
 from gpuwise.web.guard import LOOPBACK
+from gpuwise.web.rehearsal import rehearse
 
 WAITING = 256
 """Connections that wait to be accepted."""
@@ -33,7 +34,9 @@ def run(
     """
     with listen(host, port) as listening:
         name = f"[{host}]" if ":" in host else host
-        app = create(Facts(files), token=token, hosts=None if public else LOOPBACK | {name}, warm=True)
+        facts = Facts(files)
+        rehearse(facts)
+        app = create(facts, token=token, hosts=None if public else LOOPBACK | {name})
         query = f"?{urlencode({'token': token})}" if token else ""
         ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
         # An access log would hold tokens; errors are still told.

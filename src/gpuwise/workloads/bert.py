@@ -129,9 +129,9 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
         job = inference_job(model, inputs, config, batch)
         return replace(job, feed=question_feed(inputs[0], inputs[1], (), shape.words))
     adam = optimizer(model, tuned=tuned, unread="pooler.")
-    if tuned and config.switches.stream == "half":
-        model.hand_on(half_of(config))
-    scales = Scales(model.layers) if config.precision == "fp8" else None
+    if tuned and config.switches.stream != "fp32":
+        model.hand_on(half_of(config), kernels=config.device == "cuda" and config.switches.stream == "triton")
+    scales = Scales(model.layers, together=config.gpus > 1) if config.precision == "fp8" else None
     job = training_job(
         model, inputs, lambda logits: _answer_loss(logits, answers), adam, config, batch, scales=scales
     )

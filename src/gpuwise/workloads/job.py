@@ -8,6 +8,8 @@ benchmark article's public script.
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,16 +19,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads.input import Feed
-from gpuwise.workloads.parallel import fits, spread
+from gpuwise.workloads.parallel import spread
+from gpuwise.workloads.shards import fits
 from gpuwise.workloads.switches import Halved, compiled, set_libraries
 
 if TYPE_CHECKING:
     from gpuwise.workloads.models.float8 import Scales
 
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+
+NORMS = {"cuda": 4}
+"""Steps over which the norm of gradients is averaged, which dropout moves by percents; one elsewhere."""
+SCALES = 20
+"""Times that the fp16 scaler may halve its scale before gradients fit: from 2^16 to below 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +48,10 @@ class Job:
     items: int
     mismatch: Callable[[], float] | None = None
     gradient_norm: Callable[[], float] | None = None
-    """Training: the norm of all gradients of one step from the first weights, without the update."""
+    """Training: the norm of all gradients of a step from the first weights, without the update. NaN
+    where it is not finite even without a scale."""
+    reference_norm: Callable[[], float] | None = None
+    """FP8 training: the same where products are in bf16."""
     inputs: tuple[Tensor, ...] = ()
     """What a step reads: always the same tensors, in which a pipeline may write new values."""
     feed: Feed | None = None
@@ -101,11 +111,12 @@ def training_job(
     if config.compile and parity:
         run = partial(forward, torch.compile(model))
     elif config.compile:
-        run = compiled(eager, config.switches)
+        run = compiled(eager, config)
     halved = Halved(model, DTYPES[config.precision]) if _halves(model, config) else None
-    parallel = None
-    if config.gpus > 1:
-        run, parallel = spread(model, run, optimizer, config)
+    own = frozenset(scales.seen if scales is not None else ())
+    parallel = spread(model, run, optimizer, config, own) if config.gpus > 1 else None
+    if parallel is not None:
+        run = parallel.loss
     scaler = torch.amp.GradScaler(config.device, enabled=config.precision == "fp16")
 
     def backward() -> Tensor:
@@ -115,6 +126,8 @@ def training_job(
             optimizer.zero_grad(set_to_none=True)
         loss = run()
         torch.autograd.backward(scaler.scale(loss))
+        if parallel is not None:
+            parallel.finish()
         if halved is not None:
             halved.hand_over()
         if scales is not None:
@@ -133,13 +146,27 @@ def training_job(
         optimizer.zero_grad(set_to_none=True)
         return loss
 
-    def gradient_norm() -> float:
+    def norm_of_one() -> float:
         backward()
         scaler.unscale_(optimizer)
         norm = norm_of_gradients(optimizer)
         scaler.update()
         optimizer.zero_grad(set_to_none=True)
         return norm
+
+    def gradient_norm() -> float:
+        return mean_of_finite(norm_of_one, NORMS.get(config.device, 1))
+
+    def exact() -> float:
+        torch.autograd.backward(eager())
+        norm = norm_of_gradients(optimizer)
+        optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def reference_norm() -> float:
+        assert scales is not None
+        with scales.off():
+            return mean_of_finite(exact, NORMS.get(config.device, 1))
 
     def mismatch() -> float:
         with torch.no_grad():
@@ -154,7 +181,8 @@ def training_job(
         inputs=inputs,
         mismatch=mismatch if checked else None,
         gradient_norm=gradient_norm if parallel is None else None,
-        parallel=parallel,
+        reference_norm=reference_norm if parallel is None and scales is not None else None,
+        parallel=parallel.how if parallel is not None else None,
     )
 
 
@@ -187,7 +215,7 @@ def inference_job(
     if config.compile and compile_mode is not None:
         run = torch.compile(model, dynamic=False, mode=compile_mode)
     elif config.compile:
-        run = compiled(model, config.switches if config.recipe == "tuned" else Switches())
+        run = compiled(model, config)
 
     def call(function: Callable[..., Any]) -> Tensor:
         with (
@@ -207,6 +235,18 @@ def inference_job(
         mismatch=mismatch if config.compile else None,
         inputs=inputs,
     )
+
+
+def mean_of_finite(norm: Callable[[], float], wanted: int) -> float:
+    """The mean of so many finite norms; NaN where `SCALES` more steps do not bring them."""
+    found: list[float] = []
+    for _ in range(wanted + SCALES):
+        value = norm()
+        if math.isfinite(value):
+            found.append(value)
+        if len(found) == wanted:
+            return statistics.fmean(found)
+    return math.nan
 
 
 def norm_of_gradients(optimizer: torch.optim.Optimizer) -> float:

@@ -111,11 +111,13 @@ def _job(config: RunConfig, shape: DecoderShape, tokens: int, batch: int) -> Job
     from gpuwise.workloads.job import DTYPES, training_job
     from gpuwise.workloads.llm_train import random_tokens
     from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
-    from gpuwise.workloads.models.decoder import build_decoder
+    from gpuwise.workloads.models.decoder import outline
     from gpuwise.workloads.models.lora import add_lora
+    from gpuwise.workloads.shards import given_memory
 
     dtype = DTYPES.get(config.precision, torch.float32)
-    model = add_lora(build_decoder(shape, tokens, dtype, config.device), RANK)
+    model = add_lora(outline(shape, tokens, dtype), RANK)
+    given_memory(model, config)
     if config.device == "cuda":
         free = torch.cuda.mem_get_info()[0]
         model.recompute = must_recompute(shape, batch, tokens, free, dtype.itemsize)

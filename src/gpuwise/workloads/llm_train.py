@@ -99,10 +99,12 @@ def _job(config: RunConfig, shape: DecoderShape, tokens: int, batch: int, *, fin
     from gpuwise.workloads.input import text_feed
     from gpuwise.workloads.job import training_job
     from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
-    from gpuwise.workloads.models.decoder import build_decoder
+    from gpuwise.workloads.models.decoder import outline
+    from gpuwise.workloads.shards import given_memory
 
     narrow = finetune and config.precision == "bf16"
-    model = build_decoder(shape, tokens, torch.bfloat16 if narrow else torch.float32, config.device)
+    model = outline(shape, tokens, torch.bfloat16 if narrow else torch.float32)
+    given_memory(model, config)
     inputs, targets = random_tokens(shape, batch, tokens, config.device)
     rate = LEARNING_RATE_BF16 if narrow else LEARNING_RATE
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.1, fused=True)

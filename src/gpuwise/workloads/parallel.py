@@ -1,40 +1,50 @@
 """One training step over several ranks: who holds what, and when gradients are exchanged.
 
-ddp    every rank holds the whole model; gradients are averaged by all-reduce, bucket by bucket while
-       the backward pass still runs (Li et al. 2020, VLDB 13:12).
-fsdp2  weights, gradients and optimiser state are split over the ranks, and the weights gathered block
-       by block (Zhao et al. 2023, VLDB 16:12). Chosen where the state of training does not fit one GPU.
+ddp        every rank holds the whole model; gradients are averaged by all-reduce, bucket by bucket
+           while the backward pass still runs (Li et al. 2020, VLDB 13:12).
+ddp-after  the same, averaged when the backward pass is over (`buckets`): the switch exchange=after.
+fsdp2      weights, gradients and optimiser state are split over the ranks, and the weights gathered
+           block by block (Zhao et al. 2023, VLDB 16:12). Chosen where the state of training does not
+           fit one GPU.
 
 The wrapped module calls whatever computes the loss, compiled or not. A graph that is compiled within
-DDP's forward is cut at the buckets by torch's DDPOptimizer; without the cuts all gradients would be
-ready at once, after the backward pass, and their exchange would hide behind nothing.
+DDP's forward is cut at the buckets by torch's DDPOptimizer, for gradients of a whole graph are ready at
+once, when it ends. Cuts end what the compiler can fuse, also in the forward pass; on fast links that
+can cost more than the exchange which they hide, and so there is `ddp-after`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Set
+from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
-import torch
 from torch import Tensor, nn
 
 from gpuwise.model.run import RunConfig
+from gpuwise.workloads import buckets
+from gpuwise.workloads.shards import fits, shard
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
 
-Parallel = Literal["ddp", "fsdp2"]
+Parallel = Literal["ddp", "ddp-after", "fsdp2"]
 
 BUCKET_MIB = 25
-"""Gradients that travel together: torch's default, large enough for a link's full speed."""
-
-STATE = 4
-"""Copies of a trained weight: itself, its gradient and two moments of Adam."""
-ROOM = 0.8
-"""Share of the device's memory that the state may take; the rest is for activations."""
+"""Gradients that travel together under DDP: torch's default."""
 
 Loss = Callable[[], Tensor]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """A training step over all ranks."""
+
+    loss: Loss
+    how: Parallel
+    finish: Callable[[], None]
+    """What is left to do between the backward pass and the optimiser."""
 
 
 class Whole(nn.Module):
@@ -49,14 +59,36 @@ class Whole(nn.Module):
         return self.run()
 
 
-def spread(model: nn.Module, run: Loss, optimizer: Optimizer, config: RunConfig) -> tuple[Loss, Parallel]:
-    """(the loss over all ranks, how it is spread). All ranks start from the weights of rank 0."""
+def spread(
+    model: nn.Module,
+    run: Loss,
+    optimizer: Optimizer,
+    config: RunConfig,
+    own: Set[nn.Parameter] = frozenset(),
+) -> Spread:
+    """The step over all ranks of what is trained on one. All start from the weights of rank 0.
+
+    Gradients of the parameters in `own` are left to their rank.
+    """
     whole = Whole(model, run)
     start_alike(whole, optimizer)
-    if fits(model, config):
-        return replicated(whole), "ddp"
-    shard(whole, optimizer)
-    return whole, "fsdp2"
+    if not fits(model, config):
+        shard(whole, model, optimizer, config.device, own)
+        return Spread(loss=whole, how="fsdp2", finish=_nothing)
+    if config.recipe == "tuned" and config.switches.exchange == "after":
+        shared = [parameter for parameter in whole.parameters() if parameter not in own]
+        return Spread(loss=run, how="ddp-after", finish=buckets.Buckets(shared))
+    return Spread(loss=replicated(whole, own), how="ddp", finish=_nothing)
+
+
+def _nothing() -> None:
+    """Gradients were averaged within the backward pass."""
+
+
+def bucket_bytes(how: str | None) -> int | None:
+    """Gradients that travel together; None where they do not travel in buckets."""
+    mib = {"ddp": BUCKET_MIB, "ddp-after": buckets.BUCKET_MIB}.get(how or "")
+    return None if mib is None else mib * 2**20
 
 
 def start_alike(whole: Whole, optimizer: Optimizer) -> None:
@@ -64,23 +96,19 @@ def start_alike(whole: Whole, optimizer: Optimizer) -> None:
     import torch.distributed as dist
 
     held = (parameter for group in optimizer.param_groups for parameter in group["params"])
+    if any(parameter.is_meta for parameter in whole.parameters()):
+        return  # every rank draws its own part
     for tensor in {id(each): each for each in (*whole.parameters(), *whole.buffers(), *held)}.values():
         dist.broadcast(tensor.detach(), src=0)
 
 
-def fits(model: nn.Module, config: RunConfig) -> bool:
-    """Whether each rank can hold the whole state of training."""
-    if config.device == "cpu":
-        return True
-    state = sum(p.nbytes * (STATE if p.requires_grad else 1) for p in model.parameters())
-    return state < ROOM * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
-
-
-def replicated(whole: Whole) -> nn.Module:
+def replicated(whole: Whole, own: Set[nn.Parameter] = frozenset()) -> nn.Module:
     """DDP without copies of gradients and without a broadcast of batch norm's statistics each step:
     every rank keeps those of its own data, and rank 0's are the ones to save."""
     from torch.nn.parallel import DistributedDataParallel
 
+    names = [name for name, parameter in whole.named_parameters() if parameter in own]
+    DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(whole, names)  # type: ignore[no-untyped-call]
     named = signature(DistributedDataParallel).parameters
     # torch 2.13 has a new name for it.
     buffers: dict[str, Any] = {
@@ -89,25 +117,3 @@ def replicated(whole: Whole) -> nn.Module:
     return DistributedDataParallel(
         whole, static_graph=True, gradient_as_bucket_view=True, bucket_cap_mb=BUCKET_MIB, **buffers
     )
-
-
-def shard(whole: Whole, optimizer: Optimizer) -> None:
-    """Split every block, then the rest; the optimiser, which has no state yet, gets the new parameters."""
-    from torch.distributed.fsdp import fully_shard
-
-    names = {parameter: name for name, parameter in whole.named_parameters()}
-    for block in blocks(whole.model):
-        fully_shard(block)
-    fully_shard(whole)
-    new = dict(whole.named_parameters())
-    for group in optimizer.param_groups:
-        group["params"] = [new[names[parameter]] for parameter in group["params"]]
-
-
-def blocks(model: nn.Module) -> Iterator[nn.Module]:
-    """The repeated blocks: the members of every list of modules that is not inside another."""
-    for child in model.children():
-        if isinstance(child, nn.ModuleList):
-            yield from child
-        else:
-            yield from blocks(child)

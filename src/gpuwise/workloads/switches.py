@@ -18,11 +18,15 @@ SEARCHES: dict[str, dict[str, bool]] = {
 }
 
 
-def compiled(function: Callable[..., Any], switches: Switches) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], config: RunConfig) -> Callable[..., Any]:
     """torch.compile for one shape, with the search and the CUDA graph of the recipe."""
+    tuned = config.recipe == "tuned"
+    switches = config.switches if tuned else Switches()
     options: dict[str, Any] = dict(SEARCHES[switches.compiler])
     if switches.graph == "on":
         options["triton.cudagraphs"] = True
+    if tuned and config.precision == "fp32" and config.device == "cuda":
+        options["layout_optimization"] = False  # else convolutions become channels-last (`convnet`)
     found: Callable[..., Any] = torch.compile(function, dynamic=False, options=options or None)
     return found
 

@@ -13,7 +13,7 @@ from gpuwise.frameworks.adapter import Found
 from gpuwise.frameworks.jax.job import build
 from gpuwise.model.run import RunConfig
 
-__all__ = ["build", "found", "out_of_memory", "peak_bytes", "release", "wait"]
+__all__ = ["build", "forget_peak", "found", "out_of_memory", "peak_bytes", "release", "wait"]
 
 
 def found(config: RunConfig) -> Found:
@@ -42,6 +42,11 @@ def cuda_of(platform_version: str) -> str | None:
 def wait(output: Any) -> Any:
     """One program puts out all its results together, so the loss is there when the weights are."""
     return jax.block_until_ready(output)
+
+
+def forget_peak(config: RunConfig) -> bool:
+    """The runtime's peak is that of its whole life."""
+    return False
 
 
 def peak_bytes(config: RunConfig) -> int | None:

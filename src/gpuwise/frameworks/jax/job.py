@@ -24,13 +24,15 @@ from gpuwise.workloads.bert import DECAY, LEARNING_RATE
 from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
 Values = dict[str, Array]
+Loss = Callable[[Values, Values, Array], tuple[Array, Values]]
+"""(weights, what is fixed, random key) -> (loss, moved statistics)."""
 DTYPES = {"fp16": jnp.float16, "bf16": jnp.bfloat16}
 PRODUCTS = {"fp32": "highest", "tf32": "tensorfloat32"}
 """`jax_default_matmul_precision`, also of convolutions; XLA's own default on a GPU is TF32."""
 
 COMPARED = 2
-"""Items of the answer that are computed operation by operation too. In training the loss must fall; what
-it is without XLA, each operation compiled by itself, takes minutes to learn."""
+"""Items whose answer, or whose loss in training, is computed operation by operation too. Not so the
+gradients: each operation is compiled by itself, and a backward pass has a thousand."""
 
 ADAM_BETAS, ADAM_EPS = (0.9, 0.999), 1e-8
 SCALE, SCALE_GROWTH, SCALE_BACKOFF, SCALE_INTERVAL = 65536.0, 2.0, 0.5, 2000
@@ -40,16 +42,19 @@ def build(config: RunConfig, batch: int) -> Job:
     """Network, random input and state on the device."""
     jax.config.update("jax_default_matmul_precision", PRODUCTS.get(config.precision))
     network = NETWORKS[config.workload](config.size == "toy")
-    source = np.random.default_rng(0)
+    return (_training if config.mode == "train" else _inference)(network, config, batch)
+
+
+def _prepared(
+    network: Network, config: RunConfig, batch: int
+) -> tuple[Callable[..., tuple[Any, Jax]], Values, tuple[Array, ...], Array]:
+    """(the forward pass, its weights, inputs, right answers)."""
+    source, training = np.random.default_rng(0), config.mode == "train"
     inputs, answers = random_input(network, batch, source)
-    training = config.mode == "train"
-    dtype = DTYPES.get(config.precision, jnp.float32)
-    forward = partial(_forward, network, training, dtype)
+    forward = partial(_forward, network, training, DTYPES.get(config.precision, jnp.float32))
     declared = declare(forward, inputs)
     values = start(declared, source, trained=not training, residual=getattr(network, "residual", 1.0))
-    if not training:
-        return _inference(forward, values, inputs, config, batch)
-    return _training(network, forward, values, inputs, answers, config, batch)
+    return forward, values, inputs, answers
 
 
 def random_input(
@@ -124,14 +129,9 @@ def _cross_entropy(logits: Array, answers: Array) -> Array:
     return -jnp.take_along_axis(likelihood, answers[..., None], -1).mean()
 
 
-def _inference(
-    forward: Callable[..., tuple[Any, Jax]],
-    values: Values,
-    inputs: tuple[Array, ...],
-    config: RunConfig,
-    batch: int,
-) -> Job:
+def _inference(network: Network, config: RunConfig, batch: int) -> Job:
     """Weights of products are stored in the precision beforehand, as torch's tuned recipe does."""
+    forward, values, inputs, _ = _prepared(network, config, batch)
     dtype = DTYPES.get(config.precision)
     if dtype is not None:
         stored = {name: v.astype(dtype) if v.ndim > 1 else v for name, v in values.items()}
@@ -150,60 +150,79 @@ def _inference(
     return Job(step=lambda: run(values, inputs), items=batch, mismatch=mismatch if config.compile else None)
 
 
-def _training(
-    network: Network, forward: Callable[..., tuple[Any, Jax]], values: Values, inputs: tuple[Array, ...],
-    answers: Array, config: RunConfig, batch: int,
-) -> Job:  # fmt: skip
-    def loss(trained: Values, fixed: Values, key: Array) -> tuple[Array, Values]:
-        outputs, operations = forward({**trained, **fixed}, inputs_of(fixed), key)
-        return loss_of(network, outputs, fixed["answers"]), operations.moved
-
-    def inputs_of(fixed: Values) -> tuple[Array, ...]:
-        return tuple(fixed[f"input{i}"] for i in range(len(inputs)))
-
-    statistics = {name: value for name, value in values.items() if name.endswith(STATISTICS)}
-    trained = {name: value for name, value in values.items() if name not in statistics}
-    # Inputs are arguments, not constants of the compiled step, which XLA would try to fold.
-    batch_of = {f"input{i}": x for i, x in enumerate(inputs)} | {"answers": answers}
+def _training(network: Network, config: RunConfig, batch: int) -> Job:
+    loss, state, batch_of = _first(network, config, batch)
     update = _sgd if isinstance(network, ImageNetwork) else _adamw
     whole = partial(_step, loss, update, config.precision == "fp16")
     run = jax.jit(whole, donate_argnums=0) if config.compile else whole
-    state: dict[str, Any] = {
-        "weights": trained,
-        "statistics": statistics,
-        "moments": jax.tree.map(jnp.zeros_like, (trained,) if update is _sgd else (trained, trained)),
-        "count": jnp.int32(0),
-        "scale": jnp.float32(SCALE if config.precision == "fp16" else 1.0),
-        "sound": jnp.int32(0),
-    }
 
     def step() -> Array:
         nonlocal state
         state, value = run(state, batch_of)
         return value
 
-    return Job(step=step, items=batch)
+    def mismatch() -> float:
+        few = {name: x[:COMPARED] for name, x in batch_of.items()}
+        given = state["weights"], {**state["statistics"], **few}, _key(0)
+        return difference(jax.jit(loss)(*given)[0], loss(*given)[0])
+
+    return Job(step=step, items=batch, mismatch=mismatch if config.compile else None)
 
 
-def _step(
-    loss: Callable[..., tuple[Array, Values]], update: Callable[..., tuple[Values, Any]], scaled: bool,
-    state: dict[str, Any], batch_of: Values,
-) -> tuple[dict[str, Any], Array]:  # fmt: skip
-    # The generator in hardware; JAX's default one costs more than the layer it serves.
-    key = jax.random.fold_in(jax.random.key(0, impl="rbg"), state["count"])
+def _first(network: Network, config: RunConfig, batch: int) -> tuple[Loss, dict[str, Any], Values]:
+    """(the loss, what a step begins with and changes, what it reads)."""
+    forward, values, inputs, answers = _prepared(network, config, batch)
+
+    def loss(trained: Values, fixed: Values, key: Array) -> tuple[Array, Values]:
+        given = tuple(fixed[f"input{i}"] for i in range(len(inputs)))
+        outputs, operations = forward({**trained, **fixed}, given, key)
+        return loss_of(network, outputs, fixed["answers"]), operations.moved
+
+    statistics = {name: value for name, value in values.items() if name.endswith(STATISTICS)}
+    trained = {name: value for name, value in values.items() if name not in statistics}
+    moments = (trained,) if isinstance(network, ImageNetwork) else (trained, trained)
+    state = {
+        "weights": trained,
+        "statistics": statistics,
+        "moments": jax.tree.map(jnp.zeros_like, moments),
+        "count": jnp.int32(0),
+        "scale": jnp.float32(SCALE if config.precision == "fp16" else 1.0),
+        "sound": jnp.int32(0),
+    }
+    # Inputs are arguments, not constants of the compiled step, which XLA would try to fold.
+    return loss, state, {f"input{i}": x for i, x in enumerate(inputs)} | {"answers": answers}
+
+
+def _key(step: int | Array) -> Array:
+    """Of the generator in hardware; JAX's default one costs more than the layer that it serves."""
+    return jax.random.fold_in(jax.random.key(0, impl="rbg"), step)
+
+
+def _gradients(
+    loss: Loss, scaled: bool, state: dict[str, Any], batch_of: Values
+) -> tuple[Values, Array, Values]:
+    """(gradients, loss, moved statistics)."""
     fixed = {**state["statistics"], **batch_of}
 
     def scaled_loss(weights: Values) -> tuple[Array, tuple[Array, Values]]:
-        value, moved = loss(weights, fixed, key)
+        value, moved = loss(weights, fixed, _key(state["count"]))
         return value * state["scale"], (value, moved)
 
     gradients, (value, moved) = jax.grad(scaled_loss, has_aux=True)(state["weights"])
-    count = state["count"] + 1
     if scaled:
         gradients = jax.tree.map(lambda g: g / state["scale"], gradients)
+    return gradients, value, moved
+
+
+def _step(
+    loss: Loss, update: Callable[..., tuple[Values, Any]], scaled: bool,
+    state: dict[str, Any], batch_of: Values,
+) -> tuple[dict[str, Any], Array]:  # fmt: skip
+    gradients, value, moved = _gradients(loss, scaled, state, batch_of)
+    count = state["count"] + 1
     weights, moments = update(state["weights"], gradients, state["moments"], count)
-    new = {"weights": weights, "statistics": {**state["statistics"], **moved}, "moments": moments,
-           "count": count, "scale": state["scale"], "sound": state["sound"]}  # fmt: skip
+    new = {**state, "weights": weights, "statistics": {**state["statistics"], **moved},
+           "moments": moments, "count": count}  # fmt: skip
     return (_skip_overflow(state, new, gradients) if scaled else new), value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from gpuwise.frameworks.adapter import Found, Job
 from gpuwise.frameworks.tensorflow import job
 from gpuwise.model.run import RunConfig
 
-__all__ = ["build", "found", "out_of_memory", "peak_bytes", "release", "wait"]
+__all__ = ["build", "forget_peak", "found", "out_of_memory", "peak_bytes", "release", "wait"]
 
 
 def found(config: RunConfig) -> Found:
@@ -49,7 +48,7 @@ def build(config: RunConfig, batch: int) -> Job:
     def step() -> Future[float]:
         return waiting.submit(_fetched, made.step())
 
-    return replace(made, step=step, mismatch=_without_trace(made.mismatch, config))
+    return replace(made, step=step)
 
 
 def _fetched(outputs: Any) -> float:
@@ -57,22 +56,16 @@ def _fetched(outputs: Any) -> float:
     return float(np.mean([output.numpy() for output in outputs]))
 
 
-def _without_trace(mismatch: Callable[[], float] | None, config: RunConfig) -> Callable[[], float] | None:
-    """The comparison, whose memory is not that of the step."""
-    if mismatch is None or config.device == "cpu":
-        return mismatch
-
-    def compared() -> float:
-        found = mismatch()
-        tf.config.experimental.reset_memory_stats("GPU:0")
-        return found
-
-    return compared
-
-
 def wait(output: Future[float]) -> float:
     """The loss of a training step; of an inference, one number of the answer."""
     return output.result()
+
+
+def forget_peak(config: RunConfig) -> bool:
+    """The allocator of the first GPU begins its peak anew."""
+    if config.device != "cpu":
+        tf.config.experimental.reset_memory_stats("GPU:0")
+    return True
 
 
 def peak_bytes(config: RunConfig) -> int | None:

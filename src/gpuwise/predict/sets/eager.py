@@ -14,11 +14,12 @@ from math import log
 import numpy as np
 
 from gpuwise.errors import GpuwiseError
-from gpuwise.model.trace import Kernel, Trace
+from gpuwise.model.trace import Trace
 from gpuwise.predict.builders import transformer
 from gpuwise.predict.card import Card
 from gpuwise.predict.fit import Prior
 from gpuwise.predict.fit import fit as fit_parameters
+from gpuwise.predict.kernels import Kernels, arrays
 from gpuwise.predict.rates import Parameters, Rates
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
 from gpuwise.predict.time import kernel_seconds
@@ -48,14 +49,16 @@ PRIORS = {
 """Physics before data: a library's 85 to 90 % of peak, DRAM's 85 %, 40 B a clock and unit from L2. Energy:
 desktop cards hold their boost clock within the board's limit, so that limit over peak bounds it: 18.6 pJ an
 operation on 12 nm (RTX 2080 Ti), 9.8 on 8 nm (RTX 3090), 5.4 on 5 nm (RTX 4090)."""
-_VENDOR = {"matmul": 0.2, "energy.vector": 0.3}
-"""AMD's matrix units multiply fp32 too: another share of another peak."""
+_VENDOR = {"matmul": 0.2, "energy.vector": 0.3, "sweep": 1.0}
+"""AMD's matrix units multiply fp32 too: another share of another peak. Its driver also frees memory."""
 _FAMILY = {"matmul": 0.1, "memory": 0.06}
 _KNOWN = {("matmul", "Pascal"): -0.1}
 """Pascal issues integers (addresses) and fp32 through one pipe (NVIDIA Volta whitepaper, 2017)."""
 _CARD = {"matmul": 0.06, "allocation": 0.6, "sweep": 0.5}
 _KEPT = 1e6
 """Bytes from which a tensor gets a segment of its own from the driver, roughly."""
+_SAVED = 0.5
+"""Share of what the forward pass writes that the backward pass needs: masks and scaled scores are freed."""
 _ROOM = 0.7
 """Share of memory that is filled before the cache is swept: fragments and the gradients take the rest."""
 _LINK = 200e9
@@ -141,20 +144,18 @@ class _Steps:
     """All steps on one card, their kernels as one list."""
 
     works: tuple[Work, ...]
-    kernels: tuple[Kernel, ...]
-    counts: Array
+    kernels: Kernels
     ends: Array
 
 
 def _steps(cases: Sequence[Case]) -> _Steps:
     works = tuple(case.work for case in cases)
-    kernels = tuple(kernel for work in works for kernel in work.trace.kernels)
-    counts = np.array([kernel.count for kernel in kernels], dtype=float)
-    return _Steps(works, kernels, counts, np.cumsum([len(work.trace.kernels) for work in works]))
+    kernels = arrays([kernel for work in works for kernel in work.trace.kernels])
+    return _Steps(works, kernels, np.cumsum([len(work.trace.kernels) for work in works]))
 
 
 def _milliseconds(steps: _Steps, card: Card, rates: Rates) -> Array:
-    seconds = kernel_seconds(steps.kernels, card, rates) * steps.counts
+    seconds = kernel_seconds(steps.kernels, card, rates) * steps.kernels.counts
     busy = [float(part.sum()) for part in np.split(seconds, steps.ends[:-1])]
     return np.array([1e3 * _step(work, card, rates, t) for work, t in zip(steps.works, busy, strict=True)])
 
@@ -175,5 +176,5 @@ def _allocation(trace: Trace, card: Card, rates: Rates, held: float) -> float:
     """Seconds for the driver to hand out what the forward pass keeps."""
     kept = [k for k in trace.kernels if k.phase == "forward" and k.bytes_written > _KEPT]
     count = sum(k.count for k in kept)
-    filled = held * (sum(k.count * k.bytes_written for k in kept) + 8.0 * trace.parameters)
+    filled = held * (_SAVED * sum(k.count * k.bytes_written for k in kept) + 8.0 * trace.parameters)
     return count * rates["allocation"] + max(0.0, filled - _ROOM * card.memory_bytes) * rates["sweep"]

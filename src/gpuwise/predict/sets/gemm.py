@@ -14,9 +14,10 @@ import numpy as np
 from gpuwise.predict.card import Card
 from gpuwise.predict.fit import Prior
 from gpuwise.predict.fit import fit as fit_parameters
+from gpuwise.predict.kernels import Products
 from gpuwise.predict.rates import Parameters, Rates
 from gpuwise.predict.sets.case import Array, Case, Row, find_card, per_card
-from gpuwise.predict.time import Products, product_seconds
+from gpuwise.predict.time import product_seconds
 
 quantity, unit = "time of a product", "ms"
 _SHAPE = ("m", "n", "k")

@@ -1,8 +1,11 @@
 """Image networks of timm: inference and training throughput, from traces by class of kernel.
 
 `data/timm.csv.gz` holds one line a network and image size, recorded once with timm on the meta device:
-operations, elements moved and launches of each class for one image, forward. A network without a line is
-estimated from the file's own columns of multiply-adds, activations and parameters, with a mean mixture.
+operations, elements moved and launches of each class for one image, forward, and elements that a step moves
+whatever its batch (weights, and what is computed of weights alone). Networks whose branches can be
+merged have two; the row's own parameters tell which was run. A network without such a line is estimated from
+the row's columns of multiply-adds, activations and parameters, with a mean mixture. Attention before torch 2
+was a product, a softmax in fp32 and another product.
 
     t = sum over classes of (arithmetic^p + memory^p)^(1/p) + launches, at least launches x dispatch
 
@@ -55,25 +58,34 @@ PRIORS = {
     "l2.bytes": Prior(log(40.0), 0.3), "l2.held": Prior(log(0.5), 0.5),
     "layout.dense": Prior(log(0.9), 0.3), "layout.depthwise": Prior(log(0.8), 0.4),
     "layout.memory": Prior(log(1.0), 0.2),
-    "launch": Prior(log(3e-6), 0.3), "dispatch": Prior(log(8e-6), 0.2), "overlap": Prior(log(2.0), 0.3),
+    "launch": Prior(log(3e-6), 0.3), "dispatch": Prior(log(8e-6), 0.2), "overlap": Prior(log(2.0), 0.1),
     "backward.arithmetic": Prior(log(2.1), 0.1), "backward.memory": Prior(log(2.5), 0.2),
     "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(0.8), 0.1),
     "energy.byte": Prior(log(320.0), 0.3), "energy.stacked": Prior(log(120.0), 0.2),
     "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(0.4), 0.2), "feed": Prior(log(0.3), 0.3),
     "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.03),
 }  # fmt: skip
-_FAMILY = {"dense.big": 0.04, "product.big": 0.04, "memory": 0.03, "l2.held": 0.1}
 _SMALL_L2 = 6e6
 """Of GA102. Operands that several tiles read come from DRAM again where L2 forgot them."""
 _ROWS = 2500
 """Rows of a card that a fit takes, spread evenly over the file: more change nothing."""
 
 
+_FUSED_FROM = 200.0
+"""The version of torch (2.0, as the files write it) that fused attention."""
+_HEAD = 64.0
+"""Width of an attention head."""
+_OTHER = 0.1
+"""Difference in parameters, as a logarithm, from which a line is of another network of the same name."""
+Line = Mapping[str, float]
+"""Columns of one image."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step: columns of the trace for one image, and how it runs."""
 
-    trace: Mapping[str, float]
+    trace: Line
     batch: int
     train: bool
     compiled: bool
@@ -81,13 +93,14 @@ class Step:
 
 
 @cache
-def traces() -> Mapping[tuple[str, int], Mapping[str, float]]:
-    """(network, image size) -> columns, from the shipped file."""
+def traces() -> Mapping[tuple[str, int], Sequence[Line]]:
+    """(network, image size) -> columns, as trained and with merged branches, from the shipped file."""
+    found: dict[tuple[str, int], list[Line]] = {}
     with gzip.open(DATA / "timm.csv.gz", "rt", encoding="utf-8") as file:
-        return {
-            (row.pop("model"), int(row.pop("img"))): {name: float(value) for name, value in row.items()}
-            for row in csv.DictReader(io.StringIO(file.read()))
-        }
+        for row in csv.DictReader(io.StringIO(file.read())):
+            key = row.pop("model"), int(row.pop("img"))
+            found.setdefault(key, []).append({name: float(value) for name, value in row.items()})
+    return found
 
 
 def read(rows: Sequence[Row]) -> list[Case]:
@@ -98,7 +111,9 @@ def read(rows: Sequence[Row]) -> list[Case]:
 def _case(row: Row) -> Case:
     card, refusal = find_card(row["gpu"])
     image, batch = int(float(row["img_size"])), int(float(row["batch"]))
-    trace = traces().get((row["model"], image)) or _rescaled(row["model"], image) or _estimated(row)
+    version = float(row["torch"] or 0)
+    trace = _traced(row, image) or _estimated(row)
+    trace = _unfused(trace) if 0 < version < _FUSED_FROM else trace
     train = row["mode"] == "train"
     dtype = "bf16" if "bf16" in row["precision"] else "fp16"
     if row["precision"] not in ("amp", "amp_bf16", "bf16", "fp16"):
@@ -109,7 +124,7 @@ def _case(row: Row) -> Case:
     return Case(
         gpu=row["gpu"], card=card, model=row["model"], measured=1e3 / float(row["samples_per_s"]),
         flop=flop * (3 if train else 1), moved=moved * (3 if train else 1), dtype=dtype, work=step,
-        part=row["mode"], group=family(row["model"]), refusal=refusal, version=float(row["torch"] or 0),
+        part=row["mode"], group=family(row["model"]), refusal=refusal, version=version,
         key="/".join((row["model"], row["img_size"], row["mode"], row["layout"], row["compiled"])),
     )  # fmt: skip
 
@@ -119,32 +134,51 @@ def family(model: str) -> str:
     return model.split("_")[0].rstrip("0123456789")
 
 
-def _rescaled(model: str, image: int) -> Mapping[str, float] | None:
-    """The nearest image size that was traced; convolutional work grows with the area."""
-    sizes = [size for name, size in _sizes().get(model, ())]
+def _traced(row: Row, image: int) -> Line | None:
+    """The line with the row's parameters, of the nearest image size; None where no line has about as many.
+
+    Convolutional work grows with the area.
+    """
+    sizes = _sizes().get(row["model"])
     if not sizes:
         return None
     nearest = min(sizes, key=lambda size: abs(size - image))
-    area = (image / nearest) ** 2
-    fixed = ("params", "weight_elems")
+    lines, area = traces()[row["model"], nearest], (image / nearest) ** 2
+    stated = 1e6 * float(row["params_m"] or 0)
+    found = min(lines, key=lambda line: abs(line["params"] - stated)) if stated else lines[0]
+    if stated and abs(log(found["params"] / stated)) > _OTHER:
+        return None
+    fixed = ("params", "weight_elems", "step_elems")
     return {
         name: value if name in fixed or name.startswith("n_") else value * area
-        for name, value in traces()[model, nearest].items()
+        for name, value in found.items()
     }
 
 
 @cache
-def _sizes() -> Mapping[str, list[tuple[str, int]]]:
-    found: dict[str, list[tuple[str, int]]] = {}
+def _sizes() -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = {}
     for name, size in traces():
-        found.setdefault(name, []).append((name, size))
+        found.setdefault(name, []).append(size)
     return found
 
 
-def _estimated(row: Row) -> Mapping[str, float]:
+def _unfused(trace: Line) -> Line:
+    """Attention as torch 1 ran it under autocast: scores scaled, cast to fp32, normalised and cast back."""
+    scores, fused = trace["attn_flop"] / (4.0 * _HEAD), trace["n_attn"]
+    more = {
+        "bmm_flop": trace["attn_flop"], "bmm_elems": trace["attn_elems"] + 2.0 * scores,
+        "norm_elems": 4.0 * scores, "copy_elems": 6.0 * scores, "pw_elems": 2.0 * scores,
+        "n_mm": 2.0 * fused, "n_norm": fused, "n_copy": 2.0 * fused, "n_pw": fused,
+    }  # fmt: skip
+    gone = dict.fromkeys(("attn_flop", "attn_elems", "n_attn"), 0.0)
+    return dict(trace) | {name: trace[name] + value for name, value in more.items()} | gone
+
+
+def _estimated(row: Row) -> Line:
     """Columns from multiply-adds, activations and parameters (timm's gmacs, macts, params_m)."""
     flop, elements = 2e9 * float(row["gmacs"] or 0), 1e6 * float(row["macts"] or 0)
-    found = dict.fromkeys(next(iter(traces().values())), 0.0)
+    found = dict.fromkeys(next(iter(traces().values()))[0], 0.0)
     found |= {"dense_flop_big": 0.6 * flop, "dense_flop_128": 0.2 * flop, "mm_flop": 0.2 * flop}
     found |= {"dense_elems": 2 * elements, "norm_elems": elements, "pw_elems": 2 * elements}
     found |= {"n_conv": 60.0, "n_norm": 60.0, "n_pw": 80.0, "n_mm": 2.0}
@@ -153,13 +187,11 @@ def _estimated(row: Row) -> Mapping[str, float]:
 
 
 def fit(cases: Sequence[Case]) -> Parameters:
-    """Hierarchical fit on these cases alone; every card weighs the same."""
-    usable = [case for case in cases if case.card is not None and not case.refusal]
-    usable = _thinned(usable)
-    priors = dict(PRIORS)
-    for case in usable:
-        assert case.card is not None
-        priors |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
+    """One fit for all cards on these cases alone, each card weighing the same.
+
+    With one card of a family, what is the family's cannot be told from what is the card's.
+    """
+    usable = _thinned([case for case in cases if case.card is not None and not case.refusal])
     counts: dict[str, int] = {}
     for case in usable:
         counts[case.gpu] = counts.get(case.gpu, 0) + 1
@@ -169,7 +201,7 @@ def fit(cases: Sequence[Case]) -> Parameters:
         np.array([case.measured for case in usable]),
     )
     return fit_parameters(
-        lambda p: np.log(predicted(p) / measured), priors, sigma=0.15, weights=weights, rounds=25
+        lambda p: np.log(predicted(p) / measured), PRIORS, sigma=0.15, weights=weights, rounds=25
     )
 
 
@@ -203,7 +235,8 @@ def _milliseconds(prepared: tuple[str, Columns], card: Card, rates: Rates) -> Ar
     backward_move = 1.0 + c["train"] * rates["backward.memory"]
     seconds = _products(c, card, rates, dtype, backward_flop) + _depthwise(c, card, rates, backward_move)
     seconds = seconds + _moved(c, card, rates, backward_move)
-    weights = 2.0 * c["weight_elems"] * (1.0 + 5.0 * c["train"]) / (card.bytes_per_s * rates["memory"])
+    once = c["weight_elems"] * (1.0 + 5.0 * c["train"]) + c["step_elems"] * backward_move
+    weights = 2.0 * once / (card.bytes_per_s * rates["memory"])
     launches = (c["n_conv"] + c["n_mm"] + c["n_attn"]) * backward_move
     small = (c["n_norm"] + c["n_pw"] + c["n_copy"]) * backward_move * (1.0 - 0.6 * c["compiled"])
     fixed = weights + (launches + small) * rates["launch"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpuwise.report.charts.theme import INK, Mark, colour, framed, in_order, rows, shape
+from gpuwise.report.charts.theme import AMOUNT, INK, Mark, colour, framed, in_order, rows, shape
 from gpuwise.report.page import Chart
 
 SIDE = 360
@@ -57,5 +57,5 @@ def _axis(title: str, ends: tuple[float, float]) -> dict[str, Any]:
         "type": "quantitative",
         "title": title,
         "scale": {"type": "log", "domain": list(ends), "nice": False},
-        "axis": {"format": "~s", "tickCount": 5},
+        "axis": {"labelExpr": AMOUNT, "tickCount": 5},
     }

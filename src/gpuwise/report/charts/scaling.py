@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpuwise.report.charts.theme import MUTED, WIDTH, Mark, colour, framed, in_order, rows
+from gpuwise.report.charts.theme import AMOUNT, MUTED, WIDTH, Mark, colour, framed, in_order, rows
 from gpuwise.report.page import Chart
 
 
@@ -21,7 +21,7 @@ def scaling(marks: Sequence[Mark], *, item: str) -> Chart:
     }  # fmt: skip
     y = {
         "type": "quantitative", "title": f"{item}s per second, all GPUs",
-        "axis": {"tickCount": 5, "format": "~s"},
+        "axis": {"tickCount": 5, "labelExpr": AMOUNT},
     }  # fmt: skip
     ideal = [
         {"count": n, "value": marks[0].value / int(marks[0].label) * n}

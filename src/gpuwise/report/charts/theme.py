@@ -139,6 +139,8 @@ def in_order(values: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
+AMOUNT = "format(datum.value, '~s')"
+"""Labels of an axis of amounts, each with its own prefix: 0, 500, 1k."""
 CONFIG: dict[str, Any] = {
     "aria": False,  # the page names the drawing as a whole and has a table beside it
     "font": FONT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpuwise.report.charts.bars import bars
-from gpuwise.report.charts.theme import WIDTH, Mark, colour, framed, in_order, rows, shape
+from gpuwise.report.charts.theme import AMOUNT, WIDTH, Mark, colour, framed, in_order, rows, shape
 from gpuwise.report.page import Chart
 
 
@@ -35,7 +35,7 @@ def batches(marks: Sequence[Mark], *, item: str) -> Chart:
                 },
                 "y": {
                     "field": "value", "type": "quantitative", "title": f"{item}s per second",
-                    "axis": {"tickCount": 5, "format": "~s"},
+                    "axis": {"tickCount": 5, "labelExpr": AMOUNT},
                 },
                 "color": colour("colour", names),
                 "shape": shape("colour", names),

@@ -31,7 +31,8 @@ def cautions(material: Material) -> Section:
 
 def reproduce(material: Material) -> Section:
     """The command of each session, and what checks whether it comes out again."""
-    commands = dict.fromkeys(result.command for result in material.results if result.command)
+    every = (words for r in material.results for words in (r.command, *(c.command for c in r.resumed)))
+    commands = dict.fromkeys(words for words in every if words)
     return Section(
         id="reproduce",
         title="How to reproduce",

@@ -67,7 +67,8 @@ def question(m: Measurement) -> str:
 
 
 def setting(row: Measured, *, devices: Sequence[str] = ()) -> str:
-    """`bf16 compiled parity · 256`, the last being the batch; the device where there are several."""
+    """`bf16 compiled parity · 256`, the last being the batch; the device where there are several. Switches of
+    the recipe that are not at their default, and input from the host, are named."""
     m = row.measurement
     recipe = "" if m.config.recipe == "tuned" else f" {m.config.recipe}"
     batch = f" · {m.batch}" if m.batch else ""
@@ -75,7 +76,9 @@ def setting(row: Measured, *, devices: Sequence[str] = ()) -> str:
     several = f"{m.config.gpus} GPUs " if m.config.gpus > 1 else ""
     toy = " toy" if m.config.size == "toy" else ""
     how = "compiled" if m.config.compile else "eager"
-    return f"{several}{m.config.precision} {how}{recipe}{toy}{batch}{device}"
+    switches = f" {m.config.switches}" if m.config.switches.changed else ""
+    fed = " with input" if m.config.input != "device" else ""
+    return f"{several}{m.config.precision} {how}{recipe}{switches}{fed}{toy}{batch}{device}"
 
 
 def speed_mark(row: Measured, *, devices: Sequence[str]) -> Mark:

@@ -9,12 +9,12 @@ from pathlib import PurePosixPath
 from gpuwise.audit import audit_text
 from gpuwise.audit.files import decoded
 from gpuwise.errors import InputError
+from gpuwise.gather.facts import Facts
 from gpuwise.model.claim import Audit, Finding
 from gpuwise.report import audits as report
 from gpuwise.report.gpus import label
 from gpuwise.report.table import Table
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts
 from gpuwise.web.view import View
 
 LARGEST = 512 * 1024

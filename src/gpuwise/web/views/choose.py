@@ -11,6 +11,8 @@ from gpuwise.choose import need as needs
 from gpuwise.choose.presets import presets
 from gpuwise.choose.speeds import item_of
 from gpuwise.errors import GpuwiseError, NoDataError
+from gpuwise.gather.facts import Facts
+from gpuwise.gather.forecasts import traced
 from gpuwise.model.choice import Need, Recommendation
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.report import choice as report
@@ -18,7 +20,6 @@ from gpuwise.report.table import Table
 from gpuwise.store import choice as store
 from gpuwise.units import percent
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts, traced
 from gpuwise.web.view import Message, Sheet, View, bars, message
 from gpuwise.workloads import registry
 

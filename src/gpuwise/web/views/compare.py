@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.gather import compose
+from gpuwise.gather.facts import Facts
 from gpuwise.model.answer import Prediction
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.predict.interval import step_half
 from gpuwise.report import gpus as report
 from gpuwise.report import known, page, rents
 from gpuwise.report.article import article as whole
-from gpuwise.report.article.duel import Duel, short
+from gpuwise.report.article.duel import short
 from gpuwise.report.page import References
 from gpuwise.report.table import Table
 from gpuwise.report.work import KINDS, Kind, of_kind
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts
 from gpuwise.web.view import Bar, Sheet, View, bars, plain
 
 MOST = 4
@@ -139,7 +139,7 @@ def article(facts: Facts, asked: Asked) -> View:
     specs = picked(facts, asked)
     if len(specs) != 2:
         raise InputError("an article compares two different GPUs", hint="choose two")
-    two = duel(facts, *specs)
+    two = compose.duel(facts, *specs)
     if not comparable(two.forecasts, specs):
         raise NoDataError("no kind of work is forecast on both GPUs", hint="compare their specifications")
     made = plain(whole(two))
@@ -154,15 +154,6 @@ def comparable(found: Sequence[Prediction], specs: Sequence[GpuSpec]) -> bool:
     """Whether some kind of work is forecast on all these GPUs."""
     done = {spec.id: {p.cell for p in found if p.gpu_id == spec.id and p.throughput} for spec in specs}
     return bool(set.intersection(*done.values()))
-
-
-def duel(facts: Facts, first: GpuSpec, second: GpuSpec) -> Duel:
-    """What an article is made of."""
-    return Duel(
-        first=first, second=second, speeds=facts.speeds((first.id, second.id)),
-        forecasts=_forecasts(facts, (first, second)), ratio_half=step_half("transferred"),
-        offers=facts.offers, today=facts.today, cited=References(),
-    )  # fmt: skip
 
 
 def pairs(facts: Facts) -> tuple[str, ...]:

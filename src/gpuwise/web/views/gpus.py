@@ -6,16 +6,15 @@ from typing import Any
 
 from gpuwise.catalog import Match, matching, ordered
 from gpuwise.errors import GpuwiseError, InputError
+from gpuwise.gather import compose
+from gpuwise.gather.facts import Facts
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.report import gpus as report
 from gpuwise.report import page
-from gpuwise.report.card import Card, card
-from gpuwise.report.page import References
+from gpuwise.report.card import card
 from gpuwise.report.table import Table
-from gpuwise.report.work import COUNTS, KINDS, SCALED
 from gpuwise.units import gibibytes, si, significant
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts
 from gpuwise.web.view import Message, Sheet, View, message, plain
 from gpuwise.web.views.compare import neighbours
 
@@ -120,7 +119,7 @@ def _row(facts: Facts, spec: GpuSpec) -> tuple[str, ...]:
 def one(facts: Facts, asked: Asked) -> View:
     """Everything known of one GPU. Raises InputError where the name is none."""
     spec = facts.gpu(asked.path[0])
-    whole = plain(card(of(facts, spec)))
+    whole = plain(card(compose.card(facts, spec)))
     return View(
         title=spec.name,
         template="gpu.html",
@@ -128,15 +127,3 @@ def one(facts: Facts, asked: Asked) -> View:
         document=lambda: report.document(spec) | {"page": page.document(whole)},
         content={"page": whole, "spec": spec, "pairs": neighbours(facts, spec)},
     )
-
-
-def of(facts: Facts, spec: GpuSpec) -> Card:
-    """What a card's page is made of."""
-    one_each = [p for kind in KINDS for p in facts.forecasts.known(kind.config, (spec.id,))]
-    several = [
-        p for kind in SCALED for n in COUNTS[1:] for p in facts.forecasts.known(kind.config, (spec.id,), n)
-    ]
-    return Card(
-        spec=spec, speeds=facts.speeds((spec.id,)), forecasts=(*one_each, *several), offers=facts.offers,
-        today=facts.today, cited=References(),
-    )  # fmt: skip

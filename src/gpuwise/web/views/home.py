@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gpuwise.gather.facts import Facts
+from gpuwise.gather.forecasts import traced
 from gpuwise.report.table import Table
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts, traced
 from gpuwise.web.view import View
 
 

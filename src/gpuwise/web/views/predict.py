@@ -8,16 +8,18 @@ from typing import cast
 
 from gpuwise import catalog
 from gpuwise.errors import GpuwiseError, NoDataError
+from gpuwise.gather.facts import Facts
+from gpuwise.gather.forecasts import traced
 from gpuwise.model.answer import Prediction
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode, Precision, WorkloadSpec
 from gpuwise.report import predictions as report
 from gpuwise.report.table import Table
+from gpuwise.report.work import COUNTS
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import MOST_GPUS, Facts, traced
 from gpuwise.web.view import Message, Sheet, View, bars, message
 
-COUNTS = tuple(str(n) for n in (1, 2, 4, MOST_GPUS))
+MACHINES = tuple(str(count) for count in COUNTS)
 MOST_BATCH = 2**14
 
 
@@ -48,7 +50,7 @@ def question(asked: Asked) -> Question:
     usual = next((p for p in ("bf16", "fp16") if p in spec.precisions), spec.precisions[0])
     return Question(
         spec=spec, mode=asked.one_of("mode", spec.modes), compiled=asked.one_of("compile", ("on", "off")),
-        precision=asked.one_of("precision", spec.precisions, usual), gpus=asked.one_of("gpus", COUNTS),
+        precision=asked.one_of("precision", spec.precisions, usual), gpus=asked.one_of("gpus", MACHINES),
     )  # fmt: skip
 
 
@@ -84,7 +86,7 @@ def _view(asked: Asked, asks: Question, found: Sequence[Prediction], problem: Me
         table=table,
         document=lambda: report.document(found),
         content={
-            "sheet": sheet, "asks": asks, "asked": asked, "workloads": traced(), "counts": COUNTS,
+            "sheet": sheet, "asks": asks, "asked": asked, "workloads": traced(), "counts": MACHINES,
             "sorts": report.SORTS, "message": problem, "most_batch": MOST_BATCH,
         },
     )  # fmt: skip

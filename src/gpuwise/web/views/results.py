@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from gpuwise import catalog, published, store
-from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.gather import compose
+from gpuwise.gather.facts import Facts
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.result import Interval, Result
 from gpuwise.report import results, speeds
 from gpuwise.report.sections import report
-from gpuwise.report.sections.against import prediction_key
 from gpuwise.report.sections.material import Material, questions, setting, value
 from gpuwise.report.speeds import Measured
 from gpuwise.report.table import Table
 from gpuwise.store import pages
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import Facts
 from gpuwise.web.view import Sheet, View, bars, plain
 
 MODES = ("train", "infer")
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
+NAMED = 4
+"""Workloads of a result that a list names."""
 MOST_MEASUREMENTS = 500
 """Of one uploaded file; a full suite has some two hundred."""
 
@@ -38,8 +39,15 @@ def listing(facts: Facts, asked: Asked) -> View:
         title="Results", template="results.html", table=table,
         document=lambda: {"workloads": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
                           "results": [_brief(result) for result in kept]},
-        content={"workloads": table, "kept": kept, "headline": results.headline},
+        content={"workloads": table, "kept": [(result, _what(result)) for result in kept]},
     )  # fmt: skip
+
+
+def _what(result: Result) -> str:
+    """`resnet50, bert-large and 3 more`: its workloads, limits apart."""
+    names = list(dict.fromkeys(m.config.workload for m in result.measurements if m.config.mode != "limit"))
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "") if names else "limits"
 
 
 def _brief(result: Result) -> dict[str, Any]:
@@ -90,9 +98,8 @@ def _ours(rows: Sequence[Measured], mode: str) -> Sheet:
     """Measured speeds of one mode, the fastest first; bars of two modes would not be comparable."""
     mine = sorted((row for row in rows if row.measurement.config.mode == mode), key=value, reverse=True)
     drawn = bars([row.measurement.throughput for row in mine])
-    return Sheet(
-        table=_of_mode(speeds.measured_table(mine), mode), bars=drawn, legend="with its 95 % interval"
-    )
+    table = _of_mode(speeds.measured_table(mine), mode, "date")  # a result's name begins with it
+    return Sheet(table=table, bars=drawn, legend="with its 95 % interval")
 
 
 def _theirs(rows: Sequence[PublishedResult], mode: str) -> Sheet:
@@ -101,9 +108,10 @@ def _theirs(rows: Sequence[PublishedResult], mode: str) -> Sheet:
     return Sheet(table=_of_mode(speeds.published_table(mine), mode), bars=drawn, legend="per GPU")
 
 
-def _of_mode(table: Table, mode: str) -> Table:
-    """The table of one workload and mode, less the columns that say so in every row."""
-    kept = [place for place, column in enumerate(table.columns) if column not in ("workload", "mode")]
+def _of_mode(table: Table, mode: str, *known: str) -> Table:
+    """The table of one workload and mode, less the columns that say so in every row, and what is `known`."""
+    left = {"workload", "mode", *known}
+    kept = [place for place, column in enumerate(table.columns) if column not in left]
     return replace(
         table,
         title=f"{table.title}: {mode}",
@@ -169,10 +177,7 @@ def read(data: bytes, name: str) -> Result:
 
 def shown(facts: Facts, result: Result) -> View:
     """A result in its place: bars, cautions, limits, beside published and forecast figures."""
-    material = Material(
-        results=(result,), published=_others(result), offers=facts.offers,
-        predicted=dict(_predicted(facts, result)), today=facts.today,
-    )  # fmt: skip
+    material = compose.material(facts, (result,))
     try:
         whole = plain(report(material))
     except (ValueError, ArithmeticError, KeyError, AssertionError) as error:
@@ -187,11 +192,6 @@ def shown(facts: Facts, result: Result) -> View:
         document=lambda: store.encode(result),
         content={"page": replace(whole, data=()), "result": result, "sheets": _sheets(material)},
     )
-
-
-def _others(result: Result) -> tuple[PublishedResult, ...]:
-    gpu_id = result.environment.gpu_id
-    return published.select(gpu_ids={gpu_id}) if gpu_id else ()
 
 
 def _sheets(material: Material) -> list[Sheet]:
@@ -215,28 +215,6 @@ def _sheets(material: Material) -> list[Sheet]:
         drawn = bars([row.measurement.throughput for row in ordered])
         found.append(Sheet(table=table, bars=drawn, legend="throughput and its 95 % interval"))
     return found
-
-
-def _predicted(facts: Facts, result: Result) -> Mapping[tuple[str, str], Interval]:
-    """What would have been forecast of each measurement."""
-    gpu_id = result.environment.gpu_id
-    found = {}
-    for m in result.measurements if gpu_id in facts.ids else ():
-        speed = _forecast(facts, m, gpu_id or "")
-        if speed is not None:
-            found[gpu_id or "", prediction_key(m)] = speed
-    return found
-
-
-def _forecast(facts: Facts, m: Measurement, gpu_id: str) -> Interval | None:
-    if m.config.mode not in MODES or m.config.size == "toy" or m.batch is None:
-        return None
-    config = replace(m.config, batch=None, gpus=1)
-    try:
-        (found,) = facts.forecasts(config, (gpu_id,), count=m.config.gpus, batch=m.batch)
-    except GpuwiseError:  # a workload of another machine's file, a mode of an older version
-        return None
-    return found.throughput if found.throughput and math.isfinite(found.throughput.value) else None
 
 
 def workloads(facts: Facts) -> tuple[str, ...]:

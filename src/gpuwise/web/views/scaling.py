@@ -6,6 +6,8 @@ from typing import Any
 
 from gpuwise import published
 from gpuwise.errors import GpuwiseError
+from gpuwise.gather.facts import Facts
+from gpuwise.gather.forecasts import traced
 from gpuwise.model.answer import Prediction
 from gpuwise.model.result import Interval
 from gpuwise.report import predictions
@@ -13,13 +15,12 @@ from gpuwise.report.results import rate
 from gpuwise.report.scaling import scaling as measured_table
 from gpuwise.report.sections.scaling import series
 from gpuwise.report.table import Table
+from gpuwise.report.work import COUNTS
 from gpuwise.units import percent
 from gpuwise.web.asked import Asked
-from gpuwise.web.facts import MOST_GPUS, Facts, traced
 from gpuwise.web.view import Message, Sheet, View, bars, message
 from gpuwise.web.views.predict import Question, question
 
-COUNTS = (1, 2, 4, MOST_GPUS)
 USUAL = ("h100-sxm5-80gb", "rtx-4090")
 MOST = 4
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpuwise.workloads.bert import BertShape
+from gpuwise.workloads.models.float8 import Float8Linear
 
 LAYER_NORM_EPS = 1e-12
 DROPOUT = 0.1
@@ -68,10 +69,12 @@ class UnfusedAttention(nn.Module):
 class Layer(nn.Module):
     """Attention and feed-forward, each with dropout, residual and post-layer-norm.
 
-    `stream` is the type in which norms hand on their results; None leaves it to autocast (fp32).
+    `stream` is the type in which norms hand on their results; None leaves it to autocast (fp32). With
+    `kernels`, gpuwise's own compute what lies between the products (`residual`).
     """
 
     stream: torch.dtype | None = None
+    kernels = False
 
     def __init__(self, shape: BertShape, attention: nn.Module) -> None:
         super().__init__()
@@ -83,13 +86,35 @@ class Layer(nn.Module):
         self.norm2 = nn.LayerNorm(shape.hidden, eps=LAYER_NORM_EPS)
         self.dropout = nn.Dropout(DROPOUT)
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        x = self.handed_on(self.norm1(x + self.dropout(self.project(self.attention(x, mask)))))
+    def forward(self, x: Tensor, again: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """x for the products and, `again`, for the sums; they are equal, and so are the two results."""
+        if self.kernels:
+            return self._by_kernels(x, again, mask)
+        x = self.handed_on(self.norm1(again + self.dropout(self.project(self.attention(x, mask)))))
         x = self.norm2(x + self.dropout(self.contract(functional.gelu(self.expand(x)))))
-        return self.handed_on(x)
+        x = self.handed_on(x)
+        return x, x
+
+    def _by_kernels(self, x: Tensor, again: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        from gpuwise.workloads.models.residual import bias_gelu, drop_add_norm
+
+        seeds = torch.randint(2**31, (2,), device=x.device)
+        again = self.handed_on(again)
+        y = without_bias(self.project, self.attention(x, mask))
+        x, again = drop_add_norm(y, self.project.bias, again, self.norm1, seeds[0], DROPOUT)
+        y = bias_gelu(without_bias(self.expand, x), self.expand.bias)
+        y = without_bias(self.contract, y)
+        return drop_add_norm(y, self.contract.bias, again, self.norm2, seeds[1], DROPOUT)
 
     def handed_on(self, x: Tensor) -> Tensor:
         return x if self.stream is None else x.to(self.stream)
+
+
+def without_bias(linear: nn.Linear, x: Tensor) -> Tensor:
+    """x times the transpose of the weights."""
+    if isinstance(linear, Float8Linear):
+        return linear.without_bias(x)
+    return functional.linear(x, linear.weight)
 
 
 class Bert(nn.Module):
@@ -115,15 +140,16 @@ class Bert(nn.Module):
         additive = None if mask is None else (1.0 - mask.to(x.dtype))[:, None, None, :] * -10_000.0
         if not self.fused:
             x = x.transpose(0, 1)
+        again = x
         for layer in self.layers:
-            x = layer(x, additive)
+            x, again = layer(x, again, additive)
         return x if self.fused else x.transpose(0, 1).contiguous()
 
-    def hand_on(self, dtype: torch.dtype | None) -> None:
-        """The type in which every layer's norms hand on their results."""
+    def hand_on(self, dtype: torch.dtype | None, *, kernels: bool = False) -> None:
+        """The type in which every layer's norms hand on their results, and whether gpuwise's kernels do."""
         for layer in self.layers:
             assert isinstance(layer, Layer)
-            layer.stream = dtype
+            layer.stream, layer.kernels = dtype, kernels
 
     def pool(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, C)
         assert self.pooler is not None

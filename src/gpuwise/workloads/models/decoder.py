@@ -23,12 +23,22 @@ Layer = tuple[Tensor, Tensor]
 """Keys and values of one layer, each (B, K, T, D)."""
 
 
-class Norm(nn.Module):
+class Part(nn.Module):
+    """A module with weights that are not drawn like those of a linear layer."""
+
+    def initialise(self) -> None:
+        raise NotImplementedError
+
+
+class Norm(Part):
     """x / sqrt(mean(x^2) + eps) * weight, returned in the type of x."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(width))
+
+    def initialise(self) -> None:
+        nn.init.ones_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:  # (..., C) -> (..., C)
         weight = self.weight.to(x.dtype)
@@ -102,7 +112,7 @@ class FeedForward(nn.Module):
         return y
 
 
-class Block(nn.Module):
+class Block(Part):
     """Attention and feed-forward, each after a norm and added to the stream."""
 
     def __init__(self, shape: DecoderShape) -> None:
@@ -119,8 +129,8 @@ class Block(nn.Module):
         return out
 
     @torch.no_grad()
-    def end_small(self) -> None:
-        """Shrink the last weights of both branches; see `build_decoder`."""
+    def initialise(self) -> None:
+        """Shrink the last weights of both branches; see `Decoder.initialise`."""
         depth = (2 * self.shape.layers) ** -0.5
         self.attention.output.weight.mul_(depth)
         self.feed_forward.down.weight.mul_(depth * INITIAL_STD)
@@ -144,6 +154,19 @@ class Decoder(nn.Module):
     def head_weight(self) -> Tensor:
         """(V, C)."""
         return self.embedding.weight if self.head is None else self.head.weight
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """Random weights. Branches end in smaller ones, by 1 / sqrt(2 L) as GPT-2's and the feed-forward
+        once more by 0.02, so that they add to the stream and do not drown it, as in a trained network.
+        With 0.02 throughout each layer multiplies the rounding of those before: fp8 was 34 % off in 1b's
+        logits."""
+        for module in reversed(tuple(self.modules())):  # a block after what it holds
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.normal_(module.weight, std=INITIAL_STD)
+            elif isinstance(module, Part):
+                module.initialise()
+        self.table.copy_(rotary_table(self.shape, self.positions, self.table.device))
 
     def logits(self, x: Tensor) -> Tensor:  # (..., C) -> (..., V)
         return functional.linear(x, self.head_weight)
@@ -202,22 +225,14 @@ class Cache(nn.Module):
         return tuple((self.get_buffer(f"keys{i}"), self.get_buffer(f"values{i}")) for i in range(self.count))
 
 
-def build_decoder(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str) -> Decoder:
-    """A decoder with random weights, made in `dtype` where it will live: no copy in fp32 comes before.
-
-    Branches end in smaller weights, by 1 / sqrt(2 L) as GPT-2's and the feed-forward once more by
-    0.02, so that they add to the stream and do not drown it, as in a trained network. With 0.02
-    throughout each layer multiplies the rounding of those before: fp8 was 34 % off in 1b's logits.
-    """
+def outline(shape: DecoderShape, positions: int, dtype: torch.dtype) -> Decoder:
+    """A decoder without memory, on the meta device."""
     with torch.device("meta"):
-        model = Decoder(shape, positions).to(dtype)
-    model = model.to_empty(device=device)
-    for module in reversed(tuple(model.modules())):  # a block after what it holds
-        if isinstance(module, nn.Linear | nn.Embedding):
-            nn.init.normal_(module.weight, std=INITIAL_STD)
-        elif isinstance(module, Norm):
-            nn.init.ones_(module.weight)
-        elif isinstance(module, Block):
-            module.end_small()
-    model.table.copy_(rotary_table(shape, positions, model.table.device))
+        return Decoder(shape, positions).to(dtype)
+
+
+def build_decoder(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str) -> Decoder:
+    """A decoder with random weights, made in `dtype` where it will live: no copy in fp32 comes before."""
+    model = outline(shape, positions, dtype).to_empty(device=device)
+    model.initialise()
     return model

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.workloads.models.decoder import Decoder
+from gpuwise.workloads.models.decoder import Decoder, Part
 
 RANK, ALPHA = 16, 32
 
 
-class LoraLinear(nn.Module):
+class LoraLinear(Part):
     """`base`, frozen, plus one adapter for each of the `parts` into which its outputs fall."""
 
     def __init__(self, base: nn.Linear, parts: Sequence[int], rank: int = RANK) -> None:
@@ -26,8 +26,18 @@ class LoraLinear(nn.Module):
         self.base, self.rank, self.scale = base.requires_grad_(False), rank, ALPHA / rank
         device = base.weight.device
         self.down = nn.Parameter(torch.empty(len(parts) * rank, base.in_features, device=device))
-        self.up = nn.ParameterList(torch.zeros(part, rank, device=device) for part in parts)
-        nn.init.normal_(self.down, std=base.in_features**-0.5)
+        self.up = nn.ParameterList(torch.empty(part, rank, device=device) for part in parts)
+        self.initialise()
+
+    def initialise(self) -> None:
+        nn.init.normal_(self.down, std=self.base.in_features**-0.5)
+        for up in self.up:
+            nn.init.zeros_(up)
+
+    @property
+    def weight(self) -> Tensor:
+        """That of the base."""
+        return self.base.weight
 
     def forward(self, x: Tensor) -> Tensor:  # (..., inputs) -> (..., outputs)
         low = torch.split(functional.linear(x, self.down), self.rank, dim=-1)

@@ -1,0 +1,97 @@
+"""Everything that is known: catalog, offers, published figures, results, forecasts. Read once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+
+from gpuwise import catalog, prices, published, store
+from gpuwise.errors import InputError
+from gpuwise.gather.forecasts import Forecasts
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.offer import Offer
+from gpuwise.model.published import PublishedResult
+from gpuwise.model.result import Result
+from gpuwise.report import known, rents
+from gpuwise.report.known import Speed
+
+
+class Facts:
+    """What is known, for every page; `files` hold results beside those of the store.
+
+    Raises InputError for a file that holds none.
+    """
+
+    def __init__(self, files: Sequence[Path] = (), *, today: date | None = None) -> None:
+        self._today = today
+        self._given = tuple(result for path in files for result in store.load_all(path))
+        self.forecasts = Forecasts()
+
+    @property
+    def today(self) -> date:
+        """The day it is; a server may run for weeks."""
+        return self._today or date.today()
+
+    @property
+    def gpus(self) -> tuple[GpuSpec, ...]:
+        return tuple(catalog.all_gpus())
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of every GPU of the catalog."""
+        return tuple(spec.id for spec in self.gpus)
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        return _offers(self.today)
+
+    @property
+    def rents(self) -> Mapping[str, float]:
+        """GPU -> median on-demand rent of one for an hour, in USD, where an offer is known."""
+        return _rents(self.today)
+
+    @property
+    def published(self) -> tuple[PublishedResult, ...]:
+        return tuple(published.all_results())
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Every measured result of the store and of the files given, each once; what cannot be read in the
+        store is left out."""
+        kept = (result for path in store.saved() for result in _read(path))
+        own = {result.id: result for result in (*kept, *self._given) if result.origin == "measured"}
+        return tuple(own.values())
+
+    def speeds(self, gpu_ids: Sequence[str]) -> tuple[Speed, ...]:
+        """Measured and published speeds of these GPUs."""
+        mine = [result for result in self.results if result.environment.gpu_id in gpu_ids]
+        return (*known.measured(mine), *known.published(published.select(gpu_ids=gpu_ids)))
+
+    def gpu(self, name: str) -> GpuSpec:
+        """One GPU by its id or a name of it. Raises InputError with the nearest names."""
+        return catalog.find(name)
+
+
+@lru_cache(maxsize=2)
+def _offers(day: date) -> tuple[Offer, ...]:
+    return prices.offers(today=day)
+
+
+@lru_cache(maxsize=2)
+def _rents(day: date) -> Mapping[str, float]:
+    offers = _offers(day)
+    found = ((spec.id, rents.hourly(offers, spec.id)) for spec in catalog.all_gpus())
+    return {gpu_id: rent for gpu_id, rent in found if rent is not None}
+
+
+def _read(path: Path) -> Iterator[Result]:
+    with suppress(OSError, InputError):
+        yield from _load(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _load(path: Path, changed: int) -> tuple[Result, ...]:
+    return store.load_all(path)

@@ -1,0 +1,204 @@
+"""The kernels of a step as arrays: made once of a trace, then priced on every card.
+
+Kernels of one kind and format form a group, which is timed as a whole; convolutions are implicit products
+(Chetlur et al. 2014, "cuDNN"): pixels x output channels x (input channels x window).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuwise.model.trace import Kernel, Trace
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+KEPT_TRACES = 1024
+
+_SHAPES: Mapping[str, int] = {"matmul": 4, "convolution": 11, "attention": 6}
+"""Kinds with arithmetic that counts, and the length of their shapes."""
+_WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
+"""Operators whose result the host needs before it goes on."""
+_BACKWARD = 0.75
+"""Of the rate of fused attention that its backward pass reaches: five products for two, and sums that blocks
+share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less at short lengths)."""
+_BLOCK = (128.0, 64.0, 32.0)
+"""Queries, keys and width of a head that fused attention computes whole; decoding has fewer queries."""
+_POOLING = "max_pool2d_with_indices_backward"
+_SLOW: Mapping[str, float] = {
+    _POOLING: 4.0, "max_pool2d_with_indices": 3.0, "aten.sum": 2.0, "layer_norm_backward:weight": 2.0,
+}  # fmt: skip
+"""Times of what their traffic needs that torch's own kernels take: pooling 3 forward and 4 (compiled) to 5
+backward on the project's H200 (docs/performance.md); sums over rows read across the order of memory."""
+_WINOGRAD = 1.8
+"""By what convolutions of 3 x 3 in IEEE fp32 are quicker: 2.25 times fewer operations, less transforms (Lavin
+& Gray 2016, "Fast algorithms for convolutional neural networks"). Matrix units have no such kernels."""
+_NATIVE_NORM = 1.5
+"""The same of torch's own batch norm, which trains in bf16; other formats have cuDNN's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """Matrix products as arrays; `size` is the bytes of an operand's element, `out` of the result's."""
+
+    b: Array
+    m: Array
+    n: Array
+    k: Array
+    size: Array
+    out: Array
+
+    @property
+    def moved(self) -> Array:
+        """Bytes of operands and result, each once."""
+        return self.b * self.size * (self.m * self.k + self.k * self.n) + self.written
+
+    @property
+    def written(self) -> Array:
+        """Bytes of the result."""
+        return self.b * self.out * self.m * self.n
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Kernels that are timed alike."""
+
+    kind: str
+    """A kind with arithmetic, or "" for those that only move bytes."""
+    dtype: str
+    at: Places
+    """Where they stand in the step."""
+    flop: Array
+    moved: Array
+    products: Products | None = None
+    """What a matmul or a convolution multiplies."""
+    depthwise: NDArray[np.bool_] | None = None
+    """Convolutions of one channel a group, which run on the vector units."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernels:
+    """All kernels of a step, an element each."""
+
+    counts: Array
+    flop: Array
+    moved: Array
+    """Bytes read and written."""
+    heavy: NDArray[np.bool_]
+    """Kinds with arithmetic that counts."""
+    waits: NDArray[np.bool_]
+    reordered: Array
+    """Bytes that change their order around a convolution where nothing was compiled."""
+    groups: tuple[Group, ...]
+    formats: Mapping[str, Places]
+    """Where the heavy kernels of each format stand."""
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def of_trace(trace: Trace) -> Kernels:
+    """The kernels of a trace."""
+    return arrays(trace.kernels)
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def slowness(trace: Trace) -> Array:
+    """Time of each kernel over what its operations and traffic need: slower code, or a better algorithm."""
+    return np.array([_slowness(trace, kernel) for kernel in trace.kernels])
+
+
+def _slowness(trace: Trace, kernel: Kernel) -> float:
+    if _is_winograd(kernel):
+        return 1.0 / _WINOGRAD
+    if trace.compiled:  # of these, only the backward pass of pooling is not generated
+        return _SLOW[_POOLING] if _POOLING in kernel.name else 1.0
+    if "native_batch_norm" in kernel.name and trace.mode == "train" and kernel.dtype == "bf16":
+        return _NATIVE_NORM
+    return next((times for part, times in _SLOW.items() if part in kernel.name), 1.0)
+
+
+def _is_winograd(kernel: Kernel) -> bool:
+    known = kernel.kind == "convolution" and len(kernel.shape) == _SHAPES["convolution"]
+    forward = kernel.dtype == "fp32" and kernel.phase == "forward"
+    return known and forward and kernel.shape[5:9] == (3, 3, 1, 1)
+
+
+def arrays(kernels: Sequence[Kernel]) -> Kernels:
+    """The kernels as arrays, in their order."""
+    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
+    heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
+    formats = defaultdict[str, list[int]](list)
+    for i, kernel in enumerate(kernels):
+        if kernel.kind in _SHAPES:
+            formats[kernel.dtype].append(i)
+    return Kernels(
+        counts=np.array([kernel.count for kernel in kernels], dtype=float),
+        flop=np.array([kernel.flop for kernel in kernels], dtype=float),
+        moved=moved,
+        heavy=heavy,
+        waits=np.array([kernel.name in _WAITS for kernel in kernels], dtype=bool),
+        reordered=2.0 * moved * np.array([_is_reordered(kernel) for kernel in kernels], dtype=bool),
+        groups=_groups(kernels),
+        formats={dtype: np.array(at) for dtype, at in formats.items()},
+    )
+
+
+def _groups(kernels: Sequence[Kernel]) -> tuple[Group, ...]:
+    found = defaultdict[tuple[str, str], list[int]](list)
+    for i, kernel in enumerate(kernels):
+        known = len(kernel.shape) == _SHAPES.get(kernel.kind)
+        found[(kernel.kind, kernel.dtype) if known else ("", "")].append(i)
+    return tuple(
+        _group(kind, dtype, np.array(at), [kernels[i] for i in at]) for (kind, dtype), at in found.items()
+    )
+
+
+def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Group:
+    flop = np.array([kernel.flop for kernel in kernels])
+    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels])
+    shapes = np.array([kernel.shape for kernel in kernels], dtype=float) if kind else None
+    products, depthwise = None, None
+    if kind == "attention" and shapes is not None:
+        flop = flop * _whole(shapes, np.array(["_backward" in kernel.name for kernel in kernels]))
+    if kind == "matmul" and shapes is not None:
+        products = _matmuls(shapes, kernels)
+    if kind == "convolution" and shapes is not None:
+        products, depthwise = _implicit(shapes, dtype), shapes[:, 8] == shapes[:, 1]
+    return Group(
+        kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, depthwise=depthwise
+    )
+
+
+def _whole(shapes: Array, backward: NDArray[np.bool_]) -> Array:
+    """Operations of whole blocks over those that count, at the rate of the forward pass."""
+    sizes = shapes[:, 2:5]
+    blocks = np.ceil(sizes / _BLOCK) * _BLOCK / sizes
+    blocks[sizes[:, 0] < _BLOCK[1], 0] = 1.0
+    return np.asarray(blocks.prod(axis=1) / np.where(backward, _BACKWARD, 1.0))
+
+
+def _matmuls(shapes: Array, kernels: Sequence[Kernel]) -> Products:
+    b, m, n, k = shapes.T
+    size = np.array([kernel.bytes_read for kernel in kernels]) / (b * (m * k + k * n))
+    out = np.array([kernel.bytes_written for kernel in kernels]) / (b * m * n)
+    return Products(b=b, m=m, n=n, k=k, size=size, out=out)
+
+
+def _implicit(shapes: Array, dtype: str) -> Products:
+    images, channels, _, _, outputs, high, wide, _, groups, rows, columns = shapes.T
+    m, n, k = images * rows * columns, outputs / groups, channels / groups * high * wide
+    size = np.full_like(m, 4.0 if dtype in ("fp32", "tf32") else 2.0)
+    return Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
+
+
+def _is_reordered(kernel: Kernel) -> bool:
+    """Whether a convolution gets its operands in another order than it needs: channels last, with 16-bit
+    operands and more than one channel a group."""
+    if kernel.kind != "convolution" or len(kernel.shape) != _SHAPES["convolution"]:
+        return False
+    dense = kernel.shape[8] != kernel.shape[1]
+    return dense and kernel.dtype in ("bf16", "fp16") and kernel.name.endswith(":nchw")

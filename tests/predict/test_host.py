@@ -1,0 +1,52 @@
+"""The host that launches: it bounds small steps, and runs ahead by no more than its queue."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.model.trace import Kernel, Phase, Trace
+from gpuwise.predict.host import QUEUE, waits
+
+RATES = {"dispatch": 1e-5}
+
+
+def step(counts: dict[Phase, int], *, compiled: bool = False) -> Trace:
+    kernels = tuple(
+        Kernel(
+            kind="pointwise", name="aten.add", dtype="fp32", shape=(1,), flop=1, bytes_read=8,
+            bytes_written=4, phase=phase, count=count,
+        )
+        for phase, count in counts.items()
+    )  # fmt: skip
+    return Trace(
+        workload="made-up", version=1, mode="train", precision="fp32", batch=1, compiled=compiled,
+        item="item", items=1, parameters=0, kernels=kernels,
+    )  # fmt: skip
+
+
+def test_products_hide_launches_and_small_kernels_do_not() -> None:
+    trace = step({"forward": 100, "backward": 100})
+    assert waits(trace, np.array([0.1, 0.1]), RATES) == 0.0
+    assert waits(trace, np.array([1e-4, 1e-4]), RATES) == pytest.approx(200e-5 - 2e-4)
+
+
+def test_an_optimiser_of_many_kernels_starves_the_gpu_once_the_queue_is_empty() -> None:
+    trace = step({"forward": 100, "optimiser": 9000})
+    busy = np.array([1.0, 0.01])
+    assert waits(trace, busy, RATES) == pytest.approx(0.09 - 0.01 - QUEUE * 1e-5)
+    assert waits(step({"forward": 100, "optimiser": 900}), busy, RATES) == 0.0
+
+
+def test_of_a_compiled_step_the_host_launches_the_optimiser_alone() -> None:
+    assert waits(step({"forward": 9000}, compiled=True), np.array([0.01]), RATES) == 0.0
+    assert waits(step({"optimiser": 9000}, compiled=True), np.array([0.01]), RATES) > 0.0
+
+
+@given(st.integers(1, 20000), st.integers(1, 20000), st.floats(1e-4, 1.0), st.floats(1e-4, 1.0))
+def test_a_step_takes_at_least_the_host_and_at_most_both(a: int, b: int, first: float, last: float) -> None:
+    waited = waits(step({"forward": a, "optimiser": b}), np.array([first, last]), RATES)
+    host = (a + b) * 1e-5
+    assert max(0.0, host - first - last) - 1e-9 <= waited <= host + 1e-9

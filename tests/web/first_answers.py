@@ -1,0 +1,39 @@
+"""Asks an explorer that has just started what nobody asked before; prints the CPU seconds of each answer.
+
+CPU seconds, because other work on the machine does not lengthen them, and a first answer cannot be repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from gpuwise.gather.facts import Facts
+from gpuwise.web.app import create
+from gpuwise.web.rehearsal import rehearse
+
+
+def main(addresses: list[str], files: list[Path]) -> None:
+    facts = Facts(files)
+    rehearse(facts)
+    client = TestClient(create(facts), base_url="http://127.0.0.1")
+    found = {}
+    for address in addresses:
+        began = time.process_time()
+        assert client.get(address).status_code == 200, address
+        found[address] = time.process_time() - began
+    for file in files:
+        data = file.read_bytes()
+        began = time.process_time()
+        assert client.post("/upload", files={"file": (file.name, data)}).status_code == 200, file
+        found[file.name] = time.process_time() - began
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    given = json.load(sys.stdin)
+    main(given["addresses"], [Path(name) for name in given["files"]])

@@ -1,0 +1,103 @@
+"""Two real ranks over gloo train as one process does on the batches of both, however they exchange."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import Tensor, multiprocessing, nn
+
+from gpuwise.model.recipe import Exchange, Switches, Weights
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import Precision
+from gpuwise.workloads import buckets
+from gpuwise.workloads.job import Job, training_job
+from gpuwise.workloads.models.float8 import Scales
+
+RANKS, STEPS, EACH = 2, 4, 8
+CONFIG = RunConfig(workload="net", mode="train", precision="fp32", device="cpu", gpus=RANKS)
+
+Case = tuple[Precision, Weights, bool]
+CASES: tuple[Case, ...] = (
+    ("fp8", "fp32", False),
+    ("fp32", "fp32", False),
+    ("fp32", "fp32", True),
+    ("fp16", "fp32", False),
+    ("bf16", "half", False),
+)
+"""(precision, weights, compiled)."""
+EXCHANGES: tuple[Exchange, ...] = ("overlapped", "after")
+
+
+def job_of(config: RunConfig, x: Tensor) -> tuple[Job, nn.Module]:
+    """A network with a 4-dimensional weight, whose strides are not the usual ones, and one that never
+    has a gradient."""
+    torch.manual_seed(0)
+    layers = (nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 16), nn.LayerNorm(16))
+    net = nn.Sequential(*layers, nn.Linear(16, 16)).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    net.register_parameter("frozen", nn.Parameter(torch.ones(3), requires_grad=False))
+    trained = [p for p in net.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(trained, lr=0.05, momentum=0.9, fused=True)
+    scales = Scales(net, together=config.gpus > 1) if config.precision == "fp8" else None
+
+    def loss(y: Tensor) -> Tensor:
+        return y.float().square().mean()
+
+    return training_job(net, (x,), loss, optimizer, config, EACH, scales=scales), net
+
+
+def trained(config: RunConfig, x: Tensor, steps: int = STEPS) -> Tensor:
+    """All weights after so many steps, one after the other."""
+    job, net = job_of(config, x)
+    for _ in range(steps):
+        job.step()
+    return torch.cat([p.detach().float().flatten() for p in net.parameters()])
+
+
+def configured(case: Case, exchange: Exchange, gpus: int) -> RunConfig:
+    precision, weights, compiled = case
+    switches = Switches(weights=weights, exchange=exchange)
+    return replace(CONFIG, precision=precision, compile=compiled, switches=switches, gpus=gpus)
+
+
+def batches() -> Tensor:
+    return torch.randn(RANKS * EACH, 3, 8, 8, generator=torch.Generator().manual_seed(7))
+
+
+def rank(number: int, folder: Path) -> None:
+    """Body of one rank, which keeps what every case led to."""
+    torch.set_num_threads(1)
+    buckets.BUCKET_MIB = 0  # every gradient has a bucket of its own
+    store = dist.FileStore(str(folder / "store"), RANKS)
+    dist.init_process_group("gloo", store=store, rank=number, world_size=RANKS)
+    x = batches().chunk(RANKS)[number]
+    found = {}
+    for case in CASES:
+        for exchange in EXCHANGES:
+            torch.compiler.reset()
+            found[case, exchange] = trained(configured(case, exchange, RANKS), x)
+    torch.save(found, folder / f"{number}.pt")
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[tuple[Case, str], Tensor]]:
+    """What each rank's training led to."""
+    folder = tmp_path_factory.mktemp("ranks")
+    multiprocessing.spawn(rank, (folder,), nprocs=RANKS)  # type: ignore[no-untyped-call]
+    return [torch.load(folder / f"{number}.pt") for number in range(RANKS)]
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
+def test_ranks_train_as_one_does_on_all_their_batches(
+    case: Case, exchange: Exchange, found: list[dict[tuple[Case, str], Tensor]]
+) -> None:
+    each = [weights[case, exchange] for weights in found]
+    assert torch.equal(*each)
+    eager = (case[0], case[1], False)
+    before, after = (trained(configured(eager, exchange, 1), batches(), steps) for steps in (0, STEPS))
+    assert (each[0] - after).norm() < (1e-5 if case[0] == "fp32" else 0.01) * (after - before).norm()

@@ -1,0 +1,106 @@
+"""What does not fit one GPU is split over two real ranks, and no rank ever holds the whole of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import multiprocessing, nn
+
+from gpuwise import workloads
+from gpuwise.model.run import RunConfig
+from gpuwise.workloads import shards
+from gpuwise.workloads.models.decoder import INITIAL_STD, Decoder
+from gpuwise.workloads.shards import blocks, fits
+
+
+def test_what_does_not_fit_is_told_by_weights_gradients_and_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    with torch.device("meta"):
+        large = nn.Linear(100_000, 100_000, bias=False)  # 40 GB, 160 GB with gradient and moments
+    memory = type("Card", (), {"total_memory": 150 * 10**9})
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: memory)
+    cuda = RunConfig(workload="net", mode="train", precision="fp32")
+    assert not fits(large, cuda)
+    assert fits(large, replace(cuda, device="cpu"))  # a CPU is only for trying it
+    large.requires_grad_(False)
+    assert fits(large, cuda)
+
+
+def test_blocks_are_the_members_of_the_outermost_lists() -> None:
+    nested = nn.ModuleDict(
+        {
+            "stages": nn.ModuleList([nn.Sequential(nn.ModuleList([nn.ReLU()]))]),
+            "net": nn.ModuleDict({"blocks": nn.ModuleList([nn.Linear(2, 2), nn.Tanh()])}),
+        }
+    )
+    assert [type(block).__name__ for block in blocks(nested)] == ["Sequential", "Linear", "Tanh"]
+
+
+RANKS = 2
+NAMES = ("llm-124m", "llm-1b-lora")
+
+
+def rank(number: int, folder: Path) -> None:
+    """Body of one rank: train what is said not to fit, and keep losses, weights and what was materialised."""
+    torch.set_num_threads(1)
+    store = dist.FileStore(str(folder / "store"), RANKS)
+    dist.init_process_group("gloo", store=store, rank=number, world_size=RANKS)
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        models: list[tuple[Decoder, int]] = []
+        original = Decoder.initialise
+
+        def initialise(model: Decoder) -> None:
+            original(model)
+            local = [getattr(p, "to_local", lambda p=p: p)() for p in model.parameters()]
+            models.append((model, sum(p.numel() for p in local)))
+
+        patch.setattr(Decoder, "initialise", initialise)
+        patch.setattr(shards, "fits", lambda model, config: False)
+        patch.setattr("gpuwise.workloads.parallel.fits", lambda model, config: False)
+        for name in NAMES:
+            torch.manual_seed(number)
+            config = RunConfig(
+                workload=name, mode="train", precision="bf16", device="cpu", size="toy", gpus=RANKS
+            )
+            job = workloads.load(name).build(config, 2)
+            model, held = models.pop()
+            assert not models  # it was made once
+            weights = {n: p.full_tensor().detach().clone() for n, p in model.named_parameters()}  # type: ignore[operator]
+            losses = [float(job.step()) for _ in range(3)]
+            found[name] = {"held": held, "weights": weights, "losses": losses, "how": job.parallel}
+    torch.save(found, folder / f"{number}.pt")
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, dict[str, object]]]:
+    folder = tmp_path_factory.mktemp("shards")
+    multiprocessing.spawn(rank, (folder,), nprocs=RANKS)  # type: ignore[no-untyped-call]
+    return [torch.load(folder / f"{number}.pt") for number in range(RANKS)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_rank_holds_its_part_of_a_model_that_trains(name: str, found: list[dict[str, dict]]) -> None:  # type: ignore[type-arg]
+    first, second = (each[name] for each in found)
+    whole = sum(weight.numel() for weight in first["weights"].values())
+    assert first["held"] + second["held"] == whole
+    assert first["held"] == pytest.approx(whole / 2, rel=0.01)
+    for each in (first, second):
+        assert each["how"] == "fsdp2"
+        assert each["losses"][2] < each["losses"][0]
+
+
+def test_both_parts_are_drawn_as_the_whole_is(found: list[dict[str, dict]]) -> None:  # type: ignore[type-arg]
+    weights = found[0]["llm-124m"]["weights"]
+    embedding = weights["embedding.weight"]
+    top, bottom = embedding.chunk(2)
+    assert not torch.equal(top, bottom)
+    assert [float(half.std()) for half in (top, bottom)] == pytest.approx([INITIAL_STD] * 2, rel=0.05)
+    assert torch.equal(weights["norm.weight"], torch.ones_like(weights["norm.weight"]))
+    adapted = found[0]["llm-1b-lora"]["weights"]
+    assert not any(value.any() for name, value in adapted.items() if ".up." in name)
