@@ -48,6 +48,12 @@ def test_what_has_no_recipe_cannot_be_tuned(gpuwise: Callable[..., Ran]) -> None
     assert "gpuwise workloads" in err
 
 
+def test_what_is_to_be_tried_must_be_switches(gpuwise: Callable[..., Ran]) -> None:
+    code, _, err = gpuwise("tune", "resnet50", "--device", "cpu", "--try", "weights=half,layout=round")
+    assert code == 2
+    assert "'layout=round'" in err
+
+
 def test_an_unknown_switch_is_refused_before_anything_runs(gpuwise: Callable[..., Ran]) -> None:
     code, _, err = gpuwise("bench", "resnet50", "--device", "cpu", "--switch", "layout=round")
     assert code == 2

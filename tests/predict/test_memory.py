@@ -229,14 +229,17 @@ def test_workspaces_of_convolutions_are_not_seen() -> None:
 @pytest.mark.slow
 def test_every_row_measured() -> None:
     """Training in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 12. Separate
-    attention kernels of a compiled BERT hold 5 % less than is replayed: all else is closer."""
+    attention kernels of a compiled BERT hold 5 % less than is replayed, compiled training of networks with
+    branches 11 and 14 %: all else is closer."""
     errors = {row: error(row) for row in rows()}
     known = {row: found for row, found in errors.items() if not convolves_4_bytes(row)}
     separate = [
         row for row in known if (row.name, row.recipe, row.compiled) == ("bert-large", "parity", True)
     ]
     assert all(-0.002 < known[row] < 0.055 for row in separate)
-    sizes = [abs(found) for row, found in known.items() if row not in separate]
+    branched = [row for row in known if row.name in ("googlenet", "inception-v3") and row.compiled]
+    assert all(0 < known[row] < 0.15 for row in branched)
+    sizes = [abs(found) for row, found in known.items() if row not in (*separate, *branched)]
     assert len(sizes) >= 50
     assert median(sizes) < 0.002
     assert max(sizes) < 0.04

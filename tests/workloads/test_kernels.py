@@ -17,7 +17,7 @@ DEVICE = "cuda" if ON_GPU else "cpu"
 if find_spec("triton") is None:
     pytest.skip("needs triton", allow_module_level=True)
 
-from gpuwise.workloads.models import casting, float8, pooling, residual  # noqa: E402
+from gpuwise.workloads.models import casting, float8, gelu, pooling, residual  # noqa: E402
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},  # ResNet's
@@ -73,12 +73,10 @@ def test_the_cast_is_torchs(shape: tuple[int, int]) -> None:
     torch.testing.assert_close(found[3], wanted[3], rtol=1e-4, atol=1e-3)  # summed in another order
 
 
-def arguments(dtype: torch.dtype, rows: int = 9, n: int = 48) -> tuple[torch.Tensor, ...]:
+def arguments(rows: int, n: int) -> tuple[torch.Tensor, ...]:
     """x (M, N), its bias, the residual, the norm's weight and shift."""
     sizes = ((rows, n), (n,), (rows, n), (n,), (n,))
-    types = (dtype, torch.float32, dtype, torch.float32, torch.float32)
-    pairs = zip(sizes, types, strict=True)
-    return tuple(torch.randn(s, device=DEVICE).to(t).requires_grad_() for s, t in pairs)
+    return tuple(torch.randn(size, device=DEVICE).requires_grad_() for size in sizes)
 
 
 def kept(rows: int, n: int, seed: int, share: float) -> torch.Tensor:
@@ -100,7 +98,7 @@ def by_torch(args: tuple[torch.Tensor, ...], mask: torch.Tensor, share: float) -
 @pytest.mark.parametrize("rows", [1, 9])
 def test_drop_add_norm_and_its_gradients_are_torchs(rows: int, share: float) -> None:
     torch.manual_seed(0)
-    args = arguments(torch.float32, rows)
+    args = arguments(rows, 48)
     norm = nn.LayerNorm(48, eps=1e-12, device=DEVICE)
     norm.weight, norm.bias = (nn.Parameter(t.detach()) for t in args[3:])
     args = (*args[:3], norm.weight, norm.bias)
@@ -133,7 +131,7 @@ def test_dropout_drops_its_share_and_follows_the_seed() -> None:
 def test_bias_gelu_and_its_gradients_are_torchs() -> None:
     x = torch.linspace(-9, 9, 5 * 40, device=DEVICE).view(5, 40).requires_grad_()
     bias = torch.randn(40, device=DEVICE, requires_grad=True)
-    found, wanted = residual.bias_gelu(x, bias), nn.functional.gelu(x + bias)
+    found, wanted = gelu.bias_gelu(x, bias), nn.functional.gelu(x + bias)
     torch.testing.assert_close(found, wanted)
     pull = torch.randn_like(wanted)
     gradients = [torch.autograd.grad(y, (x, bias), pull) for y in (found, wanted)]

@@ -17,6 +17,7 @@ from gpuwise.workloads import buckets
 from gpuwise.workloads.job import Job, training_job
 from gpuwise.workloads.models.float8 import Scales
 
+ROOT = Path(__file__).parents[2]
 RANKS, STEPS, EACH = 2, 4, 8
 CONFIG = RunConfig(workload="net", mode="train", precision="fp32", device="cpu", gpus=RANKS)
 
@@ -87,7 +88,9 @@ def rank(number: int, folder: Path) -> None:
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[tuple[Case, str], Tensor]]:
     """What each rank's training led to."""
     folder = tmp_path_factory.mktemp("ranks")
-    multiprocessing.spawn(rank, (folder,), nprocs=RANKS)  # type: ignore[no-untyped-call]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT))  # where the ranks find this module
+        multiprocessing.spawn(rank, (folder,), nprocs=RANKS)  # type: ignore[no-untyped-call]
     return [torch.load(folder / f"{number}.pt") for number in range(RANKS)]
 
 

@@ -40,6 +40,7 @@ def test_blocks_are_the_members_of_the_outermost_lists() -> None:
     assert [type(block).__name__ for block in blocks(nested)] == ["Sequential", "Linear", "Tanh"]
 
 
+ROOT = Path(__file__).parents[2]
 RANKS = 2
 NAMES = ("llm-124m", "llm-1b-lora")
 
@@ -80,7 +81,9 @@ def rank(number: int, folder: Path) -> None:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, dict[str, object]]]:
     folder = tmp_path_factory.mktemp("shards")
-    multiprocessing.spawn(rank, (folder,), nprocs=RANKS)  # type: ignore[no-untyped-call]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT))  # where the ranks find this module
+        multiprocessing.spawn(rank, (folder,), nprocs=RANKS)  # type: ignore[no-untyped-call]
     return [torch.load(folder / f"{number}.pt") for number in range(RANKS)]
 
 

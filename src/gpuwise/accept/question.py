@@ -8,7 +8,7 @@ measured one, but for limits of arithmetic, which are taken from their fastest w
 
 Large GPUs reach their power limit in a matrix product and lower the clock within a tenth of a second. How
 many windows come before that depends on temperature and on what ran before, so medians of good cards differ
-by up to a tenth where their fastest windows differ by less than 3 % (H200s, `data/reach.csv`). What a card
+by up to a tenth where their fastest windows differ by some 3 % (H200s, `data/reach.csv`). What a card
 sustains under its power limit is judged by training and inference.
 """
 

@@ -110,7 +110,7 @@ def _article(
     from gpuwise.gather.facts import Facts
     from gpuwise.report.article import article
 
-    page = article(compose.duel(Facts(files), specs[0], specs[1]))
+    page = article(compose.duel(Facts(files, tell=printer.talk), specs[0], specs[1]))
     printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
 
 

@@ -36,6 +36,6 @@ def command(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     from gpuwise.report.sections import report
     from gpuwise.report.sections.throughput import chart
 
-    material = compose.material(Facts(), results)
+    material = compose.material(Facts(tell=printer.talk), results)
     page = report(material)
     printer.deliver_page(page, lambda: chart(material), as_json=as_json, output=output)

@@ -83,7 +83,7 @@ def _page_of_gpu(spec: GpuSpec, output: Path) -> None:
     from gpuwise.gather.facts import Facts
     from gpuwise.report.card import card
 
-    facts = Facts()
+    facts = Facts(tell=printer.talk)
     page = card(compose.card(facts, spec, compose.uses(facts, spec)))
     printer.deliver_page(page, lambda: None, as_json=False, output=output)
 
@@ -94,7 +94,7 @@ def _page_of_results(results: Sequence[Result], output: Path) -> None:
     from gpuwise.report.sections import report as whole
     from gpuwise.report.sections.throughput import chart
 
-    material = compose.material(Facts(), results)
+    material = compose.material(Facts(tell=printer.talk), results)
     printer.deliver_page(whole(material), lambda: chart(material), as_json=False, output=output)
 
 
@@ -103,7 +103,7 @@ def _for_whom(spec: GpuSpec, as_json: bool, output: Path | None) -> None:
     from gpuwise.gather.facts import Facts
     from gpuwise.report import uses as use_report
 
-    found = compose.uses(Facts(), spec)
+    found = compose.uses(Facts(tell=printer.talk), spec)
     printer.deliver(
         use_report.table(spec, found),
         lambda: use_report.document(spec, found),

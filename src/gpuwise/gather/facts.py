@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -18,15 +17,21 @@ from gpuwise.model.result import Result
 from gpuwise.report import known, rents
 from gpuwise.report.known import Speed
 
+Tell = Callable[[str], None]
+
 
 class Facts:
     """What is known, for every page; `files` hold results beside those of the store.
 
-    Raises InputError for a file that holds none.
+    A file of the store that cannot be read is left out, and `tell` hears why, once. Raises InputError for
+    one of `files` that holds no result.
     """
 
-    def __init__(self, files: Sequence[Path] = (), *, today: date | None = None) -> None:
-        self._today = today
+    def __init__(
+        self, files: Sequence[Path] = (), *, today: date | None = None, tell: Tell = lambda _: None
+    ) -> None:
+        self._today, self._tell = today, tell
+        self._told: set[str] = set()
         self._given = tuple(result for path in files for result in store.load_all(path))
         self.forecasts = Forecasts()
 
@@ -61,9 +66,18 @@ class Facts:
     def results(self) -> tuple[Result, ...]:
         """Every measured result of the store and of the files given, each once; what cannot be read in the
         store is left out."""
-        kept = (result for path in store.saved() for result in _read(path))
+        kept = (result for path in store.saved() for result in self._read(path))
         own = {result.id: result for result in (*kept, *self._given) if result.origin == "measured"}
         return tuple(own.values())
+
+    def _read(self, path: Path) -> tuple[Result, ...]:
+        try:
+            return _load(path, path.stat().st_mtime_ns)
+        except (OSError, InputError) as error:
+            if (reason := f"left out: {error}") not in self._told:
+                self._told.add(reason)
+                self._tell(reason)
+            return ()
 
     def speeds(self, gpu_ids: Sequence[str]) -> tuple[Speed, ...]:
         """Measured and published speeds of these GPUs."""
@@ -85,11 +99,6 @@ def _rents(day: date) -> Mapping[str, float]:
     offers = _offers(day)
     found = ((spec.id, rents.hourly(offers, spec.id)) for spec in catalog.all_gpus())
     return {gpu_id: rent for gpu_id, rent in found if rent is not None}
-
-
-def _read(path: Path) -> Iterator[Result]:
-    with suppress(OSError, InputError):
-        yield from _load(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=256)

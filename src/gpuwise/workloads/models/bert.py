@@ -96,7 +96,8 @@ class Layer(nn.Module):
         return x, x
 
     def _by_kernels(self, x: Tensor, again: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        from gpuwise.workloads.models.residual import bias_gelu, drop_add_norm
+        from gpuwise.workloads.models.gelu import bias_gelu
+        from gpuwise.workloads.models.residual import drop_add_norm
 
         seeds = torch.randint(2**31, (2,), device=x.device)
         again = self.handed_on(again)

@@ -1,18 +1,15 @@
-"""What lies between the products of a post-norm transformer, in Triton.
+"""What follows a product in a post-norm transformer, in Triton; `gelu` has what lies between two products.
 
-    h = residual + dropout(x + bias), y = layer norm of h        (drop_add_norm)
-    y = gelu(x + bias)                                           (bias_gelu)
+    h = residual + dropout(x + bias), y = layer norm of h
 
 x is a product without its bias, so that the bias's gradient is summed where x's gradient is made. What
-torch.compile generates for these is held up by arithmetic, not by memory: it draws 128 random bits for
-each value and keeps 32, evaluates erf in some fifty instructions, and adds the two gradients that reach a
-norm's output in a pass of their own. On an H200 it took 43 ms of a 213 ms step of BERT-large (batch 128)
-for what the memory moves in 25 ms.
+torch.compile generates for these and for GELU is held up by arithmetic, not by memory: it draws 128 random
+bits for each value and keeps 32, and adds the two gradients that reach a norm's output in a pass of their
+own. On an H200 it took 43 ms of a 213 ms step of BERT-large (batch 128) for what the memory moves in 25 ms.
 
 Here eight values share one draw of Philox (Salmon et al. 2011, SC11), 16 bits each, and the backward pass
-draws them again; erf is formula 7.1.26 of Abramowitz and Stegun (error at most 1.5e-7, far below what 16
-bits can tell), whose exponential the derivative needs, too; and a norm hands on its result twice, once for
-the next product and once for the next sum, so that both gradients arrive here.
+draws them again; and the norm hands on its result twice, once for the next product and once for the next
+sum, so that both gradients arrive here.
 """
 
 from __future__ import annotations
@@ -29,13 +26,11 @@ SHARE = 8
 LEVELS = 2**16
 """Of a value's random bits."""
 PROGRAMS = 1056
-"""Of a backward kernel; each sums over many rows what goes to norms and biases."""
+"""Of a backward kernel at most; each sums over many rows what goes to norms and biases."""
 ROWS, WARPS = 4, 4
 """Rows that a program holds at a time."""
 PULL_ROWS, PULL_WARPS = 1, 1
 """The same of a norm's backward kernel, whose sums over rows take registers."""
-WIDE = 1024
-"""Columns of a program of GELU."""
 
 
 @triton.jit
@@ -113,48 +108,6 @@ def _norm_backward(
     tl.store(at + 2 * n, d_bias, mask=wide)
 
 
-@triton.jit
-def _normal(u):
-    """The normal distribution's share below u, and exp(-u^2 / 2)."""
-    t = 1.0 / (1.0 + 0.3275911 * 0.7071067811865476 * tl.abs(u))
-    bell = tl.exp(-0.5 * u * u)
-    series = 0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))
-    tail = 0.5 * t * series * bell
-    return tl.where(u < 0, tail, 1.0 - tail), bell
-
-
-@triton.jit
-def _gelu_forward(x, bias, y, rows, n, R: tl.constexpr, C: tl.constexpr):
-    row, column = tl.program_id(0) * R + tl.arange(0, R), tl.program_id(1) * C + tl.arange(0, C)
-    there = (row < rows)[:, None] & (column < n)[None, :]
-    at = row.to(tl.int64)[:, None] * n + column[None, :]
-    u = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
-    u += tl.load(bias + column, mask=column < n, other=0.0)[None, :]
-    below, _ = _normal(u)
-    tl.store(y + at, (u * below).to(y.dtype.element_ty), mask=there)
-
-
-@triton.jit
-def _gelu_backward(
-    dy, x, bias, dx, sums, rows, n, R: tl.constexpr, C: tl.constexpr, TURNS: tl.constexpr
-):  # fmt: skip
-    column = tl.program_id(1) * C + tl.arange(0, C)
-    wide = column < n
-    b = tl.load(bias + column, mask=wide, other=0.0)[None, :]
-    d_bias = tl.zeros((C,), tl.float32)
-    for turn in range(TURNS):
-        row = (turn * tl.num_programs(0) + tl.program_id(0)) * R + tl.arange(0, R)
-        there = (row < rows)[:, None] & wide[None, :]
-        at = row.to(tl.int64)[:, None] * n + column[None, :]
-        u = tl.load(x + at, mask=there, other=0.0).to(tl.float32) + b
-        below, bell = _normal(u)
-        slope = below + u * bell * 0.3989422804014327  # 1 / sqrt(2 pi)
-        d = tl.load(dy + at, mask=there, other=0.0).to(tl.float32) * slope
-        tl.store(dx + at, d.to(dx.dtype.element_ty), mask=there)
-        d_bias += tl.sum(d, 0)
-    tl.store(sums + tl.program_id(0).to(tl.int64) * n + column, d_bias, mask=wide)
-
-
 def _dropped(share: float) -> tuple[int, float]:
     """(levels of the random bits that drop a value, what the others are multiplied by)."""
     threshold = round(share * LEVELS)
@@ -166,7 +119,7 @@ def _groups(n: int) -> int:
     return int(triton.next_power_of_2(n // SHARE))
 
 
-def _programs(rows: int, each: int) -> tuple[int, int]:
+def programs_of(rows: int, each: int) -> tuple[int, int]:
     """(programs of a backward kernel, how often each takes rows)."""
     blocks = int(triton.cdiv(rows, each))
     programs = min(PROGRAMS, blocks)
@@ -210,7 +163,7 @@ def _norm_pull(
     first, second = first.contiguous(), second.contiguous()
     rows, n = h.shape
     dh, dx = torch.empty_like(h), torch.empty_like(h)
-    (programs, turns), (threshold, boost) = _programs(rows, PULL_ROWS), _dropped(share)
+    (programs, turns), (threshold, boost) = programs_of(rows, PULL_ROWS), _dropped(share)
     sums = torch.empty(programs, 3, n, device=h.device)
     _norm_backward[(programs,)](
         first, second, h, mean, scale, weight, seed, dh, dx, sums, rows, n, boost, threshold,
@@ -226,42 +179,6 @@ def _(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     dh, dx = (h.new_empty(h.shape) for _ in range(2))
     return dh, dx, h.new_empty((3, h.shape[1]), dtype=torch.float32)
-
-
-@torch.library.custom_op("gpuwise::bias_gelu", mutates_args=())
-def _gelu(x: Tensor, bias: Tensor) -> Tensor:
-    """(M, N), (N) -> (M, N)."""
-    x = x.contiguous()
-    rows, n = x.shape
-    y = torch.empty_like(x)
-    grid = (triton.cdiv(rows, ROWS), triton.cdiv(n, WIDE))
-    _gelu_forward[grid](x, bias, y, rows, n, R=ROWS, C=WIDE, num_warps=WARPS)
-    return y
-
-
-@_gelu.register_fake
-def _(x: Tensor, bias: Tensor) -> Tensor:
-    return x.new_empty(x.shape)
-
-
-@torch.library.custom_op("gpuwise::bias_gelu_backward", mutates_args=())
-def _gelu_pull(dy: Tensor, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of x (M, N) and of the bias (N)."""
-    dy, x = dy.contiguous(), x.contiguous()
-    rows, n = x.shape
-    dx = torch.empty_like(x)
-    across = int(triton.cdiv(n, WIDE))
-    programs, turns = _programs(rows, ROWS)
-    sums = torch.empty(programs, n, device=x.device)
-    _gelu_backward[(programs, across)](
-        dy, x, bias, dx, sums, rows, n, R=ROWS, C=WIDE, TURNS=turns, num_warps=WARPS
-    )  # fmt: skip
-    return dx, sums.sum(0)
-
-
-@_gelu_pull.register_fake
-def _(dy: Tensor, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    return x.new_empty(x.shape), x.new_empty(x.shape[1:], dtype=torch.float32)
 
 
 class _DropAddNorm(torch.autograd.Function):
@@ -283,19 +200,6 @@ class _DropAddNorm(torch.autograd.Function):
         return dx, d_bias, dh, d_weight, d_shift, None, None, None
 
 
-class _BiasGelu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, bias: Tensor) -> Tensor:
-        ctx.save_for_backward(x, bias)
-        found: Tensor = _gelu(x, bias)
-        return found
-
-    @staticmethod
-    def backward(ctx: Any, *above: Any) -> tuple[Tensor, Tensor]:
-        found: tuple[Tensor, Tensor] = _gelu_pull(above[0], *ctx.saved_tensors)
-        return found
-
-
 def drop_add_norm(
     x: Tensor, bias: Tensor, residual: Tensor, norm: nn.LayerNorm, seed: Tensor, share: float
 ) -> tuple[Tensor, Tensor]:
@@ -307,9 +211,3 @@ def drop_add_norm(
     flat = (x.flatten(0, -2), bias, residual.flatten(0, -2), norm.weight, norm.bias, seed, share, norm.eps)
     y, again = _DropAddNorm.apply(*flat)  # type: ignore[no-untyped-call]
     return y.view(residual.shape), again.view(residual.shape)
-
-
-def bias_gelu(x: Tensor, bias: Tensor) -> Tensor:
-    """gelu(x + bias), x (..., N)."""
-    y: Tensor = _BiasGelu.apply(x.flatten(0, -2), bias)  # type: ignore[no-untyped-call]
-    return y.view(x.shape)
