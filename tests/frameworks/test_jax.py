@@ -21,6 +21,8 @@ from gpuwise.frameworks.networks import NETWORKS, Network  # noqa: E402
 from gpuwise.model.run import RunConfig  # noqa: E402
 
 NAMES = tuple(NETWORKS)
+TOYS = tuple(name for name in NAMES if name != "resnet152")
+"""Whose toys differ: that of the deeper ResNet is that of the other."""
 
 
 def toy(workload: str, mode: str = "train", **fields: Any) -> RunConfig:
@@ -58,7 +60,7 @@ def test_parameters_are_those_of_torch(name: str) -> None:
     assert count == workloads.get(name).spec.parameters
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TOYS)
 def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) -> None:
     network = NETWORKS[name](True)
     inputs, _ = job.random_input(network, 2, np.random.default_rng(0))
@@ -152,7 +154,7 @@ def test_compiled_gradients_are_the_eager_ones() -> None:
     assert norms[0] > 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TOYS)
 def test_same_weights_train_as_in_torch(name: str, torch_training: Any, monkeypatch: Any) -> None:
     network = NETWORKS[name](True)
     inputs, answers = job.random_input(network, 16, np.random.default_rng(0))

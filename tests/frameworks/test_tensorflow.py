@@ -18,6 +18,8 @@ from gpuwise.frameworks.tensorflow.operations import Keras  # noqa: E402
 from gpuwise.model.run import RunConfig  # noqa: E402
 
 NAMES = tuple(NETWORKS)
+TOYS = tuple(name for name in NAMES if name != "resnet152")
+"""Whose toys differ: that of the deeper ResNet is that of the other."""
 TORCH_NAMES = {
     "kernel": "weight", "gamma": "weight", "embeddings": "weight", "beta": "bias", "bias": "bias",
     "moving_mean": "running_mean", "moving_variance": "running_var",
@@ -74,8 +76,10 @@ def operations_of(graph: Any) -> int:
     return total
 
 
-@pytest.mark.parametrize("mode", ["train", "infer"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [*((name, "train") for name in NAMES), ("inception-v3", "infer"), ("googlenet", "infer")],
+)  # the others compute the same layers in both modes
 def test_parameters_and_operations_are_those_of_torch(
     name: str, mode: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +95,7 @@ def test_parameters_and_operations_are_those_of_torch(
     assert passes * operations_of(graph) == spec.cost(mode, "fp32", 1).flop_per_item
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TOYS)
 def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) -> None:
     network = NETWORKS[name](True)
     inputs, _ = job._random_input(network, 2)
@@ -102,7 +106,7 @@ def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) ->
     np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TOYS)
 def test_same_weights_train_as_in_torch(name: str, torch_training: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(Keras, "dropout", lambda self, x, rate: x)
     network = NETWORKS[name](True)
