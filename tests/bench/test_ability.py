@@ -8,22 +8,11 @@ import pytest
 
 from gpuwise import catalog
 from gpuwise.bench.ability import check_gpus, check_precisions, fitted, lacking
-from gpuwise.bench.plan import Request
 from gpuwise.errors import MachineError
 from gpuwise.model.gpu import Fact, GpuSpec, Source
 from gpuwise.model.run import Framework
 
-
-def request(**changes: object) -> Request:
-    defaults: dict[str, object] = {
-        "workloads": ("resnet50", "bert-large"),
-        "modes": ("train", "infer"),
-        "precisions": ("fp32", "bf16"),
-        "compile": (False, True),
-        "recipe": "tuned",
-        "device": "cuda",
-    }
-    return Request(**{**defaults, **changes})  # type: ignore[arg-type]
+from .requests import request
 
 
 def test_gpus_that_are_not_there() -> None:

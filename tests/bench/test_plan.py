@@ -12,17 +12,7 @@ from gpuwise.bench.plan import Request, configs, expected_s, schedule
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.run import RunConfig
 
-
-def request(**changes: object) -> Request:
-    defaults: dict[str, object] = {
-        "workloads": ("resnet50", "bert-large"),
-        "modes": ("train", "infer"),
-        "precisions": ("fp32", "bf16"),
-        "compile": (False, True),
-        "recipe": "tuned",
-        "device": "cuda",
-    }
-    return Request(**{**defaults, **changes})  # type: ignore[arg-type]
+from .requests import request
 
 
 def test_limits_come_first_one_product_a_precision_and_one_copy() -> None:

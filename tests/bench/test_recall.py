@@ -10,29 +10,10 @@ import pytest
 from gpuwise import recipes, telemetry
 from gpuwise.bench.recall import recall
 from gpuwise.model.recipe import Switches
-from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
-from gpuwise.model.tuning import Tuned
 from gpuwise.telemetry import TorchBuild
 
-SPEED = Interval(value=1.1, low=1.0, high=1.2, method="bootstrap")
-TUNED = Tuned(
-    device="test-gpu",
-    torch="2.11.0+cu130",
-    cuda="13.0",
-    workload="resnet50",
-    version=1,
-    mode="train",
-    precision="bf16",
-    compile=True,
-    batch=512,
-    switches=Switches(pooling="triton"),
-    throughput=SPEED,
-    gain=SPEED,
-    found_at="2026-11-21T00:00:00+00:00",
-    source="x",
-)
-ASKED = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+from ..examples import ASKED, TUNED
 
 
 @pytest.fixture(autouse=True)

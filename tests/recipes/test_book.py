@@ -11,29 +11,11 @@ import pytest
 from gpuwise import recipes
 from gpuwise.errors import InputError
 from gpuwise.model.recipe import Switches
-from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
 from gpuwise.model.tuning import Tuned
 from gpuwise.recipes import book
 
-SPEED = Interval(value=100.0, low=99.0, high=101.0, method="bootstrap")
-TUNED = Tuned(
-    device="test-gpu",
-    torch="2.11.0+cu130",
-    cuda="13.0",
-    workload="resnet50",
-    version=1,
-    mode="train",
-    precision="bf16",
-    compile=True,
-    batch=512,
-    switches=Switches(pooling="triton"),
-    throughput=SPEED,
-    gain=SPEED,
-    found_at="2026-11-21T00:00:00+00:00",
-    source="20261121-000000-test-0000",
-)
-ASKED = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+from ..examples import ASKED, TUNED
 
 
 @pytest.fixture(autouse=True)

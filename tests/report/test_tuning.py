@@ -8,8 +8,10 @@ from dataclasses import replace
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.run import RunConfig
-from gpuwise.model.tuning import Setting, Trial, Tuned, Tuning
+from gpuwise.model.tuning import Setting, Trial, Tuning
 from gpuwise.report import tuning as report
+
+from ..examples import TUNED
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16")
 
@@ -37,26 +39,11 @@ TRIALS = (
     trial(None, Switches(graph="on"), refusal="oom"),
 )
 GAIN = Interval(value=1.1, low=1.09, high=1.11, method="bootstrap")
-TUNED = Tuned(
-    device="h200-sxm",
-    torch="2.11.0",
-    cuda="13.0",
-    workload="resnet50",
-    version=1,
-    mode="train",
-    precision="bf16",
-    compile=True,
-    batch=256,
-    switches=Switches(pooling="triton"),
-    throughput=GAIN,
-    gain=GAIN,
-    found_at="",
-    source="x",
-)
+FOUND = replace(TUNED, device="h200-sxm", torch="2.11.0", batch=256, throughput=GAIN, gain=GAIN)
 
 
 def test_every_trial_is_a_row_with_its_outcome() -> None:
-    table = report.trials(CONFIG, Tuning(trials=TRIALS, left=2, tuned=TUNED))
+    table = report.trials(CONFIG, Tuning(trials=TRIALS, left=2, tuned=FOUND))
     assert [row[-1] for row in table.rows] == [
         "fastest so far",
         "fastest so far",
@@ -70,7 +57,7 @@ def test_every_trial_is_a_row_with_its_outcome() -> None:
 
 
 def test_the_gain_has_its_interval_and_what_is_left_is_told() -> None:
-    notes = report.notes(Tuning(trials=TRIALS, left=2, tuned=TUNED))
+    notes = report.notes(Tuning(trials=TRIALS, left=2, tuned=FOUND))
     assert notes[0] == "best: batch 256, pooling=triton: 1.100 (1.090 to 1.110) times the default recipe"
     assert "2 settings" in notes[1]
     assert report.notes(Tuning(trials=(), left=0)) == ("no setting ran to its end",)
@@ -82,13 +69,13 @@ def test_a_line_a_trial() -> None:
 
 
 def test_what_is_taken_over_is_said() -> None:
-    assert report.used(TUNED, 64) == (
+    assert report.used(FOUND, 64) == (
         "resnet50 train bf16 as tuned for h200-sxm, torch 2.11.0: batch 64, pooling=triton"
     )
 
 
 def test_the_document_is_plain_data() -> None:
-    document = json.loads(json.dumps(report.document(Tuning(trials=TRIALS, left=2, tuned=TUNED))))
+    document = json.loads(json.dumps(report.document(Tuning(trials=TRIALS, left=2, tuned=FOUND))))
     assert document["trials"][1]["switches"] == {"pooling": "triton"}
     assert document["trials"][3]["items_per_s"] is None
     assert document["tuned"]["batch"] == 256

@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from gpuwise import catalog, published, store
+from gpuwise import catalog, published
 from gpuwise.cli import print as printer
+from gpuwise.cli.choose import known_results
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Result
 from gpuwise.report import speeds as report
 from gpuwise.workloads import registry
 
@@ -112,13 +112,7 @@ def command(
 
 def _measured(files: Sequence[Path]) -> list[report.Measured]:
     """Every full-size measurement of a network in the store and in `files`."""
-    found: list[Result] = [store.load(path) for path in files]
-    for path in store.saved():
-        try:
-            found.append(store.load(path))
-        except InputError as error:
-            printer.talk(f"left out: {error}")
-    own = {result.id: result for result in found if result.origin == "measured"}
+    own = {result.id: result for result in known_results([str(path) for path in files])}
     return [
         report.Measured(result=result, measurement=m)
         for result in own.values()
