@@ -3,11 +3,12 @@
     python benchmarks/side_by_side.py resnet50 --precision bf16 --batch 256
     python benchmarks/side_by_side.py bert-large --precision bf16 --batch 64 --gpus 4
 
-The plain loop is what a careful user writes: the reference model, fused where torch's defaults fuse,
-autocast, a gradient scaler for fp16, torch.compile on the model, and DistributedDataParallel with its
-defaults on several GPUs. Both train the same model on the same batch; each round times one after the
-other, in an order that changes, so that heat and clocks favour neither. The ratio is the median over
-rounds of gpuwise's speed over the plain one, with the interval of `gpuwise compare`.
+gpuwise runs what `gpuwise bench` would: the recipe found or shipped for this GPU, torch and precision, else
+its default; --switch sets another. The plain loop is what a careful user writes: the reference model, fused
+where torch's defaults fuse, autocast, a gradient scaler for fp16, torch.compile on the model, and
+DistributedDataParallel with its defaults on several GPUs. Both train the same model on the same batch; each
+round times one after the other, in an order that changes, so that heat and clocks favour neither. The ratio
+is the median over rounds of gpuwise's speed over the plain one, with the interval of `gpuwise compare`.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.nn.parallel import DistributedDataParallel
 
-from gpuwise import stats, workloads
+from gpuwise import catalog, stats, workloads
 from gpuwise.bench.clock import clock_for
 from gpuwise.bench.engine import run_steps
 from gpuwise.bench.ranks import CommonClock, Ranks, join
+from gpuwise.bench.recall import recall
+from gpuwise.model.recipe import Switches, parse
 from gpuwise.model.run import RunConfig
 
 Step = Callable[[], Any]
@@ -135,6 +138,7 @@ def alternate(asked: Asked, ranks: Ranks | None) -> dict[str, Any] | None:
         "precision": config.precision,
         "gpus": config.gpus,
         "batch": asked.batch,
+        "switches": dict(config.switches.changed),
         "device": torch.cuda.get_device_name() if config.device == "cuda" else "cpu",
         "torch": torch.__version__,
         "item": workloads.get(config.workload).spec.item,
@@ -165,6 +169,7 @@ def tell(asked: Asked, found: dict[str, Any] | None) -> None:
     """The ratio in a line; everything in the file."""
     if found is None:
         return
+    print("gpuwise's recipe:", " ".join(f"{k}={v}" for k, v in found["switches"].items()) or "as usual")
     for name, speed in found["items_per_s"].items():
         print(
             f"{name:8} {speed['value']:,.1f} {found['item']}s/s ({speed['low']:,.1f} to {speed['high']:,.1f})"
@@ -183,6 +188,7 @@ def parsed() -> Asked:
     parser.add_argument("--batch", type=int, default=64, help="items per step and GPU")
     parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--switch", action="append", default=[], help="as in gpuwise bench")
     parser.add_argument("--eager", action="store_true", help="neither is compiled")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--toy", action="store_true", help="shrunken models, to try the script")
@@ -196,8 +202,20 @@ def parsed() -> Asked:
         device=given.device,
         size="toy" if given.toy else "full",
         gpus=given.gpus,
+        batch=given.batch,
+        switches=parse(given.switch),
     )
-    return Asked(config=config, batch=given.batch, rounds=given.rounds, output=given.output)
+    return Asked(config=as_bench(config), batch=given.batch, rounds=given.rounds, output=given.output)
+
+
+def as_bench(config: RunConfig) -> RunConfig:
+    """With the recipe that is known for it, unless switches were given."""
+    if config.device == "cpu" or config.switches != Switches():
+        return config
+    card = torch.cuda.get_device_properties(0)
+    spec = catalog.resolve_device(card.name, card.total_memory)
+    (found,), _ = recall((config,), spec.id if spec is not None else card.name)
+    return found
 
 
 def main() -> None:

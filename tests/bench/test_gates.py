@@ -108,6 +108,14 @@ def test_compiled_against_eager(mode: str, precision: str, mismatch: float, foun
     assert codes(m, mismatch) == found
 
 
+def test_eight_bits_are_held_against_sixteen() -> None:
+    m = replace(sound(), config=replace(sound().config, mode="infer", precision="fp8"))
+    assert judge(m, mismatch=0.15) == judge(m, mismatch=0.0)
+    (found,) = [c for c in judge(m, mismatch=0.3) if c.code == "mismatch"]
+    assert found.detail == "differs from bf16 weights by 30.0 %"
+    assert "--precision bf16" in found.next_step
+
+
 @pytest.mark.parametrize(("last", "found"), [(6.9, []), (7.2, []), (7.4, ["diverging"])])
 def test_a_loss_that_rises_on_a_fixed_batch(last: float, found: list[str]) -> None:
     assert codes(replace(sound(), loss=(7.0, last))) == found

@@ -10,7 +10,7 @@ from gpuwise.workloads.bert_adam import BertAdam
 from gpuwise.workloads.bert_large import bert_large
 from gpuwise.workloads.models.bert import BertForQuestionAnswering
 
-from .conftest import BOTH_RECIPES, toy
+from .conftest import BOTH_RECIPES, build, toy
 
 
 @BOTH_RECIPES
@@ -32,3 +32,10 @@ def test_the_optimiser_of_bert_decays_matrices_only_and_leaves_the_pooler(recipe
 def test_the_toy_is_not_the_full_size() -> None:
     config = toy("bert-large", "infer")
     assert bert_large.build(config, 1).step().shape == (1, 32)
+
+
+def test_inference_in_fp8_is_held_against_bf16() -> None:
+    job = build(toy("bert-large", "infer", "fp8"))
+    assert job.mismatch is not None
+    assert 1e-4 < job.mismatch() < 0.05
+    assert bool(job.step().isfinite().all())

@@ -17,7 +17,7 @@ DEVICE = "cuda" if ON_GPU else "cpu"
 if find_spec("triton") is None:
     pytest.skip("needs triton", allow_module_level=True)
 
-from gpuwise.workloads.models import casting, float8, gelu, pooling, residual  # noqa: E402
+from gpuwise.workloads.models import casting, few_rows, float8, gelu, pooling, quantized, residual  # noqa: E402
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},  # ResNet's
@@ -137,3 +137,15 @@ def test_bias_gelu_and_its_gradients_are_torchs() -> None:
     gradients = [torch.autograd.grad(y, (x, bias), pull) for y in (found, wanted)]
     for here, there in zip(*gradients, strict=True):
         torch.testing.assert_close(here, there)
+
+
+@pytest.mark.parametrize(("rows", "n", "k"), [(1, 32, 64), (8, 96, 256), (17, 40, 80), (64, 64, 300)])
+def test_few_rows_times_int8_are_torchs(rows: int, n: int, k: int) -> None:
+    half = torch.bfloat16 if ON_GPU else torch.float16
+    linear = nn.Linear(k, n, bias=False, device=DEVICE, dtype=half)
+    narrow = quantized.Int8Linear(linear)
+    x = torch.randn(rows, k, device=DEVICE, dtype=half)
+    found = few_rows.few_rows(x, narrow.weight, narrow.scale)
+    assert found.dtype == half
+    exact = (x.double() @ narrow.weight.double().t()) * narrow.scale
+    torch.testing.assert_close(found.double(), exact, rtol=1e-2, atol=1e-2)

@@ -107,7 +107,13 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
     import torch
 
     from gpuwise.workloads.input import question_feed
-    from gpuwise.workloads.job import half_of, inference_job, set_precision, training_job
+    from gpuwise.workloads.job import (
+        half_of,
+        inference_job,
+        relative_difference,
+        set_precision,
+        training_job,
+    )
     from gpuwise.workloads.models.bert import BertForQuestionAnswering
     from gpuwise.workloads.models.float8 import Scales
     from gpuwise.workloads.models.quantized import quantise
@@ -124,9 +130,15 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
             inputs = (*inputs, torch.ones(batch, tokens))
         answers = (torch.randint(tokens, (batch,)), torch.randint(tokens, (batch,)))
     if config.mode == "infer":
-        if config.precision == "fp8":
-            model = quantise(model.to(torch.bfloat16), "fp8")
+        narrow = config.precision == "fp8"
+        if narrow:
+            model = model.to(torch.bfloat16)
         job = inference_job(model, inputs, config, batch)
+        if narrow:
+            exact = inference_job(model, inputs, replace(config, compile=False), batch).step()
+            quantise(model, "fp8")
+            narrow_step = job.step
+            job = replace(job, mismatch=lambda: relative_difference(narrow_step(), exact))
         return replace(job, feed=question_feed(inputs[0], inputs[1], (), shape.words))
     adam = optimizer(model, tuned=tuned, unread="pooler.")
     if tuned and config.switches.stream != "fp32":

@@ -2,8 +2,8 @@
 
 - int8, weights only: w ~ scale * q, one scale an output channel, q in [-127, 127]. The product runs
   in the type of x, so what is saved is memory and its traffic, not arithmetic:
-  y = (x q^T) * scale. Compiled, q is widened inside the product where the compiler can; eagerly a
-  16-bit copy of the weights is written and read again, which costs more than it saves.
+  y = (x q^T) * scale. On a GPU with Triton a few rows are multiplied by the 8-bit weights as they are
+  (few_rows.py); else a 16-bit copy is written and read again, which costs more than it saves.
 - fp8 (e4m3, largest value 448; Micikevicius et al. 2022, arXiv:2209.05433), weights and activations:
   one scale a tensor, the activations' taken anew from every input; the product itself runs in FP8
   with the fast accumulation that inference uses. Needs compute capability 8.9 or higher.
@@ -13,6 +13,7 @@ Embedding, head, norms and the key-value cache stay as they are.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TypeVar
 
 import torch
@@ -26,6 +27,9 @@ Network = TypeVar("Network", bound=nn.Module)
 FP8 = torch.float8_e4m3fn
 FP8_MAX = 448.0
 TINY = 1e-12
+FEW = 64
+"""Most rows that are multiplied by 8-bit weights as they are."""
+HAS_TRITON = find_spec("triton") is not None
 
 
 def to_int8(weight: Tensor) -> tuple[Tensor, Tensor]:  # (N, K) -> (N, K) int8, (N,) fp32
@@ -52,10 +56,27 @@ class Int8Linear(nn.Module):
         super().__init__()
         weight, scale = to_int8(linear.weight)
         self.register_buffer("weight", weight)
-        self.register_buffer("scale", scale.to(linear.weight.dtype))
+        # In fp32: of a scale in bf16, torch.compile makes a kernel that is 80 times too slow on a GPU.
+        self.register_buffer("scale", scale)
 
     def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
-        return functional.linear(x, self.weight.to(x.dtype)) * self.scale
+        rows = x.flatten(0, -2)
+        y = self._kernel(rows) if _has_kernel(rows) else self._product(rows)
+        return y.view(*x.shape[:-1], -1)
+
+    def _product(self, rows: Tensor) -> Tensor:
+        return (functional.linear(rows, self.weight.to(rows.dtype)) * self.scale).to(rows.dtype)
+
+    def _kernel(self, rows: Tensor) -> Tensor:
+        from gpuwise.workloads.models.few_rows import few_rows
+
+        found: Tensor = few_rows(rows, self.weight, self.scale)
+        return found
+
+
+def _has_kernel(rows: Tensor) -> bool:
+    """Whether these are so few rows on a GPU that the weights' traffic decides."""
+    return rows.is_cuda and rows.element_size() == 2 and len(rows) <= FEW and HAS_TRITON
 
 
 class Fp8Linear(nn.Module):
