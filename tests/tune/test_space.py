@@ -59,6 +59,8 @@ def test_gpuwises_kernels_run_on_gpus() -> None:
     spec = workloads.get("bert-large").spec
     assert axes(spec, bert)["stream"] == ("fp32", "half", "triton")
     assert axes(spec, replace(bert, device="cpu"))["stream"] == ("fp32", "half")
+    assert "triton" in axes(spec, bert)["attention"]
+    assert "triton" not in axes(spec, replace(bert, precision="tf32"))["attention"]
 
 
 def test_fp32_has_one_layout() -> None:

@@ -17,7 +17,7 @@ DEVICE = "cuda" if ON_GPU else "cpu"
 if find_spec("triton") is None:
     pytest.skip("needs triton", allow_module_level=True)
 
-from gpuwise.workloads.models import casting, few_rows, float8, gelu, pooling, quantized, residual  # noqa: E402
+from gpuwise.workloads.models import attention, casting, few_rows, float8, gelu, pooling, quantized, residual  # noqa: E402
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},  # ResNet's
@@ -149,3 +149,81 @@ def test_few_rows_times_int8_are_torchs(rows: int, n: int, k: int) -> None:
     assert found.dtype == half
     exact = (x.double() @ narrow.weight.double().t()) * narrow.scale
     torch.testing.assert_close(found.double(), exact, rtol=1e-2, atol=1e-2)
+
+
+def weights_kept(seed: int, heads: int, tokens: int, threshold: int) -> torch.Tensor:
+    """The attention kernel's dropout in torch: its hash on 64-bit integers, (heads, tokens, tokens)."""
+
+    def mixed(x: torch.Tensor) -> torch.Tensor:
+        x = x ^ (x >> 16)
+        x = (x * 0x7FEB352D) & 0xFFFFFFFF
+        x = x ^ (x >> 15)
+        x = (x * 0x846CA68B) & 0xFFFFFFFF
+        return x ^ (x >> 16)
+
+    rows = mixed(torch.arange(heads * tokens) ^ mixed(torch.tensor(seed)))
+    column = torch.arange(tokens)
+    x = rows[:, None] ^ mixed((column >> 1) + 0x9E3779B9)[None]
+    x = (x * 0x7FEB352D) & 0xFFFFFFFF
+    x = x ^ (x >> 15)
+    x = (x * 0x846CA68B) & 0xFFFFFFFF
+    x = x ^ (x >> 16)
+    return (torch.where(column % 2 == 1, x >> 16, x & 0xFFFF) >= threshold).view(heads, tokens, tokens)
+
+
+@pytest.mark.parametrize(("tokens", "share"), [(64, 0.0), (80, 0.1), (150, 0.1)])
+def test_attention_and_its_gradients_are_those_of_the_formula(tokens: int, share: float) -> None:
+    batch, heads, depth = 2, 2, 32
+    width, threshold = heads * depth, round(share * attention.LEVELS)
+    half = torch.bfloat16 if ON_GPU else torch.float16
+    qkv = torch.randn(batch, tokens, 3 * width, dtype=half, device=DEVICE, requires_grad=True)
+    found = attention.attention(qkv, torch.tensor(123456789, device=DEVICE), heads, share)
+    pull = torch.randn_like(found)
+    exact = qkv.detach().double().requires_grad_()
+    query, key, value = exact.view(batch, tokens, 3, heads, depth).permute(2, 0, 3, 1, 4).unbind(0)
+    weights = (query @ key.transpose(-1, -2) / depth**0.5).softmax(-1)
+    mask = weights_kept(123456789, batch * heads, tokens, threshold).to(DEVICE).view(weights.shape)
+    weights = weights * mask / (1 - threshold / attention.LEVELS)
+    wanted = (weights @ value).transpose(1, 2).reshape(found.shape)
+    off = 1e-2 if ON_GPU else 1e-3
+    assert float((found - wanted).detach().norm() / wanted.detach().norm()) < off
+    gradients = torch.autograd.grad(found, qkv, pull)[0], torch.autograd.grad(wanted, exact, pull.double())[0]
+    for here, there in zip(*(g.split(width, 2) for g in gradients), strict=True):  # of query, key and value
+        assert float((here - there).norm() / there.norm()) < off
+
+
+def test_attentions_dropout_is_fair_and_unrelated() -> None:
+    """Its share, the same for every row, column and seed, and no relation between neighbours."""
+    heads, tokens = 16, 384
+    mask = weights_kept(7, heads, tokens, round(0.1 * attention.LEVELS)).double()
+    deviation = (0.09 / tokens) ** 0.5
+    assert float(mask.mean()) == pytest.approx(0.9, abs=5 * deviation / (heads * tokens) ** 0.5)
+    assert float((mask.mean(2) - 0.9).abs().max()) < 5.5 * deviation  # the farthest of 6,144 rows
+    assert float((mask.mean((0, 1)) - 0.9).abs().max()) < 5 * deviation / heads**0.5
+    off = mask - mask.mean()
+    other = weights_kept(8, heads, tokens, round(0.1 * attention.LEVELS)).double()
+    pairs = [
+        (off[:, :, 1:], off[:, :, :-1]),
+        (off[:, 1:], off[:, :-1]),
+        (off[1:], off[:-1]),
+        (off[:, :, ::2], off[:, :, 1::2]),  # the two of a pair share a hash
+        (off, other - other.mean()),
+    ]
+    for one, two in pairs:
+        assert abs(float((one * two).mean()) / 0.09) < 5 / one.numel() ** 0.5
+
+
+def test_berts_attention_by_the_kernel_is_that_of_torch() -> None:
+    from gpuwise.workloads.bert import TOY
+    from gpuwise.workloads.models.bert import FusedAttention
+
+    half = torch.bfloat16 if ON_GPU else torch.float16
+    module = FusedAttention(TOY).to(DEVICE, half).eval()
+    x = torch.randn(2, 48, TOY.hidden, device=DEVICE, dtype=half)
+    wanted = module(x, None)
+    module.kernel = True
+    found = module(x, None)
+    torch.testing.assert_close(found, wanted, atol=2e-2, rtol=2e-2)
+    module.train()
+    assert not torch.equal(module(x, None), module(x, None))
+    assert module.float()(x.float(), None).dtype == torch.float32

@@ -20,7 +20,7 @@ Compiler = Literal["default", "descent", "autotune"]
 Graph = Literal["off", "on"]
 Weights = Literal["fp32", "half"]
 Stream = Literal["fp32", "half", "triton"]
-Attention = Literal["auto", "flash", "efficient", "cudnn"]
+Attention = Literal["auto", "flash", "efficient", "cudnn", "triton"]
 Exchange = Literal["overlapped", "after"]
 
 
@@ -43,7 +43,8 @@ class Switches:
     """What runs from layer to layer of a transformer under autocast: the norms' results in fp32, or
     rounded to 16 bits, or these by gpuwise's kernels (`models.residual`). Norms are computed in fp32."""
     attention: Attention = "auto"
-    """Which kernel scaled_dot_product_attention takes; auto is torch's choice."""
+    """Which kernel scaled_dot_product_attention takes; auto is torch's choice. Or, under 16 bits, gpuwise's
+    own (`models.attention`)."""
     exchange: Exchange = "overlapped"
     """When several GPUs average their gradients: bucket by bucket within the backward pass, at whose
     buckets compiled graphs are cut, or all after it, so that graphs stay whole."""

@@ -29,11 +29,10 @@ def axes(spec: WorkloadSpec, config: RunConfig) -> dict[str, tuple[str, ...]]:
 
     Several GPUs run the recipe of one; only how they exchange gradients is searched.
     """
-    on_gpu = config.device == "cuda"
     alone = {*spec.switches, *(() if config.batch else (BATCH,))}
     heeded = alone if config.gpus == 1 else TOGETHER
     return {
-        name: tuple(word for word in choices().get(name, ()) if on_gpu or word != "triton")
+        name: tuple(word for word in choices().get(name, ()) if _runs(name, word, config))
         for name in ORDER
         if name in heeded and _matters(name, config)
     }
@@ -49,3 +48,8 @@ def _matters(name: str, config: RunConfig) -> bool:
         or (name in TRAINING and config.precision not in HALF)
         or (name == "weights" and config.precision == "fp8")
     )
+
+
+def _runs(name: str, word: str, config: RunConfig) -> bool:
+    """gpuwise's kernels run on GPUs, the one of attention on 16 bits."""
+    return word != "triton" or (config.device == "cuda" and (name != "attention" or config.precision in HALF))

@@ -129,6 +129,8 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
         if not tuned:
             inputs = (*inputs, torch.ones(batch, tokens))
         answers = (torch.randint(tokens, (batch,)), torch.randint(tokens, (batch,)))
+    if tuned and config.switches.attention == "triton" and config.device == "cuda":
+        model.attend_by_kernel()
     if config.mode == "infer":
         narrow = config.precision == "fp8"
         if narrow:

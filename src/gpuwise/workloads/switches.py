@@ -36,7 +36,7 @@ def set_libraries(config: RunConfig) -> None:
     tuned = config.recipe == "tuned"
     torch.backends.cudnn.benchmark = tuned
     one = config.switches.attention
-    if tuned and one != "auto":
+    if tuned and one not in ("auto", "triton"):
         torch.backends.cuda.enable_flash_sdp(one == "flash")
         torch.backends.cuda.enable_mem_efficient_sdp(one == "efficient")
         torch.backends.cuda.enable_cudnn_sdp(one == "cudnn")

@@ -27,6 +27,10 @@ INITIAL_STD = 0.02
 
 
 class FusedAttention(nn.Module):
+    """With `kernel`, gpuwise's own attends where its operands have 16 bits."""
+
+    kernel = False
+
     def __init__(self, shape: BertShape) -> None:
         super().__init__()
         self.heads = shape.heads
@@ -34,9 +38,13 @@ class FusedAttention(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:  # (B, T, C) -> (B, T, C)
         batch, length, hidden = x.shape
-        qkv = self.qkv(x).view(batch, length, 3, self.heads, hidden // self.heads)
+        qkv, drop = self.qkv(x), DROPOUT if self.training else 0.0
+        if self.kernel and qkv.element_size() == 2:
+            from gpuwise.workloads.models.attention import attention
+
+            return attention(qkv, torch.randint(2**31, (), device=x.device), self.heads, drop)
+        qkv = qkv.view(batch, length, 3, self.heads, hidden // self.heads)
         query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (B, H, T, D)
-        drop = DROPOUT if self.training else 0.0
         y = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=drop)
         return y.transpose(1, 2).reshape(batch, length, hidden)
 
@@ -151,6 +159,12 @@ class Bert(nn.Module):
         for layer in self.layers:
             assert isinstance(layer, Layer)
             layer.stream, layer.kernels = dtype, kernels
+
+    def attend_by_kernel(self) -> None:
+        """gpuwise's own attention from now on; the model is fused and gets no mask."""
+        for module in self.modules():
+            if isinstance(module, FusedAttention):
+                module.kernel = True
 
     def pool(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, C)
         assert self.pooler is not None
