@@ -12,10 +12,12 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.bench import events, framework
+from gpuwise.bench.assemble import Heard, Limits, assemble
 from gpuwise.bench.engine import Pace
 from gpuwise.bench.process import Child
 from gpuwise.bench.session import _told, child_environment
 from gpuwise.frameworks import Found, Job
+from gpuwise.model.result import Measurement
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.telemetry import DeviceInfo, Sample, ScriptedSensor
 
@@ -108,14 +110,13 @@ def test_a_measurement_from_start_to_end() -> None:
 SEARCHED = replace(CONFIG, quick=False, time_s=0.0)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A measurement of a few steps, where the batch alone is asked for."""
+    """A measurement of a few steps: how long to time is the engine's."""
     steps = Pace(window_s=0.0, windows=1, time_s=0.0, target_ci=1.0, steps=2, warmup_steps=2)
     monkeypatch.setattr(framework, "pace", lambda config: steps)
 
 
-@pytest.mark.usefixtures("brisk")
 def test_the_batch_is_searched_as_the_measurement_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int, bool]] = []
 
@@ -133,7 +134,6 @@ def test_the_batch_is_searched_as_the_measurement_runs(monkeypatch: pytest.Monke
     assert one(found, events.Built).batch == 256  # two GPUs share one's
 
 
-@pytest.mark.usefixtures("brisk")
 def test_a_trial_runs_a_few_steps_and_survives_the_end_of_memory() -> None:
     adapter = Pretended(fits=70)
     found = heard(adapter, SEARCHED)
@@ -147,7 +147,6 @@ def test_a_trial_runs_a_few_steps_and_survives_the_end_of_memory() -> None:
         heard(Pretended(fails=True), SEARCHED)
 
 
-@pytest.mark.usefixtures("brisk")
 def test_the_peak_of_a_search_is_told_where_it_can_be_forgotten() -> None:
     assert one(heard(Pretended(fits=70), SEARCHED), events.Done).memory_peak_bytes is None
     assert one(heard(Pretended(fits=70, forgets=True), SEARCHED), events.Done).memory_peak_bytes == 7
@@ -167,6 +166,32 @@ def test_a_batch_that_was_asked_for_is_not_halved() -> None:
         heard(Pretended(fits=70), replace(CONFIG, batch=128))
     assert framework.failure(NoMemory(), Pretended()).kind == "oom"  # type: ignore[arg-type]
     assert framework.failure(ValueError("odd"), None).message == "ValueError: odd"
+
+
+def measured(adapter: Pretended, config: RunConfig) -> Measurement:
+    """The row of a result that the parent makes of all that, as the child's process ends."""
+    said = Heard()
+    try:
+        framework.run(adapter, config, said.add, 0.0, lambda: None)
+    except (NoMemory, ZeroDivisionError) as error:
+        said.add(framework.failure(error, adapter))
+    spec = workloads.get(config.workload).spec
+    began = "2026-11-21T00:00:00+00:00"
+    return assemble(config, spec, said, started_at=began, gpu=None, limits=Limits())
+
+
+def test_a_framework_that_compiles_something_else_gets_a_caution() -> None:
+    m = measured(Pretended(), replace(CONFIG, compile=True))
+    assert m.status == "ok"
+    (found,) = (caution for caution in m.cautions if caution.code == "mismatch")
+    assert "25.0 %" in found.detail
+
+
+def test_the_end_of_memory_and_any_other_error_are_rows() -> None:
+    full = measured(Pretended(fits=70), replace(CONFIG, batch=128))
+    assert (full.status, full.throughput, "RESOURCE_EXHAUSTED" in str(full.error)) == ("oom", None, True)
+    broken = measured(Pretended(fails=True), CONFIG)
+    assert (broken.status, "ZeroDivisionError" in str(broken.error)) == ("failed", True)
 
 
 def test_gpus_that_are_not_there_and_batches_that_cannot_be_shared() -> None:

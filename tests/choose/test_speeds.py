@@ -10,7 +10,7 @@ from gpuwise import published
 from gpuwise.choose.speeds import PUBLISHED_HALF, alternatives, gather, item_of, quickest
 from gpuwise.model.answer import Prediction
 from gpuwise.model.choice import Speed
-from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.result import Interval, Measurement, Result, Telemetry
 from gpuwise.model.run import Environment, RunConfig
 
 
@@ -60,6 +60,13 @@ def test_a_measurement_of_the_cell_wins_and_helps_other_gpus(need) -> None:
     assert found["rtx-3090", 1].throughput.value == 950.0
     assert found["rtx-3090", 1].step_s == pytest.approx(64 / 950)
     assert found["l40s", 1].basis == "transferred"
+
+
+def test_watts_of_several_gpus_are_measured_together(need) -> None:
+    config = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True, gpus=2)
+    both = result("rtx-3090", 1800.0, config=config, telemetry=Telemetry(samples=9, power_w=640.0))
+    found = by_key(gather(need(gpus=(2, 2)), ["rtx-3090"], forecast, results=[both]))["rtx-3090", 2]
+    assert (found.basis, found.watts) == ("measured", 640.0)
 
 
 def test_a_measurement_of_another_cell_does_not_count(need) -> None:

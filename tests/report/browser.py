@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import time
 import urllib.request
@@ -14,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-PORT = 9533
 ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
@@ -26,19 +26,21 @@ def missing() -> bool:
 @contextmanager
 def browser(*arguments: str) -> Iterator[Browser]:
     """A browser that is ended in any case."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     driver = subprocess.Popen(
-        ["chromedriver", f"--port={PORT}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        yield Browser(_session([*ARGUMENTS, *arguments]))
+        yield Browser(_session(f"http://127.0.0.1:{port}", [*ARGUMENTS, *arguments]))
     finally:
         driver.terminate()
         driver.wait(timeout=20)
 
 
-def _call(method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+def _call(method: str, address: str, body: dict[str, Any] | None = None) -> Any:
     request = urllib.request.Request(
-        f"http://127.0.0.1:{PORT}{path}",
+        address,
         method=method,
         data=None if body is None else json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
@@ -47,18 +49,19 @@ def _call(method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         return json.loads(answer.read())["value"]
 
 
-def _session(arguments: list[str]) -> str:
+def _session(driver: str, arguments: list[str]) -> str:
+    """The address of a new one."""
     options = {"args": arguments}
     if binary := shutil.which("chromium"):
         options["binary"] = binary  # type: ignore[assignment]
     wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"performance": "ALL", "browser": "ALL"}}
     for _ in range(100):
         try:
-            found: str = _call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+            found = _call("POST", f"{driver}/session", {"capabilities": {"alwaysMatch": wanted}})
         except OSError:
             time.sleep(0.1)
         else:
-            return found
+            return f"{driver}/session/{found['sessionId']}"
     raise RuntimeError("chromedriver does not answer")
 
 
@@ -66,7 +69,7 @@ class Browser:
     """One session."""
 
     def __init__(self, session: str) -> None:
-        self._path = f"/session/{session}"
+        self._path = session
 
     def open(self, url: str) -> None:
         _call("POST", f"{self._path}/url", {"url": url})

@@ -165,6 +165,17 @@ def test_the_headline() -> None:
     assert results.headline(published) == "A100 · 2026-11-21 · published figures, not measured by gpuwise"
 
 
+def test_a_note_of_several_measurements_stands_once_with_their_names() -> None:
+    other = replace(OK, config=replace(OK.config, precision="fp16"), cautions=(NOISY, THROTTLED))
+    notes = results.notes(result(replace(OK, cautions=(THROTTLED,)), other))
+    assert notes == (
+        "all measurements: throttled: 5.0 % of the time. Cool the card",
+        "resnet50 train fp16 compiled: noisy: spread of 4 %. Stop other work",
+    )
+    both = results.notes(result(replace(OK, cautions=(THROTTLED,)), other, MATMUL))
+    assert both[0].startswith("resnet50 train bf16 compiled, resnet50 train fp16 compiled: throttled")
+
+
 def test_each_distinct_caution_is_noted_once_with_its_next_step() -> None:
     hot = Caution(code="hot-start", detail="began at 71 C", next_step="wait")
     parity = replace(OK, config=replace(OK.config, recipe="parity"), cautions=(THROTTLED,))

@@ -1,6 +1,7 @@
-"""Asks an explorer that has just started what nobody asked before; prints the CPU seconds of each answer.
+"""Asks an explorer that has just started what nobody asked before; prints the seconds of each answer.
 
-CPU seconds, because other work on the machine does not lengthen them, and a first answer cannot be repeated.
+First those of the CPU, because other work on the machine does not lengthen them and a first answer cannot be
+repeated, then those of the clock, for a machine with nothing else to do.
 """
 
 from __future__ import annotations
@@ -17,20 +18,28 @@ from gpuwise.web.app import create
 from gpuwise.web.rehearsal import rehearse
 
 
+def times() -> tuple[float, float]:
+    return time.process_time(), time.perf_counter()
+
+
+def since(began: tuple[float, float]) -> tuple[float, ...]:
+    return tuple(now - then for now, then in zip(times(), began, strict=True))
+
+
 def main(addresses: list[str], files: list[Path]) -> None:
     facts = Facts(files)
     rehearse(facts)
     client = TestClient(create(facts), base_url="http://127.0.0.1")
     found = {}
     for address in addresses:
-        began = time.process_time()
+        began = times()
         assert client.get(address).status_code == 200, address
-        found[address] = time.process_time() - began
+        found[address] = since(began)
     for file in files:
         data = file.read_bytes()
-        began = time.process_time()
+        began = times()
         assert client.post("/upload", files={"file": (file.name, data)}).status_code == 200, file
-        found[file.name] = time.process_time() - began
+        found[file.name] = since(began)
     print(json.dumps(found))
 
 

@@ -34,9 +34,10 @@ def test_first_answers_keep_the_limits_of_all_answers(home: Path, slowness: floa
     )
     found = json.loads(done.stdout)
     assert set(found) == {*PAGES, *SLIDERS, *FILES}
+    print({address: f"{wall:.3f} s" for address, (_, wall) in found.items()})
     slow = {
-        address: round(spent, 3)
-        for address, spent in found.items()
-        if spent > (SLIDER_S if address in SLIDERS else SERVER_S) * slowness
+        address: round(cpu, 3)
+        for address, (cpu, _) in found.items()
+        if cpu > (SLIDER_S if address in SLIDERS else SERVER_S) * slowness
     }
     assert not slow

@@ -16,6 +16,9 @@ from starlette.testclient import TestClient
 from gpuwise import catalog
 from gpuwise.gather.facts import Facts
 from gpuwise.gather.forecasts import traced
+from gpuwise.web.app import create
+
+from .conftest import H200, HOST
 
 PAGES = (
     "/", "/gpus", "/gpus/rtx-4090", "/compare", "/compare/rtx-4090,l40s", "/compare/rtx-4090,l40s/article",
@@ -28,6 +31,11 @@ SLIDER_S = 0.300
 
 def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
+
+
+def of(name: str) -> TestClient:
+    """An explorer of one result."""
+    return TestClient(create(Facts([H200 / name])), base_url=HOST)
 
 
 def ids(page: str) -> list[str]:
@@ -123,6 +131,25 @@ def test_the_form_of_compare_leads_to_the_address_of_the_comparison(client: Test
     answer = client.get("/compare?gpu=rtx-4090&gpu=&gpu=l40s&gpu=", follow_redirects=False)
     assert answer.status_code == 303
     assert answer.headers["location"].endswith("compare/rtx-4090,l40s")
+
+
+def test_scientific_kernels_have_their_speeds_too(home: Path) -> None:
+    science = of("workloads-science.json")
+    assert "TFLOP/s" in science.get("/results/fft").text
+    assert "fp64" in science.get("/results/fft?precision=fp64&mode=compute").text
+
+
+def test_what_another_framework_measured_is_called_by_its_name(home: Path) -> None:
+    jax = of("jax.json")
+    measured = jax.get("/results/resnet152.json").json()["measured"]
+    assert {row["framework"] for row in measured} == {"jax"}
+    assert all(row["software"].startswith("jax ") for row in measured)
+
+
+def test_the_scaling_of_a_workload_shows_no_other_one(home: Path) -> None:
+    several = of("scaling-resnet50.json")
+    assert "Measured: NVIDIA H200" in several.get("/scaling?workload=resnet50").text
+    assert "Measured: NVIDIA H200" not in several.get("/scaling?workload=bert-large").text
 
 
 def test_an_article_needs_work_that_both_gpus_do(client: TestClient) -> None:

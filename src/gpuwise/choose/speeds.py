@@ -105,7 +105,7 @@ def _measured(cells: Iterable[tuple[Result, Measurement]]) -> dict[tuple[str, in
         watts = m.telemetry.power_w if m.telemetry else None
         speed = Speed(
             gpu_id=key[0], count=key[1], throughput=m.throughput, memory_bytes=m.memory_peak_bytes,
-            watts=None if watts is None else watts * key[1], basis="measured", source=result.id,
+            watts=watts, basis="measured", source=result.id,
             step_s=m.items_per_step / m.throughput.value if m.items_per_step else None,
         )  # fmt: skip
         known = found.get(key)

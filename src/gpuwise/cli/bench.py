@@ -254,7 +254,7 @@ def _repeatable() -> str:
     dropped = ("--output", "--resume", "--rdzv", "--node-rank")
     words = [word for word in given if not word.startswith(tuple(f"{option}=" for option in dropped))]
     for option in ("-o", *dropped):
-        if option in words:
+        while option in words:
             at = words.index(option)
             value = option != "--resume" or not "".join(words[at + 1 : at + 2]).startswith("-")
             del words[at : at + 1 + value]

@@ -13,6 +13,7 @@ import click
 from gpuwise import catalog, prices, published, store
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError
+from gpuwise.gather.results import known
 from gpuwise.model.choice import Need, Recommendation, Speed
 from gpuwise.model.offer import Offer
 from gpuwise.model.result import Result
@@ -118,7 +119,8 @@ def _decide(
 
     rates = dict(parse_rate(text) for text in asked.pop("rates"))
     offers = _offers(asked.pop("files"), rates)
-    results = known_results(asked.pop("measured"))
+    named = [result for name in asked.pop("measured") for result in store.load_all(store.find(name))]
+    results = known(named, printer.talk)
     if old is not None:
         if given := [name for name, value in asked.items() if value]:
             raise InputError(f"a recommendation is made again as it was: --{given[0]} cannot be added",
@@ -126,7 +128,7 @@ def _decide(
         need = old.need
     else:
         have, more = _have(asked.pop("have"))
-        results += more
+        results += tuple(more)
         need = needs.read({**asked, **_plain(workload, asked), "have": have}, rates)
     prices.select(offers, today=today(), providers=need.providers)
     return _recommend(need, offers, results, every_provider)
@@ -170,17 +172,6 @@ def _offers(files: Sequence[Path], rates: dict[str, float]) -> tuple[Offer, ...]
     if bad := [skip for skip in known.skipped if skip.file in names]:
         raise InputError(f"{bad[0].file}, line {bad[0].line}: {bad[0].reason}", hint="mend or remove the row")
     return known.offers
-
-
-def known_results(files: Sequence[str]) -> list[Result]:
-    """Every result of the store, and those named; one of the store that cannot be read is passed over."""
-    found = [store.load(store.find(name)) for name in files]
-    for path in store.saved():
-        try:
-            found.append(store.load(path))
-        except InputError as error:
-            printer.talk(f"left out: {error}")
-    return [result for result in found if result.origin == "measured"]
 
 
 def _have(named: Sequence[str]) -> tuple[tuple[str, ...], list[Result]]:

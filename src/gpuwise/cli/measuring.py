@@ -57,10 +57,9 @@ def finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool
         printer.out(printer.json_text(store.encode(result)))
     else:
         printer.table(report.measurements(result))
-        if (beside := counts(result)) is not None:
-            printer.table(beside)
-        if (scaled := scaling(result)) is not None:
-            printer.table(scaled)
+        for beside in (counts(result), scaling(result)):
+            if beside is not None:
+                printer.table(beside)
     if output is not None and output.suffix != ".json":
         printer.write(output, report.measurements(result), lambda: store.encode(result))
     if keeper.kept is not None:

@@ -90,7 +90,8 @@ def table(content: Table) -> None:
         console.print(content.title, style="bold")
     for line in content.before:
         console.print(f"  {line}")
-    console.print(drawn)
+    if content.rows or not content.notes:  # a head without rows says less than the lines below it
+        console.print(drawn)
     for note in content.notes:
         console.print(f"  {note}")
     if isinstance(console.file, io.StringIO):

@@ -31,6 +31,10 @@ def command(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     printer.check_output(output, printer.PAGE_SUFFIXES)
     results = [result for name in what or ("last",) for result in store.load_all(store.find(name))]
     # Rendering and forecasts load what no other verb needs.
+    from gpuwise.report import html
+
+    if output is not None and output.suffix == ".html":
+        html.warm()
     from gpuwise.gather import compose
     from gpuwise.gather.facts import Facts
     from gpuwise.report.sections import report

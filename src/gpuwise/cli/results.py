@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from gpuwise import catalog, published
+from gpuwise import catalog, published, store
 from gpuwise.cli import print as printer
-from gpuwise.cli.choose import known_results
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.gather.results import known
 from gpuwise.model.published import PublishedResult
 from gpuwise.report import speeds as report
 from gpuwise.workloads import registry
@@ -112,10 +112,10 @@ def command(
 
 def _measured(files: Sequence[Path]) -> list[report.Measured]:
     """Every full-size measurement of a network in the store and in `files`."""
-    own = {result.id: result for result in known_results([str(path) for path in files])}
+    given = [result for path in files for result in store.load_all(store.find(str(path)))]
     return [
         report.Measured(result=result, measurement=m)
-        for result in own.values()
+        for result in known(given, printer.talk)
         for m in result.measurements
         if m.config.size == "full" and m.config.mode != "limit"
     ]

@@ -15,6 +15,7 @@ from gpuwise.model.result import Result
 from gpuwise.report import bars
 from gpuwise.report import gpus as gpu_report
 from gpuwise.report import results as report
+from gpuwise.report.counts import counts
 from gpuwise.report.scaling import scaling
 
 
@@ -62,9 +63,9 @@ def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_js
     printer.deliver(content, lambda: store.encode(result), as_json=as_json, output=output)
     if output is not None or as_json:
         return
-    scaled = scaling(result)
-    if scaled is not None:
-        printer.table(scaled)
+    for beside in (counts(result), scaling(result)):
+        if beside is not None:
+            printer.table(beside)
     if chart:
         for line in bars.of_results([result]):
             printer.out(line)

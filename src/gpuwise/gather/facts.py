@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
 from gpuwise import catalog, prices, published, store
-from gpuwise.errors import InputError
+from gpuwise.gather import results
 from gpuwise.gather.forecasts import Forecasts
+from gpuwise.gather.results import Tell
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Result
 from gpuwise.report import known, rents
 from gpuwise.report.known import Speed
-
-Tell = Callable[[str], None]
 
 
 class Facts:
@@ -66,18 +65,12 @@ class Facts:
     def results(self) -> tuple[Result, ...]:
         """Every measured result of the store and of the files given, each once; what cannot be read in the
         store is left out."""
-        kept = (result for path in store.saved() for result in self._read(path))
-        own = {result.id: result for result in (*kept, *self._given) if result.origin == "measured"}
-        return tuple(own.values())
+        return results.known(self._given, self._tell_once)
 
-    def _read(self, path: Path) -> tuple[Result, ...]:
-        try:
-            return _load(path, path.stat().st_mtime_ns)
-        except (OSError, InputError) as error:
-            if (reason := f"left out: {error}") not in self._told:
-                self._told.add(reason)
-                self._tell(reason)
-            return ()
+    def _tell_once(self, reason: str) -> None:
+        if reason not in self._told:
+            self._told.add(reason)
+            self._tell(reason)
 
     def speeds(self, gpu_ids: Sequence[str]) -> tuple[Speed, ...]:
         """Measured and published speeds of these GPUs."""
@@ -99,8 +92,3 @@ def _rents(day: date) -> Mapping[str, float]:
     offers = _offers(day)
     found = ((spec.id, rents.hourly(offers, spec.id)) for spec in catalog.all_gpus())
     return {gpu_id: rent for gpu_id, rent in found if rent is not None}
-
-
-@lru_cache(maxsize=256)
-def _load(path: Path, changed: int) -> tuple[Result, ...]:
-    return store.load_all(path)

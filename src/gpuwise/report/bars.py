@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpuwise.model.result import Result
 from gpuwise.report.charts.theme import Mark
-from gpuwise.report.sections.material import questions, speed_mark, value
+from gpuwise.report.sections.material import questions, speed_marks
 from gpuwise.report.speeds import Measured
 
 WIDTH = 32
@@ -45,5 +45,5 @@ def of_results(results: Sequence[Result], width: int = WIDTH) -> tuple[str, ...]
         if m.config.mode != "limit" and m.throughput is not None
     ]
     devices = tuple(dict.fromkeys(result.environment.device for result in results))
-    ordered = [row for _, of in questions(rows) for row in sorted(of, key=value, reverse=True)]
-    return lines([speed_mark(row, devices=devices) for row in ordered], width)
+    marks = [mark for _, of in questions(rows) for mark in speed_marks(of, devices=devices)]
+    return lines(marks, width)

@@ -12,10 +12,12 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from html import escape as escaped
+from importlib.util import find_spec
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import MachineError
-from gpuwise.report.charts.theme import PALETTE, TEXTS
+from gpuwise.report.charts.theme import FONT, LABEL, PALETTE, TEXTS
 from gpuwise.report.page import Chart, Page
 from gpuwise.report.table import Table
 from gpuwise.store import pages
@@ -29,6 +31,12 @@ _NAMES = {light: name for name, (light, _) in PALETTE.items()}
 _HEX = re.compile("|".join(_NAMES))
 _CITED = re.compile(r"\[(\d{1,3})\]")
 _STAND_IN = re.compile(r">\{(\d+)\}</text>")
+_TEXT = f'font-family="{FONT}" font-size="{LABEL}px"'
+# What every text and group of a drawing repeats, and decimals of a thousandth of a point.
+_REPEATED = re.compile(
+    r' (?:class|role|aria-[a-z]+|pointer-events|font-family|text-rendering)="[^"]*"'
+    rf'| font-size="{LABEL}px"| opacity="1"|(?<=\.\d\d)\d+(?=[^"<>]*")'
+)
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -45,6 +53,12 @@ def svg(chart: Chart) -> str:
 def png(chart: Chart) -> bytes:
     """A chart as PNG in light colours, two pixels a point. Raises MachineError as `svg` does."""
     return bytes(_converter().vegalite_to_png(json.dumps(_on_paper(chart)), scale=PNG_SCALE))
+
+
+def warm() -> None:
+    """Start what draws charts in the background: half a second that other work fills meanwhile."""
+    if find_spec("vl_convert"):
+        Thread(target=svg, args=({"mark": "point", "data": {"values": []}},)).start()
 
 
 def fragment(tables: Sequence[Table], chart: Chart | None = None) -> str:
@@ -96,9 +110,9 @@ def _named(drawn: str, name: str) -> Markup:
     """The SVG as an image with an accessible name, less what only a document of its own needs."""
     from markupsafe import Markup, escape
 
-    head, _, body = drawn.partition(">")
+    head, _, body = _REPEATED.sub("", drawn).partition(">")
     opening = re.sub(r' (xmlns(:xlink)?|class|version)="[^"]*"', "", head)
-    return Markup(f'{opening} role="img" aria-label="{escape(name)}">{body}')
+    return Markup(f'{opening} {_TEXT} role="img" aria-label="{escape(name)}">{body}')
 
 
 def cited(text: str, sources: int) -> Markup:
@@ -114,11 +128,16 @@ def cited(text: str, sources: int) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", linked))
 
 
-def data_script(document: bytes) -> Markup:
-    """JSON as a script element that no browser runs; `store` reads it back."""
+def tied(text: str) -> str:
+    """A long number that may break before its interval, and nowhere else."""
+    return text.replace(" ", "\u00a0").replace("\u00a0(", " (")
+
+
+def data_scripts(documents: Sequence[bytes]) -> Markup:
+    """JSON as script elements that no browser runs; `store` reads them back."""
     from markupsafe import Markup
 
-    return Markup(pages.element(document))
+    return Markup(pages.elements(documents))
 
 
 @cache
@@ -133,7 +152,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(svg=inline_svg, paper=paper_svg, cited=cited, data=data_script)
+    environment.filters.update(svg=inline_svg, paper=paper_svg, cited=cited, data=data_scripts, tied=tied)
     environment.globals.update(palette=PALETTE, cited=cited)
     return environment
 

@@ -49,14 +49,19 @@ class Speed:
     watts: float | None = None
     source: Source
     software: str = ""
-    """Framework."""
+    """Framework, with its version where gpuwise measured."""
+    how: str = ""
+    """What of a measurement is not as usual: another recipe, input from the host."""
     date: str = ""
 
     @property
     def series(self) -> tuple[object, ...]:
         """What agrees where the number of GPUs alone differs."""
-        whose = (self.source.id, self.software) if self.origin == "published" else (self.origin, "")
-        return (*whose, self.workload, self.mode, self.precision, self.compiled)
+        published = self.origin == "published"
+        whose = (
+            (self.source.id, self.software) if published else (self.origin, self.software.partition(" ")[0])
+        )
+        return (*whose, self.how, self.workload, self.mode, self.precision, self.compiled)
 
     @property
     def question(self) -> tuple[object, ...]:
@@ -83,13 +88,15 @@ def _measured(result: Result, m: Measurement) -> Speed | None:
         return None
     day = result.created_at[:10]
     software = f"{config.framework} {getattr(result.environment, config.framework)}"
+    fed = ("with input",) if config.input == "host" else ()
+    how = ((config.recipe,) if config.recipe != "tuned" else ()) + fed
     title = f"gpuwise result {result.id}, {result.environment.device}, {software}"
     return Speed(
         origin="measured", gpu_id=gpu_id, gpus=config.gpus, workload=config.workload, mode=config.mode,
         precision=config.precision, compiled=config.compile, batch=m.batch, item=m.item,
         throughput=m.throughput, watts=m.telemetry.power_w if m.telemetry else None,
         source=Source(id=result.id, title=title, kind="measured", read_on=day), date=day,
-        software=software,
+        software=software, how=" ".join(how),
     )  # fmt: skip
 
 
@@ -161,9 +168,10 @@ def _plain(value: float, speed: Speed) -> str:
 
 
 def work(speed: Speed) -> str:
-    """`resnet50 train fp16 compiled`."""
-    how = {True: " compiled", False: " eager", None: ""}[speed.compiled]
-    return f"{speed.workload} {speed.mode} {speed.precision}{how}"
+    """`resnet50 train fp16 compiled parity`."""
+    compiled = {True: "compiled", False: "eager", None: ""}[speed.compiled]
+    words = (speed.workload, speed.mode, speed.precision, compiled, speed.how)
+    return " ".join(word for word in words if word)
 
 
 def listing(speeds: Sequence[Speed], cited: References, *, most: int, title: str = "") -> Table:

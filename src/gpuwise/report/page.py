@@ -39,12 +39,14 @@ class Section:
     points: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()
+    """Every row behind what the figures and tables sum up; a page shows them when asked."""
     code: str = ""
     """Command lines."""
 
     @property
     def says_something(self) -> bool:
-        return bool(self.text or self.points or self.figures or self.tables or self.code)
+        return bool(self.text or self.points or self.figures or self.tables or self.folded or self.code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ def markdown_page(page: Page) -> str:
     for section in page.sections:
         blocks += [f"## {section.title}", *section.text, _items(section.points)]
         blocks += [part for figure in section.figures for part in (figure.caption, markdown(figure.table))]
-        blocks += [markdown(table) for table in section.tables]
+        blocks += [markdown(table) for table in (*section.tables, *section.folded)]
         blocks += [f"```sh\n{section.code}\n```"] if section.code else []
     if page.sources:
         lines = (f"{number}. {source_line(source)}" for number, source in enumerate(page.sources, 1))
@@ -127,7 +129,7 @@ def _section(section: Section) -> dict[str, Any]:
             {"caption": figure.caption, "chart": figure.chart, "table": _table(figure.table)}
             for figure in section.figures
         ],
-        "tables": [_table(table) for table in section.tables],
+        "tables": [_table(table) for table in (*section.tables, *section.folded)],
         "code": section.code,
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpuwise.model.result import BatchTrial, Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.report.table import Table
@@ -28,6 +30,11 @@ def rate(value: float, item: str) -> str:
     if item in _PREFIXED:
         return si(value, f"{_PREFIXED[item]}/s")
     return f"{significant(value, 4)} {_PLURAL.get(item, item)}/s"
+
+
+def amount(value: float, item: str) -> str:
+    """A number of items without their name, which stands elsewhere: `7,210`, `11.6 T`."""
+    return si(value, "").strip() if item in _PREFIXED else significant(value, 4)
 
 
 def per_joule(value: float, item: str) -> str:
@@ -93,6 +100,11 @@ def _efficiency(m: Measurement) -> str:
     return f"{significant(m.items_per_joule)} {m.item}/J"
 
 
+def recipe(config: RunConfig) -> str:
+    """`tuned`, with the switches that are not as usual."""
+    return f"{config.recipe} {config.switches}" if config.switches.changed else config.recipe
+
+
 def measurement_row(m: Measurement) -> tuple[str, ...]:
     """The cells of one measurement."""
     limit = m.config.mode == "limit"
@@ -101,7 +113,7 @@ def measurement_row(m: Measurement) -> tuple[str, ...]:
         "" if limit else m.config.mode,
         "" if limit and m.config.workload != "matmul" else m.config.precision,
         "" if limit else "compiled" if m.config.compile else "eager",
-        "" if limit else m.config.recipe,
+        "" if limit else recipe(m.config),
         "" if m.config.framework == "torch" else m.config.framework,
         str(m.config.gpus) if m.config.gpus > 1 else "",
         str(m.batch) if m.batch and not limit else str(m.config.batch or ""),
@@ -160,13 +172,19 @@ def headline(result: Result) -> str:
 
 def notes(result: Result) -> tuple[str, ...]:
     """Every distinct caution and error of a result, in words, and the source of a published one."""
-    found = [f"Source: {result.source}"] if result.source else []
+    names: dict[str, list[str]] = {}
     for m in result.measurements:
-        name = cell_name(m.config)
-        found += [f"{name}: {c.code}: {c.detail}. {_sentence(c.next_step)}" for c in m.cautions]
-        if m.error:
-            found.append(f"{name}: {m.status}: {m.error.splitlines()[0]}")
-    return tuple(dict.fromkeys(found))
+        told = [f"{c.code}: {c.detail}. {_sentence(c.next_step)}" for c in m.cautions]
+        told += [f"{m.status}: {m.error.splitlines()[0]}"] if m.error else []
+        for text in dict.fromkeys(told):
+            names.setdefault(text, []).append(cell_name(m.config))
+    source = (f"Source: {result.source}",) if result.source else ()
+    return (*source, *(f"{_whose(of, len(result.measurements))}: {text}" for text, of in names.items()))
+
+
+def _whose(names: Sequence[str], every: int) -> str:
+    """Whose a note is: all of them, or their names."""
+    return "all measurements" if len(names) == every > 1 else ", ".join(dict.fromkeys(names))
 
 
 def _sentence(text: str) -> str:

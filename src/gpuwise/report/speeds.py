@@ -9,7 +9,7 @@ from typing import Any
 from gpuwise.model.gpu import Source
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Caution, Measurement, Result
-from gpuwise.report.results import rate, speed
+from gpuwise.report.results import rate, recipe, speed
 from gpuwise.report.table import Table
 
 COLUMNS = (
@@ -111,6 +111,8 @@ def measured_document(row: Measured) -> dict[str, Any]:
         "precision": m.config.precision,
         "compiled": m.config.compile,
         "recipe": m.config.recipe,
+        "switches": dict(m.config.switches.changed),
+        "framework": m.config.framework,
         "batch_per_gpu": m.batch,
         "status": m.status,
         "throughput": None if m.throughput is None else asdict(m.throughput),
@@ -139,7 +141,7 @@ def _measured_row(row: Measured) -> tuple[str, ...]:
         str(m.config.gpus),
         m.config.precision,
         "yes" if m.config.compile else "no",
-        m.config.recipe,
+        recipe(m.config),
         str(m.batch or ""),
         speed(m),
         "" if m.throughput is None else rate(m.throughput.value / m.config.gpus, m.item),
@@ -170,8 +172,10 @@ def _published_row(row: PublishedResult) -> tuple[str, ...]:
 
 
 def _software(row: Measured) -> str:
-    found = row.result.environment
-    parts = (f"torch {found.torch}" if found.torch else "", f"CUDA {found.cuda}" if found.cuda else "")
+    """What measured it: `jax 0.11.2 CUDA 13.0`, also where torch measured the session's limits."""
+    found, framework = row.result.environment, row.measurement.config.framework
+    version = getattr(found, framework)
+    parts = (f"{framework} {version}" if version else "", f"CUDA {found.cuda}" if found.cuda else "")
     return " ".join(part for part in parts if part)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 
@@ -31,6 +32,15 @@ class Table:
             self,
             columns=tuple(self.columns[i] for i in kept),
             rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
+        )
+
+    def last(self, names: Collection[str]) -> Table:
+        """The table with these columns behind the others."""
+        order = sorted(range(len(self.columns)), key=lambda place: self.columns[place] in names)
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in order),
+            rows=tuple(tuple(row[place] for place in order) for row in self.rows),
         )
 
 

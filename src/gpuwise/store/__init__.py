@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from gpuwise.store.files import check_writable, find, home, new_id, results_dir, saved
 
 if TYPE_CHECKING:
-    from gpuwise.store.codec import decode, encode
+    from gpuwise.store.codec import compact, decode, encode
     from gpuwise.store.keep import load, load_all, save, write
     from gpuwise.store.schema import json_schema
 
 _LATER = {
+    "compact": "codec",
     "decode": "codec",
     "encode": "codec",
     "load": "keep",
@@ -26,6 +27,7 @@ _LATER = {
 
 __all__ = [
     "check_writable",
+    "compact",
     "decode",
     "encode",
     "find",

@@ -34,13 +34,17 @@ def encode(result: Result) -> bytes:
 
     Raises ValueError naming the field where a number is not finite.
     """
+    text = msgspec.json.format(compact(result), indent=1)
+    return _NUMBERS.sub(lambda match: b"[" + _BREAK.sub(b", ", match[1]) + b"]", text) + b"\n"
+
+
+def compact(result: Result) -> bytes:
+    """The same without white space, two thirds of the size. Raises as `encode`."""
     _check_finite(result, "$")
     try:
-        data = msgspec.json.encode(result)
+        return msgspec.json.encode(result)
     except UnicodeEncodeError:
-        data = msgspec.json.encode(_legible(msgspec.to_builtins(result)))
-    text = msgspec.json.format(data, indent=1)
-    return _NUMBERS.sub(lambda match: b"[" + _BREAK.sub(b", ", match[1]) + b"]", text) + b"\n"
+        return msgspec.json.encode(_legible(msgspec.to_builtins(result)))
 
 
 def _check_finite(value: Any, path: str) -> None:

@@ -1,12 +1,16 @@
 """Results inside a report: JSON in script elements that no browser runs, read back byte by byte.
 
 `<` is written as its JSON escape, so that nothing in a result can end the element, and no parser of
-HTML is needed to find it again.
+HTML is needed to find it again. Together larger than `LARGE` they are compressed (zlib, base64), for a
+page that is mailed holds its step times twice over otherwise.
 """
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
+from collections.abc import Sequence
 
 from gpuwise.errors import InputError
 from gpuwise.model.result import Result
@@ -14,26 +18,57 @@ from gpuwise.store.codec import decode
 
 TYPE = "application/vnd.gpuwise+json"
 """Media type of the elements."""
+PACKED = ' data-packed="zlib"'
 SUFFIXES = (".html", ".htm")
+LARGE = 2**20
+MOST = 2**25
+"""Bytes that compressed results may have together: a small file must not become an endless one."""
 
-_ELEMENT = re.compile(rb'<script type="' + re.escape(TYPE).encode() + rb'">(.*?)</script>', re.DOTALL)
+_ELEMENT = re.compile(
+    f'<script type="{re.escape(TYPE)}"({re.escape(PACKED)})?>(.*?)</script>'.encode(), re.DOTALL
+)
 
 
-def element(document: bytes) -> str:
-    """The script element that holds a JSON document."""
+def elements(documents: Sequence[bytes]) -> str:
+    """The script elements that hold JSON documents, one each."""
+    packed = sum(map(len, documents)) > LARGE
+    return "\n".join(map(_packed if packed else _plain, documents))
+
+
+def _plain(document: bytes) -> str:
     # The separators are line breaks to old scripts, so they are escaped too.
     text = document.decode().replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return f'<script type="{TYPE}">{text}</script>'
 
 
+def _packed(document: bytes) -> str:
+    text = base64.b64encode(zlib.compress(document)).decode()
+    return f'<script type="{TYPE}"{PACKED}>{text}</script>'
+
+
 def results(page: bytes, origin: str) -> tuple[Result, ...]:
     """The results that a report holds; `origin` names it in errors.
 
-    Raises InputError where it holds none, or a damaged one.
+    Raises InputError where it holds none, a damaged one, or more than `MOST`.
     """
-    found = _ELEMENT.findall(page)
+    found, room = [], MOST
+    for packed, text in _ELEMENT.findall(page):
+        document = _unpacked(text, room, origin) if packed else text
+        room -= len(document) if packed else 0
+        found.append(decode(document, origin))
     if not found:
         raise InputError(
             f"{origin} holds no gpuwise result", hint="only `gpuwise report ... -o FILE.html` keeps its data"
         )
-    return tuple(decode(document, origin) for document in found)
+    return tuple(found)
+
+
+def _unpacked(text: bytes, room: int, origin: str) -> bytes:
+    unpacking = zlib.decompressobj()
+    try:
+        document = unpacking.decompress(base64.b64decode(text, validate=True), room + 1)
+    except (ValueError, zlib.error) as error:
+        raise InputError(f"{origin} is damaged: {error}", hint="make the report again") from error
+    if len(document) > room:
+        raise InputError(f"{origin} holds more than {MOST >> 20} MiB", hint="give its result files")
+    return document

@@ -36,16 +36,13 @@ MARKS = (
     ),
 )
 SPANS = (
-    charts.Span(label="resnet50 train", start_s=0, end_s=4, throttled=0.0, power_w=600.0, temperature_c=50.0),
-    charts.Span(label="resnet50 train", start_s=9, end_s=12, throttled=0.4, power_w=None, temperature_c=None),
+    charts.Span(label="resnet50 train", stretches=((0, 4, "full clock"),), power_w=600.0),
+    charts.Span(label="resnet50 train", stretches=((5, 6, "full clock"), (6, 8, "held down"))),
     charts.Span(
         label="limits",
-        start_s=20,
-        end_s=21,
-        throttled=1.0,
+        stretches=((9, 10, "held down at times"),),
         power_w=700.0,
-        temperature_c=61.0,
-        power=((20.0, 650.0), (20.5, 720.0), (21.0, 690.0)),
+        power=((9.0, 650.0), (9.5, 720.0), (10.0, 690.0)),
     ),
 )
 EVERY: dict[str, Chart] = {
@@ -79,7 +76,7 @@ def test_every_chart_is_json_and_can_be_drawn(name: str) -> None:
 
 def test_power_over_time_is_drawn_where_samples_were_kept() -> None:
     sampled = [(row["at"], row["power"]) for row in values(EVERY["timeline"]) if "at" in row]
-    assert sampled == [(20.0, 650.0), (20.5, 720.0), (21.0, 690.0)]
+    assert sampled == [(9.0, 650.0), (9.5, 720.0), (10.0, 690.0)]
     assert all("at" not in row for row in values(charts.timeline(SPANS[:2])))
 
 
@@ -101,8 +98,27 @@ def test_the_words_beside_the_bars_are_in_the_drawing() -> None:
     assert all(text in drawn for text in ("10 ±10 %", "a, images per second", "b, tokens per second", "bf16"))
 
 
-def test_spans_are_named_by_what_the_clock_did() -> None:
-    assert [span.state for span in SPANS] == ["full clock", "held down at times", "held down throughout"]
+def test_what_the_clock_did_is_told_by_colour_and_by_height() -> None:
+    tracks = EVERY["timeline"]["vconcat"][0]
+    scale = tracks["encoding"]["color"]["scale"]
+    assert scale["domain"] == ["full clock", "held down at times", "held down"]
+    heights = {row["state"]: row["height"] for row in tracks["data"]["values"]}
+    assert len(set(heights.values())) == len(set(scale["range"])) == 3
+
+
+def test_names_of_the_roofline_lie_over_nothing() -> None:
+    close = [
+        ("one train", "bf16", 100.0, 1e14),
+        ("two train", "bf16", 101.0, 1.01e14),
+        ("far", "bf16", 2.0, 1e12),
+    ]
+    chart = charts.roofline(close, [("bf16", 8e14, 4.2e12)])
+    named = [row["right"] or row["left"] for row in values(chart) if "right" in row]
+    assert sorted(filter(None, named)) == ["far", "one train", "two train"]
+    assert {row["name"]: bool(row["left"]) for row in values(chart) if "left" in row}["one train"]
+    crowd = [(f"number {n} train", "bf16", 100.0 + n / 100, 1e14) for n in range(9)]
+    dense = charts.roofline(crowd, [("bf16", 8e14, 4.2e12)])
+    assert sum(bool(row["right"] or row["left"]) for row in values(dense) if "right" in row) <= 2
 
 
 def test_ticks_of_ratios_are_round_and_hold_one() -> None:

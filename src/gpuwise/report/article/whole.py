@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuwise.report.article.choice import choice, verdict
 from gpuwise.report.article.costs import costs, efficiency
-from gpuwise.report.article.differences import differences, identity, specifications
+from gpuwise.report.article.differences import differences, identity, specifications, times
 from gpuwise.report.article.duel import Duel, short
 from gpuwise.report.article.performance import forecasts, performance
 from gpuwise.report.article.several import several
@@ -52,7 +52,7 @@ def _summary(duel: Duel) -> tuple[str, ...]:
     ):
         found = duel.quantity(name)
         if found is not None:
-            lines.append(f"{title}: {found.told()}; ratio {found.ratio:.2f}.")
+            lines.append(f"{title}: {found.told()}{times(found)}.")
     return (*lines, verdict(duel))
 
 

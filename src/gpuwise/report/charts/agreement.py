@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 from typing import Any
 
 from gpuwise.report.charts.theme import AMOUNT, INK, Mark, colour, framed, in_order, rows, shape
@@ -19,6 +20,8 @@ def agreement(marks: Sequence[tuple[Mark, float]]) -> Chart:
     ends = _ends(marks)
     x, y = _axis("published or predicted, items per second", ends), _axis("measured, items per second", ends)
     hue = {"color": colour("colour", names), "shape": shape("colour", names)}
+    for channel in hue.values():
+        channel["legend"] = channel["legend"] and {**channel["legend"], "symbolOpacity": 1}
     return framed(
         {
             "width": SIDE,
@@ -34,11 +37,11 @@ def agreement(marks: Sequence[tuple[Mark, float]]) -> Chart:
                     "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.45},
                     "encoding": {
                         "x": {"field": "low", **x}, "x2": {"field": "high"}, "y": {"field": "measured", **y},
-                        "color": colour("colour", names),
+                        "color": hue["color"],
                     },
                 },
                 {
-                    "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
+                    "mark": {"type": "point", "filled": True, "size": 35, "opacity": 1},
                     "encoding": {"x": {"field": "value", **x}, "y": {"field": "measured", **y}, **hue},
                 },
             ],
@@ -52,10 +55,18 @@ def _ends(marks: Sequence[tuple[Mark, float]]) -> tuple[float, float]:
     return min(every) / 1.3, max(every) * 1.3
 
 
+def _decades(ends: tuple[float, float]) -> list[float]:
+    """Powers of ten within the ends, and three times them where there are few."""
+    first, last = floor(log10(ends[0])), ceil(log10(ends[1]))
+    steps = (1, 3) if last - first <= 3 else (1,)
+    every = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    return [at for at in every if ends[0] <= at <= ends[1]]
+
+
 def _axis(title: str, ends: tuple[float, float]) -> dict[str, Any]:
     return {
         "type": "quantitative",
         "title": title,
         "scale": {"type": "log", "domain": list(ends), "nice": False},
-        "axis": {"labelExpr": AMOUNT, "tickCount": 5},
+        "axis": {"labelExpr": AMOUNT, "values": _decades(ends)},
     }

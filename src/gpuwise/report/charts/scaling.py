@@ -14,7 +14,7 @@ def scaling(marks: Sequence[Mark], *, item: str) -> Chart:
     data = [row | {"count": int(row["label"])} for row in rows(marks)]
     shared = {
         "x": {
-            "field": "count", "type": "quantitative", "title": "GPUs",
+            "field": "count", "type": "quantitative", "title": "GPUs (dashed: n times one)",
             "axis": {"grid": False, "values": sorted({row["count"] for row in data}), "format": "d"},
         },
         "color": colour("colour", names),

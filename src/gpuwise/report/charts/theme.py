@@ -47,6 +47,8 @@ PRECISION_COLOURS: Mapping[str, str] = MappingProxyType(
     }
 )
 WIDTH = 560
+LABEL = 12
+"""Size of labels, in points."""
 LETTER = 6.2
 """Mean width of a letter in points, at the size of labels."""
 TEXTS = frozenset({"label", "shown"})
@@ -95,13 +97,20 @@ def colour(field: str, names: Sequence[str], *, title: str | None = None) -> dic
 
 def row_axis(labels: Sequence[str], *, grid: bool = False) -> dict[str, Any]:
     """A channel of named rows; the axis takes the room of its longest label without being measured."""
-    room = LETTER * max((len(label) for label in labels), default=0) + 10
+    room = LETTER * max((len(label) for label in labels), default=0) + 12
     return {
         "field": "label",
         "type": "nominal",
         "sort": None,
         "title": None,
-        "axis": {"domain": False, "ticks": False, "grid": grid, "minExtent": room, "maxExtent": room},
+        "axis": {
+            "domain": False,
+            "ticks": False,
+            "grid": grid,
+            "labelPadding": 6,
+            "minExtent": room,
+            "maxExtent": room,
+        },
     }
 
 
@@ -147,15 +156,15 @@ CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "axis": {
         "labelColor": INK, "titleColor": MUTED, "gridColor": RULE, "domainColor": RULE,
-        "tickColor": RULE, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
+        "tickColor": RULE, "labelFontSize": LABEL, "titleFontSize": LABEL, "titleFontWeight": "normal",
         "labelLimit": 320,
     },
-    "legend": {"labelColor": INK, "titleColor": MUTED, "labelFontSize": 12, "titleFontSize": 12},
+    "legend": {"labelColor": INK, "titleColor": MUTED, "labelFontSize": LABEL, "titleFontSize": LABEL},
     "header": {
         "labelColor": INK, "titleColor": MUTED, "labelFontSize": 13, "labelFontWeight": "bold",
         "labelAnchor": "start",
     },
-    "text": {"color": INK, "fontSize": 12},
+    "text": {"color": INK, "fontSize": LABEL},
     "rule": {"color": INK},
     "point": {"size": 60, "filled": True},
 }  # fmt: skip

@@ -1,79 +1,109 @@
-"""A session in time: what ran when, how hot and at what power, and when clocks were held down."""
+"""Sessions in time: what the clock did while what ran, and at what power."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from gpuwise.report.charts.theme import INK, MUTED, PALETTE, WIDTH, framed, row_axis
 from gpuwise.report.page import Chart
 
-STATES = ("full clock", "held down at times", "held down throughout")
-_COLOURS = [PALETTE[name][0] for name in ("blue", "orange", "red")]
+State = Literal["full clock", "held down at times", "held down", "unknown"]
+"""held down at times: of which no samples were kept that would say when."""
+COLOURS: dict[State, str] = dict(
+    zip(get_args(State), (PALETTE[name][0] for name in ("blue", "orange", "red", "grey")), strict=True)
+)
+HEIGHTS: dict[State, int] = dict(zip(get_args(State), (12, 9, 6, 3), strict=True))
+"""A clock that is held down is a lower bar, for those who see no colours."""
+Stretch = tuple[float, float, State]
+"""(begin, end, what the clock did), in seconds on the chart's axis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """One measurement's timed windows; seconds from the start of the session."""
+    """One measurement on the row of its `label`; times in seconds on the chart's axis."""
 
     label: str
-    start_s: float
-    end_s: float
-    throttled: float
-    """Share of the samples in which the device held its clock down; 0 to 1."""
-    power_w: float | None
-    temperature_c: float | None
+    stretches: tuple[Stretch, ...]
+    power_w: float | None = None
+    """Mean of the whole, of each GPU."""
     power: tuple[tuple[float, float], ...] = ()
-    """(seconds from the start of the session, watts) of each sample that was kept."""
-
-    @property
-    def state(self) -> str:
-        return STATES[0] if not self.throttled else STATES[2] if self.throttled >= 1 else STATES[1]
+    """(time, watts) of each sample that was kept."""
 
 
-def timeline(spans: Sequence[Span], *, power_limit_w: float | None = None) -> Chart:
-    """Rows of spans over time, coloured by what the clock did, and the power of each below them."""
+def timeline(
+    spans: Sequence[Span], *, power_limit_w: float | None = None, unit: str = "seconds of timed windows"
+) -> Chart:
+    """Rows of spans, coloured by what the clock did, and the power below them where it is known."""
+    title = f"{unit}, end to end"
     powered = any(span.power_w for span in spans)
-    x = {"type": "quantitative", "title": None if powered else "seconds since the first timed step"}
-    hue = {
-        "field": "state", "type": "nominal", "scale": {"domain": list(STATES), "range": _COLOURS},
-        "legend": {"title": "clock", "orient": "top"},
-    }  # fmt: skip
+    rows = [
+        {"label": s.label, "begin": begin, "end": end, "state": state, "height": HEIGHTS[state]}
+        for s in spans
+        for begin, end, state in s.stretches
+    ]
+    seen = [state for state in COLOURS if any(row["state"] == state for row in rows)]
     tracks = {
         "width": WIDTH,
         "height": {"step": 18},
-        "mark": {"type": "bar", "height": 11, "strokeWidth": 1.5},
+        "data": {"values": rows},
+        "mark": {"type": "bar", "size": {"expr": "datum.height"}},
         "encoding": {
             "y": row_axis([span.label for span in spans]),
-            "x": {"field": "start", **x}, "x2": {"field": "end"},
-            "color": hue, "stroke": {**hue, "legend": None},
+            "x": {"field": "begin", **_time("" if powered else title)}, "x2": {"field": "end"},
+            "color": {
+                "field": "state", "type": "nominal",
+                "scale": {"domain": seen, "range": [COLOURS[state] for state in seen]},
+                "legend": {"title": "clock", "orient": "top", "symbolSize": 90},
+            },
         },
     }  # fmt: skip
-    sampled = [
-        {"label": s.label, "part": place, "at": at_s, "power": power_w}
-        for place, s in enumerate(spans)
-        for at_s, power_w in s.power
-    ]
-    parts = [tracks, *([_power(power_limit_w, sampled)] if powered else [])]
-    data = [
-        {"label": s.label, "start": s.start_s, "end": s.end_s, "state": s.state, "power": s.power_w}
-        for s in spans
-    ]
+    parts = [tracks, *([_power(spans, title, power_limit_w)] if powered else [])]
     return framed(
-        {"data": {"values": data}, "vconcat": parts, "resolve": {"scale": {"x": "shared"}}},
-        description="Measurements over time, with power and lowered clocks",
+        {"vconcat": parts, "resolve": {"scale": {"x": "shared"}}, "spacing": 8},
+        description="Measurements over time, with lowered clocks and power",
     )
 
 
-def _power(limit_w: float | None, sampled: list[dict[str, object]]) -> Chart:
+def _time(title: str) -> dict[str, Any]:
+    """The axis of time; without a title it is that of the part below."""
+    axis = {"tickCount": 8, "labels": bool(title), "domain": False, "ticks": bool(title)}
+    return {"type": "quantitative", "title": title or None, "axis": axis, "scale": {"nice": False}}
+
+
+def _power(spans: Sequence[Span], title: str, limit_w: float | None) -> Chart:
     """The mean of each measurement, and where samples were kept the power over time."""
-    y = {"type": "quantitative", "title": "power, W", "scale": {"zero": True}}
-    x = {"type": "quantitative", "title": "seconds since the first timed step"}
-    drawn = {
-        "transform": [{"filter": "isValid(datum.power)"}],
-        "mark": {"type": "rule", "strokeWidth": 4, "color": PALETTE["blue"][0]},
-        "encoding": {"x": {"field": "start", **x}, "x2": {"field": "end"}, "y": {"field": "power", **y}},
+    x = _time(title)
+    y = {
+        "type": "quantitative",
+        "title": "power of a GPU, W",
+        "scale": {"zero": True},
+        "axis": {"tickCount": 5},
     }
+    means = [
+        {"begin": s.stretches[0][0], "end": s.stretches[-1][1], "power": s.power_w}
+        for s in spans
+        if s.power_w
+    ]
+    sampled = [
+        {"part": part, "at": at_s, "power": power_w}
+        for part, s in enumerate(spans)
+        for at_s, power_w in s.power
+    ]
+    mean = {
+        "data": {"values": means},
+        "mark": {"type": "rule", "strokeWidth": 4, "color": PALETTE["blue"][0], "opacity": 0.6},
+        "encoding": {"x": {"field": "begin", **x}, "x2": {"field": "end"}, "y": {"field": "power", **y}},
+    }
+    over_time = {
+        "data": {"values": sampled},
+        "mark": {"type": "line", "strokeWidth": 1.2, "color": INK},
+        "encoding": {
+            "x": {"field": "at", **x}, "y": {"field": "power", **y},
+            "detail": {"field": "part", "type": "nominal"},
+        },
+    }  # fmt: skip
     limit = {
         "data": {"values": [{"limit": limit_w, "text": "power limit"}]},
         "encoding": {"y": {"field": "limit", **y}},
@@ -85,13 +115,5 @@ def _power(limit_w: float | None, sampled: list[dict[str, object]]) -> Chart:
             },
         ],
     }  # fmt: skip
-    over_time = {
-        "data": {"values": sampled},
-        "mark": {"type": "line", "strokeWidth": 1.5, "color": INK},
-        "encoding": {
-            "x": {"field": "at", **x}, "y": {"field": "power", **y},
-            "detail": {"field": "part", "type": "nominal"},
-        },
-    }  # fmt: skip
-    layers = [drawn, *([over_time] if sampled else []), *([limit] if limit_w else [])]
-    return {"width": WIDTH, "height": 120, "layer": layers}
+    layers = [mean, *([over_time] if sampled else []), *([limit] if limit_w else [])]
+    return {"width": WIDTH, "height": 130, "layer": layers}

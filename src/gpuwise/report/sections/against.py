@@ -11,7 +11,7 @@ from gpuwise.report.charts import Mark
 from gpuwise.report.known import stated
 from gpuwise.report.page import Figure, References, Section
 from gpuwise.report.results import rate, spread
-from gpuwise.report.sections.material import Material, question, value
+from gpuwise.report.sections.material import Material, question, value, way
 from gpuwise.report.speeds import Measured
 from gpuwise.report.table import Table
 from gpuwise.stats import ratio_of
@@ -96,8 +96,7 @@ def _ratio(one: Other) -> Interval:
 
 def _name(row: Measured) -> str:
     m = row.measurement
-    how = "compiled" if m.config.compile else "eager"
-    return f"{question(m)} {m.config.precision} {how} {m.config.recipe}, batch {m.batch}"
+    return f"{question(m)} {way(m.config)}, batch {m.batch}"
 
 
 def _mark(one: Other) -> Mark:

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpuwise.report.page import Section
 from gpuwise.report.results import cell_name, counted
 from gpuwise.report.sections.material import Material
 from gpuwise.report.table import Table
 
+NAMED = 4
+"""Measurements that are named beside a kind of caution."""
+
 
 def cautions(material: Material) -> Section:
-    """Every distinct caution with what to do about it, and the measurements that have it."""
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for row in material.every:
-        for caution in row.measurement.cautions:
-            named = found.setdefault((caution.code, caution.detail, caution.next_step), [])
-            named.append(cell_name(row.measurement.config))
-    rows = tuple(
-        (code, ", ".join(dict.fromkeys(names)), detail, step) for (code, detail, step), names in found.items()
-    )
-    table = Table(columns=("caution", "of", "what", "next step"), rows=tuple(sorted(rows)))
+    """A row for each kind of caution with what to do about it; behind them every one with its measurement."""
+    found = [(caution, row.measurement) for row in material.every for caution in row.measurement.cautions]
+    if not found:
+        none = f"None: no measurement of {counted(len(material.every), 'measurement')} has one."
+        return Section(id="cautions", title="Cautions", text=(none,))
+    kinds: dict[tuple[str, str], list[str]] = {}
+    each: dict[tuple[str, str], list[str]] = {}
+    for caution, m in found:
+        name = cell_name(m.config)
+        kinds.setdefault((caution.code, caution.next_step), []).append(name)
+        each.setdefault((caution.code, caution.detail), []).append(name)
+    rows = tuple((code, str(len(of)), _some(of), step) for (code, step), of in sorted(kinds.items()))
+    full = tuple((code, ", ".join(dict.fromkeys(of)), detail) for (code, detail), of in sorted(each.items()))
     return Section(
         id="cautions",
         title="Cautions",
-        text=()
-        if rows
-        else (f"None: no measurement of {counted(len(material.every), 'measurement')} has one.",),
-        tables=(table,) if rows else (),
+        tables=(
+            Table(columns=("caution", "times", "of", "next step"), rows=rows, numeric=frozenset({"times"})),
+        ),
+        folded=(Table(columns=("caution", "of", "what"), rows=full),),
     )
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names and the number of the others."""
+    told = list(dict.fromkeys(names))
+    more = f" and {len(told) - NAMED} more" if len(told) > NAMED else ""
+    return ", ".join(told[:NAMED]) + more
 
 
 def reproduce(material: Material) -> Section:

@@ -6,8 +6,8 @@ rent of a million items     = rent of an hour / (items per second * 3600) * 1e6
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gpuwise import prices
 from gpuwise.model.offer import Offer
@@ -18,12 +18,16 @@ from gpuwise.report.prices import usd
 from gpuwise.report.rents import MILLION, dollars, million
 from gpuwise.report.rents import exact as rents_of
 from gpuwise.report.results import per_joule
-from gpuwise.report.sections.material import Material, question, questions, setting, speed_mark, value
+from gpuwise.report.sections.material import Material, question, questions, setting, value
 from gpuwise.report.speeds import Measured
 from gpuwise.report.table import Table
 from gpuwise.units import significant
 
 JOULES_PER_KWH = 3.6e6
+DRAWN = 8
+"""Questions that are drawn."""
+FEW = 12
+"""Rows of a table that is shown from the start."""
 
 
 def energy(material: Material, references: References) -> Section:
@@ -31,37 +35,31 @@ def energy(material: Material, references: References) -> Section:
     rents = {gpu_id: rents_of(material.offers, gpu_id) for gpu_id in material.gpu_ids}
     if not any(row.measurement.items_per_joule for row in material.speeds) and not any(rents.values()):
         return Section(id="energy", title="Energy and cost")
-    chosen = _chosen(material.speeds)
-    efficient = [row for row in chosen if row.measurement.items_per_joule]
+    chosen = [row for _, of in questions(material.speeds) for row in _most_efficient(of)]
+    table = _table(chosen, material, rents)
+    figure = _figure(chosen, material.devices, table)
     return Section(
         id="energy",
         title="Energy and cost of an item",
         text=_notes(rents, references),
-        figures=(_figure(efficient, material.devices),) if efficient else (),
-        tables=(_costs(chosen, material, rents),),
+        figures=(figure,) if figure else (),
+        tables=() if figure else (table,),
     )
 
 
-def _chosen(rows: Sequence[Measured]) -> list[Measured]:
-    """The most efficient configuration of each precision, question by question."""
-    return [row for _, of in questions(rows) for row in _most_efficient(of)]
-
-
-def _figure(chosen: Sequence[Measured], devices: Sequence[str]) -> Figure:
-    marks = [_mark(row, devices) for row in chosen]
-    cells = tuple(
-        (question(row.measurement), mark.label, per_joule(mark.value, row.measurement.item), _watts(row))
-        for mark, row in zip(marks, chosen, strict=True)
-    )
+def _figure(chosen: Sequence[Measured], devices: Sequence[str], table: Table) -> Figure | None:
+    """Bars of the questions that were measured in the most precisions; of all where none was in several."""
+    marks = [_mark(row, devices) for row in chosen if row.measurement.items_per_joule]
+    number = Counter(mark.group for mark in marks)
+    drawn = [group for group, count in number.most_common(DRAWN) if count > 1]
+    several = [mark for mark in marks if mark.group in drawn]
+    if not marks:
+        return None
     return Figure(
-        chart=charts.energy(marks),
-        table=Table(
-            title="Items per joule",
-            columns=("measurement", "configuration", "efficiency", "mean power"),
-            rows=cells,
-            numeric=frozenset({"efficiency", "mean power"}),
-        ),
+        chart=charts.energy(several or marks),
+        table=table,
         caption="Items per joule of the device alone, the most efficient configuration of each precision.",
+        opened=len(chosen) <= FEW,
     )
 
 
@@ -77,10 +75,16 @@ def _efficiency(row: Measured) -> float:
 
 
 def _mark(row: Measured, devices: Sequence[str]) -> Mark:
-    each, item = _efficiency(row), row.measurement.item
-    group = f"{question(row.measurement)}, {item}s per joule"
-    bar = speed_mark(row, devices=devices)
-    return replace(bar, value=each, low=each, high=each, group=group, shown=significant(each))
+    m, each = row.measurement, _efficiency(row)
+    return Mark(
+        label=setting(row, devices=devices),
+        value=each,
+        low=each,
+        high=each,
+        group=question(m),
+        colour=m.config.precision,
+        shown=per_joule(each, m.item),
+    )
 
 
 def _watts(row: Measured) -> str:
@@ -104,21 +108,34 @@ def _notes(rents: dict[str, tuple[Offer, ...]], references: References) -> tuple
     return tuple(lines)
 
 
-def _costs(rows: Sequence[Measured], material: Material, rents: dict[str, tuple[Offer, ...]]) -> Table:
+def _table(rows: Sequence[Measured], material: Material, rents: dict[str, tuple[Offer, ...]]) -> Table:
     medians = {
         gpu_id: found.median for gpu_id, o in rents.items() if (found := prices.spread(o, "on-demand"))
     }
     cells = [_cost(row, medians.get(row.result.environment.gpu_id or ""), material.devices) for row in rows]
+    columns = (
+        "measurement",
+        "configuration",
+        "efficiency",
+        "mean power",
+        "energy of a million",
+        "rent of a million",
+    )
     return Table(
-        title="A million items, most efficient configuration of each precision",
-        columns=("measurement", "configuration", "unit", "energy", "rent"),
+        title="Most efficient configuration of each precision",
+        columns=columns,
         rows=tuple(cells),
-        numeric=frozenset({"energy", "rent"}),
+        numeric=frozenset(columns[2:]),
     ).without_empty_columns()
 
 
 def _cost(row: Measured, hourly: float | None, devices: Sequence[str]) -> tuple[str, ...]:
     m, each = row.measurement, row.measurement.items_per_joule
-    energy = f"{significant(MILLION / each / JOULES_PER_KWH)} kWh" if each else ""
-    rent = dollars(million(value(row), hourly)) if hourly else ""
-    return (question(m), setting(row, devices=devices), f"a million {m.item}s", energy, rent)
+    return (
+        question(m),
+        setting(row, devices=devices),
+        per_joule(each, m.item) if each else "",
+        _watts(row),
+        f"{significant(MILLION / each / JOULES_PER_KWH)} kWh" if each else "",
+        dollars(million(value(row), hourly * m.config.gpus)) if hourly else "",
+    )

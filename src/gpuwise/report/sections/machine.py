@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from gpuwise.model.result import Result
 from gpuwise.model.run import Environment
-from gpuwise.report import results as tables
 from gpuwise.report.page import Section
-from gpuwise.report.results import counted
-from gpuwise.report.sections.material import Material
+from gpuwise.report.results import counted, environment
+from gpuwise.report.sections.material import Material, days
+from gpuwise.report.table import Table
 from gpuwise.units import percent
 
 
 def machine(material: Material) -> Section:
-    """One table for each environment that differs, and the health of each session in a list."""
+    """What all sessions found, what differs between them, and the health of each in a list."""
     found: dict[Environment, list[Result]] = {}
     for result in material.results:
         found.setdefault(result.environment, []).append(result)
+    places = [(_fields(place), results) for place, results in found.items()]
     return Section(
         id="machine",
         title="Machine and its health",
@@ -26,16 +26,39 @@ def machine(material: Material) -> Section:
             *dict.fromkeys(line for result in material.results for line in _health(result)),
             *_clocks(material),
         ),
-        tables=tuple(
-            replace(tables.environment(place), title=_title(results)) for place, results in found.items()
-        ),
+        tables=_environments(places),
     )
 
 
+def _fields(place: Environment) -> dict[str, str]:
+    """What was found, each variable apart, so that the one that differs is seen."""
+    rows = environment(place).rows
+    return {field: found for field, found in rows if field != "variables"} | dict(place.variables)
+
+
+def _environments(found: Sequence[tuple[dict[str, str], list[Result]]]) -> tuple[Table, ...]:
+    """One table of what is common, and one of what differs, a row for each environment."""
+    every = list(dict.fromkeys(field for fields, _ in found for field in fields))
+    alike = [field for field in every if len({fields.get(field) for fields, _ in found}) == 1]
+    sessions = [result for _, results in found for result in results]
+    common = Table(
+        title=_title(sessions),
+        columns=("environment", "found"),
+        rows=tuple((field, found[0][0][field]) for field in alike),
+    )
+    if len(alike) == len(every):
+        return (common,)
+    differing = [field for field in every if field not in alike]
+    rows = tuple(
+        (counted(len(results), "session"), *(fields.get(field, "") for field in differing))
+        for fields, results in sorted(found, key=lambda one: -len(one[1]))
+    )
+    return common, Table(title="What differs", columns=("in", *differing), rows=rows)
+
+
 def _title(results: Sequence[Result]) -> str:
-    days = sorted({result.created_at[:10] for result in results})
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return f"{results[0].environment.device}, {counted(len(results), 'session')}, {when}"
+    devices = " and ".join(dict.fromkeys(result.environment.device for result in results))
+    return f"{devices}, {counted(len(results), 'session')}, {days(results)}"
 
 
 def _health(result: Result) -> Iterator[str]:

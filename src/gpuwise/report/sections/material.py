@@ -9,10 +9,10 @@ from datetime import date
 from gpuwise.model.offer import Offer
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.run import RunConfig
 from gpuwise.report.charts import Mark
-from gpuwise.report.results import spread
+from gpuwise.report.results import amount, spread
 from gpuwise.report.speeds import Measured
-from gpuwise.units import significant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,34 +66,64 @@ def question(m: Measurement) -> str:
     return f"{m.config.workload} {m.config.mode}"
 
 
+def way(config: RunConfig) -> str:
+    """`2 GPUs bf16 compiled parity jax`: how a question was answered, whatever the batch. What is at its
+    default (one GPU, tuned, torch, the switches, input on the device) is not named."""
+    named = (
+        f"{config.gpus} GPUs" if config.gpus > 1 else "",
+        f"on {config.nodes} machines" if config.nodes > 1 else "",
+        "strong" if config.gpus > 1 and config.scaling == "strong" else "",
+        config.precision,
+        "compiled" if config.compile else "eager",
+        config.recipe if config.recipe != "tuned" else "",
+        config.framework if config.framework != "torch" else "",
+        str(config.switches) if config.switches.changed else "",
+        "with input" if config.input != "device" else "",
+        "toy" if config.size == "toy" else "",
+    )
+    return " ".join(word for word in named if word)
+
+
 def setting(row: Measured, *, devices: Sequence[str] = ()) -> str:
-    """`bf16 compiled parity · 256`, the last being the batch; the device where there are several. Switches of
-    the recipe that are not at their default, and input from the host, are named."""
+    """`bf16 compiled parity · 256`, the last being the batch; the device where there are several."""
     m = row.measurement
-    recipe = "" if m.config.recipe == "tuned" else f" {m.config.recipe}"
     batch = f" · {m.batch}" if m.batch else ""
     device = f", {row.result.environment.device}" if len(devices) > 1 else ""
-    several = f"{m.config.gpus} GPUs " if m.config.gpus > 1 else ""
-    toy = " toy" if m.config.size == "toy" else ""
-    how = "compiled" if m.config.compile else "eager"
-    switches = f" {m.config.switches}" if m.config.switches.changed else ""
-    fed = " with input" if m.config.input != "device" else ""
-    return f"{several}{m.config.precision} {how}{recipe}{switches}{fed}{toy}{batch}{device}"
+    return f"{way(m.config)}{batch}{device}"
 
 
-def speed_mark(row: Measured, *, devices: Sequence[str]) -> Mark:
-    """Throughput with its interval as a bar; the unit stands once, in the group."""
-    m = row.measurement
-    assert m.throughput is not None
+def speed_marks(rows: Sequence[Measured], *, devices: Sequence[str]) -> list[Mark]:
+    """Throughput of one question as bars, the fastest first; what was measured more than once is one bar."""
+    alike: dict[str, list[Measured]] = {}
+    for row in sorted(rows, key=value, reverse=True):
+        alike.setdefault(setting(row, devices=devices), []).append(row)
+    marks = [_speed_mark(same, label) for label, same in alike.items()]
+    return sorted(marks, key=lambda mark: mark.value, reverse=True)
+
+
+def _speed_mark(same: Sequence[Measured], label: str) -> Mark:
+    """The middle one of measurements of one setting with its interval, or with the lowest and the highest of
+    several; the unit stands once, in the group."""
+    m = same[len(same) // 2].measurement
+    found = m.throughput
+    assert found is not None
+    low, high = (found.low, found.high) if len(same) == 1 else (value(same[-1]), value(same[0]))
+    ends = f" ({amount(low, m.item)} to {amount(high, m.item)}, {len(same)} times)"
     return Mark(
-        label=setting(row, devices=devices),
-        value=m.throughput.value,
-        low=m.throughput.low,
-        high=m.throughput.high,
+        label=label,
+        value=found.value,
+        low=low,
+        high=high,
         group=f"{question(m)}, {m.item}s per second",
         colour=m.config.precision,
-        shown=f"{significant(m.throughput.value, 4)}{spread(m.throughput)}",
+        shown=amount(found.value, m.item) + (ends if len(same) > 1 else spread(found)),
     )
+
+
+def days(results: Sequence[Result]) -> str:
+    """`2026-11-20 to 2026-11-21`: when they were made."""
+    found = sorted({result.created_at[:10] for result in results})
+    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
 def questions(rows: Sequence[Measured]) -> list[tuple[str, list[Measured]]]:

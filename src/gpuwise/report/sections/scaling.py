@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Interval
@@ -12,11 +13,13 @@ from gpuwise.report.charts import Mark
 from gpuwise.report.known import UNTOLD, stated
 from gpuwise.report.page import Figure, References, Section
 from gpuwise.report.results import rate, spread
-from gpuwise.report.sections.material import Material, question
+from gpuwise.report.sections.material import Material, question, way
 from gpuwise.report.speeds import Measured
 from gpuwise.report.table import Table
 from gpuwise.units import percent
 
+DRAWN = 6
+"""Curves over the batch that are drawn: of more, those with the most points."""
 Points = dict[int, float]
 """Throughput by batch."""
 Point = tuple[int, Interval, str, str]
@@ -25,10 +28,18 @@ Point = tuple[int, Interval, str, str]
 
 def scaling(material: Material, references: References) -> Section:
     """A curve over the batch for each item, and one over GPUs for each published series."""
+    measured = {row.measurement.config.workload for row in material.speeds}
+    published = [row for row in material.published if row.workload in measured]
+    curves = sorted(_by_batch(material), key=lambda figure: -len(figure.table.rows))
     return Section(
         id="scaling",
         title="Scaling",
-        figures=(*_by_batch(material), *_measured_gpus(material), *_by_gpus(material.published, references)),
+        figures=(
+            *curves[:DRAWN],
+            *_measured_gpus(material),
+            *_by_gpus(published, references),
+        ),
+        folded=tuple(figure.table for figure in curves[DRAWN:]),
     )
 
 
@@ -39,12 +50,12 @@ def _by_batch(material: Material) -> Iterator[Figure]:
         m = row.measurement
         if m.config.gpus > 1:
             continue
-        name = f"{m.config.precision} {'compiled' if m.config.compile else 'eager'}"
         trials = {
             t.batch: t.items_per_s for t in m.batch_trials if t.items_per_s and t.compiled == m.config.compile
         }
-        points = curves[question(m), m.item][f"{name} {m.config.recipe}"]
-        points |= trials
+        points = curves[question(m), m.item][way(m.config)]
+        for batch, speed in trials.items():
+            points.setdefault(batch, speed)  # a trial is short: a measurement of that batch says more
         if m.batch and m.throughput:
             points[m.batch] = m.throughput.value
     for (title, item), found in curves.items():
@@ -75,15 +86,14 @@ def _batch_figure(title: str, item: str, curves: dict[str, Points]) -> Figure:
 
 def _measured_gpus(material: Material) -> Iterator[Figure]:
     """Throughput over GPUs that worked together, of each cell measured at several counts."""
-    found: dict[tuple[object, ...], dict[int, Measured]] = defaultdict(dict)
+    found: dict[tuple[str, int | None, str], dict[int, Measured]] = defaultdict(dict)
     for row in material.speeds:
-        c = row.measurement.config
-        of = (c.workload, c.mode, c.precision, c.compile, c.recipe, row.result.environment.device)
-        if c.gpus == 1 or c.scaling == "weak":
-            found[of].setdefault(c.gpus, row)
-    for cell, counts in found.items():
+        m = row.measurement
+        one = f"{question(m)} {way(replace(m.config, gpus=1, nodes=1))}"
+        if m.config.gpus == 1 or m.config.scaling == "weak":
+            found[one, m.batch, row.result.environment.device].setdefault(m.config.gpus, row)
+    for (name, _, _), counts in found.items():
         if 1 in counts and len(counts) > 1:
-            name = f"{cell[0]} {cell[1]} {cell[2]} {'compiled' if cell[3] else 'eager'} {cell[4]}"
             yield gpus_figure(
                 name,
                 [_point(counts[n], n) for n in sorted(counts)],
@@ -152,5 +162,5 @@ def gpus_figure(title: str, points: Sequence[Point], origin: str, by: str) -> Fi
             numeric=frozenset({"GPUs", "throughput", "of linear"}),
         ),
         caption=f"{title}: {most} GPUs reach {percent(last.value / one / most, 0)} of {most} times one, "
-        f"{origin} {by}; dashed is linear.",
+        f"{origin} {by}.",
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.result import Interval
+from gpuwise.model.run import RunConfig
 from gpuwise.report import charts
 from gpuwise.report.charts import Mark
 from gpuwise.report.page import Figure, Section
 from gpuwise.report.results import rate
-from gpuwise.report.sections.material import Material, question, setting
+from gpuwise.report.sections.material import Material, question, setting, way
 from gpuwise.report.speeds import Measured
 from gpuwise.report.table import Table
 from gpuwise.stats import ratio_of
@@ -20,8 +22,8 @@ Pair = tuple[Measured, Measured]
 
 def speedups(material: Material) -> Section:
     """Compiled over eager, and each reduced precision over real fp32."""
-    compiled = list(_pairs(material.speeds, _but_compile, lambda m: not m.config.compile))
-    reduced = list(_pairs(material.speeds, _but_precision, lambda m: m.config.precision == "fp32"))
+    compiled = _compiled(material)
+    reduced = list(_pairs(material.speeds, lambda c: replace(c, precision="fp32")))
     figures = (
         _figure(compiled, "compiled over eager", "What compiling gains, by workload and precision"),
         _figure(reduced, "speed over fp32", "What a reduced precision gains over real fp32, TF32 off"),
@@ -37,30 +39,27 @@ def speedups(material: Material) -> Section:
 
 def compile_gains(material: Material) -> list[Interval]:
     """Every ratio of compiled over eager."""
-    return [_gain(*pair) for pair in _pairs(material.speeds, _but_compile, lambda m: not m.config.compile)]
+    return [_gain(*pair) for pair in _compiled(material)]
 
 
-def _but_compile(m: Measurement) -> tuple[object, ...]:
-    c = m.config
-    return (c.workload, c.mode, c.precision, c.recipe, m.batch, c.size, c.gpus, c.scaling, m.workload_version)
+def _compiled(material: Material) -> list[Pair]:
+    return list(_pairs(material.speeds, lambda c: replace(c, compile=False)))
 
 
-def _but_precision(m: Measurement) -> tuple[object, ...]:
-    c = m.config
-    return (c.workload, c.mode, c.compile, c.recipe, m.batch, c.size, c.gpus, c.scaling, m.workload_version)
-
-
-def _pairs(
-    rows: Sequence[Measured],
-    same: Callable[[Measurement], tuple[object, ...]],
-    is_base: Callable[[Measurement], bool],
-) -> Iterator[Pair]:
-    """Each measurement with the base of its session that is the `same` otherwise."""
-    bases = {(row.result.id, same(row.measurement)): row for row in rows if is_base(row.measurement)}
+def _pairs(rows: Sequence[Measured], base_of: Callable[[RunConfig], RunConfig]) -> Iterator[Pair]:
+    """Each measurement with the one of its session that ran its configuration's base, at the same batch."""
+    found = {_ran(row, row.measurement.config): row for row in rows}
     for row in rows:
-        base = bases.get((row.result.id, same(row.measurement)))
-        if base is not None and not is_base(row.measurement):
+        config = row.measurement.config
+        base = found.get(_ran(row, base_of(config)))
+        if base is not None and base_of(config) != config:
             yield base, row
+
+
+def _ran(row: Measured, config: RunConfig) -> tuple[object, ...]:
+    """What a measurement of this session and batch would have run; the batch that was asked may differ."""
+    m = row.measurement
+    return row.result.id, replace(config, batch=None), m.batch, m.workload_version
 
 
 def _gain(base: Measured, other: Measured) -> Interval:
@@ -73,10 +72,9 @@ def _figure(pairs: Sequence[Pair], what: str, caption: str) -> Figure | None:
     if not pairs:
         return None
     ordered = sorted(pairs, key=_order)
-    marks = [_mark(pair) for pair in ordered]
-    gains = [mark.value for mark in marks]
+    gains = [_gain(*pair).value for pair in pairs]
     return Figure(
-        chart=charts.ratios(marks, title=what),
+        chart=charts.ratios(_marks(ordered), title=what),
         table=_table(ordered, what),
         caption=f"{caption}: {min(gains):.2f} to {max(gains):.2f} times the speed, {len(gains)} pairs.",
     )
@@ -86,22 +84,25 @@ def _order(pair: Pair) -> tuple[str, float]:
     return question(pair[1].measurement), -_gain(*pair).value
 
 
-def _mark(pair: Pair) -> Mark:
-    found, m = _gain(*pair), pair[1].measurement
+def _marks(pairs: Sequence[Pair]) -> list[Mark]:
+    """A point for each setting: its gain, or the middle one of several sessions between their ends."""
+    alike: dict[tuple[str, str], list[Pair]] = {}
+    for pair in pairs:
+        alike.setdefault((question(pair[1].measurement), setting(pair[1])), []).append(pair)
+    return [_mark(same, *named) for named, same in alike.items()]
+
+
+def _mark(same: Sequence[Pair], group: str, label: str) -> Mark:
+    gains = [_gain(*pair) for pair in same]
+    found = gains[len(gains) // 2]
     return Mark(
-        label=setting(pair[1]),
-        group=question(m),
+        label=label + (f", {len(same)} sessions" if len(same) > 1 else ""),
+        group=group,
         value=found.value,
-        low=found.low,
-        high=found.high,
-        colour=m.config.precision,
-        shown=f"{found.value:.2f}x",
+        low=min(gain.low for gain in gains),
+        high=max(gain.high for gain in gains),
+        colour=same[0][1].measurement.config.precision,
     )
-
-
-def _name(m: Measurement) -> str:
-    how = "compiled" if m.config.compile else "eager"
-    return f"{question(m)} {m.config.precision} {how} {m.config.recipe}"
 
 
 def _table(pairs: Sequence[Pair], what: str) -> Table:
@@ -114,7 +115,8 @@ def _table(pairs: Sequence[Pair], what: str) -> Table:
             if row.measurement.throughput is not None
         ]
         ratio = f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
-        rows.append((_name(other.measurement), str(other.measurement.batch or ""), *speeds, ratio))
+        m = other.measurement
+        rows.append((f"{question(m)} {way(m.config)}", str(m.batch or ""), *speeds, ratio))
     return Table(
         title=what,
         columns=("measurement", "batch", "base", "speed", "ratio (95 %)"),

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpuwise.report.results import cell_name, counted, rate, spread
-from gpuwise.report.sections.material import Material, best, question
+from gpuwise.report.sections.material import Material, best, days, question, value
 from gpuwise.report.sections.speedups import compile_gains
+from gpuwise.report.speeds import Measured
 from gpuwise.units import percent, significant
 
 NAMED = 3
@@ -25,14 +26,21 @@ def _what(material: Material) -> str:
     ok = sum(row.measurement.status == "ok" for row in material.every)
     total = len(material.every)
     done = f"{ok} of {total} measurements" if ok < total else counted(total, "measurement")
-    days = sorted({result.created_at[:10] for result in material.results})
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return f"{' and '.join(material.devices)}: {done} of {counted(len(works), 'workload')}, {when}."
+    sessions = f" in {len(material.results)} sessions" if len(material.results) > 1 else ""
+    when = days(material.results)
+    return f"{' and '.join(material.devices)}: {done} of {counted(len(works), 'workload')}{sessions}, {when}."
+
+
+def _of_one(material: Material) -> tuple[Measured, ...]:
+    """The fastest of each question on one GPU; of several together where one alone was not measured."""
+    alone = [row for row in material.speeds if row.measurement.config.gpus == 1]
+    found = {question(row.measurement): row for row in (*best(material.speeds), *best(alone))}
+    return tuple(found.values())
 
 
 def _fastest(material: Material) -> str:
     parts = []
-    for row in best(material.speeds)[:NAMED]:
+    for row in _of_one(material)[:NAMED]:
         m = row.measurement
         assert m.throughput is not None
         how = "compiled" if m.config.compile else "eager"
@@ -53,14 +61,13 @@ def _compiling(material: Material) -> str:
 
 def _limits(material: Material) -> str:
     best_of: dict[str, str] = {}
-    for row in sorted(
-        material.limits, key=lambda row: row.measurement.throughput.value if row.measurement.throughput else 0
-    ):
+    rows = [row for row in material.limits if row.measurement.config.workload in ("matmul", "copy")]
+    for row in sorted(rows, key=value):
         m = row.measurement
-        if m.config.workload in ("matmul", "copy") and m.throughput is not None:
-            share = f", {percent(m.mfu, 0)} of the data sheet's peak" if m.mfu else ""
-            best_of[cell_name(m.config)] = f"{cell_name(m.config)} {rate(m.throughput.value, m.item)}{share}"
-    return f"Limits reached: {'; '.join(sorted(best_of.values()))}." if best_of else ""
+        share = f" ({percent(m.mfu, 0)})" if m.mfu else ""
+        best_of[cell_name(m.config)] = f"{cell_name(m.config)} {rate(value(row), m.item)}{share}"
+    shares = ", in brackets the share of the data sheet's peak" * any(row.measurement.mfu for row in rows)
+    return f"Limits reached{shares}: {', '.join(sorted(best_of.values()))}." if best_of else ""
 
 
 def _doubts(material: Material) -> str:
@@ -68,7 +75,7 @@ def _doubts(material: Material) -> str:
 
 
 def _energy(material: Material) -> Iterator[str]:
-    rows = [row for row in best(material.speeds) if row.measurement.items_per_joule]
+    rows = [row for row in _of_one(material) if row.measurement.items_per_joule]
     if rows:
         m = rows[0].measurement
         yield f"Energy: {question(m)} {significant(m.items_per_joule or 0)} {m.item}s per joule."

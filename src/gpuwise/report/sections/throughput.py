@@ -7,14 +7,24 @@ from collections.abc import Sequence
 from gpuwise.report import charts
 from gpuwise.report import results as tables
 from gpuwise.report.page import Chart, Figure, Section
-from gpuwise.report.sections.material import Material, questions, speed_mark, value
+from gpuwise.report.sections.material import Material, question, questions, setting, speed_marks, value
 from gpuwise.report.speeds import Measured
 from gpuwise.report.table import Table
+
+DRAWN = 8
+"""Workloads and modes that have a chart: of more, those with the most configurations."""
 
 
 def throughput(material: Material) -> Section:
     """Bars with 95 % intervals, a chart for each workload and mode, and the whole table."""
-    figures = tuple(_figure(name, rows, material.devices) for name, rows in questions(material.speeds))
+    found = questions(material.speeds)
+    drawn = _most_configured(found)
+    figures = [_figure(name, rows, material.devices) for name, rows in found if name in drawn]
+    rest = _table("Other workloads", [row for name, rows in found if name not in drawn for row in rows])
+    if not drawn and (whole := chart(material)):
+        figures = [
+            Figure(chart=whole, table=rest, caption="Each workload in one configuration.", opened=True)
+        ]
     return Section(
         id="throughput",
         title="Throughput",
@@ -22,29 +32,47 @@ def throughput(material: Material) -> Section:
             "Items per second with the 95 % interval of the step times; a longer bar is faster. "
             "`tuned` is the best known recipe, `parity` the public script of a well-known benchmark.",
         ),
-        figures=figures,
-        tables=_failed(material),
+        figures=tuple(figures),
+        # Beside workloads whose configurations a chart compares, a lone bar would say nothing.
+        tables=(*((rest,) if drawn and rest.rows else ()), *_failed(material)),
     )
+
+
+def _most_configured(found: Sequence[tuple[str, Sequence[Measured]]]) -> frozenset[str]:
+    """The workloads and modes whose several configurations a chart compares."""
+    number = {name: len({setting(row) for row in rows}) for name, rows in found}
+    several = [name for name in number if number[name] > 1]
+    return frozenset(sorted(several, key=lambda name: -number[name])[:DRAWN])
 
 
 def _figure(name: str, rows: Sequence[Measured], devices: Sequence[str]) -> Figure:
-    ordered = sorted(rows, key=value, reverse=True)
+    marks = speed_marks(rows, devices=devices)
     return Figure(
-        chart=charts.throughput([speed_mark(row, devices=devices) for row in ordered]),
-        table=Table(
-            title=name,
-            columns=tables.COLUMNS,
-            rows=tuple(tables.measurement_row(row.measurement) for row in ordered),
-            numeric=tables.NUMERIC,
-        ).without_empty_columns(),
-        caption=f"{name}: {len(rows)} configurations (precision, compilation, batch), the fastest first.",
+        chart=charts.throughput(marks),
+        table=_table(name, sorted(rows, key=value, reverse=True), alone=True),
+        caption=f"{name}: {len(marks)} configurations (precision, compilation, batch), the fastest first.",
     )
+
+
+def _table(title: str, rows: Sequence[Measured], *, alone: bool = False) -> Table:
+    """Every measurement with its configuration; of one question `alone` the title says which."""
+    first = tables.COLUMNS.index("throughput (95 %)")
+    cells = tuple(
+        (question(row.measurement), setting(row), *tables.measurement_row(row.measurement)[first:])
+        for row in rows
+    )
+    columns = ("workload", "configuration", *tables.COLUMNS[first:])
+    kept = slice(1, None) if alone else slice(None)
+    return Table(
+        title=title, columns=columns[kept], rows=tuple(row[kept] for row in cells), numeric=tables.NUMERIC
+    ).without_empty_columns()
 
 
 def chart(material: Material) -> Chart | None:
     """All of it in one drawing, a block for each workload and mode; None without a speed."""
-    rows = [row for _, of in questions(material.speeds) for row in sorted(of, key=value, reverse=True)]
-    return charts.throughput([speed_mark(row, devices=material.devices) for row in rows]) if rows else None
+    found = questions(material.speeds)
+    marks = [mark for _, rows in found for mark in speed_marks(rows, devices=material.devices)]
+    return charts.throughput(marks) if marks else None
 
 
 def _failed(material: Material) -> tuple[Table, ...]:

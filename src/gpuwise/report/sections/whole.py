@@ -40,12 +40,12 @@ def report(material: Material) -> Page:
         sections=tuple(section for section in sections if section.says_something),
         sources=cited.sources,
         made_on=material.today.isoformat(),
-        data=tuple(store.encode(result) for result in material.results),
+        data=tuple(store.compact(result) for result in material.results),
     )
 
 
 def _subtitle(material: Material) -> str:
-    versions = {f"torch {r.environment.torch}" for r in material.results if r.environment.torch}
+    versions = {version for r in material.results for version in r.environment.software}
     sessions = counted(len(material.results), "session")
     named = f"{sessions}, {material.results[0].id}" if len(material.results) == 1 else sessions
     return " · ".join((*sorted(versions), named))

@@ -19,6 +19,8 @@ from gpuwise.report.work import COUNTS
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, bars, message
 
+LAST = ("step", "first token", "peak memory", "fits", "power", "per joule", "why not")
+"""Columns that a narrow screen reaches by scrolling; what bounds a forecast and backs it comes before."""
 MACHINES = tuple(str(count) for count in COUNTS)
 MOST_BATCH = 2**14
 
@@ -74,7 +76,7 @@ def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Prediction, .
 
 
 def _view(asked: Asked, asks: Question, found: Sequence[Prediction], problem: Message | None) -> View:
-    table = report.table(found) if found else Table(columns=("GPU",), rows=())
+    table = report.table(found).last(LAST) if found else Table(columns=("GPU",), rows=())
     sheet = Sheet(
         table=replace(table, title=""),
         bars=bars([p.throughput for p in found]),

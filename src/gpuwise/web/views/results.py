@@ -13,6 +13,7 @@ from gpuwise.gather import compose
 from gpuwise.gather.facts import Facts
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Interval, Result
+from gpuwise.model.workload import MODES, PRECISIONS
 from gpuwise.report import results, speeds
 from gpuwise.report.sections import report
 from gpuwise.report.sections.material import Material, questions, setting, value
@@ -22,8 +23,7 @@ from gpuwise.store import pages
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Sheet, View, bars, plain
 
-MODES = ("train", "infer")
-PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
+SHOWN = tuple(mode for mode in MODES if mode != "limit")
 NAMED = 4
 """Workloads of a result that a list names."""
 MOST_MEASUREMENTS = 500
@@ -34,7 +34,7 @@ def listing(facts: Facts, asked: Asked) -> View:
     """The workloads of which speeds are known, and the results that are kept."""
     here = Counter(row.measurement.config.workload for row in _measured(facts))
     table = replace(speeds.workloads(here, published.workloads()), notes=())
-    kept = facts.results
+    kept = sorted(facts.results, key=lambda result: result.created_at, reverse=True)
     return View(
         title="Results", template="results.html", table=table,
         document=lambda: {"workloads": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
@@ -68,7 +68,7 @@ def workload(facts: Facts, asked: Asked) -> View:
     """Speeds of one workload, ours and others' apart. Raises InputError for one of which none is known."""
     rows = _measured(facts)
     name = published.check_workload(asked.path[0], [row.measurement.config.workload for row in rows])
-    mode, precision = asked.one_of("mode", ("", *MODES)), asked.one_of("precision", ("", *PRECISIONS))
+    mode, precision = asked.one_of("mode", ("", *SHOWN)), asked.one_of("precision", ("", *PRECISIONS))
     gpu_ids = _gpu_ids(asked.text("gpu"))
     ours = [row for row in rows if _wanted(row, name, mode, precision, gpu_ids)]
     theirs = [
@@ -77,7 +77,7 @@ def workload(facts: Facts, asked: Asked) -> View:
         if gpu_ids is None or row.gpu_id in gpu_ids
     ]
     sheets = [
-        sheet for one in MODES for sheet in (_ours(ours, one), _theirs(theirs, one)) if sheet.table.rows
+        sheet for one in SHOWN for sheet in (_ours(ours, one), _theirs(theirs, one)) if sheet.table.rows
     ]
     return View(
         title=f"Speeds of {name}",
@@ -89,7 +89,7 @@ def workload(facts: Facts, asked: Asked) -> View:
         },
         content={
             "name": name, "sheets": sheets, "asked": asked,
-            "modes": MODES, "precisions": PRECISIONS,
+            "modes": SHOWN, "precisions": PRECISIONS,
         },
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gpuwise import published
@@ -9,7 +10,7 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.gather.facts import Facts
 from gpuwise.gather.forecasts import traced
 from gpuwise.model.answer import Prediction
-from gpuwise.model.result import Interval
+from gpuwise.model.result import Interval, Result
 from gpuwise.report import predictions
 from gpuwise.report.results import rate
 from gpuwise.report.scaling import scaling as measured_table
@@ -79,7 +80,7 @@ def _view(
     facts: Facts, asked: Asked, asks: Question, found: tuple[Prediction, ...], drawn: Sheet | None,
     table: Table, problem: Message | None,
 ) -> View:  # fmt: skip
-    measured = [(result, made) for result in facts.results if (made := measured_table(result))]
+    measured = [(r, made) for r in facts.results if (made := measured_table(_of(r, asks.spec.id)))]
     stated = _published(asks.spec.id)
     return View(
         title=f"Scaling: {asks.spec.id} {asks.mode} {asks.precision}",
@@ -91,6 +92,12 @@ def _view(
             "gpus": asked.many("gpu") or USUAL, "all": facts.gpus, "measured": measured, "published": stated,
         },
     )  # fmt: skip
+
+
+def _of(result: Result, workload: str) -> Result:
+    """The result with the measurements of one workload and the limits."""
+    kept = (m for m in result.measurements if m.config.mode == "limit" or m.config.workload == workload)
+    return replace(result, measurements=tuple(kept))
 
 
 def _published(workload: str) -> Sheet:

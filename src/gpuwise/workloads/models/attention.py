@@ -232,7 +232,8 @@ class _Attention(torch.autograd.Function):
         y, lse = _attention(qkv, seed, heads, share)
         ctx.save_for_backward(qkv, seed, y, lse)
         ctx.heads, ctx.share = heads, share
-        return y
+        found: Tensor = y
+        return found
 
     @staticmethod
     def backward(ctx: Any, *above: Any) -> tuple[Tensor | None, ...]:
