@@ -5,7 +5,6 @@ Measures one configuration with torch; how it talks with its parent is `orders`.
 
 from __future__ import annotations
 
-import gc
 import math
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from gpuwise import workloads
-from gpuwise.bench import events
+from gpuwise.bench import events, memory
 from gpuwise.bench.ability import NEEDS, lacking
 from gpuwise.bench.batch import largest, search, walk_down
 from gpuwise.bench.clock import Clock, clock_for
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 TRIAL_WARMUP, TRIAL_STEPS = 2, 4
 
-COUNTING = ("cuda", "xpu")
-"""Devices whose peak memory torch counts; Metal's it does not."""
 SIGNS_OF_NO_MEMORY = ("can't allocate memory", "ALLOC_FAILED", "not enough memory", "out of memory")
 
 
@@ -129,9 +126,8 @@ def timed(
     rest: Rest = lambda: None,
 ) -> events.Done | events.Failed:
     """Time the steps of a job, of `items` each on all ranks together; how it ended."""
-    release(config)
-    if config.device in COUNTING:
-        torch.get_device_module(config.device).reset_peak_memory_stats()
+    memory.release(config.device)
+    memory.reset_peak(config.device)
     first = job.step()
     clock.mark()
     clock.read()
@@ -147,8 +143,7 @@ def timed(
 
 
 def _done(config: RunConfig, job: Job, first: torch.Tensor) -> events.Done | events.Failed:
-    counting = config.device in COUNTING
-    peak = torch.get_device_module(config.device).max_memory_allocated() if counting else None
+    peak = memory.peak(config.device)
     if config.mode != "train":
         return events.Done(memory_peak_bytes=peak, loss=())
     loss = (float(first), float(job.step()))
@@ -194,7 +189,7 @@ def cost_of(config: RunConfig, workload: Workload, batch: int) -> Cost | None:
         print(f"operations not counted: {type(error).__name__}: {error}")
         return None
     finally:
-        release(config)
+        memory.release(config.device)
         torch.manual_seed(0)
     counted = counter.get_total_flops()
     return Cost(flop_per_item=counted / job.items) if counted else None
@@ -226,7 +221,7 @@ def searches(config: RunConfig) -> bool:
 def _fits(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> bool:
     """Whether one step of that batch works; a kernel that cannot count so far fails as memory does."""
     torch.compiler.reset()
-    release(config)
+    memory.release(config.device)
     try:
         run_steps(workload.build(config, batch).step, clock, 1)
     except RuntimeError:
@@ -245,7 +240,7 @@ def _trial(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> f
     finally:
         if config.compile:
             torch.compiler.reset()
-        release(config)
+        memory.release(config.device)
 
 
 def _few_steps(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> float:
@@ -260,13 +255,6 @@ def out_of_memory(error: BaseException) -> bool:
     if isinstance(error, torch.OutOfMemoryError):
         return True
     return any(sign in str(error) for sign in SIGNS_OF_NO_MEMORY)
-
-
-def release(config: RunConfig) -> None:
-    """Give back memory that nothing refers to, also that of a failed trial's reference cycles."""
-    gc.collect()
-    if config.device != "cpu":
-        torch.get_device_module(config.device).empty_cache()
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ than the middle one is lost by waiting for it; the rest is the exchange.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -29,7 +30,7 @@ import torch
 import torch.distributed as dist
 
 from gpuwise import workloads
-from gpuwise.bench import child, events
+from gpuwise.bench import child, events, memory
 from gpuwise.bench.batch import share
 from gpuwise.bench.clock import Clock, clock_for
 from gpuwise.bench.engine import run_steps
@@ -81,8 +82,9 @@ def join(config: RunConfig) -> Ranks:
         torch.cuda.set_device(local)
         dist.init_process_group("nccl", timeout=TIMEOUT, device_id=torch.device("cuda", local))
     else:
-        # As torchrun does by default: ranks that all use all cores stand in each other's way.
-        torch.set_num_threads(max(1, cpu_count() // int(os.environ["LOCAL_WORLD_SIZE"])))
+        # Ranks that all use all cores stand in each other's way; OMP_NUM_THREADS may ask for fewer.
+        each = cpu_count() // int(os.environ["LOCAL_WORLD_SIZE"])
+        torch.set_num_threads(max(1, min(each, torch.get_num_threads())))
         dist.init_process_group("gloo", timeout=TIMEOUT)
     return Ranks(
         rank=dist.get_rank(),
@@ -137,6 +139,7 @@ def work(config: RunConfig, reference: str, began: float, ways: Sequence[Connect
         dist.barrier(group=ranks.hosts)
         pulse.end()
         dist.destroy_process_group()
+        gc.freeze()  # the process ends sooner, as in `orders.serve`
     except (Exception, SystemExit) as error:
         traceback.print_exc()
         with suppress(OSError):
@@ -209,7 +212,7 @@ def alone(config: RunConfig, workload: Workload, batch: int, ranks: Ranks, pulse
         mine = None
     finally:
         torch.compiler.reset()
-        child.release(config)
+        memory.release(config.device)
     pulse.enter("building the step")
     every = ranks.gather(mine)
     return tuple(value for value in every if value is not None) if None not in every else ()
