@@ -12,15 +12,16 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gpuwise.predict.interval import half_width
+from gpuwise.predict import cross
+from gpuwise.predict.rivals import constants
 from gpuwise.predict.sets.case import Case
-from gpuwise.predict.validate import SETS, Holdout, Predictions, constants, load, predict_all, with_own_factor
+from gpuwise.predict.validate import SETS, Holdout, Predictions, load, predict_all
 
 FILES = {
     "neusight": ("neusight", "neusight_e2e.csv"),
@@ -58,10 +59,10 @@ def fitted(group: str, name: str, cases: Sequence[Case], file: str) -> dict[str,
     parameters = SETS[name].fit(usable)
     left: Holdout = "family" if name == "gemm" else "gpu"
     spec = predict_all(name, cases, holdout=left)
-    found = {"spec-only": [spec], "calibrated": [replace(spec, values=with_own_factor(cases, spec.values))]}
+    owned = replace(spec, values=cross.with_own_factor(cases, spec.values))
+    found = {"spec-only": errors(spec), "calibrated": errors(owned)}
     if name == "timm":
-        gpus = sorted({case.gpu for case in cases})
-        found["transferred"] = [predict_all(name, cases, holdout="gpu", transfer=gpu) for gpu in gpus]
+        found["transferred"] = transfers(name, cases)
     cards = sorted({case.card.id for case in usable if case.card is not None})
     entry = {
         "parameters": {key: round(value, 5) for key, value in parameters.items()},
@@ -72,28 +73,39 @@ def fitted(group: str, name: str, cases: Sequence[Case], file: str) -> dict[str,
         "constants": {key: round(value, 6) for key, value in constants(usable).items()},
         "data": file,
         "left_out": left,
-        "half_width": widths(found),
+        **widths(found),
     }
     entries = {group: entry}
     for part in sorted({case.part for case in cases if case.part}):
-        entries[f"{group}:{part}"] = {"half_width": widths(found, part), "cards": cards}
+        entries[f"{group}:{part}"] = {**widths(found, part), "cards": cards}
     return entries
 
 
-def widths(found: Mapping[str, Sequence[Predictions]], part: str | None = None) -> dict[str, float]:
-    """Half width of each evidence level whose errors are known; the widest of several predictions."""
-    result = {}
-    for level, all_predictions in found.items():
-        halves = []
-        for one in all_predictions:
-            kept = [i for i, case in enumerate(one.cases) if part in (None, case.part)]
-            measured = np.array([one.cases[i].measured for i in kept])
-            errors = np.log(one.values[kept] / measured)
-            if np.isfinite(errors).any():
-                halves.append(half_width(errors, [one.cases[i].gpu for i in kept]))
-        if halves:
-            result[level] = round(max(halves), 4)
-    return result
+def errors(found: Predictions) -> cross.Errors:
+    """Errors of left-out cards."""
+    return cross.errors_of(found.cases, found.values, [frozenset({fold}) for fold in found.folds])
+
+
+def transfers(name: str, cases: Sequence[Case]) -> cross.Errors:
+    """Errors from each card to each other."""
+    pairs = []
+    for gpu in sorted({case.gpu for case in cases}):
+        one = errors(predict_all(name, cases, holdout="gpu", transfer=gpu))
+        pairs.append(replace(one, cards=np.array([f"{gpu} > {card}" for card in one.cards])))
+    return cross.joined(pairs)
+
+
+def widths(found: Mapping[str, cross.Errors], part: str | None = None) -> dict[str, Any]:
+    """Half width of each evidence level whose errors are known, and what makes a case hard where stated."""
+    halves, hard = {}, {}
+    for level, all_errors in found.items():
+        at = np.isfinite(all_errors.values) & ((all_errors.parts == part) | (part is None))
+        if at.any():
+            half, difficulty = cross.shipped(all_errors, at)
+            halves[level] = round(half, 4)
+            hard[level] = {key: [round(x, 5) for x in value] for key, value in asdict(difficulty).items()}
+    stated = any(value for levels in hard.values() for value in levels.values())
+    return {"half_width": halves} | ({"difficulty": hard} if stated else {})
 
 
 if __name__ == "__main__":

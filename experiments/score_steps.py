@@ -42,8 +42,8 @@ from measured_steps import (
 
 from gpuwise import catalog
 from gpuwise.errors import GpuwiseError
-from gpuwise.predict import known
-from gpuwise.predict.calibrate import own_factor, transferred
+from gpuwise.predict import cross, known
+from gpuwise.predict.calibrate import own_factor, own_width, transferred
 from gpuwise.predict.card import card
 from gpuwise.predict.collectives import exchange
 from gpuwise.predict.forecast import LIKELY
@@ -52,7 +52,7 @@ from gpuwise.predict.memory import workspace_bytes
 from gpuwise.predict.rates import Parameters, general
 from gpuwise.predict.room import CONTEXT, VISIBLE
 from gpuwise.predict.sets import gemm
-from gpuwise.predict.step import step
+from gpuwise.predict.step import step, traits
 from gpuwise.predict.time import step_seconds
 from gpuwise.predict.validate import load
 from gpuwise.store import load as load_result
@@ -74,7 +74,7 @@ def main() -> None:
     found = levels(rows, given.folder / TABLE)
     document: dict[str, Any] = {
         "rows": [asdict(row) for row in rows],
-        "levels": {level: summary(rows, predictions) for level, predictions in found.items()},
+        "levels": {level: summary(rows, found[level], owned=level == "calibrated") for level in found},
         "memory": memory(rows),
         "watts": watts(rows),
         "scaling": scaling(given.folder / "lambda_train_throughput.csv", given.results),
@@ -91,13 +91,15 @@ def main() -> None:
 
 
 def shipped(document: dict[str, Any]) -> dict[str, Any]:
-    """What predictions use. Where so few cards are known of a level that its half width is above the data
-    sheet's, the data sheet's holds: a measurement more is no reason to know less."""
+    """What predictions use."""
     levels = document["levels"]
-    widest = levels["spec-only"]["half_width"]
     return {
         "how": "python experiments/score_steps.py DATA_FOLDER results/h200/*.json --ship",
-        "half_width": {level: round(min(widest, found["half_width"]), 4) for level, found in levels.items()},
+        "half_width": {level: round(found["half_width"], 4) for level, found in levels.items()},
+        "difficulty": {
+            level: {name: [round(x, 5) for x in values] for name, values in found["difficulty"].items()}
+            for level, found in levels.items()
+        },
         "cards": {level: found["cards"] for level, found in levels.items()},
         "scaling": round(document["scaling"]["half_width"], 4),
         "memory": document["memory"]["errors"],
@@ -177,26 +179,48 @@ def across(
             yield at, log(reached / row.measured)
 
 
-def summary(rows: Sequence[Row], found: Sequence[tuple[int, float]]) -> dict[str, Any]:
-    """Errors of a level, the half width of all cards, and coverage of each card by the others' half width."""
-    errors, gpus = np.array([e for _, e in found]), np.array([rows[at].gpu for at, _ in found])
-    covered = {}
-    for gpu in sorted(set(gpus)):
-        mine = gpus == gpu
-        if (~mine).any():
-            half = half_width(errors[~mine], gpus[~mine])
-            covered[str(gpu)] = float((np.abs(errors[mine]) <= half).mean())
+def summary(rows: Sequence[Row], found: Sequence[tuple[int, float]], *, owned: bool) -> dict[str, Any]:
+    """Errors of a level, the half width of all cards, and coverage of each card by the others' half width;
+    an `owned` card's own other networks set its width as well."""
+    known = errors_of([rows[at] for at, _ in found], np.array([error for _, error in found]))
+    errors, gpus = known.values, known.cards
+    halves = cross.unseen(known, gpus.tolist(), known)
+    if owned:
+        halves = halves * own_widths([rows[at] for at, _ in found], np.abs(errors) / halves)
+    inside = np.abs(errors) <= halves
+    covered = {str(gpu): float(inside[gpus == gpu].mean()) for gpu in sorted(set(gpus))}
     sizes = np.abs(np.exp(-errors) - 1.0)
-    weights = [(gpus == g).sum() for g in covered]
+    half, difficulty = cross.shipped(known, np.isfinite(errors))
     return {
-        "n": len(found), "cards": len(set(gpus)), "mape": float(sizes.mean()),
+        "n": len(found), "cards": len(covered), "mape": float(sizes.mean()),
         "median": float(np.median(sizes)), "p90": float(np.quantile(sizes, 0.9)),
-        "bias": float(np.exp(errors.mean())), "half_width": half_width(errors, gpus),
-        "coverage": coverage(errors, gpus),
-        "coverage_rows": float(np.average(list(covered.values()), weights=weights)),
-        "coverage_by_card": covered,
+        "bias": float(np.exp(errors.mean())), "half_width": half, "difficulty": asdict(difficulty),
+        "half_used": float(np.mean([halves[gpus == gpu].mean() for gpu in covered])),
+        "coverage": float(np.mean(list(covered.values()))), "coverage_rows": float(inside.mean()),
+        "coverage_by_card": covered, "rows_by_card": {gpu: int((gpus == gpu).sum()) for gpu in covered},
+        "half_by_card": {gpu: round(float(halves[gpus == gpu].mean()), 4) for gpu in covered},
         "predictions": [[at, round(rows[at].measured * exp(error), 2)] for at, error in found],
     }  # fmt: skip
+
+
+def errors_of(rows: Sequence[Row], errors: Any) -> cross.Errors:
+    """Errors of steps with what makes each hard."""
+    gpus = [row.gpu for row in rows]
+    return cross.Errors(
+        values=errors, cards=np.array(gpus), parts=np.full(len(rows), ""),
+        vendors=np.array([card(gpu).vendor for gpu in gpus]),
+        traits=np.array([traits(trace) for row in rows if (trace := trace_of(row))]),
+        folds=tuple(frozenset({gpu}) for gpu in gpus),
+    )  # fmt: skip
+
+
+def own_widths(rows: Sequence[Row], relative: Any) -> Any:
+    """Factor on each row's half width from the errors of the same place's other networks."""
+    return np.array([
+        own_width([r for r, other in zip(relative, rows, strict=True)
+                   if place(other) == place(row) and other.network != row.network])
+        for row in rows
+    ])  # fmt: skip
 
 
 def memory(rows: Sequence[Row]) -> dict[str, Any]:

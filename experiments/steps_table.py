@@ -62,7 +62,7 @@ def _line(name: str, found: Mapping[str, Any]) -> str:
     return _row(
         name, found["n"], found["cards"], percent(found["mape"]), percent(found["median"]),
         p90=percent(found["p90"]), bias=times(found["bias"]),
-        interval=f"x or / {exp(found['half_width']):.2f}",
+        interval=f"x or / {exp(found.get('half_used', found['half_width'])):.2f}",
         covers=percent(found["coverage"], 0), goal="75 to 87 %",
     )  # fmt: skip
 

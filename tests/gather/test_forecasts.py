@@ -59,12 +59,3 @@ def test_what_is_measured_meanwhile_is_told(home: Path) -> None:
     (after,) = asked(config, ["h100-pcie-80gb"])
     assert after.measured is not None
     assert after.throughput == before.throughput
-
-
-def test_no_machine_is_said_to_hold_several_laptop_gpus() -> None:
-    asked = Forecasts()
-    assert asked(CELL, ["rtx-4090-laptop"], batch=16)[0].throughput is not None
-    (desktop, laptop) = asked(CELL, ["rtx-4090", "rtx-4090-laptop"], count=2, batch=16)
-    assert desktop.throughput is not None
-    assert laptop.throughput is None
-    assert laptop.refusal == "a laptop holds one GPU"

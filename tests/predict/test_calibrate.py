@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.predict.calibrate import TRUST, large_product, own_factor, transferred, with_limits
+from gpuwise.predict.calibrate import (
+    TRUST,
+    large_product,
+    own_factor,
+    own_width,
+    transferred,
+    with_limits,
+)
 from gpuwise.predict.card import card
 from gpuwise.predict.power import mean_watts
 from gpuwise.predict.rates import on_card, shipped
@@ -41,6 +48,13 @@ def test_impossible_limits_are_refused() -> None:
 def test_own_factor_shrinks() -> None:
     assert own_factor([], []) == 1.0
     assert 1.0 < own_factor([2.0], [1.0]) < own_factor([2.0] * 50, [1.0] * 50) < 2.0
+
+
+def test_own_width_shrinks() -> None:
+    assert own_width([]) == 1.0
+    assert 1.0 < own_width([2.0]) < own_width([2.0] * 50) < 2.0
+    assert 0.1 <= own_width([0.0] * 500) < own_width([0.5] * 500) < own_width([0.5] * 5) < 1.0
+    assert own_width(np.arange(1, 1001) / 800) == pytest.approx(1.0, abs=0.01)
 
 
 def test_transfer_by_ratio() -> None:

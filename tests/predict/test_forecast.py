@@ -217,3 +217,11 @@ def test_state_that_fits_no_gpu_is_split_over_several() -> None:
     assert alone.refusal
     assert not split.refusal
     assert any("split" in note for note in split.notes)
+
+
+def test_no_machine_is_said_to_hold_several_laptop_gpus() -> None:
+    (alone,) = forecast(RESNET, ["rtx-4090-laptop"], batch=16)
+    assert alone.throughput is not None
+    desktop, laptop = forecast(RESNET, ["rtx-4090", "rtx-4090-laptop"], count=2, batch=16)
+    assert desktop.throughput is not None
+    assert (laptop.throughput, laptop.refusal) == (None, "a laptop holds one GPU")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -179,6 +180,7 @@ def measurements(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+@cache
 def error(row: Row) -> float:
     """Predicted over measured peak, less one: tensors and the workspaces of cuBLAS."""
     recorded = tape(*row[:5])
@@ -226,24 +228,35 @@ def test_workspaces_of_convolutions_are_not_seen() -> None:
     assert -0.35 < compiled["infer"] < -0.3
 
 
+EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
+    (lambda row: convolves_4_bytes(row), -0.46, 0.001),
+    (lambda row: (row.name, row.recipe, row.compiled) == ("bert-large", "parity", True), -0.002, 0.055),
+    (lambda row: row.name in BRANCHED and row.compiled, 0.0, 0.15),
+    (lambda row: row.name in BRANCHED and row.mode == "infer", -0.32, -0.2),
+    (lambda row: row.compiled and row.mode == "train" and row.name.startswith(GENERATED), 0.05, 0.25),
+)
+"""What is further off than 4 %, and between which errors. Workspaces of convolutions are not seen: training
+in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 12, that of networks with
+branches in bf16 half a GB beside one. Compiled training holds less than is replayed where the compiler
+computes again what it does not keep: separate attention kernels of BERT, branches, diffusion, and the logits
+of language models."""
+BRANCHED = ("googlenet", "inception-v3")
+GENERATED = ("llm-", "dit-", "unet-")
+
+
 @pytest.mark.slow
 def test_every_row_measured() -> None:
-    """Training in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 12. Separate
-    attention kernels of a compiled BERT hold 5 % less than is replayed, compiled training of networks with
-    branches 11 and 14 %: all else is closer."""
     errors = {row: error(row) for row in rows()}
-    known = {row: found for row, found in errors.items() if not convolves_4_bytes(row)}
-    separate = [
-        row for row in known if (row.name, row.recipe, row.compiled) == ("bert-large", "parity", True)
-    ]
-    assert all(-0.002 < known[row] < 0.055 for row in separate)
-    branched = [row for row in known if row.name in ("googlenet", "inception-v3") and row.compiled]
-    assert all(0 < known[row] < 0.15 for row in branched)
-    sizes = [abs(found) for row, found in known.items() if row not in (*separate, *branched)]
-    assert len(sizes) >= 50
-    assert median(sizes) < 0.002
-    assert max(sizes) < 0.04
-    assert all(-0.46 < found < 0.001 for row, found in errors.items() if convolves_4_bytes(row))
+    usual = []
+    for row, found in errors.items():
+        bounds = next(((low, high) for holds, low, high in EXCEPTIONS if holds(row)), None)
+        if bounds is None:
+            usual.append(abs(found))
+        else:
+            assert bounds[0] < found < bounds[1], row
+    assert len(usual) >= 70
+    assert median(usual) < 0.002
+    assert max(usual) < 0.04
 
 
 def test_a_thread_that_multiplies_has_a_workspace() -> None:

@@ -13,7 +13,7 @@ from gpuwise.model.trace import Memory
 from gpuwise.predict import room as r
 from gpuwise.predict.builders import transformer
 from gpuwise.predict.card import card
-from gpuwise.predict.interval import errors, memory_errors, step_half
+from gpuwise.predict.interval import errors, memory_errors, step_difficulty, step_half
 
 GPU = card("rtx-4090")
 RAW = Path(__file__).parents[2] / "results" / "predict" / "steps.json"
@@ -51,8 +51,8 @@ def test_shipped_errors_are_those_of_the_raw_file() -> None:
     raw = json.loads(RAW.read_text(encoding="utf-8"))
     assert list(memory_errors()) == raw["memory"]["errors"]
     for level, found in raw["levels"].items():
-        widest = raw["levels"]["spec-only"]["half_width"]
-        assert step_half(level) == pytest.approx(min(widest, found["half_width"]), abs=1e-4)
+        assert step_half(level) == pytest.approx(found["half_width"], abs=1e-4)
+        assert step_difficulty(level).slopes == pytest.approx(found["difficulty"]["slopes"], abs=1e-4)
         assert errors()["cards"][level] == found["cards"]
     assert errors()["scaling"] == pytest.approx(raw["scaling"]["half_width"], abs=1e-4)
 

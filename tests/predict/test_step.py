@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.errors import NoDataError
-from gpuwise.model.trace import Kernel
+from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.builders import transformer
 from gpuwise.predict.card import card
-from gpuwise.predict.step import step
+from gpuwise.predict.step import Evidence, step, traits
 
 CONVOLUTION = Kernel(
     kind="convolution", name="aten.convolution", dtype="bf16", shape=(64, 64, 56, 56, 64, 3, 3, 1, 1, 56, 56),
@@ -36,12 +36,23 @@ def test_newer_cards_are_faster() -> None:
     assert speeds == sorted(speeds)
 
 
-def test_more_evidence_never_widens_and_a_transfer_narrows() -> None:
-    gpu = card("h200-sxm")
-    found = [step(TRACE, gpu, evidence=e).throughput for e in ("spec-only", "calibrated", "transferred")]
-    wide, same, narrow = (interval.high / interval.low for interval in found)
-    assert narrow < wide
+def width(trace: Trace, evidence: Evidence = "spec-only") -> float:
+    found = step(trace, card("h200-sxm"), evidence=evidence).throughput
+    return found.high / found.low
+
+
+@pytest.mark.parametrize("kernels", [TRACE.kernels, (CONVOLUTION,)])
+def test_more_evidence_never_widens(kernels: tuple[Kernel, ...]) -> None:
+    trace = replace(TRACE, kernels=kernels)
+    wide, same, narrow = (width(trace, level) for level in ("spec-only", "calibrated", "transferred"))
+    assert narrow <= wide * (1 + 1e-9)
     assert same <= wide * (1 + 1e-9)
+
+
+def test_convolutions_are_harder_to_predict_than_products() -> None:
+    assert traits(TRACE) == (0.0,)
+    assert traits(replace(TRACE, kernels=(CONVOLUTION,))) == (1.0,)
+    assert width(replace(TRACE, kernels=(CONVOLUTION,))) > width(TRACE)
 
 
 def test_an_unseen_family_widens() -> None:

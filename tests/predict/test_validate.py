@@ -95,7 +95,8 @@ def test_transfer_uses_the_other_card(fake: Fake) -> None:
     found = validate.predict_all("fake", cases, holdout="gpu", transfer="rtx-3090")
     assert [(c.gpu, c.model) for c in found.cases] == [("rtx-4090", "a")]
     assert found.values == pytest.approx([8.0])
-    assert fake.fitted == [{"rtx-3090"}]
+    assert fake.fitted[0] == {"rtx-3090"}
+    assert np.isnan(found.halves).all()  # no third card says how far a transfer is off
     with pytest.raises(NoDataError):
         validate.predict_all("fake", cases, holdout="gpu", transfer="t4")
 
@@ -109,6 +110,15 @@ def test_scores_of_known_errors(fake: Fake) -> None:
     assert pooled.failed == pytest.approx((pooled.mape * 19 + 2) / 21)
     assert pooled.median == pytest.approx(0.0, abs=0.03)
     assert {"roofline", "FLOPS ratio", "bandwidth ratio"} <= set(pooled.rivals)
+
+
+def test_tolerance_against_scipy() -> None:
+    from scipy.stats import binom
+
+    for n in (1, 3, 17, 330, 9000):
+        wanted = (binom.ppf(0.025, n, 0.8) / n, binom.ppf(0.975, n, 0.8) / n)
+        assert scores.tolerance(n) == pytest.approx(wanted)
+    assert all(math.isnan(bound) for bound in scores.tolerance(0))
 
 
 def test_rank_correlation_against_scipy() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from threading import Lock
 
-from gpuwise import catalog, store
+from gpuwise import store
 from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.model.answer import Prediction
 from gpuwise.model.result import Result
@@ -43,7 +43,7 @@ class Forecasts:
             with self._lock:  # one at a time, and not again what another request has made meanwhile
                 found = self._found.get(question, {})
                 missing = [gpu for gpu in gpus if gpu not in found]
-                made = map(_possible, forecast(config, missing, count=count, batch=batch, source=source))
+                made = forecast(config, missing, count=count, batch=batch, source=source)
                 found = found | {p.gpu_id: p for p in made}
                 if len(self._found) >= KEPT_QUESTIONS:
                     self._found = {}
@@ -56,21 +56,6 @@ class Forecasts:
             return self(config, gpus, count=count)
         except GpuwiseError:  # a workload of another machine's file, a precision without a trace
             return ()
-
-
-def _possible(p: Prediction) -> Prediction:
-    """The forecast, or a refusal where no machine holds so many: a laptop has one GPU."""
-    if p.count == 1 or p.gpu_id not in _laptops():
-        return p
-    return Prediction(
-        gpu_id=p.gpu_id, count=p.count, config=p.config, item=p.item, measure_command=p.measure_command,
-        refusal="a laptop holds one GPU",
-    )  # fmt: skip
-
-
-@cache
-def _laptops() -> frozenset[str]:
-    return frozenset(spec.id for spec in catalog.all_gpus() if spec.text("form") == "laptop")
 
 
 def _changed() -> int:

@@ -2,7 +2,8 @@
 
     limits     rate of a format = what a large product reached / what the model says of the same product
                share of bandwidth = measured copy / stated bandwidth
-    workloads  factor = exp(mean log(measured / predicted)), shrunk to 1 as n / (n + shrink)
+    workloads  factor = exp(mean log(measured / predicted)), shrunk to 1 as n / (n + shrink); so is the width
+               of the interval, to that of other cards
     transfer   on Y = measured on X x predicted on Y / predicted on X
 
 A ratio of two predictions carries the noise of both, which a common factor does not: the logarithm of the
@@ -12,13 +13,14 @@ ratio is therefore drawn part of the way to its median over reference workloads 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, log
+from math import ceil, exp, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.errors import InputError
 from gpuwise.predict.card import Card
+from gpuwise.predict.interval import LEVEL
 from gpuwise.predict.kernels import Products
 from gpuwise.predict.rates import Parameters, Rates, on_card
 from gpuwise.predict.time import product_seconds
@@ -31,6 +33,8 @@ TRUST = 0.7
 """How much of a workload's own ratio is kept beside the median ratio of the two cards."""
 _SHRINK = 4.0
 """Measured workloads that the prior weighs: they differ from each other as much as cards do."""
+_LEAST_WIDTH = 0.1
+"""Of other cards' half width: a few lucky errors do not make a prediction certain."""
 
 
 def with_limits(
@@ -80,6 +84,16 @@ def own_factor(measured: Sequence[float] | Array, predicted: Sequence[float] | A
         return 1.0
     ratios = np.log(np.asarray(measured) / np.asarray(predicted))
     return exp(float(ratios.mean()) * len(ratios) / (len(ratios) + _SHRINK))
+
+
+def own_width(relative: Sequence[float] | Array, level: float = LEVEL) -> float:
+    """Factor on a half width from workloads measured on the card: `relative` are sizes of their errors over
+    the half widths that other cards gave them. The conformal quantile, shrunk to 1; 1 without any."""
+    sizes = np.sort(np.asarray(relative, dtype=float))
+    if not len(sizes):
+        return 1.0
+    reached = max(float(sizes[min(len(sizes), ceil((len(sizes) + 1) * level)) - 1]), _LEAST_WIDTH)
+    return exp(log(reached) * len(sizes) / (len(sizes) + _SHRINK))
 
 
 def transferred(

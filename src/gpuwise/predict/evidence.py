@@ -1,6 +1,7 @@
 """What was measured before and what it says of a prediction: of this card, of this cell, or of another card.
 
-    calibrated   the steps of a result took `factor` times what was predicted for its card
+    calibrated   the steps of a result took `factor` times what was predicted for its card, and scatter around
+                 that, which sets the width of the interval
     transferred  items/s here = items/s measured there x predicted here / predicted there
     measured     the cell itself, on this GPU
 
@@ -16,6 +17,7 @@ from math import log
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpuwise.errors import InputError
 from gpuwise.model.result import Measurement, Result
@@ -24,9 +26,10 @@ from gpuwise.model.trace import Trace
 from gpuwise.predict import cache, calibrate
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.rates import Parameters, general
-from gpuwise.predict.step import usual
+from gpuwise.predict.step import half_of, usual
 from gpuwise.workloads import registry
 
+Array = NDArray[np.float64]
 _POSSIBLE = 0.4
 """Of the time at peak: 3 x 3 convolutions take 2.25 times fewer operations by Winograd's method."""
 
@@ -38,8 +41,10 @@ class Calibration:
     card_id: str
     factor: float = 1.0
     """On the predicted time of a step."""
+    width: float = 1.0
+    """On the half width of its interval: how the card's networks scatter around what the others say."""
     steps: int = 0
-    """Measured steps that the factor rests on."""
+    """Measured steps that both rest on."""
     parameters: Parameters | None = None
     """With the measured limits as the card's own rates, where there were no steps."""
 
@@ -70,10 +75,28 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     if not list(_steps(result)) and products:
         limited = calibrate.with_limits(general(), own, products=products, copy=copy.get("fp32"))
         return Calibration(card_id=own.id, parameters=limited)
-    pairs = [(trace.items / speed, trace) for _, speed, trace in steps_of(result, own)]
-    predicted = [usual(trace, own).seconds for _, trace in pairs]
-    factor = calibrate.own_factor([seconds for seconds, _ in pairs], predicted)
-    return Calibration(card_id=own.id, factor=factor, steps=len(pairs))
+    steps = steps_of(result, own)
+    measured = np.array([trace.items / speed for _, speed, trace in steps])
+    predicted = np.array([usual(trace, own).seconds for *_, trace in steps])
+    networks = np.array([m.config.workload for m, _, _ in steps])
+    return Calibration(
+        card_id=own.id,
+        factor=calibrate.own_factor(measured, predicted),
+        steps=len(steps),
+        width=calibrate.own_width(
+            np.abs(_left_out(measured, predicted, networks))
+            / np.array([half_of(trace, "calibrated") for *_, trace in steps])
+        ),
+    )
+
+
+def _left_out(measured: Array, predicted: Array, networks: NDArray[np.str_]) -> Array:
+    """Errors of each network after the factor of the others."""
+    errors = np.log(predicted / measured)
+    for network in set(networks):
+        mine = networks == network
+        errors[mine] += log(calibrate.own_factor(measured[~mine], predicted[~mine]))
+    return np.asarray(errors)
 
 
 def _limits(result: Result, workload: str) -> Mapping[str, float]:

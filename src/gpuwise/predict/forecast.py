@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache as once
 from math import hypot, log
 
 from gpuwise import catalog, units
@@ -95,6 +96,12 @@ def _id(gpu: str) -> str:
         return catalog.find(gpu).id
 
 
+@once
+def laptops() -> frozenset[str]:
+    """GPUs that are soldered into laptops."""
+    return frozenset(spec.id for spec in catalog.all_gpus() if spec.text("form") == "laptop")
+
+
 def _beside(p: Prediction, found: Known | None) -> Prediction:
     """The prediction with what was measured of it, where it was."""
     if found is None:
@@ -113,6 +120,8 @@ def _predict(asked: Asked, gpu: str) -> Prediction:
     )  # fmt: skip
     try:
         found = card(gpu)
+        if asked.count > 1 and found.id in laptops():
+            raise NoDataError("a laptop holds one GPU")
         rooms = list(_rooms(asked, found))
         fitting = [at for at in rooms if at[1] is None or at[1].fits >= asked.least]
         if not fitting:
@@ -155,7 +164,9 @@ def _at(asked: Asked, blank: Prediction, found: Card, trace: Trace, space: Room 
 def _alone(trace: Trace, found: Card, own: Calibration | None, transfer: Transfer | None) -> Step:
     """The step on one GPU, sharpened by what was measured."""
     if own is not None:
-        return step(trace, found, parameters=own.parameters, evidence=own.level, factor=own.factor)
+        return step(
+            trace, found, parameters=own.parameters, evidence=own.level, factor=own.factor, width=own.width
+        )
     if transfer is None or transfer.source.id == found.id:
         return step(trace, found)
     plain = step(trace, found, evidence="transferred")

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from gpuwise.errors import NoDataError
 from gpuwise.model.result import Interval
+from gpuwise.predict.difficulty import Difficulty
 from gpuwise.predict.rates import document
 from gpuwise.stats.interval import t_quantile
 
@@ -38,7 +39,9 @@ _UNSEEN_FORMAT = 1.5
 _UNSEEN_FAMILY = 1.25
 
 
-def half_width(errors: Sequence[float] | Array, cards: Sequence[str], level: float = LEVEL) -> float:
+def half_width(
+    errors: Sequence[float] | Array, cards: Sequence[str] | NDArray[np.str_], level: float = LEVEL
+) -> float:
     """Conformal half width in log space from `errors`, each card of `cards` weighing the same.
 
     Raises NoDataError without errors. With few cards the widest error bounds it.
@@ -76,11 +79,19 @@ def around(value: float, half: float, *, level: float = LEVEL, method: str = "co
 
 
 def shipped_half(group: str, evidence: str) -> float:
-    """Half width of a fitted group at an evidence level, from the shipped errors of left-out cards."""
+    """Half width of a fitted group at an evidence level, from the shipped errors of left-out cards.
+
+    It is that of a case of difficulty 1 (`shipped_difficulty`). Raises NoDataError where none is known.
+    """
     found: dict[str, float] = document()["groups"][group]["half_width"]
     if evidence not in found:
         raise NoDataError(f"no errors are known for {evidence} predictions of {group}")
     return found[evidence]
+
+
+def shipped_difficulty(group: str, evidence: str) -> Difficulty:
+    """What makes a case of a fitted group hard, learnt on all its cards; 1 for all where nothing was."""
+    return Difficulty.stated(document()["groups"][group].get("difficulty", {}).get(evidence))
 
 
 def widened(half: float, *, known: float, format_seen: bool, family_seen: bool) -> float:
@@ -105,8 +116,14 @@ def errors() -> Mapping[str, Any]:
 
 
 def step_half(evidence: str) -> float:
-    """Half width of any traced step at an evidence level, in log space."""
+    """Half width of a traced step of usual difficulty at an evidence level, in log space."""
     return float(errors()["half_width"][evidence])
+
+
+@cache
+def step_difficulty(evidence: str) -> Difficulty:
+    """What makes a traced step hard (`step.traits`)."""
+    return Difficulty.stated(errors().get("difficulty", {}).get(evidence))
 
 
 def scaling_half() -> float:

@@ -29,17 +29,8 @@ _BACKWARD = 0.75
 share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less at short lengths)."""
 _BLOCK = (128.0, 64.0, 32.0)
 """Queries, keys and width of a head that fused attention computes whole; decoding has fewer queries."""
-_POOLING = "max_pool2d_with_indices_backward"
-_SLOW: Mapping[str, float] = {
-    _POOLING: 4.0, "max_pool2d_with_indices": 3.0, "aten.sum": 2.0, "layer_norm_backward:weight": 2.0,
-}  # fmt: skip
-"""Times of what their traffic needs that torch's own kernels take: pooling 3 forward and 4 (compiled) to 5
-backward on the project's H200 (docs/performance.md); sums over rows read across the order of memory."""
-_WINOGRAD = 1.8
-"""By what convolutions of 3 x 3 in IEEE fp32 are quicker: 2.25 times fewer operations, less transforms (Lavin
-& Gray 2016, "Fast algorithms for convolutional neural networks"). Matrix units have no such kernels."""
-_NATIVE_NORM = 1.5
-"""The same of torch's own batch norm, which trains in bf16; other formats have cuDNN's."""
+CHANNELS_FIRST = ":nchw"
+"""How names of convolutions end whose tensors are in that order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,28 +94,6 @@ class Kernels:
 def of_trace(trace: Trace) -> Kernels:
     """The kernels of a trace."""
     return arrays(trace.kernels)
-
-
-@lru_cache(maxsize=KEPT_TRACES)
-def slowness(trace: Trace) -> Array:
-    """Time of each kernel over what its operations and traffic need: slower code, or a better algorithm."""
-    return np.array([_slowness(trace, kernel) for kernel in trace.kernels])
-
-
-def _slowness(trace: Trace, kernel: Kernel) -> float:
-    if _is_winograd(kernel):
-        return 1.0 / _WINOGRAD
-    if trace.compiled:  # of these, only the backward pass of pooling is not generated
-        return _SLOW[_POOLING] if _POOLING in kernel.name else 1.0
-    if "native_batch_norm" in kernel.name and trace.mode == "train" and kernel.dtype == "bf16":
-        return _NATIVE_NORM
-    return next((times for part, times in _SLOW.items() if part in kernel.name), 1.0)
-
-
-def _is_winograd(kernel: Kernel) -> bool:
-    known = kernel.kind == "convolution" and len(kernel.shape) == _SHAPES["convolution"]
-    forward = kernel.dtype == "fp32" and kernel.phase == "forward"
-    return known and forward and kernel.shape[5:9] == (3, 3, 1, 1)
 
 
 def arrays(kernels: Sequence[Kernel]) -> Kernels:
@@ -201,4 +170,4 @@ def _is_reordered(kernel: Kernel) -> bool:
     if kernel.kind != "convolution" or len(kernel.shape) != _SHAPES["convolution"]:
         return False
     dense = kernel.shape[8] != kernel.shape[1]
-    return dense and kernel.dtype in ("bf16", "fp16") and kernel.name.endswith(":nchw")
+    return dense and kernel.dtype in ("bf16", "fp16") and kernel.name.endswith(CHANNELS_FIRST)

@@ -63,10 +63,10 @@ def shipped(group: str) -> Parameters:
 
 
 GENERAL: Parameters = {
-    "convolution": log(0.75),
+    "convolution": log(0.9),
     "attention": log(0.45),
     "depthwise": log(0.2),
-    "moved": log(0.8),
+    "moved": log(0.78),
     "lanes": log(0.2),
     "sync": log(4e-5),
     "dispatch": log(1.2e-5),
@@ -76,7 +76,8 @@ GENERAL: Parameters = {
 }
 """What the tables of products do not say: shares of a library's convolutions and fused attention beside
 its products, of kernels that compute while they move beside plain reads, the host's time to launch an
-operator (physical priors, not fitted)."""
+operator. Physical priors, not fitted; the shares of convolutions and of moving kernels were set on profiles
+of the project's own H200."""
 
 
 def general(products: Parameters | None = None) -> Parameters:

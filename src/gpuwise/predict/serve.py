@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gpuwise import units
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.answer import Evidence, Prediction
@@ -21,7 +23,7 @@ from gpuwise.model.run import RunConfig
 from gpuwise.predict.builders_llm import Served, models
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.collectives import bus
-from gpuwise.predict.interval import around, shipped_half
+from gpuwise.predict.interval import around, shipped_difficulty, shipped_half
 from gpuwise.predict.rates import document, shipped
 from gpuwise.predict.sets import serving
 from gpuwise.predict.sets.case import Case
@@ -112,7 +114,7 @@ def _answer(
     per_token, first = (float(ms) / 1e3 for ms in serving.predict(shipped("serving"), cases))
     fitted = found.id in document()["groups"]["serving"]["cards"]
     evidence: Evidence = "calibrated" if fitted else "spec-only"
-    halves = {part: shipped_half(f"serving:{part}", evidence) for part in ("TPOT", "TTFT")}
+    halves = {part: _half(f"serving:{part}", evidence, work) for part in ("TPOT", "TTFT")}
     method = f"conformal, {evidence}"
     return replace(
         blank, batch=batch, seconds=per_token, evidence=evidence,
@@ -121,6 +123,12 @@ def _answer(
         notes=(f"weights and KV cache of {batch} x {lengths.prompt + lengths.answer} tokens: "
                f"{units.gibibytes(needed)} on each GPU",),
     )  # fmt: skip
+
+
+def _half(group: str, evidence: Evidence, work: serving.Deployment) -> float:
+    """Half width of the interval of one deployment."""
+    hard = shipped_difficulty(group, evidence).of(np.array([serving.traits(work)]))
+    return shipped_half(group, evidence) * float(hard[0])
 
 
 def _case(found: Card, work: serving.Deployment) -> Case:

@@ -16,8 +16,8 @@ from gpuwise.model.result import Interval
 from gpuwise.model.trace import Trace
 from gpuwise.predict import host, rates
 from gpuwise.predict.card import Card
-from gpuwise.predict.interval import around, step_half, widened
-from gpuwise.predict.kernels import Array, Kernels, of_trace
+from gpuwise.predict.interval import around, step_difficulty, step_half, widened
+from gpuwise.predict.kernels import KEPT_TRACES, Array, Kernels, of_trace
 from gpuwise.predict.power import mean_watts
 from gpuwise.predict.rates import Parameters, Rates
 from gpuwise.predict.time import trace_seconds
@@ -74,16 +74,18 @@ def spent(trace: Trace, card: Card, on: Rates) -> Spent:
 
 def step(
     trace: Trace, card: Card, *, parameters: Parameters | None = None, evidence: Evidence = "spec-only",
-    factor: float = 1.0,
+    factor: float = 1.0, width: float = 1.0,
 ) -> Step:  # fmt: skip
-    """The step of `trace` on `card`; `factor` multiplies its time (`calibrate.own_factor`).
+    """The step of `trace` on `card`; `factor` multiplies its time (`calibrate.own_factor`), `width` the half
+    width of its interval (`calibrate.own_width`).
 
     Raises NoDataError where the card lacks a format of the trace, or where more than a tenth of the
     launched operators have no known cost.
     """
+    family_seen = card.family in shipped_families()
     half = widened(
-        step_half(evidence), known=_known(trace), format_seen=trace.precision in _FITTED,
-        family_seen=card.family in shipped_families(),
+        width * half_of(trace, evidence, family_seen=family_seen), known=_known(trace),
+        format_seen=trace.precision in _FITTED, family_seen=family_seen,
     )  # fmt: skip
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
@@ -93,6 +95,28 @@ def step(
         watts=_watts(trace, card, seconds, found.busy * factor), bound=found.shares[0][0],
         shares=found.shares, evidence=evidence,
     )  # fmt: skip
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def half_of(trace: Trace, evidence: Evidence, *, family_seen: bool = True) -> float:
+    """Half width of a step's interval at an evidence level, before what was never seen widens it. Few cards
+    are known of some levels, but a measurement more is no reason to know less than the data sheet does; what
+    is easy on known families may not be on others."""
+    found = np.array([traits(trace)])
+    levels = ("spec-only", evidence)
+    hard = {level: float(step_difficulty(level).of(found)[0]) for level in levels}
+    return min(step_half(level) * (s if family_seen else max(1.0, s)) for level, s in hard.items())
+
+
+def traits(trace: Trace) -> tuple[float, ...]:
+    """What makes a step hard to predict: the share of its operations in convolutions, whose kernels libraries
+    choose among many more than those of plain products."""
+    kernels = of_trace(trace)
+    operations = kernels.flop * kernels.counts
+    convolved = sum(
+        float(operations[group.at].sum()) for group in kernels.groups if group.kind == "convolution"
+    )
+    return (convolved / max(1.0, float(operations.sum())),)
 
 
 @cache

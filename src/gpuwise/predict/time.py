@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from gpuwise.model.trace import Trace
 from gpuwise.predict import host
 from gpuwise.predict.card import Card
-from gpuwise.predict.kernels import Group, Kernels, Products, of_trace, slowness
+from gpuwise.predict.kernels import Group, Kernels, Products, of_trace
 from gpuwise.predict.rates import MATRIX, Parameters, Rates, held, on_card, operation_joules, sustained
+from gpuwise.predict.slow import slowness
 
 Array = NDArray[np.float64]
 _TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64))
@@ -191,7 +192,7 @@ def _convolutions(group: Group, card: Card, rates: Rates) -> Array:
 def trace_seconds(trace: Trace, card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel of a step."""
     kernels = of_trace(trace)
-    seconds = kernel_seconds(kernels, card, rates) * slowness(trace)
+    seconds = kernel_seconds(kernels, card, rates) * slowness(trace, card)
     if not trace.compiled:
         seconds = seconds + _reorder_seconds(kernels, card, rates)
     clock = _clock(trace, kernels, card, rates, seconds)

@@ -6,10 +6,11 @@ Protocols, fixed before fitting; no row of what is held out is used to predict i
     gpu       refit without the GPU, for each GPU            family   without its whole family
     model     refit without the network (or its family of names); more than twelve are dealt into ten
               folds by the CRC-32 of their name
-    owned     as gpu, times one factor from that card's other networks
+    owned     as gpu, times one factor from that card's other networks, which also set its interval's width
     transfer  from another GPU's measurement of the same configuration, refit without the scored GPU
 
-The half width of a fold's interval comes from the errors of the other folds alone (cross-conformal).
+The half width of a fold's interval comes from the errors of the other folds alone, of an owned card also
+from its own other networks (`cross`).
 Refusals are counted, and once more as failures: an error of 100 %.
 """
 
@@ -18,19 +19,19 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, cast
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.predict import calibrate
-from gpuwise.predict.interval import half_width, shipped_half
+from gpuwise.predict import calibrate, cross, rivals
+from gpuwise.predict.interval import shipped_difficulty, shipped_half
 from gpuwise.predict.rates import document, shipped
 from gpuwise.predict.sets import eager, gemm, power, serving, training, vision
 from gpuwise.predict.sets.case import Case, Row
@@ -40,8 +41,6 @@ Holdout = Literal["none", "gpu", "family", "model"]
 SETS: Mapping[str, ModuleType] = {
     "neusight": eager, "timm": vision, "lambda": training, "serving": serving, "power": power, "gemm": gemm,
 }  # fmt: skip
-_MOST_FOLDS = 12
-_DEALT = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,41 +90,103 @@ def predict_all(
     transfer: str | None = None,
 ) -> Predictions:  # fmt: skip
     """Every case predicted under a protocol; see the module's text."""
-    peers, every = list[Case](), list(cases)
-    if transfer:
-        cases, peers = _transferable(cases, transfer)
-    module, folds = _module(name), _folds(cases, holdout)
-    values = np.full(len(cases), np.nan)
-    rivals = {rival: np.full(len(cases), np.nan) for rival in _SIMPLE}
-    evidence = ["spec-only"] * len(cases)
-    for fold in sorted(set(folds)):
-        test = [i for i, found in enumerate(folds) if found == fold]
-        train = _kept(every, holdout, fold)
-        parameters = shipped(_group(name, cases)) if holdout == "none" else _fit(module, train, fold)
-        values[test] = module.predict(parameters, [cases[i] for i in test])
-        known = document()["groups"][_group(name, cases)]["constants"] if holdout == "none" else None
-        for rival, found in _simple([cases[i] for i in test], known or constants(train)).items():
-            rivals[rival][test] = found
-        if transfer:
-            values[test] = _transfer(module, parameters, [cases[i] for i in test], [peers[i] for i in test])
-            evidence = ["transferred"] * len(cases)
-    if holdout == "none":
-        evidence = _evidence(_group(name, cases), cases)
+    split = _Split(module=_module(name), group=_group(name, cases), cases=tuple(cases), holdout=holdout)
+    asked, peers = _transferable(cases, transfer) if transfer else (list(cases), None)
+    values, folds = split.predict(asked, peers), split.folds(asked)
+    evidence = split.evidence(asked) if transfer is None else ["transferred"] * len(asked)
     if owned:
-        values, evidence = with_own_factor(cases, values), ["calibrated"] * len(cases)
-    values[[bool(case.refusal) for case in cases]] = np.nan
-    halves = _halves(cases, values, folds, None if holdout != "none" else (_group(name, cases), evidence))
+        values, evidence = cross.with_own_factor(asked, values), ["calibrated"] * len(asked)
+    known = cross.errors_of(asked, values, [frozenset({fold}) for fold in folds])
+    if holdout == "none":
+        halves = _shipped_halves(split.group, asked, evidence)
+    else:
+        halves = cross.unseen(known, folds, split.transfers() if transfer else known)
+    if owned:
+        halves = cross.owned(known, halves, cross.networks_of(asked))
     return Predictions(
-        cases=tuple(cases), values=values, halves=halves, folds=tuple(folds), evidence=tuple(evidence),
-        rivals=rivals | _stated(cases),
+        cases=tuple(asked), values=values, halves=halves, folds=tuple(folds), evidence=tuple(evidence),
+        rivals=split.rivals(asked) | rivals.stated(asked),
     )  # fmt: skip
 
 
-def _kept(cases: Sequence[Case], holdout: Holdout, fold: str) -> list[Case]:
-    """What may be fitted on: nothing of the fold."""
-    if holdout == "none":
-        return []
-    return [case for case, own in zip(cases, _folds(cases, holdout), strict=True) if own != fold]
+@dataclass(frozen=True, kw_only=True)
+class _Split:
+    """Cases in folds, with parameters that were fitted without each fold, once."""
+
+    module: ModuleType
+    group: str
+    cases: tuple[Case, ...]
+    holdout: Holdout
+
+    @cached_property
+    def _fold_of(self) -> Mapping[int, str]:
+        return dict(zip(map(id, self.cases), _folds(self.cases, self.holdout), strict=True))
+
+    def folds(self, asked: Sequence[Case]) -> list[str]:
+        return [self._fold_of[id(case)] for case in asked]
+
+    @cached_property
+    def _fits(self) -> dict[str, Mapping[str, float]]:
+        return {}
+
+    def _parameters(self, fold: str) -> Mapping[str, float]:
+        if self.holdout == "none":
+            return shipped(self.group)
+        if fold not in self._fits:
+            self._fits[fold] = _fit(self.module, self._kept(fold), fold)
+        return self._fits[fold]
+
+    def _kept(self, fold: str) -> list[Case]:
+        """What may be fitted on: nothing of the fold."""
+        return [case for case in self.cases if self._fold_of[id(case)] != fold]
+
+    def predict(self, asked: Sequence[Case], peers: Sequence[Case] | None) -> Array:
+        """The figure of each case, from the measurement of its peer where there are peers; NaN if refused."""
+        values = np.full(len(asked), np.nan)
+        for fold, at in _places(self.folds(asked)):
+            parameters, test = self._parameters(fold), [asked[i] for i in at]
+            if peers is None:
+                values[at] = self.module.predict(parameters, test)
+            else:
+                values[at] = _transfer(self.module, parameters, test, [peers[i] for i in at])
+        values[[bool(case.refusal) for case in asked]] = np.nan
+        return values
+
+    def transfers(self) -> cross.Errors:
+        """Errors between all pairs of cards: one of neither card is known of the pair that is asked for."""
+        found = []
+        for source in sorted({case.card.id for case in self.cases if case.card is not None}):
+            try:
+                asked, peers = _transferable(self.cases, source)
+            except NoDataError:
+                continue
+            pairs = zip(self.folds(asked), self.folds(peers), strict=True)
+            errors = cross.errors_of(asked, self.predict(asked, peers), [frozenset(pair) for pair in pairs])
+            found.append(replace(errors, cards=np.array([f"{source} > {card}" for card in errors.cards])))
+        return cross.joined(found)
+
+    def evidence(self, asked: Sequence[Case]) -> list[str]:
+        """Calibrated where rows of the card were among those fitted and shipped."""
+        fitted = set(document()["groups"][self.group]["cards"]) if self.holdout == "none" else set()
+        return ["calibrated" if case.card and case.card.id in fitted else "spec-only" for case in asked]
+
+    def rivals(self, asked: Sequence[Case]) -> dict[str, Array]:
+        """Simple predictors of the same cases, fitted on the same folds."""
+        found = {name: np.full(len(asked), np.nan) for name in rivals.SIMPLE}
+        for fold, at in _places(self.folds(asked)):
+            stated = document()["groups"][self.group]["constants"] if self.holdout == "none" else None
+            known = stated or rivals.constants(self._kept(fold))
+            for name, values in rivals.simple([asked[i] for i in at], known).items():
+                found[name][at] = values
+        return found
+
+
+def _places(folds: Sequence[str]) -> list[tuple[str, list[int]]]:
+    """Each fold with where its cases stand."""
+    found: dict[str, list[int]] = {}
+    for i, fold in enumerate(folds):
+        found.setdefault(fold, []).append(i)
+    return sorted(found.items())
 
 
 def _group(name: str, cases: Sequence[Case]) -> str:
@@ -146,39 +207,19 @@ def _folds(cases: Sequence[Case], holdout: Holdout) -> list[str]:
     if holdout == "none":
         return ["all"] * len(cases)
     if holdout == "model":
-        groups = [case.group or case.model for case in cases]
-        if len(set(groups)) <= _MOST_FOLDS:
-            return groups
-        return [f"fold {crc32(group.encode()) % _DEALT}" for group in groups]
+        return cross.dealt(cross.networks_of(cases))
     if holdout == "family":
         return [case.card.family if case.card else "unknown" for case in cases]
     return [case.card.id if case.card else "unknown" for case in cases]
 
 
-def _evidence(group: str, cases: Sequence[Case]) -> list[str]:
-    """Calibrated where rows of the card were among the fitted ones."""
-    fitted = set(document()["groups"][group]["cards"])
-    return ["calibrated" if case.card and case.card.id in fitted else "spec-only" for case in cases]
-
-
-def _halves(
-    cases: Sequence[Case], values: Array, folds: Sequence[str], known: tuple[str, Sequence[str]] | None
-) -> Array:
-    """Half widths: shipped ones by evidence, or from the errors of the other folds."""
-    if known is not None:
-        return np.array(
-            [shipped_half(_part(known[0], case), level) for case, level in zip(cases, known[1], strict=True)]
-        )
-    errors = np.log(values / np.array([case.measured for case in cases]))
-    cards, parts = [case.card.id if case.card else "" for case in cases], [case.part for case in cases]
-    halves = np.full(len(cases), np.nan)
-    for fold, part in sorted(set(zip(folds, parts, strict=True))):
-        own = [i for i, key in enumerate(zip(folds, parts, strict=True)) if key == (fold, part)]
-        for kin in (True, False):  # errors of the same part where other folds have any, else of all
-            other = [i for i in range(len(cases)) if folds[i] != fold and (not kin or parts[i] == part)]
-            if other and np.isfinite(errors[other]).any():
-                halves[own] = half_width(errors[other], [cards[i] for i in other])
-                break
+def _shipped_halves(group: str, cases: Sequence[Case], evidence: Sequence[str]) -> Array:
+    """Half widths as shipped, by part and evidence, times how hard each case is."""
+    halves, traits = np.full(len(cases), np.nan), cross.traits_of(cases)
+    keys = [(_part(group, case), level) for case, level in zip(cases, evidence, strict=True)]
+    for key in set(keys):
+        mine = np.array([other == key for other in keys])
+        halves[mine] = shipped_half(*key) * shipped_difficulty(*key).of(traits[mine])
     return halves
 
 
@@ -186,22 +227,6 @@ def _part(group: str, case: Case) -> str:
     """The group of shipped half widths: of the part where it has its own."""
     own = f"{group}:{case.part}"
     return own if own in document()["groups"] else group
-
-
-def with_own_factor(cases: Sequence[Case], values: Array) -> Array:
-    """Each figure times a factor from the same card's other networks in the same part."""
-    together: dict[tuple[str, str], dict[str, list[int]]] = {}
-    for i, case in enumerate(cases):
-        if case.card is not None and np.isfinite(values[i]):
-            networks = together.setdefault((case.card.id, case.part), {})
-            networks.setdefault(case.group or case.model, []).append(i)
-    found = values.copy()
-    measured = np.array([case.measured for case in cases])
-    for networks in together.values():
-        for network, own in networks.items():
-            other = [i for name, at in networks.items() if name != network for i in at]
-            found[own] *= calibrate.own_factor(measured[other], values[other])
-    return found
 
 
 def _transferable(cases: Sequence[Case], transfer: str) -> tuple[list[Case], list[Case]]:
@@ -233,63 +258,3 @@ def _transfer(
     reference = float(np.median(ratios[np.isfinite(ratios)])) if np.isfinite(ratios).any() else None
     own = np.array([peer.measured for peer in peers])
     return calibrate.transferred(own, here, there, reference)
-
-
-def _roofline(case: Case) -> float:
-    assert case.card is not None
-    return max(case.flop / case.card.peak(case.dtype), case.moved / case.card.bytes_per_s)
-
-
-def _by_flops(case: Case) -> float:
-    assert case.card is not None
-    return case.flop / case.card.peak(case.dtype)
-
-
-def _by_bandwidth(case: Case) -> float:
-    assert case.card is not None
-    return case.moved / case.card.bytes_per_s
-
-
-def _by_limit(case: Case) -> float:
-    assert case.card is not None
-    return case.card.power_w
-
-
-_SIMPLE: Mapping[str, Callable[[Case], float]] = {
-    "roofline": _roofline, "FLOPS ratio": _by_flops, "bandwidth ratio": _by_bandwidth,
-    "share of limit": _by_limit,
-}  # fmt: skip
-
-
-def constants(train: Sequence[Case]) -> dict[str, float]:
-    """One constant for each simple rival from these rows; the roofline's is that of the unit."""
-    found = {}
-    watts = any(case.dtype == "watts" for case in train)
-    for name, rule in _SIMPLE.items():
-        if (name == "share of limit") != watts:
-            continue
-        scores = [(rule(c), c) for c in train if c.card and not c.refusal and c.measured > 0]
-        ratios = [np.log(c.measured / value) for value, c in scores if value > 0]
-        if ratios:
-            median = float(np.median(ratios))
-            found[name] = float(np.exp(median)) if name != "roofline" else _unit(median)
-    return found
-
-
-def _unit(constant: float) -> float:
-    """The power of a thousand (s or ms) nearest to a fitted constant: a roofline has no other."""
-    return float(1000.0 ** max(0, round(constant / np.log(1000.0))))
-
-
-def _simple(test: Sequence[Case], known: Mapping[str, float]) -> dict[str, Array]:
-    """The one-line rivals' figures."""
-    return {
-        name: np.array([constant * _SIMPLE[name](c) if c.card and not c.refusal else np.nan for c in test])
-        for name, constant in known.items()
-    }
-
-
-def _stated(cases: Sequence[Case]) -> dict[str, Array]:
-    """Predictions of other tools that the file holds."""
-    names = sorted({name for case in cases for name in case.rivals})
-    return {f"{name} (file)": np.array([case.rivals.get(name, np.nan) for case in cases]) for name in names}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # it needs numpy, which a help page does not
     from gpuwise.predict.scores import Score
 
 COLUMNS = (
-    "part", "GPU", "n", "refused", "MAPE", "median", "p90", "bias", "rank", "coverage", "width",
+    "part", "GPU", "n", "refused", "MAPE", "median", "p90", "bias", "rank", "coverage", "80 % gives", "width",
     "MAPE, refused as 100 %",
 )  # fmt: skip
 
@@ -49,7 +49,8 @@ def _row(score: Score) -> tuple[str, ...]:
     return (
         score.part, score.gpu, f"{score.n:,}", str(score.refused or ""), percent(score.mape),
         percent(score.median), percent(score.p90), _times(score.bias), _number(score.rank),
-        percent(score.coverage), _times(score.width), percent(score.failed) if score.refused else "",
+        percent(score.coverage), _range(*score.tolerance), _times(score.width),
+        percent(score.failed) if score.refused else "",
     )  # fmt: skip
 
 
@@ -64,6 +65,11 @@ def _rivals(score: Score) -> list[str]:
 def percent(share: float) -> str:
     """`8.4 %`; empty where there is no figure."""
     return f"{100 * share:.1f} %" if isfinite(share) else ""
+
+
+def _range(low: float, high: float) -> str:
+    """`59 to 94 %`: what coverage so few rows show by chance."""
+    return f"{100 * low:.0f} to {100 * high:.0f} %" if isfinite(low) else ""
 
 
 def _times(ratio: float) -> str:

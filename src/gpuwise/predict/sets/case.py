@@ -48,6 +48,8 @@ class Case:
     """Of the software: a transfer takes the measurement whose version is nearest."""
     group: str = ""
     """What `--holdout model` holds out together; the model where it is empty."""
+    traits: tuple[float, ...] = ()
+    """What makes the configuration hard to predict (`difficulty`); empty where the set states nothing."""
 
 
 class ScoredSet(Protocol):

@@ -98,7 +98,7 @@ def _case(row: Row, first: bool) -> Case:
     return Case(
         gpu=row["system"], card=card, model=row["model_path"], measured=measured, flop=flop, moved=moved,
         dtype=work.dtype if work else "fp8", work=work, refusal=refusal, part="TTFT" if first else "TPOT",
-        rivals={"aiconfigurator": float(rival)} if rival else {},
+        rivals={"aiconfigurator": float(rival)} if rival else {}, traits=traits(work) if work else (),
     )  # fmt: skip
 
 
@@ -126,6 +126,12 @@ def _work(row: Row, first: bool) -> Deployment:
         gpus=gpus, data_parallel=data, length_in=float(row["isl"]), length_out=float(row["osl"]),
         apart=apart, prefill_gpus=prefill, first=first,
     )  # fmt: skip
+
+
+def traits(work: Deployment) -> tuple[float, ...]:
+    """What makes a deployment hard to predict: prompts on other machines, sizes, ranks that wait."""
+    sizes = (work.batch, work.gpus, work.data_parallel, work.length_in, work.length_out)
+    return (float(work.apart), float(work.model.experts > 0), *(log(size) for size in sizes))
 
 
 def _demand(work: Deployment) -> tuple[float, float]:

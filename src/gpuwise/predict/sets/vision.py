@@ -62,7 +62,7 @@ PRIORS = {
     "backward.arithmetic": Prior(log(2.1), 0.1), "backward.memory": Prior(log(2.5), 0.2),
     "energy.vector": Prior(log(10.0), 0.1), "energy.matrix": Prior(log(0.8), 0.1),
     "energy.byte": Prior(log(320.0), 0.3), "energy.stacked": Prior(log(120.0), 0.2),
-    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(0.4), 0.2), "feed": Prior(log(0.3), 0.3),
+    "power.unit": Prior(log(0.5), 0.3), "reread": Prior(log(0.4), 0.12), "feed": Prior(log(0.3), 0.3),
     "energy.process": Prior(log(0.9), 0.1), "clock.exponent": Prior(log(2.2), 0.03),
 }  # fmt: skip
 _SMALL_L2 = 6e6

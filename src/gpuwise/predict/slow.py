@@ -1,0 +1,77 @@
+"""Kernels that take longer than their operations and traffic need, or less: their code sets their time.
+
+    time = times x what operations and traffic need, times at least 1 where instructions are waited for
+
+`times` is that of an H200, whose units have 18.4 bytes of memory a clock each. A kernel with too many
+instructions for that, or with too little on the way to hide the memory's latency (Little's law), is nearer
+to the memory's speed on a card with fewer bytes a clock: `times` shrinks in proportion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpuwise.model.trace import Kernel, Trace
+from gpuwise.predict.card import Card
+from gpuwise.predict.kernels import CHANNELS_FIRST, KEPT_TRACES, Array
+
+_BYTES_A_CLOCK = 18.4
+"""Of memory, for each unit of an H200."""
+_POOLING = "max_pool2d_with_indices_backward"
+_SLOW: Mapping[str, float] = {
+    _POOLING: 4.0, "native_dropout": 1.8, "gelu": 1.4, "max_pool2d_with_indices": 3.0, "aten.sum": 2.0,
+    "layer_norm_backward:weight": 2.0, "aten.avg_pool2d_backward": 10.0, "aten.avg_pool2d": 6.0,
+}  # fmt: skip
+"""Max pooling takes 3 times forward and 4 (compiled) to 5 backward on the project's H200; random bits and
+erf take longer than the memory there (docs/performance.md); sums over rows read across the order of memory;
+average pooling divides and compares for each element of each window, some hundred instructions a value."""
+_GENERATED = (_POOLING, "native_dropout", "gelu")
+"""Of these, what stays when a step is compiled: the rest is generated better."""
+_NARROW = 1.2
+"""Other eager kernels in 16 bits: they load four elements a thread whatever their size, eight bytes."""
+_WITH_ARITHMETIC = frozenset({"matmul", "convolution", "attention", "optimiser"})
+"""Kinds whose time is told elsewhere; the optimiser's is of fp32."""
+_WINOGRAD = 1.8
+"""By what convolutions of 3 x 3 in IEEE fp32 are quicker: 2.25 times fewer operations, less transforms (Lavin
+& Gray 2016, "Fast algorithms for convolutional neural networks"). Matrix units have no such kernels."""
+_BATCH_NORM = 1.5
+"""Batch norm in training where nothing is compiled: torch's own in bf16, and cuDNN's in channels-first order.
+Channels last has kernels as fast as memory in other formats."""
+_3X3 = (3, 3, 1, 1)
+"""Window, groups and depth of a convolution, of its shape."""
+
+
+def slowness(trace: Trace, card: Card) -> Array:
+    """Time of each kernel over what its operations and traffic need."""
+    times, waits = _times(trace)
+    share = card.bytes_per_s / (card.units * card.clock_hz) / _BYTES_A_CLOCK
+    return np.where(waits, np.maximum(1.0, times * share), times)
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def _times(trace: Trace) -> tuple[Array, NDArray[np.bool_]]:
+    """On an H200, and whether instructions are waited for."""
+    first = any(kernel.name.endswith(CHANNELS_FIRST) for kernel in trace.kernels)
+    code = [_code(trace, kernel, channels_first=first) for kernel in trace.kernels]
+    pairs = zip(code, trace.kernels, strict=True)
+    times = [_slow(trace, kernel) if known is None else known for known, kernel in pairs]
+    return np.array(times), np.array([known is None for known in code], dtype=bool)
+
+
+def _code(trace: Trace, kernel: Kernel, *, channels_first: bool) -> float | None:
+    """Of a kernel that takes so many times on every card; None of those that may wait for instructions."""
+    if kernel.kind == "convolution" and kernel.dtype == "fp32" and kernel.phase == "forward":
+        return 1.0 / _WINOGRAD if kernel.shape[5:9] == _3X3 else 1.0
+    if "native_batch_norm" in kernel.name and trace.mode == "train" and not trace.compiled:
+        return _BATCH_NORM if kernel.dtype == "bf16" or channels_first else 1.0
+    return 1.0 if kernel.kind in _WITH_ARITHMETIC else None
+
+
+def _slow(trace: Trace, kernel: Kernel) -> float:
+    narrow = _NARROW if trace.precision in ("bf16", "fp16") and not trace.compiled else 1.0
+    names = _GENERATED if trace.compiled else _SLOW
+    return next((_SLOW[part] for part in names if part in kernel.name), narrow)

@@ -1,0 +1,77 @@
+"""What kernels take beside their traffic and their operations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuwise.model.trace import Kernel, Trace
+from gpuwise.predict.card import card
+from gpuwise.predict.slow import slowness
+
+H200, L4 = card("h200-sxm"), card("l4")
+POOL = "aten.max_pool2d_with_indices_backward"
+
+
+def kernel(name: str, dtype: str = "bf16", **more: object) -> Kernel:
+    usual = Kernel(
+        kind="pointwise", name=name, dtype=dtype, shape=(1,), flop=1, bytes_read=8, bytes_written=4,
+        phase="backward", count=1,
+    )  # fmt: skip
+    return replace(usual, **more)  # type: ignore[arg-type]
+
+
+def trace(*kernels: Kernel, precision: str = "bf16", compiled: bool = False, mode: str = "train") -> Trace:
+    return Trace(
+        workload="made-up", version=1, mode=mode, precision=precision, batch=1, compiled=compiled,
+        item="item", items=1, parameters=0, kernels=kernels,
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_torchs_own_kernels_are_slow_where_nothing_generates_better_ones() -> None:
+    names = (POOL, "aten.gelu", "aten.sum", "aten.native_batch_norm:apply", "aten.avg_pool2d", "aten.relu_")
+    kernels = tuple(kernel(name) for name in names)
+    eager, compiled = slowness(trace(*kernels), H200), slowness(trace(*kernels, compiled=True), H200)
+    assert (eager > 1.0).all()
+    assert eager[-1] < eager[:-1].min()
+    assert compiled[:2] == pytest.approx(eager[:2])
+    assert (compiled[2:] == 1.0).all()
+
+
+def test_what_waits_for_instructions_does_so_less_where_memory_is_slower() -> None:
+    step = trace(kernel(POOL), kernel("aten.native_batch_norm:apply"))
+    half = replace(H200, id="half of it", bytes_per_s=H200.bytes_per_s / 2)
+    fast, slower, slow = (slowness(step, gpu) for gpu in (H200, half, L4))
+    assert fast[0] == pytest.approx(2 * slower[0])
+    assert slow[0] == 1.0
+    assert fast[1] == slow[1] > 1.0
+
+
+def test_eager_kernels_in_16_bits_do_not_fill_the_memorys_latency() -> None:
+    add = kernel("aten.add")
+    assert slowness(trace(add), H200)[0] > 1.0
+    assert slowness(trace(add, precision="fp32"), H200)[0] == 1.0
+    assert slowness(trace(add, compiled=True), H200)[0] == 1.0
+
+
+def test_products_and_optimisers_are_told_elsewhere() -> None:
+    for kind in ("matmul", "attention", "optimiser"):
+        assert slowness(trace(kernel("aten.gelu", kind=kind)), H200)[0] == 1.0
+
+
+def test_batch_norm_in_channels_first_order_is_slow_in_any_format() -> None:
+    norm = kernel("aten.native_batch_norm:apply", "fp16")
+    first = kernel("aten.convolution:nchw", "fp16", kind="convolution", shape=(1,) * 11)
+    assert slowness(trace(norm, first), H200)[0] == slowness(trace(replace(norm, dtype="bf16")), H200)[0]
+    assert slowness(trace(norm), H200)[0] == 1.0
+
+
+def test_3x3_convolutions_in_ieee_fp32_take_fewer_operations() -> None:
+    def time(dtype: str, window: int, phase: str = "forward") -> float:
+        shape = (8, 64, 56, 56, 64, window, window, 1, 1, 56, 56)
+        found = kernel("aten.convolution", dtype, kind="convolution", shape=shape, phase=phase)
+        return float(slowness(trace(found), H200)[0])
+
+    assert time("fp32", 3) < 1.0
+    assert time("fp32", 1) == time("tf32", 3) == time("fp16", 3) == time("fp32", 3, "backward") == 1.0
