@@ -17,6 +17,12 @@ if shutil.which("nvidia-smi") is None:
     # Without a GPU gpuwise's kernels are interpreted; Triton asks once, when it is first imported.
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
+# Many small processes side by side, none of which is measured for its speed: threads of each other's would
+# wait for cores, and what is compiled runs a few times.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
 settings.register_profile(
     "gate", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

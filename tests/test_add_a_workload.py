@@ -1,40 +1,25 @@
-"""The example of docs/add-a-workload.md is what it says: it is written to a file and measured."""
+"""The example of docs/add-a-workload.md is what it says; test_docs_commands.py measures it."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from gpuwise import workloads
+from gpuwise.model.run import RunConfig
 
 PAGE = (Path(__file__).parents[1] / "docs" / "add-a-workload.md").read_text(encoding="utf-8")
 
 
-def gpuwise(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpuwise", *words],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "GPUWISE_HOME": str(folder / "home"), "CUDA_VISIBLE_DEVICES": ""},
-    )
-
-
-def test_the_example_is_listed_and_measured(tmp_path: Path) -> None:
+def test_the_example_is_found_and_learns(tmp_path: Path) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "my_model.py").write_text(example)
-    listed = gpuwise(tmp_path, "workloads", "./my_model.py", "--json")
-    assert listed.returncode == 0, listed.stderr
-    assert json.loads(listed.stdout)[0]["id"] == "my_model.py:perceptron"
-    words = ("./my_model.py:perceptron", "--toy", "--device", "cpu", "--quick", "--time", "0.5s", "--json")
-    done = gpuwise(tmp_path, "bench", *words)
-    assert done.returncode == 0, done.stderr
-    found = {m["config"]["mode"]: m for m in json.loads(done.stdout)["measurements"]}
-    assert found["train"]["status"] == found["infer"]["status"] == "ok"
-    assert found["train"]["loss"][1] < found["train"]["loss"][0]
-    assert found["train"]["item"] == "sample"
+    (found,) = workloads.find(str(tmp_path / "my_model.py"))
+    assert (found.spec.id, found.spec.item) == ("my_model.py:perceptron", "sample")
+    config = RunConfig(workload=found.spec.id, mode="train", precision="fp32", device="cpu", size="toy")
+    job = found.build(config, 8)
+    first, last = (float(job.step()) for _ in range(2))
+    assert last < first
 
 
 def test_every_field_of_the_table_exists() -> None:

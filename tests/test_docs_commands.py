@@ -22,8 +22,11 @@ from urllib.request import urlopen
 import click
 import pytest
 
-from gpuwise.cli.main import gpuwise
+from gpuwise import store
+from gpuwise.cli.main import gpuwise, run
 from gpuwise.errors import INTERRUPTED
+
+from .pretended import Pretended
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
@@ -183,6 +186,27 @@ def test_what_is_not_run_has_good_options(page: str, tmp_path: Path, monkeypatch
                     for name in (word for word in words if re.fullmatch(r"[\w-]+\.json", word)):
                         Path(name).touch()
                     parsed(gpuwise, words)
+
+
+def benches(page: str) -> list[list[str]]:
+    """Words of what a page would measure, on one machine, in the blocks that are not run."""
+    left = [line for block in blocks(page) if block.rule == "not run" for line in lines(block.text)]
+    words = [words for line in left for words in of_gpuwise(line)]
+    return [each for each in words if each[0] == "bench" and "--rdzv" not in each]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if benches(page)])
+def test_what_takes_long_is_run_without_its_measurements(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GPUWISE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("gpuwise.bench.session.Child", Pretended)
+    for words in benches(page):
+        with suppress(SystemExit):
+            run([*words, "--toy", "--device", "cpu", "-o", "made.json"])
+        assert {m.status for m in store.load(Path("made.json")).measurements} == {"ok"}
+        Path("made.json").unlink()
 
 
 @pytest.mark.parametrize("page", PAGES)

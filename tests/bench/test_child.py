@@ -38,7 +38,7 @@ def net(config, batch):
 def heard(folder: Path, step: str = "pass", build: str = "pass") -> tuple[list[events.Event], str | None]:
     path = folder / "net.py"
     path.write_text(BODY.format(step=step, build=build))
-    running = Child(CONFIG, dict(os.environ), f"{path}:net")
+    running = Child(replace(CONFIG, size="toy"), dict(os.environ), f"{path}:net")
     try:
         found = [event for event in running.events() if event is not None]
         return found, running.ending()

@@ -107,6 +107,6 @@ def test_limits_are_bursts(clock: FakeClock) -> None:
     assert sum(sum(e.step_s) for e in events) < 0.1  # type: ignore[union-attr]
 
 
-def test_quick_windows_are_shorter() -> None:
-    assert pace(config(quick=True)).window_s < pace(config()).window_s
+def test_quick_windows_are_shorter_and_a_toy_s_shortest() -> None:
+    assert pace(config(size="toy")).window_s < pace(config(quick=True)).window_s < pace(config()).window_s
     assert pace(config(time_s=7, target_ci=0.02)).target_ci == 0.02

@@ -41,7 +41,7 @@ def no_memory():
 '''
 FAULTS = {
     "oom_at_warmup": 'faulty("oom_at_warmup", 3, no_memory)',
-    "oom_in_a_window": 'faulty("oom_in_a_window", 4.9, no_memory)',
+    "oom_in_a_window": 'faulty("oom_in_a_window", 1.95, no_memory)',
     "cuda_error": 'faulty("cuda_error", 9, lambda: raises(RuntimeError("illegal memory access")))',
     "segfault": 'faulty("segfault", 9, lambda: ctypes.string_at(0))',
     "nan_loss": 'faulty("nan_loss", 1, lambda: torch.tensor(float("nan")), mode="train")',
@@ -69,14 +69,15 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
             precision="fp32",
             device="cpu",
             batch=2,
-            time_s=4.0,  # warm-up takes 1 s to 4 s, a window 0.4 s, and the last ends 5 s after the start
+            size="toy",
+            time_s=2.0,  # warm-up takes 0.05 s or a little longer, and the last window ends 2 s after it
             target_ci=1e-9,
             quick=True,
         )
         for each in found
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process, "SILENCE_S", 20.0)
+        patch.setattr(process, "SILENCE_S", 15.0)
         list(session.measure_all(plan))
     return {m.config.workload.rpartition(":")[2]: m for m in kept[-1].measurements}
 
@@ -89,7 +90,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
         ("cuda_error", "failed", "illegal memory access"),
         ("segfault", "failed", "killed by SIGSEGV"),
         ("nan_loss", "failed", "training diverged"),
-        ("hang", "failed", "said nothing for 20 s"),
+        ("hang", "failed", "said nothing for 15 s"),
         ("asks_for_input", "failed", "RuntimeError: ''"),
     ],
 )

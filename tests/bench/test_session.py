@@ -17,12 +17,20 @@ from gpuwise.model.result import Caution, Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
 
+from ..pretended import Pretended
+
 TOY = RunConfig(
-    workload="resnet50", mode="train", precision="fp32", device="cpu", size="toy", time_s=1.0, quick=True
+    workload="resnet50", mode="train", precision="fp32", device="cpu", size="toy", time_s=0.3, quick=True
 )
 H200 = DeviceInfo(
     index=3, name="NVIDIA H200", uuid="GPU-abc", memory_bytes=150754820096, sm_clock_max_hz=1980e6
 )
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a sensor says is tested, not what is measured beside it."""
+    monkeypatch.setattr("gpuwise.bench.session.Child", Pretended)
 
 
 def session(kept: list[Result], sensor: ScriptedSensor | None = None) -> Session:
@@ -130,6 +138,7 @@ def test_aime_runs_three_times_each_from_a_cool_device(monkeypatch: pytest.Monke
     assert hot in m.cautions
 
 
+@pytest.mark.usefixtures("pretended")
 def test_company_during_the_measurement_is_a_caution() -> None:
     sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=30.0)], (Process(pid=1), Process(pid=2)))
     kept: list[Result] = []
@@ -163,6 +172,7 @@ def test_a_sensor_that_dies_is_a_caution_and_the_measurement_goes_on() -> None:
     assert caution.next_step
 
 
+@pytest.mark.usefixtures("pretended")
 def test_a_sensor_that_answers_is_no_caution() -> None:
     kept: list[Result] = []
     sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=30.0)])

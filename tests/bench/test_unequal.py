@@ -58,6 +58,7 @@ def test_a_rank_for_which_all_wait_is_named(tmp_path: Path) -> None:
         mode="train",
         precision="fp32",
         device="cpu",
+        size="toy",
         batch=4,
         time_s=0.5,
         quick=True,

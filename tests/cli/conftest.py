@@ -7,11 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from gpuwise import telemetry
+from gpuwise.bench import events
 from gpuwise.cli.main import run
+
+from ..pretended import Pretended
 
 Ran = tuple[int, str, str]
 
@@ -65,3 +69,14 @@ def process() -> Callable[..., subprocess.Popen[str]]:
         )
 
     return start
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> type[Pretended]:
+    """Nothing is measured: what happens before and after is tested. Processes are in tests/bench."""
+
+    class Mine(Pretended):
+        ends: ClassVar[dict[str, events.Failed | str]] = {}
+
+    monkeypatch.setattr("gpuwise.bench.session.Child", Mine)
+    return Mine

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -15,12 +14,17 @@ import pytest
 
 from gpuwise import store, telemetry
 from gpuwise.bench import suites
+from gpuwise.bench.events import Failed
 from gpuwise.bench.plan import Request
+
+from ..pretended import Pretended
 
 Call = Callable[..., tuple[int, str, str]]
 Start = Callable[..., "subprocess.Popen[str]"]
 
-TOY = ("bench", "--toy", "--device", "cpu", "--workload", "resnet50", "--time", "1s")
+CPU = ("--toy", "--device", "cpu")
+TOY = ("bench", *CPU, "--workload", "resnet50", "--time", "0.2s")
+ENDLESS = (*CPU, "--mode", "infer", "--time", "600s", "--target-ci", "0.0001%")
 
 
 def test_lines_table_and_file(gpuwise: Call) -> None:
@@ -37,6 +41,7 @@ def test_lines_table_and_file(gpuwise: Call) -> None:
     assert gpuwise("show", "last")[0] == 0
 
 
+@pytest.mark.usefixtures("pretended")
 def test_json_is_one_document_and_nothing_else(gpuwise: Call, tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     code, out, _ = gpuwise(*TOY, "--mode", "infer", "--json", "-o", str(path))
@@ -45,6 +50,7 @@ def test_json_is_one_document_and_nothing_else(gpuwise: Call, tmp_path: Path) ->
     assert str(tmp_path) not in out  # where it was written is nobody's business
 
 
+@pytest.mark.usefixtures("pretended")
 def test_a_table_format_is_written_beside_the_kept_result(gpuwise: Call, tmp_path: Path) -> None:
     code, _, _ = gpuwise(*TOY, "--mode", "infer", "-o", str(tmp_path / "t.csv"))
     assert code == 0
@@ -52,7 +58,8 @@ def test_a_table_format_is_written_beside_the_kept_result(gpuwise: Call, tmp_pat
     assert len(store.saved()) == 1
 
 
-def test_a_configuration_out_of_memory_is_a_row_and_exit_4(gpuwise: Call) -> None:
+def test_a_configuration_out_of_memory_is_a_row_and_exit_4(gpuwise: Call, pretended: type[Pretended]) -> None:
+    pretended.ends["resnet50"] = Failed(kind="oom", message="RuntimeError: out of memory")
     code, out, err = gpuwise(*TOY, "--mode", "infer", "--batch", "10000000000")
     assert code == 4
     assert "oom" in out
@@ -133,7 +140,7 @@ def net(config, batch):
 def test_a_file_of_the_user_s_over_several_batches(gpuwise: Call, tmp_path: Path) -> None:
     path = tmp_path / "my_model.py"
     path.write_text(NET)
-    words = ("bench", str(path), "--device", "cpu", "--toy", "--quick", "--time", "0.3s", "--batch", "13,8")
+    words = ("bench", str(path), *CPU, "--quick", "--time", "0.2s", "--batch", "13,8")
     code, out, err = gpuwise(*words)
     assert code == 4
     assert "my_model.py, line 11: ValueError: unlucky" in out
@@ -148,6 +155,7 @@ def test_a_file_of_the_user_s_over_several_batches(gpuwise: Call, tmp_path: Path
     ]
 
 
+@pytest.mark.usefixtures("pretended")
 def test_a_suite_runs_and_says_what_it_leaves_out(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     small = (Request(workloads=("matmul",), precisions=("fp32", "tf32")), Request(workloads=("launch",)))
     monkeypatch.setitem(suites.SUITES, "aime", small)
@@ -165,7 +173,7 @@ def test_a_workload_that_needs_a_gpu_is_refused_on_a_cpu(gpuwise: Call) -> None:
 
 def test_a_killed_session_is_resumed_in_its_file(gpuwise: Call, process: Start, tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
-    words = (*TOY[:-2], "--time", "0.5s", "--mode", "infer", "--resume", "-o", str(path))
+    words = (*TOY, "--mode", "infer", "--resume", "-o", str(path))
     started = process(*words)
     wait_for(started, "copy")
     started.kill()
@@ -188,15 +196,16 @@ def test_a_killed_session_is_resumed_in_its_file(gpuwise: Call, process: Start, 
     assert not store.saved()
 
 
+@pytest.mark.usefixtures("pretended")
 def test_a_second_session_on_the_same_device_is_refused(gpuwise: Call, process: Start) -> None:
-    first = process(*TOY[:-2], "--time", "600s", "--target-ci", "0.0001%", "--mode", "train")
+    first = process("bench", "resnet50", *ENDLESS)
     wait_for(first, "matmul")
     code, _, err = gpuwise(*TOY)
     assert code == 3
-    assert f"the CPU is being measured by process {first.pid} (gpuwise bench --toy" in err
+    assert f"the CPU is being measured by process {first.pid} (gpuwise bench resnet50 --toy" in err
     first.kill()
     first.communicate(timeout=30)
-    code, _, err = gpuwise("bench", "copy", "--toy", "--device", "cpu", "--time", "0.3s")
+    code, _, err = gpuwise(*TOY)
     assert code == 0, err
 
 
@@ -224,21 +233,25 @@ def children(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_keeps_what_is_done(process: Start, sign: signal.Signals) -> None:
-    started = process(*TOY[:-2], "--time", "600s", "--target-ci", "0.0001%", "--mode", "train")
+def test_an_interrupt_keeps_what_is_done(process: Start, tmp_path: Path, sign: signal.Signals) -> None:
+    path, steps = tmp_path / "my_model.py", tmp_path / "steps"
+    path.write_text(NET.replace('print("noise")', f"open({str(steps)!r}, 'a').close()"))
+    started = process("bench", str(path), *ENDLESS)
     wait_for(started, "copy")
-    time.sleep(4)
+    while not steps.exists():
+        assert started.poll() is None
+        time.sleep(0.05)
     started.send_signal(sign)
     _out, err = started.communicate(timeout=30)
     assert started.returncode == 130
     assert "interrupted: 2 of " in err
     assert "Traceback" not in err
     result = store.load(store.find("last"))
-    assert [m.status for m in result.measurements[:2]] == ["ok", "ok"]
+    assert [m.status for m in result.measurements] == ["ok", "ok", "interrupted"]
 
 
 def test_a_second_interrupt_loses_nothing_either(process: Start) -> None:
-    started = process(*TOY[:-2], "--time", "600s", "--target-ci", "0.0001%", "--mode", "train")
+    started = process("bench", "resnet50", *ENDLESS)
     wait_for(started, "copy")
     (child,) = children(started.pid)
     started.send_signal(signal.SIGINT)
@@ -261,15 +274,11 @@ def wait_until_gone(pid: int) -> None:
     pytest.fail("the measuring process lives on")
 
 
-def test_a_killed_child_is_reported_with_exit_4(process: Start) -> None:
-    started = process(*TOY[:-2], "--time", "600s", "--target-ci", "0.0001%", "--mode", "train")
-    wait_for(started, "copy")
-    time.sleep(4)
-    for child in children(started.pid):
-        os.kill(child, signal.SIGKILL)
-    out, _err = started.communicate(timeout=30)
-    assert started.returncode == 4
-    assert "SIGKILL" in out
+def test_a_killed_child_is_reported_with_exit_4(gpuwise: Call, pretended: type[Pretended]) -> None:
+    pretended.ends["resnet50"] = "the measuring process was killed by SIGKILL"
+    code, out, _ = gpuwise(*TOY, "--mode", "train")
+    assert code == 4
+    assert "was killed by SIGKILL" in out
     assert [m.status for m in store.load(store.find("last")).measurements] == ["ok", "ok", "failed"]
 
 
@@ -284,7 +293,7 @@ def test_a_dead_reader_is_no_error(process: Start) -> None:
 
 
 def test_with_input_tells_what_either_side_does_alone(gpuwise: Call) -> None:
-    code, out, _ = gpuwise(*TOY[:4], "bert-base", "--mode", "infer", "--with-input", "--time", "0.5s")
+    code, out, _ = gpuwise("bench", "bert-base", *CPU, "--mode", "infer", "--with-input", "--time", "0.2s")
     assert code == 0, out
     assert "bert-base infer fp32 eager with-input" in out
     (m,) = (m for m in store.load(store.find("last")).measurements if m.config.mode != "limit")

@@ -37,6 +37,8 @@ def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
     result = store.load(store.find("last"))
     assert [m.config.framework for m in result.measurements] == ["torch", "torch", "jax"]
     assert [m.status for m in result.measurements] == ["ok"] * 3
+    first, last = result.measurements[2].loss
+    assert last < first
     assert result.environment.jax is not None
     assert result.environment.software[0].startswith("torch")
     assert result.measurements[2].config.cell == "resnet50:train:fp32:compiled:tuned:jax:toy"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 
 import pytest
+
+from ..stopwatch import stopwatch
 
 HEAVY = ("torch", "numpy", "rich", "msgspec", "jinja2", "starlette", "pynvml")
 
@@ -45,9 +46,9 @@ def best_of(runs: int, *command: str) -> float:
     """Seconds of the fastest of `runs`: the machine's noise only adds."""
     times = []
     for _ in range(runs):
-        began = time.perf_counter()
+        took_s = stopwatch()
         subprocess.run([sys.executable, *command], capture_output=True, check=True)
-        times.append(time.perf_counter() - began)
+        times.append(took_s())
     return min(times)
 
 

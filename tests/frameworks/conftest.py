@@ -18,7 +18,6 @@ from gpuwise.workloads.models.inception import GoogLeNet, InceptionV3, weighted_
 from gpuwise.workloads.models.resnet import ResNet
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # compiles faster
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 

@@ -18,6 +18,6 @@ def test_a_framework_s_own_tests_pass(name: str) -> None:
         pytest.skip(f"{name} is not installed")
     file = Path(__file__).with_name(f"test_{name}.py")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", str(file)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pytest", "-n", "0", str(file)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-5000:]

@@ -113,9 +113,8 @@ def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> 
     assert passes * counted == cost(mode, "fp32", 1).flop_per_item
 
 
-@pytest.mark.parametrize(
-    ("name", "precision"), [("resnet50", "fp32"), ("resnet50", "fp16"), ("bert-large", "bf16")]
-)
+# In fp32 resnet50 learns in tests/cli.
+@pytest.mark.parametrize(("name", "precision"), [("resnet50", "fp16"), ("bert-large", "bf16")])
 def test_compiled_training_learns_its_one_batch(name: str, precision: Any) -> None:
     made = job.build(replace(toy(name, compile=True), precision=precision), 4)
     losses = [float(made.step()) for _ in range(8)]
@@ -141,17 +140,17 @@ def test_a_compiled_training_that_computes_something_else_is_seen(monkeypatch: p
     assert made.mismatch() == pytest.approx(0.5, rel=1e-3)
 
 
-def test_compiled_gradients_are_the_eager_ones() -> None:
-    config = replace(toy("bert-large"), precision="fp16")
-    loss, *given = job._first(NETWORKS["bert-large"](True), config, 2)
+def test_scaled_gradients_are_those_of_fp32() -> None:
+    def norm(precision: Any) -> float:
+        loss, *given = job._first(
+            NETWORKS["bert-large"](True), replace(toy("bert-large"), precision=precision), 2
+        )
+        found = jax.jit(lambda *given: job._gradients(loss, precision == "fp16", *given)[0])(*given)
+        return math.sqrt(sum(float((g**2).sum()) for g in found.values()))
 
-    def gradients(*given: Any) -> Any:
-        return job._gradients(loss, True, *given)[0]
-
-    eager, compiled = gradients(*given), jax.jit(gradients)(*given)
-    norms = [math.sqrt(sum(float((g**2).sum()) for g in each.values())) for each in (eager, compiled)]
-    assert norms[1] == pytest.approx(norms[0], rel=2e-2)
-    assert norms[0] > 0
+    wanted = norm("fp32")
+    assert wanted > 0
+    assert norm("fp16") == pytest.approx(wanted, rel=2e-2)
 
 
 @pytest.mark.parametrize("name", TOYS)

@@ -202,12 +202,15 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
     train, narrow = m.config.mode == "train", m.config.precision in ("fp8", "int8")
     tolerance = TRAIN_MISMATCH if train else MISMATCH[m.config.precision]
     if mismatch is not None and not mismatch <= tolerance:  # NaN must not pass
-        by, other = percent(mismatch), "bf16" if narrow and not train else None
+        held, instead = (
+            ("differs from bf16 weights", "--precision bf16")
+            if narrow and not train
+            else ("compiled differs from eager", "--compile off")
+        )
         yield Caution(
             code="mismatch",
-            detail=f"differs from {other} weights by {by}" if other else f"compiled differs from eager by {by}",
-            next_step=f"measure with {f'--precision {other}' if other else '--compile off'}; "
-            "a fast wrong number is worse than none",
+            detail=f"{held} by {percent(mismatch)}",
+            next_step=f"measure with {instead}; a fast wrong number is worse than none",
         )
     yield from _gradients(m)
     if not m.loss:

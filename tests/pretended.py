@@ -1,0 +1,42 @@
+"""A measuring process that measures nothing, for tests of what happens before and after."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import ClassVar
+
+from gpuwise.bench import events
+from gpuwise.model.run import RunConfig
+
+
+class Pretended:
+    """A measuring process that computes nothing: steps of a millisecond, or how a workload ends instead."""
+
+    pid = os.getpid()
+    ends: ClassVar[dict[str, events.Failed | str]] = {}
+    """By workload: what the process tells, or how it dies."""
+
+    def __init__(self, config: RunConfig, *_: object) -> None:
+        self._config = config
+
+    def events(self) -> Iterator[events.Event]:
+        yield events.Ready(version="2.13.0", device="cpu")
+        end = self.ends.get(self._config.workload)
+        if end is not None:
+            yield from [end] if isinstance(end, events.Failed) else []
+            return
+        batch = self._config.batch or 8
+        yield events.Built(batch=batch, items=batch)
+        yield events.First(seconds=1.0)
+        yield events.Warmup(step_s=(0.001,) * 20)
+        for start in range(5):
+            yield events.Timed(step_s=(0.001,) * 100, started_s=start, ended_s=start + 0.1)
+        yield events.Done(memory_peak_bytes=None, loss=())
+
+    def ending(self) -> str | None:
+        end = self.ends.get(self._config.workload)
+        return end if isinstance(end, str) else None
+
+    def close(self) -> None:
+        pass
