@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpuwise.model.recipe import Switches
+from gpuwise.model.recipe import Switches, choices
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.tuning import Setting, Trial
 from gpuwise.tune.search import BATCH, Search, faster
+from gpuwise.tune.space import settled
 
 from .conftest import measurement
 
@@ -147,3 +148,23 @@ def test_what_is_asked_for_is_all_that_is_tried() -> None:
     assert len(list(found.run(START))) == 3
     assert settings == [START, *(Setting(switches=s, batch=START.batch) for s in asked)]
     assert best(found).switches == asked[1]
+
+
+def test_a_switch_that_excludes_the_fastest_is_changed_with_it() -> None:
+    """Channels-first is faster than the default, the kernel on channels-last faster still."""
+
+    def speed(switches: Switches) -> float:
+        if switches.pooling == "triton":
+            return 90.0 if switches.layout == "channels-first" else 120.0
+        return 110.0 if switches.layout == "channels-first" else 100.0
+
+    found = Search(
+        measure=lambda setting: measurement(speed(setting.switches), switches=setting.switches),
+        refuse=lambda m: None,
+        in_time=lambda: True,
+        axes={name: choices()[name] for name in ("layout", "pooling")},
+        settle=settled,
+    )
+    trials = list(found.run(START))
+    assert best(found).switches == Switches(pooling="triton")
+    assert len(trials) == 3  # both together never

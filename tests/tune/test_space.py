@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise import workloads
-from gpuwise.model.recipe import choices
+from gpuwise.model.recipe import Switches, choices
 from gpuwise.model.run import RunConfig
 from gpuwise.tune.search import BATCH
-from gpuwise.tune.space import ORDER, axes
+from gpuwise.tune.space import ORDER, axes, settled
 
 GPU = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 
@@ -22,15 +22,15 @@ def test_every_switch_has_its_place() -> None:
 
 
 def test_a_network_of_convolutions() -> None:
-    assert names(GPU) == ["pooling", "batch", "graph", "weights", "layout", "compiler"]
+    assert names(GPU) == ["layout", "pooling", "batch", "graph", "weights", "compiler"]
     assert not {"attention", "stream"} & set(names(GPU))
 
 
 def test_a_transformer() -> None:
     bert = replace(GPU, workload="bert-large")
-    assert names(bert) == ["stream", "batch", "graph", "weights", "attention", "compiler"]
-    assert names(replace(bert, mode="infer")) == ["batch", "graph", "attention", "compiler"]
-    assert names(replace(bert, precision="fp8")) == ["stream", "batch", "graph", "attention", "compiler"]
+    assert names(bert) == ["stream", "batch", "attention", "graph", "weights", "compiler"]
+    assert names(replace(bert, mode="infer")) == ["batch", "attention", "graph", "compiler"]
+    assert names(replace(bert, precision="fp8")) == ["stream", "batch", "attention", "graph", "compiler"]
 
 
 def test_when_gradients_are_exchanged_matters_to_several_that_train() -> None:
@@ -61,6 +61,14 @@ def test_gpuwises_kernels_run_on_gpus() -> None:
     assert axes(spec, replace(bert, device="cpu"))["stream"] == ("fp32", "half")
     assert "triton" in axes(spec, bert)["attention"]
     assert "triton" not in axes(spec, replace(bert, precision="tf32"))["attention"]
+
+
+def test_pooling_by_the_kernel_and_channels_first_are_both_met() -> None:
+    kernel, first = Switches(pooling="triton"), Switches(layout="channels-first")
+    both = replace(kernel, layout="channels-first")
+    assert settled(both, "pooling") == kernel
+    assert settled(both, "layout") == first
+    assert settled(replace(kernel, graph="on"), "graph") == replace(kernel, graph="on")
 
 
 def test_fp32_has_one_layout() -> None:

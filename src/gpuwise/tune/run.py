@@ -20,7 +20,7 @@ from gpuwise.model.tuning import Setting, Trial, Tuned, Tuning
 from gpuwise.stats import compare
 from gpuwise.tune.gate import refusal
 from gpuwise.tune.search import Search
-from gpuwise.tune.space import axes
+from gpuwise.tune.space import axes, settled
 
 TRIAL_S, FINAL_S = 5.0, 15.0
 """Longest timing of one trial, and of the two last measurements."""
@@ -61,6 +61,7 @@ class Tuner:
             refuse=lambda m: refusal(m, self._defaults.get(m.batch)),
             in_time=lambda: self.now() - began + ROOM * self._longest_s < self.time_s,
             axes=axes(spec, self.config),
+            settle=settled,
             only=self.only,
         )
         for trial in search.run(start):

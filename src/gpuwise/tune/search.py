@@ -21,6 +21,7 @@ MARGIN = 0.003
 """Equal runs of one compiled step differ by so much."""
 
 Measure = Callable[[Setting], Measurement]
+Settle = Callable[[Switches, str], Switches]
 Refuse = Callable[[Measurement], str | None]
 """Why a measurement does not count, or None."""
 
@@ -35,6 +36,8 @@ class Search:
     """Whether another trial may begin."""
     axes: Mapping[str, tuple[str, ...]]
     """What is tried, in this order: switches with their words, and BATCH, which has none."""
+    settle: Settle = lambda switches, changed: switches
+    """Puts back what the switch that was changed does not go with."""
     only: Sequence[Switches] = ()
     """If given, these are tried beside the start, and no more."""
     best: Trial | None = None
@@ -64,7 +67,7 @@ class Search:
             assert self.best is not None
             setting = self.best.setting
             switches = replace(setting.switches, **{name: word})  # type: ignore[arg-type]
-            yield from self._try(replace(setting, switches=switches))
+            yield from self._try(replace(setting, switches=self.settle(switches, name)))
 
     def _walk(self, factor: float) -> Iterator[Trial]:
         """Larger or smaller batches while they are faster."""

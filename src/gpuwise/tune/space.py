@@ -1,17 +1,21 @@
 """Which switches are worth trying for a configuration, and in which order.
 
-Those that gain most for their time go first: gpuwise's own kernels, then the batch, in the end the
-compiler's own searches, which take minutes.
+Those that gain most for their time go first: the layout and gpuwise's own kernels, then the batch, in the
+end the compiler's own searches, which take minutes. Two switches that exclude each other are changed
+together (`settled`), so that the search meets both of `layout=channels-first` and `pooling=triton`.
 """
 
 from __future__ import annotations
 
-from gpuwise.model.recipe import choices
+from dataclasses import replace
+from typing import Literal
+
+from gpuwise.model.recipe import USUAL, Switches, choices
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.tune.search import BATCH
 
-ORDER = ("pooling", "stream", BATCH, "graph", "weights", "attention", "exchange", "layout", "compiler")
+ORDER = ("layout", "pooling", "stream", BATCH, "attention", "graph", "weights", "exchange", "compiler")
 
 ON_GPUS = frozenset({"pooling", "attention", "graph"})
 COMPILED = frozenset({"graph", "compiler"})
@@ -36,6 +40,15 @@ def axes(spec: WorkloadSpec, config: RunConfig) -> dict[str, tuple[str, ...]]:
         for name in ORDER
         if name in heeded and _matters(name, config)
     }
+
+
+def settled(switches: Switches, changed: str) -> Switches:
+    """The switches, with what `changed` does not go with put back: gpuwise's pooling reads channels-last
+    images, and makes them of others first."""
+    if switches.pooling == "triton" and switches.layout == "channels-first":
+        other: Literal["pooling", "layout"] = "layout" if changed == "pooling" else "pooling"
+        return replace(switches, **{other: getattr(USUAL, other)})
+    return switches
 
 
 def _matters(name: str, config: RunConfig) -> bool:
