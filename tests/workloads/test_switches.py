@@ -74,11 +74,12 @@ def test_the_layout_changes_roundings_only() -> None:
     assert other[:3] == pytest.approx(plain[:3], rel=1e-3)
 
 
-def test_a_stream_of_16_bits_changes_roundings_only() -> None:
-    plain, half = (losses("bert-large", "bf16", Switches(stream=s)) for s in ("fp32", "half"))  # type: ignore[arg-type]
+@pytest.mark.parametrize("workload", ["bert-large", "bert-large-pretrain-s128"])
+def test_a_stream_of_16_bits_changes_roundings_only(workload: str) -> None:
+    plain, half = (losses(workload, "bf16", Switches(stream=s)) for s in ("fp32", "half"))  # type: ignore[arg-type]
     assert half != plain
     assert half == pytest.approx(plain, rel=0.01)
-    assert losses("bert-large", "fp32", Switches(stream="half")) == losses("bert-large", "fp32", Switches())
+    assert losses(workload, "fp32", Switches(stream="half")) == losses(workload, "fp32", Switches())
 
 
 def test_parity_heeds_no_switch() -> None:

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
     from gpuwise.workloads.job import Job
+    from gpuwise.workloads.models.bert import Bert
 
 LEARNING_RATE, DECAY = 1e-6, 0.01
 
 SWITCHES = ("stream", "attention", "weights", "compiler", "graph")
-"""Of a recipe, for every transformer whose attention is torch's."""
+"""Of a recipe of BERT."""
 
 FORWARD_VALUES, OPTIMISER_BYTES = 34, 40
 
@@ -108,7 +109,6 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
 
     from gpuwise.workloads.input import question_feed
     from gpuwise.workloads.job import (
-        half_of,
         inference_job,
         relative_difference,
         set_precision,
@@ -129,8 +129,7 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
         if not tuned:
             inputs = (*inputs, torch.ones(batch, tokens))
         answers = (torch.randint(tokens, (batch,)), torch.randint(tokens, (batch,)))
-    if tuned and config.switches.attention == "triton" and config.device == "cuda":
-        model.attend_by_kernel()
+    arrange(model, config)
     if config.mode == "infer":
         narrow = config.precision == "fp8"
         if narrow:
@@ -143,13 +142,24 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
             job = replace(job, mismatch=lambda: relative_difference(narrow_step(), exact))
         return replace(job, feed=question_feed(inputs[0], inputs[1], (), shape.words))
     adam = optimizer(model, tuned=tuned, unread="pooler.")
-    if tuned and config.switches.stream != "fp32":
-        model.hand_on(half_of(config), kernels=config.device == "cuda" and config.switches.stream == "triton")
     scales = Scales(model.layers, together=config.gpus > 1) if config.precision == "fp8" else None
     job = training_job(
         model, inputs, lambda logits: _answer_loss(logits, answers), adam, config, batch, scales=scales
     )
     return replace(job, feed=question_feed(inputs[0], inputs[1], answers, shape.words))
+
+
+def arrange(model: Bert, config: RunConfig) -> None:
+    """What the recipe's switches ask of the layers: gpuwise's kernels, and 16 bits between them."""
+    from gpuwise.workloads.job import half_of
+
+    if config.recipe != "tuned":
+        return
+    on_gpu, stream = config.device == "cuda", config.switches.stream
+    if config.switches.attention == "triton" and on_gpu:
+        model.attend_by_kernel()
+    if config.mode == "train" and stream != "fp32":
+        model.hand_on(half_of(config), kernels=on_gpu and stream == "triton")
 
 
 def _answer_loss(logits: tuple[Tensor, Tensor], answers: tuple[Tensor, Tensor]) -> Tensor:

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
 from gpuwise.workloads.bert import (
+    SWITCHES,
     TOY,
     TOY_TOKENS,
     BertShape,
+    arrange,
     encoder_flop,
     encoder_parameters,
     encoder_values,
@@ -76,6 +78,7 @@ def _pretraining(tokens: int, masked: int, batch: int) -> Workload:
         default_batch=batch,
         cpu_batch=1,
         cost=partial(pretrain_cost, tokens, masked),
+        switches=SWITCHES,
     )
     return workload(spec)(partial(_job, tokens, masked))
 
@@ -98,6 +101,8 @@ def _job(tokens: int, masked: int, config: RunConfig, batch: int) -> Job:
         places = masked_places(batch, tokens, masked)
         truth = torch.randint(shape.words, (batch * masked,))
         follows = torch.randint(2, (batch,))
+
+    arrange(model, config)
 
     def loss(output: tuple[Tensor, Tensor]) -> Tensor:
         return functional.cross_entropy(output[0], truth) + functional.cross_entropy(output[1], follows)
