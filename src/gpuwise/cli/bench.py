@@ -26,6 +26,8 @@ from gpuwise.model.workload import MODES, PRECISIONS, Mode, Precision
 from gpuwise.report.tuning import used
 
 REFERENCE = "resnet50,bert-large"
+TOY_S = 0.5
+"""Enough to see that a shrunken workload can be timed; its figures mean nothing."""
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
 
 
@@ -229,7 +231,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     if options["quick"]:
         found |= {"time_s": 0.0, "compile": (), "batch": (None,)}
     if options["toy"]:
-        found["batch"] = (None,)
+        found |= {"time_s": TOY_S, "batch": (None,)}
     if options["mode"] is not None:
         found["modes"] = cast("tuple[Mode, ...]", _choices(options["mode"], MODES, "mode"))
     if options["precision"] is not None:
