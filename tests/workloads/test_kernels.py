@@ -174,7 +174,7 @@ def weights_kept(seed: int, heads: int, tokens: int, threshold: int) -> torch.Te
 @pytest.mark.parametrize(("tokens", "share"), [(64, 0.0), (80, 0.1), (150, 0.1)])
 def test_attention_and_its_gradients_are_those_of_the_formula(tokens: int, share: float) -> None:
     batch, heads, depth = 2, 2, 32
-    width, threshold = heads * depth, round(share * attention.LEVELS)
+    width, threshold = heads * depth, round(share * residual.LEVELS)
     half = torch.bfloat16 if ON_GPU else torch.float16
     qkv = torch.randn(batch, tokens, 3 * width, dtype=half, device=DEVICE, requires_grad=True)
     found = attention.attention(qkv, torch.tensor(123456789, device=DEVICE), heads, share)
@@ -183,7 +183,7 @@ def test_attention_and_its_gradients_are_those_of_the_formula(tokens: int, share
     query, key, value = exact.view(batch, tokens, 3, heads, depth).permute(2, 0, 3, 1, 4).unbind(0)
     weights = (query @ key.transpose(-1, -2) / depth**0.5).softmax(-1)
     mask = weights_kept(123456789, batch * heads, tokens, threshold).to(DEVICE).view(weights.shape)
-    weights = weights * mask / (1 - threshold / attention.LEVELS)
+    weights = weights * mask / (1 - threshold / residual.LEVELS)
     wanted = (weights @ value).transpose(1, 2).reshape(found.shape)
     off = 1e-2 if ON_GPU else 1e-3
     assert float((found - wanted).detach().norm() / wanted.detach().norm()) < off
@@ -195,13 +195,13 @@ def test_attention_and_its_gradients_are_those_of_the_formula(tokens: int, share
 def test_attentions_dropout_is_fair_and_unrelated() -> None:
     """Its share, the same for every row, column and seed, and no relation between neighbours."""
     heads, tokens = 16, 384
-    mask = weights_kept(7, heads, tokens, round(0.1 * attention.LEVELS)).double()
+    mask = weights_kept(7, heads, tokens, round(0.1 * residual.LEVELS)).double()
     deviation = (0.09 / tokens) ** 0.5
     assert float(mask.mean()) == pytest.approx(0.9, abs=5 * deviation / (heads * tokens) ** 0.5)
     assert float((mask.mean(2) - 0.9).abs().max()) < 5.5 * deviation  # the farthest of 6,144 rows
     assert float((mask.mean((0, 1)) - 0.9).abs().max()) < 5 * deviation / heads**0.5
     off = mask - mask.mean()
-    other = weights_kept(8, heads, tokens, round(0.1 * attention.LEVELS)).double()
+    other = weights_kept(8, heads, tokens, round(0.1 * residual.LEVELS)).double()
     pairs = [
         (off[:, :, 1:], off[:, :, :-1]),
         (off[:, 1:], off[:, :-1]),

@@ -12,11 +12,6 @@ from gpuwise.predict.sets.case import Case
 Array = NDArray[np.float64]
 
 
-def _roofline(case: Case) -> float:
-    assert case.card is not None
-    return max(case.flop / case.card.peak(case.dtype), case.moved / case.card.bytes_per_s)
-
-
 def _by_flops(case: Case) -> float:
     assert case.card is not None
     return case.flop / case.card.peak(case.dtype)
@@ -25,6 +20,10 @@ def _by_flops(case: Case) -> float:
 def _by_bandwidth(case: Case) -> float:
     assert case.card is not None
     return case.moved / case.card.bytes_per_s
+
+
+def _roofline(case: Case) -> float:
+    return max(_by_flops(case), _by_bandwidth(case))
 
 
 def _by_limit(case: Case) -> float:

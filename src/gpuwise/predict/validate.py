@@ -20,7 +20,7 @@ import csv
 import gzip
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -117,6 +117,8 @@ class _Split:
     group: str
     cases: tuple[Case, ...]
     holdout: Holdout
+    _fits: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    """Parameters by the fold they were fitted without."""
 
     @cached_property
     def _fold_of(self) -> Mapping[int, str]:
@@ -124,10 +126,6 @@ class _Split:
 
     def folds(self, asked: Sequence[Case]) -> list[str]:
         return [self._fold_of[id(case)] for case in asked]
-
-    @cached_property
-    def _fits(self) -> dict[str, Mapping[str, float]]:
-        return {}
 
     def _parameters(self, fold: str) -> Mapping[str, float]:
         if self.holdout == "none":

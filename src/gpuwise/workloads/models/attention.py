@@ -21,8 +21,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-LEVELS = 2**16
-"""Of a weight's random bits."""
+from gpuwise.workloads.models.residual import dropped
+
 FORWARD = {"M": 128, "N": 64, "num_warps": 4, "num_stages": 3}
 QUERIES = {"M": 128, "N": 64, "num_warps": 4, "num_stages": 3}
 KEYS = {"M": 64, "N": 128, "num_warps": 4, "num_stages": 3}
@@ -173,10 +173,9 @@ def _pull_keys(
     tl.store(dqkv + first + 2 * C + place, dv.to(dqkv.dtype.element_ty), mask=there)
 
 
-def _numbers(depth: int, share: float) -> tuple[float, int, float, float]:
-    """Scale of logits to base 2, levels that drop a weight, what others are multiplied by, scale back."""
-    dropped = round(share * LEVELS)
-    return math.log2(math.e) / math.sqrt(depth), dropped, LEVELS / (LEVELS - dropped), 1 / math.sqrt(depth)
+def _scales(depth: int) -> tuple[float, float]:
+    """Of logits to base 2, and of the gradients that come back through them."""
+    return math.log2(math.e) / math.sqrt(depth), 1 / math.sqrt(depth)
 
 
 @torch.library.custom_op("gpuwise::attention", mutates_args=())
@@ -187,9 +186,9 @@ def _attention(qkv: Tensor, seed: Tensor, heads: int, share: float) -> tuple[Ten
     width, depth = wide // 3, wide // 3 // heads
     y = torch.empty(batch, tokens, width, dtype=qkv.dtype, device=qkv.device)
     lse = torch.empty(batch * heads, tokens, device=qkv.device)
-    scale, dropped, boost, _ = _numbers(depth, share)
+    (scale, _), (threshold, boost) = _scales(depth), dropped(share)
     _attend[(triton.cdiv(tokens, FORWARD["M"]), batch * heads)](
-        qkv, seed, y, lse, scale, dropped, boost, T=tokens, H=heads, D=depth, DROP=dropped > 0, **FORWARD
+        qkv, seed, y, lse, scale, threshold, boost, T=tokens, H=heads, D=depth, DROP=threshold > 0, **FORWARD
     )  # fmt: skip
     return y, lse
 
@@ -210,13 +209,13 @@ def _attention_pull(
     batch, tokens, wide = qkv.shape
     depth = wide // 3 // heads
     delta, dqkv = torch.empty_like(lse), torch.empty_like(qkv)
-    scale, dropped, boost, back = _numbers(depth, share)
-    shape = {"T": tokens, "H": heads, "D": depth, "DROP": dropped > 0}
+    (scale, back), (threshold, boost) = _scales(depth), dropped(share)
+    shape = {"T": tokens, "H": heads, "D": depth, "DROP": threshold > 0}
     _pull_queries[(triton.cdiv(tokens, QUERIES["M"]), batch * heads)](
-        qkv, seed, y, dy, lse, delta, dqkv, scale, dropped, boost, back, **shape, **QUERIES
+        qkv, seed, y, dy, lse, delta, dqkv, scale, threshold, boost, back, **shape, **QUERIES
     )  # fmt: skip
     _pull_keys[(triton.cdiv(tokens, KEYS["N"]), batch * heads)](
-        qkv, seed, dy, lse, delta, dqkv, scale, dropped, boost, back, **shape, **KEYS
+        qkv, seed, dy, lse, delta, dqkv, scale, threshold, boost, back, **shape, **KEYS
     )  # fmt: skip
     return dqkv
 

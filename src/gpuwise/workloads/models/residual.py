@@ -108,7 +108,7 @@ def _norm_backward(
     tl.store(at + 2 * n, d_bias, mask=wide)
 
 
-def _dropped(share: float) -> tuple[int, float]:
+def dropped(share: float) -> tuple[int, float]:
     """(levels of the random bits that drop a value, what the others are multiplied by)."""
     threshold = round(share * LEVELS)
     return threshold, LEVELS / (LEVELS - threshold)
@@ -136,7 +136,7 @@ def _norm(
     rows, n = x.shape
     y, h = torch.empty_like(residual), torch.empty_like(residual)
     mean, scale = (torch.empty(rows, device=x.device) for _ in range(2))
-    threshold, boost = _dropped(share)
+    threshold, boost = dropped(share)
     _norm_forward[(triton.cdiv(rows, ROWS),)](
         x, bias, residual, weight, shift, seed, y, h, mean, scale, rows, n, boost, threshold, eps,
         R=ROWS, G=_groups(n), num_warps=WARPS,
@@ -163,7 +163,7 @@ def _norm_pull(
     first, second = first.contiguous(), second.contiguous()
     rows, n = h.shape
     dh, dx = torch.empty_like(h), torch.empty_like(h)
-    (programs, turns), (threshold, boost) = programs_of(rows, PULL_ROWS), _dropped(share)
+    (programs, turns), (threshold, boost) = programs_of(rows, PULL_ROWS), dropped(share)
     sums = torch.empty(programs, 3, n, device=h.device)
     _norm_backward[(programs,)](
         first, second, h, mean, scale, weight, seed, dh, dx, sums, rows, n, boost, threshold,
