@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuwise.bench.device import check_host, check_idle, choose
+from gpuwise.bench.device import check_host, check_idle, choose, visible
 from gpuwise.errors import InputError, MachineError
 from gpuwise.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild
 
@@ -21,9 +21,8 @@ def sensor(index: int = 0, *processes: Process, utilisation: float | None = 0.0)
 TWO = (sensor(0), sensor(1))
 
 
-def chosen(sensors, torch=CUDA, device=None, index=None, visible=None):  # type: ignore[no-untyped-def]
-    variables = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
-    return choose(sensors, torch, device=device, index=index, variables=variables)
+def chosen(sensors, torch=CUDA, device=None, index=None):  # type: ignore[no-untyped-def]
+    return choose(sensors, torch, device=device, index=index)
 
 
 def test_without_a_wish_the_first_gpu_else_the_cpu() -> None:
@@ -38,9 +37,22 @@ def test_wishes() -> None:
     assert chosen(TWO, device="cuda") == ("cuda", TWO[0])
 
 
-@pytest.mark.parametrize("visible", ["1", "1,0", "GPU-11", "GPU-1"])
-def test_cuda_visible_devices_is_obeyed(visible: str) -> None:
-    assert chosen(TWO, visible=visible)[1] is TWO[1]
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (None, [0, 1, 2]),
+        ("1", [1]),
+        ("2,0", [2, 0]),
+        ("GPU-11, GPU-2", [1, 2]),
+        ("MIG-77", [0, 1, 2]),
+        ("", []),
+        ("-1", []),
+    ],
+)
+def test_cuda_visible_devices_is_obeyed(words: str | None, left: list[int]) -> None:
+    variables = {} if words is None else {"CUDA_VISIBLE_DEVICES": words}
+    found = visible((*TWO, sensor(2)), variables)
+    assert [each.info().index for each in found] == left
 
 
 def test_a_rocm_build_is_measured_without_a_sensor() -> None:

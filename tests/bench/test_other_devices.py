@@ -73,7 +73,7 @@ def test_intel_s_gpu_is_measured_with_it(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_where_they_are_not() -> None:
     def chosen(device: Device, build: TorchBuild) -> object:
-        return choose((), build, device=device, index=None, variables={})
+        return choose((), build, device=device, index=None)
 
     assert chosen("xpu", INTEL) == ("xpu", None)
     with pytest.raises(MachineError, match="not built for Intel"):
@@ -84,7 +84,7 @@ def test_apple_s_chips_alone_have_mps(monkeypatch: pytest.MonkeyPatch) -> None:
     build = TorchBuild(version="2.13.0")
     monkeypatch.setattr("platform.system", lambda: "Darwin")
     monkeypatch.setattr("platform.machine", lambda: "arm64")
-    assert choose((), build, device="mps", index=None, variables={}) == ("mps", None)
+    assert choose((), build, device="mps", index=None) == ("mps", None)
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     with pytest.raises(MachineError, match="Apple's own chips"):
-        choose((), build, device="mps", index=None, variables={})
+        choose((), build, device="mps", index=None)

@@ -39,6 +39,16 @@ def test_the_target_and_the_gpus_beside_it() -> None:
     assert (cpu.device, cpu.gpus, cpu.free, cpu.info) == ("cpu", 0, None, None)
 
 
+def test_gpus_that_cuda_hides_are_not_there_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "sensors", lambda: tuple(sensor(i) for i in range(4)))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    target = start.find_target(None, None)
+    assert [each.index for each in (target.info, *target.others) if each] == [2, 3]
+    assert start.find_target(None, 0).gpus == 4
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert start.find_target(None, None).device == "cpu"
+
+
 def test_a_request_is_refused_where_a_suite_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telemetry, "sensors", lambda: (sensor(0, "Tesla V100-PCIE-16GB", 16 * 2**30),))
     target = start.find_target(None, None)

@@ -60,7 +60,9 @@ def test_the_gain_has_its_interval_and_what_is_left_is_told() -> None:
     notes = report.notes(Tuning(trials=TRIALS, left=2, tuned=FOUND))
     assert notes[0] == "best: batch 256, pooling=triton: 1.100 (1.090 to 1.110) times the default recipe"
     assert "2 settings" in notes[1]
-    assert report.notes(Tuning(trials=(), left=0)) == ("no setting ran to its end",)
+    assert report.notes(Tuning()) == ("no setting ran to its end",)
+    (cut_off,) = report.notes(Tuning(trials=TRIALS))
+    assert cut_off == "no recipe is kept: default and best were not measured again at the end"
 
 
 def test_a_line_a_trial() -> None:
@@ -79,4 +81,4 @@ def test_the_document_is_plain_data() -> None:
     assert document["trials"][1]["switches"] == {"pooling": "triton"}
     assert document["trials"][3]["items_per_s"] is None
     assert document["tuned"]["batch"] == 256
-    assert report.document(replace(Tuning(trials=(), left=0)))["tuned"] is None
+    assert report.document(Tuning())["tuned"] is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from gpuwise.bench.session import Progress
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Measurement, Result
@@ -108,3 +110,18 @@ def test_a_given_batch_is_kept() -> None:
     session = FakeSession(triton_is_fast)
     tune(session, config=replace(CONFIG, batch=64))
     assert {c.batch for c in session.asked} == {64}
+
+
+def test_an_interrupt_leaves_the_trials_that_ended() -> None:
+    def speed(config: RunConfig) -> float:
+        if len(session.asked) == 3:
+            raise KeyboardInterrupt
+        return triton_is_fast(config)
+
+    session = FakeSession(speed)
+    tuner = Tuner(session=session, config=CONFIG, time_s=1e6, now=lambda: session.time_s)  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        list(tuner.run())
+    assert tuner.tuning is not None
+    assert len(tuner.tuning.trials) == 2
+    assert tuner.tuning.tuned is None

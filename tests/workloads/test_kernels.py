@@ -151,24 +151,10 @@ def test_few_rows_times_int8_are_torchs(rows: int, n: int, k: int) -> None:
     torch.testing.assert_close(found.double(), exact, rtol=1e-2, atol=1e-2)
 
 
-def weights_kept(seed: int, heads: int, tokens: int, threshold: int) -> torch.Tensor:
-    """The attention kernel's dropout in torch: its hash on 64-bit integers, (heads, tokens, tokens)."""
-
-    def mixed(x: torch.Tensor) -> torch.Tensor:
-        x = x ^ (x >> 16)
-        x = (x * 0x7FEB352D) & 0xFFFFFFFF
-        x = x ^ (x >> 15)
-        x = (x * 0x846CA68B) & 0xFFFFFFFF
-        return x ^ (x >> 16)
-
-    rows = mixed(torch.arange(heads * tokens) ^ mixed(torch.tensor(seed)))
-    column = torch.arange(tokens)
-    x = rows[:, None] ^ mixed((column >> 1) + 0x9E3779B9)[None]
-    x = (x * 0x7FEB352D) & 0xFFFFFFFF
-    x = x ^ (x >> 15)
-    x = (x * 0x846CA68B) & 0xFFFFFFFF
-    x = x ^ (x >> 16)
-    return (torch.where(column % 2 == 1, x >> 16, x & 0xFFFF) >= threshold).view(heads, tokens, tokens)
+def weights_kept(keys: torch.Tensor, threshold: int) -> torch.Tensor:
+    """The attention kernel's dropout in torch, on 64-bit integers: (heads, tokens, tokens)."""
+    odd = keys.long() * 2 + 1
+    return (odd[1:, :, None] * odd[0]) % 2**32 >= threshold * 2**16
 
 
 @pytest.mark.parametrize(("tokens", "share"), [(64, 0.0), (80, 0.1), (150, 0.1)])
@@ -177,12 +163,13 @@ def test_attention_and_its_gradients_are_those_of_the_formula(tokens: int, share
     width, threshold = heads * depth, round(share * residual.LEVELS)
     half = torch.bfloat16 if ON_GPU else torch.float16
     qkv = torch.randn(batch, tokens, 3 * width, dtype=half, device=DEVICE, requires_grad=True)
-    found = attention.attention(qkv, torch.tensor(123456789, device=DEVICE), heads, share)
+    keys = attention.keys_of(qkv, heads)
+    found = attention.attention(qkv, keys, heads, share)
     pull = torch.randn_like(found)
     exact = qkv.detach().double().requires_grad_()
     query, key, value = exact.view(batch, tokens, 3, heads, depth).permute(2, 0, 3, 1, 4).unbind(0)
     weights = (query @ key.transpose(-1, -2) / depth**0.5).softmax(-1)
-    mask = weights_kept(123456789, batch * heads, tokens, threshold).to(DEVICE).view(weights.shape)
+    mask = weights_kept(keys, threshold).view(weights.shape)
     weights = weights * mask / (1 - threshold / residual.LEVELS)
     wanted = (weights @ value).transpose(1, 2).reshape(found.shape)
     off = 1e-2 if ON_GPU else 1e-3
@@ -193,24 +180,26 @@ def test_attention_and_its_gradients_are_those_of_the_formula(tokens: int, share
 
 
 def test_attentions_dropout_is_fair_and_unrelated() -> None:
-    """Its share, the same for every row, column and seed, and no relation between neighbours."""
+    """Its share, the same for every row, column and draw, and no relation between neighbours."""
     heads, tokens = 16, 384
-    mask = weights_kept(7, heads, tokens, round(0.1 * residual.LEVELS)).double()
+    torch.manual_seed(7)
+    one, two = (attention.keys_of(torch.empty(1, tokens, 3), heads) for _ in range(2))
+    mask = weights_kept(one, round(0.1 * residual.LEVELS)).double()
     deviation = (0.09 / tokens) ** 0.5
     assert float(mask.mean()) == pytest.approx(0.9, abs=5 * deviation / (heads * tokens) ** 0.5)
     assert float((mask.mean(2) - 0.9).abs().max()) < 5.5 * deviation  # the farthest of 6,144 rows
     assert float((mask.mean((0, 1)) - 0.9).abs().max()) < 5 * deviation / heads**0.5
     off = mask - mask.mean()
-    other = weights_kept(8, heads, tokens, round(0.1 * residual.LEVELS)).double()
+    other = weights_kept(two, round(0.1 * residual.LEVELS)).double()
     pairs = [
         (off[:, :, 1:], off[:, :, :-1]),
         (off[:, 1:], off[:, :-1]),
         (off[1:], off[:-1]),
-        (off[:, :, ::2], off[:, :, 1::2]),  # the two of a pair share a hash
+        (off[:, :-1, :-1] * off[:, 1:, 1:], off[:, :-1, 1:] * off[:, 1:, :-1]),  # a square's four corners
         (off, other - other.mean()),
     ]
     for one, two in pairs:
-        assert abs(float((one * two).mean()) / 0.09) < 5 / one.numel() ** 0.5
+        assert abs(float((one * two).mean() / (one.std() * two.std()))) < 5 / one.numel() ** 0.5
 
 
 def test_berts_attention_by_the_kernel_is_that_of_torch() -> None:

@@ -23,11 +23,10 @@ def choose(
     *,
     device: Device | None,
     index: int | None,
-    variables: Mapping[str, str],
 ) -> tuple[Device, Sensor | None]:
     """The device to measure and the sensor that watches it (None for a CPU or an unwatched GPU).
 
-    Without a wish: the first GPU (of CUDA_VISIBLE_DEVICES, where it is set), else the CPU.
+    Without a wish: the first GPU, else the CPU.
     Raises MachineError where torch or the GPU is missing, InputError for a GPU that is not there.
     """
     if torch is None:
@@ -47,7 +46,7 @@ def choose(
         )
     if not sensors and torch.hip and index is None:
         return "cuda", None
-    return pick(sensors, device="cuda", index=index, variables=variables)
+    return pick(sensors, device="cuda", index=index)
 
 
 def check_other(device: Device, torch: TorchBuild) -> None:
@@ -61,7 +60,7 @@ def check_other(device: Device, torch: TorchBuild) -> None:
 
 
 def pick(
-    sensors: Sequence[Sensor], *, device: Device | None, index: int | None, variables: Mapping[str, str]
+    sensors: Sequence[Sensor], *, device: Device | None, index: int | None
 ) -> tuple[Device, Sensor | None]:
     """The same by the sensors alone, whatever framework will measure."""
     if device == "cpu" or (device is None and index is None and not sensors):
@@ -69,13 +68,11 @@ def pick(
     if not sensors:
         hint = "gpuwise doctor, or gpuwise bench --device cpu"
         raise MachineError("no GPU found on this machine", hint=hint)
-    return "cuda", _sensor(sensors, index, variables)
+    return "cuda", sensors[0] if index is None else _numbered(sensors, index)
 
 
-def _sensor(sensors: Sequence[Sensor], index: int | None, variables: Mapping[str, str]) -> Sensor:
+def _numbered(sensors: Sequence[Sensor], index: int) -> Sensor:
     by_index = {sensor.info().index: sensor for sensor in sensors}
-    if index is None:
-        return _first_visible(sensors, variables.get("CUDA_VISIBLE_DEVICES"))
     if index not in by_index:
         there = ", ".join(str(i) for i in sorted(by_index))
         raise InputError(
@@ -84,14 +81,24 @@ def _sensor(sensors: Sequence[Sensor], index: int | None, variables: Mapping[str
     return by_index[index]
 
 
-def _first_visible(sensors: Sequence[Sensor], visible: str | None) -> Sensor:
-    """The first device that CUDA_VISIBLE_DEVICES names, by index or unique id; else the first."""
-    wanted = (visible or "").split(",")[0].strip()
-    for sensor in sensors:
-        info = sensor.info()
-        if wanted and (wanted == str(info.index) or (info.uuid or "").startswith(wanted)):
-            return sensor
-    return sensors[0]
+def visible(sensors: Sequence[Sensor], variables: Mapping[str, str]) -> tuple[Sensor, ...]:
+    """Those that CUDA_VISIBLE_DEVICES names, by index or by the beginning of the unique id, in its order.
+
+    All where it is not set, or names only what no sensor knows (an instance of MIG); none where it is
+    empty or -1, as CUDA has it.
+    """
+    words = variables.get("CUDA_VISIBLE_DEVICES")
+    if words is None:
+        return tuple(sensors)
+    wanted = [word.strip() for word in words.split(",")]
+    if wanted[0] in ("", "-1"):
+        return ()
+    found = [sensor for word in wanted for sensor in sensors if _is_called(sensor.info(), word)]
+    return tuple(found or sensors)
+
+
+def _is_called(info: DeviceInfo, word: str) -> bool:
+    return word == str(info.index) or (bool(word) and (info.uuid or "").startswith(word))
 
 
 def check_host(load: float | None) -> tuple[Caution, ...]:

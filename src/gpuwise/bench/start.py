@@ -16,7 +16,7 @@ from pathlib import Path
 from gpuwise import catalog, frameworks, store, telemetry
 from gpuwise.bench import resume
 from gpuwise.bench.ability import check_gpus, check_precisions, fitted, lacking
-from gpuwise.bench.device import check_host, check_idle, choose, pick
+from gpuwise.bench.device import check_host, check_idle, choose, pick, visible
 from gpuwise.bench.keep import Keeper
 from gpuwise.bench.meeting import Meeting
 from gpuwise.bench.plan import Request, schedule
@@ -69,16 +69,21 @@ class Prepared:
 
 
 def find_target(device: Device | None, index: int | None, framework: Framework = "torch") -> Target:
-    """The device to measure. Raises MachineError and InputError as `choose` does."""
+    """The device to measure: of all GPUs by `index`, else of those that CUDA_VISIBLE_DEVICES leaves.
+
+    Raises MachineError and InputError as `choose` does.
+    """
     sensors = telemetry.sensors()
+    if index is None:
+        sensors = visible(sensors, os.environ)
     if framework == "torch":
         build = telemetry.torch_build()
-        chosen, sensor = choose(sensors, build, device=device, index=index, variables=os.environ)
+        chosen, sensor = choose(sensors, build, device=device, index=index)
     else:
         frameworks.check_installed(framework)
         if device not in (None, "cpu", "cuda"):
             raise InputError(f"{framework} is not measured on {device}", hint="gpuwise bench --device cpu")
-        chosen, sensor = pick(sensors, device=device, index=index, variables=os.environ)
+        chosen, sensor = pick(sensors, device=device, index=index)
     info = sensor.info() if sensor else None
     beside = tuple(each for each in sensors if info and each.info().index != info.index)
     return Target(

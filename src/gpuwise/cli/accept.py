@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from click.core import ParameterSource
 from gpuwise import store, telemetry, units
 from gpuwise.accept import Acceptance, Card, Lookup, check_last, judge, lookup
 from gpuwise.bench import suites
+from gpuwise.bench.device import visible
 from gpuwise.bench.lock import only_ours
 from gpuwise.bench.plan import Request
 from gpuwise.bench.start import Target, devices, find_target, plan_for, prepare
@@ -151,7 +153,7 @@ def _targets(device: str, indices: str | None) -> tuple[Target, ...]:
     """Every GPU asked for; the processor for `cpu`. Raises MachineError where there is no GPU."""
     if device == "cpu":
         return (find_target("cpu", None),)
-    there = [sensor.info().index for sensor in telemetry.sensors()]
+    there = [sensor.info().index for sensor in visible(telemetry.sensors(), os.environ)]
     if not there:
         raise MachineError(
             "no GPU answers on this machine, so there is none to accept",

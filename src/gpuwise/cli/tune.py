@@ -84,11 +84,12 @@ def command(
         complete = _run(tuner, quiet=quiet)
     if made.keeper.kept is not None:
         printer.talk(f"every trial is kept in {made.keeper.kept}")
+    if tuner.tuning is not None:
+        table, document = report.trials(config, tuner.tuning), report.document(tuner.tuning)
+        printer.deliver(table, lambda: document, as_json=as_json, output=output)
     if not complete:
         sys.exit(INTERRUPTED)
     assert tuner.tuning is not None
-    table, document = report.trials(config, tuner.tuning), report.document(tuner.tuning)
-    printer.deliver(table, lambda: document, as_json=as_json, output=output)
     if tuner.tuning.tuned is None:
         raise RunError("no setting ran to its end", hint=f"gpuwise bench {config.workload}")
     if config.size == "full":

@@ -63,10 +63,10 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """A search from start to end."""
+    """A search, as far as it came."""
 
-    trials: tuple[Trial, ...]
-    left: int
+    trials: tuple[Trial, ...] = ()
+    left: int = 0
     """Settings that the time did not reach."""
     tuned: Tuned | None = None
-    """None where nothing ran."""
+    """None where nothing ran, or default and best were not measured again."""

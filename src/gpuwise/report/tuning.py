@@ -48,8 +48,15 @@ def trials(config: RunConfig, tuning: Tuning) -> Table:
 def notes(tuning: Tuning) -> tuple[str, ...]:
     """The best recipe, its gain, and what was not tried."""
     left = f"{tuning.left} settings were not tried: the time was up; --time gives it more"
-    found = (verdict(tuning.tuned),) if tuning.tuned is not None else ("no setting ran to its end",)
-    return (*found, *((left,) if tuning.left else ()))
+    return (_found(tuning), *((left,) if tuning.left else ()))
+
+
+def _found(tuning: Tuning) -> str:
+    if tuning.tuned is not None:
+        return verdict(tuning.tuned)
+    if any(trial.speed is not None for trial in tuning.trials):
+        return "no recipe is kept: default and best were not measured again at the end"
+    return "no setting ran to its end"
 
 
 def verdict(tuned: Tuned) -> str:

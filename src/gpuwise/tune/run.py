@@ -51,7 +51,7 @@ class Tuner:
     _defaults: dict[int | None, Measurement] = field(default_factory=dict)
 
     def run(self, tell: Tell = lambda _: None) -> Iterator[Trial]:
-        """Trials as they end. KeyboardInterrupt goes up; the session keeps what it measured."""
+        """Trials as they end. KeyboardInterrupt goes up; `tuning` and the session keep what was measured."""
         spec = workloads.get(self.config.workload).spec
         began = self.now()
         default = spec.default_batch if self.config.device == "cuda" else spec.cpu_batch
@@ -66,8 +66,9 @@ class Tuner:
         )
         for trial in search.run(start):
             self.trials.append(trial)
+            self.tuning = Tuning(trials=tuple(self.trials))
             yield trial
-        self.tuning = Tuning(trials=tuple(self.trials), left=len(search.skipped - search.tried))
+        self.tuning = replace(self.tuning or Tuning(), left=len(search.skipped - search.tried))
         if search.best is not None:
             self.tuning = replace(self.tuning, tuned=self._final(start, search.best.setting, tell))
 

@@ -40,9 +40,9 @@ class FusedAttention(nn.Module):
         batch, length, hidden = x.shape
         qkv, drop = self.qkv(x), DROPOUT if self.training else 0.0
         if self.kernel and qkv.element_size() == 2:
-            from gpuwise.workloads.models.attention import attention
+            from gpuwise.workloads.models.attention import attention, keys_of
 
-            return attention(qkv, torch.randint(2**31, (), device=x.device), self.heads, drop)
+            return attention(qkv, keys_of(qkv, self.heads), self.heads, drop)
         qkv = qkv.view(batch, length, 3, self.heads, hidden // self.heads)
         query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (B, H, T, D)
         y = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=drop)
