@@ -8,9 +8,15 @@ whose interval is wider than ±3 %.
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from gpuwise import Measurement, load
+from gpuwise import Measurement, load, workloads
+from gpuwise.model.recipe import Switches
+from gpuwise.model.result import Interval
+from gpuwise.report.results import rate, spread
 from gpuwise.report.results import speed as interval
 from gpuwise.units import significant
 
@@ -21,7 +27,9 @@ FILES = {
               "bert-large-tuned.json"),
     "parity": ("resnet50-parity.json", "bert-large-parity.json"),
 }  # fmt: skip
-TUNED = ("resnet50-fp16", "resnet152-fp16", "inception-v3-fp16", "googlenet-fp16", "bert-large-bf16")
+TUNED = ("resnet50-fp16", "resnet152-fp16", "inception-v3-fp16", "googlenet-fp16")
+SUMMARIES = ("resnet50-bf16", "bert-large-bf16")
+"""Searches of which what `tune -o` wrote is kept, without the power."""
 OTHERS = ("workloads-*.json", "scenarios-*.json", "bert-large-fp8*.json")
 WIDEST = 0.03
 ROWS = (("resnet50", "train"), ("resnet50", "infer"), ("bert-large", "train"), ("bert-large", "infer"))
@@ -76,7 +84,23 @@ def found() -> str:
         lines.append(
             f"| {what} | {interval(before)} | {interval(after)} | {after.batch} | {watts} | {switches} |"
         )
+    for name in SUMMARIES:
+        path = RESULTS.parent / "experiments" / f"tune-{name}.json"
+        lines.append(summary(json.loads(path.read_text(encoding="utf-8"))["tuned"]))
     return "\n".join(lines)
+
+
+def summary(tuned: dict[str, Any]) -> str:
+    """A row of that table from what `gpuwise tune -o` wrote."""
+    default = asdict(Switches())
+    switches = " ".join(f"{k}={v}" for k, v in tuned["switches"].items() if default[k] != v)
+    item = workloads.get(tuned["workload"]).spec.item
+    after = Interval(**tuned["throughput"])
+    before = after.value / tuned["gain"]["value"]
+    return (
+        f"| {tuned['workload']} {tuned['precision']} | {rate(before, item)} "
+        f"| {rate(after.value, item)}{spread(after)} | {tuned['batch']} | | `{switches}` |"
+    )
 
 
 def others() -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import gpuwise
+from gpuwise import units
 from gpuwise.cli.main import VERBS
 from gpuwise.report.results import cell_name, line
 
@@ -155,11 +156,10 @@ def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "many-gpus.md").read_text(encoding="utf-8")
     section = page.partition("## On H200s")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|") and "/s |" in line]
-    assert len(rows) == 8
-    shown = "".join(
-        run(f"gpuwise show results/h200/scaling-{name}.json", tmp_path).stdout
-        for name in ("resnet50", "bert-large", "resnet50-after", "bert-large-after")
-    )
+    assert len(rows) == 12
+    files = sorted((ROOT / "results" / "h200").glob("scaling-*.json"))
+    assert len(files) == 6
+    shown = "".join(run(f"gpuwise show {file}", tmp_path).stdout for file in files)
     for row in rows:
         for figure in re.findall(r"[\d.,]+ \w+/s|0\.\d+ \(.*?\)|[\d.]+ %", row):
             assert figure in shown
@@ -168,16 +168,52 @@ def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
         assert stated in shown
 
 
+def test_the_plain_loop_s_table_is_that_of_the_raw_files() -> None:
+    import json
+
+    page = (ROOT / "docs" / "many-gpus.md").read_text(encoding="utf-8")
+    for name in ("bert-large", "resnet50"):
+        found = json.loads((ROOT / "results" / "experiments" / f"side-by-side-{name}.json").read_text())
+        (row,) = re.findall(rf"^\| {name} {found['precision']} b{found['batch']}.*$", page, re.MULTILINE)
+        ratio, speeds = found["ratio"], found["items_per_s"]
+        assert f"| {ratio['value']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f}) |" in row
+        for speed in speeds.values():
+            assert units.significant(speed["value"], 4) in row
+
+
+def test_what_tune_wrote_is_in_the_notebook() -> None:
+    import json
+
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    for name, gain in (
+        ("bert-large", "{value:.3f} ({low:.3f} to {high:.3f})"),
+        ("resnet50", "{value:.3f} times"),
+    ):
+        raw = ROOT / "results" / "experiments" / f"tune-{name}-bf16.json"
+        assert gain.format(**json.loads(raw.read_text())["tuned"]["gain"]) in page
+
+
 def test_the_table_of_jax_is_that_of_the_raw_file(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (\S+) (train|infer) \| (\d+) \| ([\d.,]+ \w+/s) \| (\d+ W) \|$", page, re.MULTILINE
     )
-    assert len(rows) == 6
+    assert len(rows) == 10
     shown = [
         " ".join(line.split())
-        for line in run("gpuwise show results/h200/jax.json", tmp_path).stdout.splitlines()
+        for name in ("jax", "jax-2")
+        for line in run(f"gpuwise show results/h200/{name}.json", tmp_path).stdout.splitlines()
     ]
     for workload, mode, *figures in rows:
         (line,) = [x for x in shown if x.startswith(f"{workload} {mode} bf16") and "/s ±" in x]
         assert all(f" {figure} " in line for figure in figures)
+    wider = re.findall(r"^\| (\S+) \| (\d+) \| (.+?) \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    cells = [
+        (workload, precision, cell)
+        for workload, _, *found in wider
+        for precision, cell in zip(("fp16", "tf32", "fp32"), found, strict=True)
+        if "/s" in cell
+    ]
+    assert len(cells) == 5
+    for workload, precision, cell in cells:
+        assert any(x.startswith(f"{workload} train {precision}") and f" {cell} " in x for x in shown)

@@ -65,16 +65,18 @@ def test_our_own_figures_are_those_of_the_raw_files() -> None:
 
 def test_good_cards_differ_by_less_than_the_usual_margin() -> None:
     """What makes 5 % fair: the fastest bursts of good cards, where medians differ by more than a tenth. Only
-    in fp64 they differ by more, and the table knows."""
+    in fp64 and fp8 they differ by more, and the table knows. Launches are the host's."""
     for (workload, precision, _), values in sessions().items():
+        if workload == "launch":
+            continue
         wide = allowed("h200-sxm", question(speed(workload, 1.0, precision=precision)), 0.05)
-        assert (wide > 0.05) == (precision == "fp64")
+        assert (wide > 0.05) == (precision in ("fp64", "fp8"))
         assert 1 - min(values) / max(values) <= wide + 1e-3
 
 
 def test_no_margin_is_less_than_what_good_cards_differ_by() -> None:
     asked = question(speed("matmul", 8e14, precision="bf16"))
-    assert allowed("h200-sxm", asked, 0.01) == pytest.approx(0.026, abs=1e-3)
+    assert allowed("h200-sxm", asked, 0.01) == pytest.approx(0.036, abs=1e-3)
     assert allowed("h200-sxm", asked, 0.05) == 0.05
     assert allowed(None, asked, 0.01) == 0.01
 

@@ -8,7 +8,7 @@ device type which operators a step consists of, so four decisions are made here 
 - dropout: one kernel that also writes a mask of bytes; RMS norm: one kernel;
 - optimisers: `foreach` by default, `fused` allowed; the gradient scaler works.
 
-Everything is undone on leaving. The rules are those of torch 2.6 to 2.13 (aten/src/ATen/autocast_mode.h,
+And gpuwise's own product of few rows with 8-bit weights is one kernel, as on a GPU with Triton. Everything is undone on leaving. The rules are those of torch 2.6 to 2.13 (aten/src/ATen/autocast_mode.h,
 aten/src/ATen/native/transformers, torch/optim/optimizer.py); results were compared with one H200.
 """
 
@@ -80,6 +80,12 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return result
 
 
+def _few_rows(layer: Any, rows: Tensor) -> Tensor:
+    """gpuwise's product with 8-bit weights, as torch names one that reads the same."""
+    y: Tensor = torch.ops.aten._weight_int8pack_mm(rows, layer.weight, layer.scale.to(rows.dtype))
+    return y
+
+
 def _rms_norm(
     input: Tensor, normalized_shape: list[int], weight: Tensor | None, eps: float | None
 ) -> tuple[Tensor, Tensor]:
@@ -144,6 +150,8 @@ def _patches(autocast: Autocast) -> Iterator[Any]:
     from torch.optim import optimizer
     from torch.utils import _foreach_utils
 
+    from gpuwise.workloads.models import quantized
+
     def supported(ask: Callable[[], list[str]]) -> Callable[[], list[str]]:
         return lambda: [*ask(), "meta"]
 
@@ -155,6 +163,8 @@ def _patches(autocast: Autocast) -> Iterator[Any]:
                 yield mock.patch.object(optimizer, name, answer)
     for name in ("to", "cuda"):
         yield mock.patch.object(Tensor, name, _moved(getattr(Tensor, name), name), create=True)
+    yield mock.patch.object(quantized, "on_gpu", lambda rows: True)
+    yield mock.patch.object(quantized.Int8Linear, "_kernel", _few_rows)
     yield mock.patch.object(torch, "clear_autocast_cache", autocast.clear)
     yield mock.patch.object(torch.autocast, "__init__", _autocast_here(torch.autocast.__init__))
     yield mock.patch("torch.cuda.amp.common.amp_definitely_not_available", return_value=False)

@@ -76,7 +76,12 @@ class Int8Linear(nn.Module):
 
 def _has_kernel(rows: Tensor) -> bool:
     """Whether these are so few rows on a GPU that the weights' traffic decides."""
-    return rows.is_cuda and rows.element_size() == 2 and len(rows) <= FEW and HAS_TRITON
+    return on_gpu(rows) and rows.element_size() == 2 and len(rows) <= FEW
+
+
+def on_gpu(rows: Tensor) -> bool:
+    """Whether Triton's kernels can be run on them."""
+    return rows.is_cuda and HAS_TRITON
 
 
 class Fp8Linear(nn.Module):
