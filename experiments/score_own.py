@@ -1,10 +1,11 @@
 """Score step times against the project's own results, from the data sheet alone and with measured limits.
 
-    python experiments/score_own.py DATA_FOLDER results/h200/*.json
+    python experiments/score_own.py DATA_FOLDER results/h200/*.json [--since TIME] [--until TIME]
 
 Products are fitted to the tables in the folder without the measured card, so that nothing of it is known;
 `--family` leaves out its whole family. `limits` are the card's own large products and copies, from the same
-result files. Prints the error of every step, then the summary.
+result files. Prints the error of every step, then the summary; `--since` and `--until` (UTC, ISO 8601) choose
+steps by when they were measured.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ def main() -> None:
     parser.add_argument("results", type=Path, nargs="+")
     parser.add_argument("--gpu", default="h200-sxm")
     parser.add_argument("--family", action="store_true")
+    parser.add_argument("--since", default="")
+    parser.add_argument("--until", default="9999")
     given = parser.parse_args()
     gpu = card(given.gpu)
     parameters = general(without(gpu, given.folder / TABLE, family=given.family))
@@ -46,7 +49,8 @@ def main() -> None:
     limits = with_limits(
         parameters, gpu, products=best(measured, "matmul"), copy=best(measured, "copy")["fp32"]
     )
-    report(gpu, {"spec only": parameters, "limits": limits}, measured)
+    asked = [m for m in measured if given.since <= m.started_at < given.until]
+    report(gpu, {"spec only": parameters, "limits": limits}, asked)
 
 
 def without(gpu: Card, table: Path, *, family: bool) -> Parameters:
