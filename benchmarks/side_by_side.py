@@ -8,7 +8,8 @@ its default; --switch sets another. The plain loop is what a careful user writes
 where torch's defaults fuse, autocast, a gradient scaler for fp16, torch.compile on the model, and
 DistributedDataParallel with its defaults on several GPUs. Both train the same model on the same batch; each
 round times one after the other, in an order that changes, so that heat and clocks favour neither. The ratio
-is the median over rounds of gpuwise's speed over the plain one, with the interval of `gpuwise compare`.
+is that of the median speeds, with the interval of `gpuwise compare`. Ctrl-C, SIGTERM or a rank that dies ends
+it: the rounds that were done are told and written, and the exit code is not 0.
 """
 
 from __future__ import annotations
@@ -16,24 +17,29 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.nn.parallel import DistributedDataParallel
 
-from gpuwise import catalog, stats, workloads
+from gpuwise import catalog, stats, store, workloads
 from gpuwise.bench.clock import clock_for
 from gpuwise.bench.engine import run_steps
+from gpuwise.bench.pulse import Pulse, board
 from gpuwise.bench.ranks import CommonClock, Ranks, join
 from gpuwise.bench.recall import recall
+from gpuwise.errors import INTERRUPTED, GpuwiseError
 from gpuwise.model.recipe import Switches, parse
 from gpuwise.model.run import RunConfig
 
@@ -48,7 +54,7 @@ class Asked:
     config: RunConfig
     batch: int
     rounds: int
-    output: str | None
+    output: Path | None
 
 
 def plain_resnet50(config: RunConfig, batch: int) -> Step:
@@ -113,24 +119,31 @@ def loop(
     return step
 
 
-def alternate(asked: Asked, ranks: Ranks | None) -> dict[str, Any] | None:
-    """Time both, round by round; rank 0 returns the findings."""
+def alternate(asked: Asked, ranks: Ranks | None, kept: Path) -> None:
+    """Time both, round by round; rank 0 writes what is done to `kept` after each."""
     config, clock = asked.config, clock_for(asked.config.device)
     if ranks is not None:
-        clock = CommonClock(clock, ranks)
+        clock = CommonClock(clock, ranks, Pulse(board(1), 0, ranks.rank))
     torch.manual_seed(0)
     job = workloads.load(config.workload).build(config, asked.batch)
     steps: dict[str, Step] = {"gpuwise": job.step}
     torch.manual_seed(0)
     steps["plain"] = PLAIN[config.workload](config, asked.batch)
     counts = {name: warm(step, clock, config) for name, step in steps.items()}
+    device = torch.cuda.get_device_name() if config.device == "cuda" else "cpu"
     windows: dict[str, list[tuple[float, ...]]] = {name: [] for name in steps}
     for number in range(asked.rounds):
         for name in list(steps) if number % 2 else reversed(list(steps)):
             windows[name].append(run_steps(steps[name], clock, counts[name]))
-    if ranks is not None and ranks.rank != 0:
-        return None
-    items = job.items * config.gpus
+        if ranks is None or ranks.rank == 0:
+            done = {"device": device, "items": job.items * config.gpus, "windows": windows}
+            store.write(json.dumps(done).encode(), kept)
+            print(f"round {number + 1} of {asked.rounds} is done", file=sys.stderr, flush=True)
+
+
+def findings(asked: Asked, done: dict[str, Any]) -> dict[str, Any]:
+    """Speeds and ratio of the rounds that are done."""
+    config, items, windows = asked.config, done["items"], done["windows"]
     found = {name: stats.throughput(each, items) for name, each in windows.items()}
     ratio = stats.ratio(windows["plain"], items, windows["gpuwise"], items)
     return {
@@ -139,12 +152,14 @@ def alternate(asked: Asked, ranks: Ranks | None) -> dict[str, Any] | None:
         "gpus": config.gpus,
         "batch": asked.batch,
         "switches": dict(config.switches.changed),
-        "device": torch.cuda.get_device_name() if config.device == "cuda" else "cpu",
+        "device": done["device"],
         "torch": torch.__version__,
         "item": workloads.get(config.workload).spec.item,
+        "rounds": {"done": len(windows["plain"]), "asked": asked.rounds},
         "ratio": {"value": ratio.value, "low": ratio.low, "high": ratio.high},
         "items_per_s": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in found.items()},
         "windows": windows,
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
 
@@ -157,18 +172,17 @@ def warm(step: Step, clock: Any, config: RunConfig) -> int:
     return max(1, round(short * WINDOW_S / typical))
 
 
-def rank(asked: Asked) -> None:
+def rank(asked: Asked, kept: Path) -> None:
     """Body of one process of several."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent ends the ranks
     ranks = join(asked.config)
-    tell(asked, alternate(asked, ranks))
+    alternate(asked, ranks, kept)
     dist.barrier(group=ranks.hosts)
     dist.destroy_process_group()
 
 
-def tell(asked: Asked, found: dict[str, Any] | None) -> None:
+def tell(asked: Asked, found: dict[str, Any]) -> None:
     """The ratio in a line; everything in the file."""
-    if found is None:
-        return
     print("gpuwise's recipe:", " ".join(f"{k}={v}" for k, v in found["switches"].items()) or "as usual")
     for name, speed in found["items_per_s"].items():
         print(
@@ -177,23 +191,31 @@ def tell(asked: Asked, found: dict[str, Any] | None) -> None:
     ratio = found["ratio"]
     print(f"gpuwise is {ratio['value']:.3f} times the plain loop ({ratio['low']:.3f} to {ratio['high']:.3f})")
     if asked.output is not None:
-        with open(asked.output, "w", encoding="utf-8") as file:  # noqa: PTH123
-            json.dump(found | {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}, file, indent=1)
+        store.write(json.dumps(found, indent=1).encode(), asked.output)
 
 
 def parsed() -> Asked:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("workload", choices=sorted(PLAIN))
     parser.add_argument("--precision", choices=("fp32", "tf32", "fp16", "bf16"), default="bf16")
-    parser.add_argument("--batch", type=int, default=64, help="items per step and GPU")
-    parser.add_argument("--gpus", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--batch", type=positive, default=64, help="items per step and GPU")
+    parser.add_argument("--gpus", type=positive, default=1)
+    parser.add_argument("--rounds", type=positive, default=10)
     parser.add_argument("--switch", action="append", default=[], help="as in gpuwise bench")
     parser.add_argument("--eager", action="store_true", help="neither is compiled")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--toy", action="store_true", help="shrunken models, to try the script")
-    parser.add_argument("-o", "--output", help="write all step times as JSON")
+    parser.add_argument("-o", "--output", type=Path, help="write all step times as JSON")
     given = parser.parse_args()
+    there = torch.cuda.device_count() if given.device == "cuda" else given.gpus
+    if there < given.gpus:
+        parser.error(f"--gpus {given.gpus}, and {there} are here; --device cpu --toy tries the script")
+    try:
+        if given.output is not None:
+            store.check_writable(given.output)
+        switches = parse(given.switch)
+    except GpuwiseError as error:
+        parser.error(str(error))
     config = RunConfig(
         workload=given.workload,
         mode="train",
@@ -203,9 +225,15 @@ def parsed() -> Asked:
         size="toy" if given.toy else "full",
         gpus=given.gpus,
         batch=given.batch,
-        switches=parse(given.switch),
+        switches=switches,
     )
     return Asked(config=as_bench(config), batch=given.batch, rounds=given.rounds, output=given.output)
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return int(text)
 
 
 def as_bench(config: RunConfig) -> RunConfig:
@@ -218,25 +246,45 @@ def as_bench(config: RunConfig) -> RunConfig:
     return found
 
 
-def main() -> None:
-    asked = parsed()
+def measure(asked: Asked, folder: Path, kept: Path) -> None:
+    """All rounds, in this process or in one for each GPU."""
     if asked.config.gpus == 1:
-        tell(asked, alternate(asked, None))
+        alternate(asked, None, kept)
         return
-    with tempfile.TemporaryDirectory() as logs:
-        launch = LaunchConfig(
-            min_nodes=1,
-            max_nodes=1,
-            nproc_per_node=asked.config.gpus,
-            run_id=f"side-by-side-{os.getpid()}",
-            rdzv_backend="c10d",
-            rdzv_endpoint="localhost:0",
-            local_addr="localhost",
-            max_restarts=0,
-            logs_specs=DefaultLogsSpecs(log_dir=logs),
-        )
-        elastic_launch(launch, rank)(asked)
+    launch = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=asked.config.gpus,
+        run_id=f"side-by-side-{os.getpid()}",
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        local_addr="localhost",
+        max_restarts=0,
+        logs_specs=DefaultLogsSpecs(log_dir=str(folder)),
+    )
+    elastic_launch(launch, rank)(asked, kept)
+
+
+def main() -> int:
+    asked, code = parsed(), 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "rounds.json"
+        try:
+            measure(asked, Path(folder), kept)
+        except (KeyboardInterrupt, SignalException):
+            code = INTERRUPTED
+        finally:
+            for sign in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(sign, signal.SIG_IGN)  # a second one would only lose what is done
+            found = findings(asked, json.loads(kept.read_bytes())) if kept.exists() else None
+            done = found["rounds"]["done"] if found else 0
+            if done < asked.rounds:
+                print(f"ended after {done} of {asked.rounds} rounds", file=sys.stderr)
+            if found:
+                tell(asked, found)
+    return code
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -47,6 +47,54 @@ def test_what_became_slower_fails(pytester: pytest.Pytester) -> None:
     slower.stdout.fnmatch_lines(["*test_sleep*of the baseline, slower*"])
 
 
+@pytest.mark.slow
+def test_each_call_is_a_measurement_of_its_own(pytester: pytest.Pytester) -> None:
+    steps = "time.sleep(0.002)", "time.sleep(0.004)"
+    calls = "\n".join(f"        gpu_bench(lambda: {step})" for step in steps)
+    pytester.makepyfile(f"""
+    import time
+    def test_two(gpu_bench):
+{calls}
+    """)
+    pytester.runpytest_subprocess(*CPU, "--gpu-bench-save", "base.json").assert_outcomes(passed=1)
+    kept = json.loads(Path("base.json").read_text())
+    one, two = (m["config"]["workload"] for m in kept["measurements"])
+    assert two == f"{one} #2"
+    assert kept["environment"]["torch"]
+    kept["measurements"].pop()
+    kept["environment"]["torch"] = "1.0"
+    Path("base.json").write_text(json.dumps(kept))
+    gate = ("--gpu-bench-compare", "base.json", "--gpu-bench-fail", "slower>40%")
+    again = pytester.runpytest_subprocess(*CPU, *gate)
+    again.assert_outcomes(passed=1)
+    again.stdout.fnmatch_lines(
+        ["*test_two: *of the baseline*", "*test_two #2: *not in the baseline*", "*torch was 1.0, is *"]
+    )
+
+
+def test_what_is_no_step_number_or_label_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+    def test_step(gpu_bench):
+        gpu_bench(5)
+    def test_items(gpu_bench):
+        gpu_bench(print, items=0)
+    def test_precision(gpu_bench):
+        gpu_bench(print, precision="fp7")
+    """)
+    done = pytester.runpytest_subprocess(*CPU, "-n0")
+    done.assert_outcomes(failed=3)
+    done.stdout.fnmatch_lines(
+        ["*a step is a function*, not 5", "*items is a positive*, not 0", "*precision is one of*, not 'fp7'"]
+    )
+
+
+def test_it_does_not_measure_beside_other_processes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAST)
+    done = pytester.runpytest_subprocess(*CPU, "-n1", "-rs")
+    done.assert_outcomes(skipped=1)
+    done.stdout.fnmatch_lines(["*measures alone*pytest -n 0*"])
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -14,6 +14,7 @@ host instead.
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from gpuwise.stats import Condition
 
 GROUP = "gpuwise"
+COMMAND = "pytest"
+"""What its results name as the command that makes them; `gpuwise reproduce` has no step of theirs."""
 Step = Callable[[], object]
 
 
@@ -101,20 +104,25 @@ class GpuBench:
     def __init__(self, name: str, state: _State) -> None:
         self._name = name
         self._state = state
+        self._calls = 0
 
     def __call__(
         self, step: Step, *, items: int = 1, item: str = "step", precision: Precision = "fp32"
     ) -> Measurement:
         """Time `step`, which handles `items` items on the device and leaves its result there.
 
-        `precision` is a label: two results of different precisions are never compared.
+        `precision` is a label: two results of different precisions are never compared. The second call in
+        a test is a measurement of its own, `name #2`. Raises InputError for what is no step, number or label.
         """
         from gpuwise.stats import violations
 
-        measured = _measure(self._name, step, items, item, precision, self._state)
+        _check(step, items, precision)
+        self._calls += 1
+        name = self._name if self._calls == 1 else f"{self._name} #{self._calls}"
+        measured = _measure(name, step, items, item, precision, self._state)
         self._state.measured.append(measured)
         comparison = _compared(measured, self._state)
-        self._state.lines.append(_line(measured, comparison))
+        self._state.lines.append(_line(measured, comparison, self._state))
         condition = self._state.condition
         if comparison is not None and condition is not None and violations((comparison,), condition):
             pytest.fail(self._state.lines[-1], pytrace=False)
@@ -126,6 +134,8 @@ def gpu_bench(request: pytest.FixtureRequest) -> GpuBench:
     """Times a step on the GPU; skips the test where there is none."""
     state = request.config.stash[_STATE]
     why = _missing(state.device)
+    if hasattr(request.config, "workerinput"):  # a process of pytest-xdist
+        why = "gpu_bench measures alone; run it without processes beside it: pytest -n 0"
     if why is not None:
         pytest.skip(why)
     return GpuBench(request.node.nodeid, state)
@@ -140,6 +150,18 @@ def _missing(device: Device) -> str | None:
     if device == "cuda" and not torch.cuda.is_available():
         return "no GPU that torch can use; --gpu-bench-device cpu times the host"
     return None
+
+
+def _check(step: object, items: object, precision: str) -> None:
+    from gpuwise.errors import InputError
+    from gpuwise.model.workload import PRECISIONS
+
+    if not callable(step):
+        raise InputError(f"a step is a function without arguments, not {step!r}")
+    if not isinstance(items, int) or items < 1:
+        raise InputError(f"items is a positive whole number, not {items!r}")
+    if precision not in PRECISIONS:
+        raise InputError(f"precision is one of {', '.join(PRECISIONS)}, not {precision!r}")
 
 
 def _measure(
@@ -196,25 +218,31 @@ def _compared(measured: Measurement, state: _State) -> Comparison | None:
     return None if before is None else compare(before, measured)
 
 
-def _line(measured: Measurement, comparison: Comparison | None) -> str:
+def _line(measured: Measurement, comparison: Comparison | None, state: _State) -> str:
     from gpuwise.report.results import speed
 
     text = f"{measured.config.workload}: {speed(measured)}"
-    if comparison is None:
-        return text
-    ratio = comparison.ratio
-    found = f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}) of the baseline, " if ratio else ""
-    return f"{text}, {found}{comparison.verdict}"
+    if comparison is not None:
+        ratio = comparison.ratio
+        found = f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}) of the baseline, " if ratio else ""
+        text += f", {found}{comparison.verdict}"
+    elif state.baseline is not None:
+        text += ", not in the baseline"
+    codes = dict.fromkeys(caution.code for caution in measured.cautions)
+    return f"{text}  ! {', '.join(codes)}" if codes else text
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """One line a measured step."""
+    """One line a measured step, and how the baseline's machine was another."""
     state = config.stash.get(_STATE, None)
     if state is None or not state.lines:
         return
     terminalreporter.section("gpuwise")
     for line in state.lines:
         terminalreporter.write_line(line)
+    if state.baseline is not None:
+        for name, was, is_now in state.baseline.environment.diff(_result(state).environment):
+            terminalreporter.write_line(f"since the baseline: {name} was {was}, is {is_now}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -227,19 +255,25 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _result(state: _State) -> Result:
+    from dataclasses import replace
+
     from gpuwise import catalog, store, telemetry
+    from gpuwise.bench.device import visible
     from gpuwise.model.result import Result
 
     now = datetime.now(UTC)
-    sensor = next(iter(telemetry.sensors()), None) if state.device == "cuda" else None
+    there = visible(telemetry.sensors(), os.environ) if state.device == "cuda" else ()
+    sensor = next(iter(there), None)
     info = sensor.info() if sensor else None
     spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
     name = info.name if info else telemetry.cpu_name()
     found = telemetry.environment(info, device=name, gpu_id=spec.id if spec else None, other_processes=None)
+    if (build := telemetry.torch_build()) is not None:
+        found = replace(found, torch=build.version, cuda=build.cuda or build.hip)
     return Result(
         id=store.new_id(now, spec.id if spec else name, secrets.token_hex(2)),
         created_at=now.isoformat(timespec="seconds"),
-        command="pytest",
+        command=COMMAND,
         environment=found,
         measurements=tuple(state.measured),
     )

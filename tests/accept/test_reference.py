@@ -113,6 +113,8 @@ def test_the_last_result_of_this_card_with_something_in_common(card: Make) -> No
     store.save(card(7, environment={"card": "0123456789ab"}).result)  # a neighbour's
     store.save(card(3, environment={"device": "NVIDIA A100"}).result)
     store.save(card(4, measurements=(speed("launch", 1e5),)).result)
+    (store.results_dir() / "20261121-9.json").write_text("{ damaged")
+    check_last(HEALTHY)
     find = lookup("last")
     store.save(card(5).result)  # kept by the session that is judged
     (found,) = find(card(5).result)
@@ -127,3 +129,10 @@ def test_a_card_without_a_last_result_is_refused(card: Make) -> None:
     check_last(replace(HEALTHY, card="0123456789ab"))
     with pytest.raises(NoDataError, match="no result of this NVIDIA H200 is kept"):
         check_last(replace(HEALTHY, card="ba9876543210"))
+
+
+def test_a_bundle_is_no_reference_and_how_to_get_one_out_of_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "host.zip").touch()
+    with pytest.raises(InputError, match=r"host\.zip is a bundle of all cards") as caught:
+        lookup(str(tmp_path / "host.zip"))
+    assert "results/gpu-0.json" in (caught.value.hint or "")

@@ -104,6 +104,15 @@ def test_a_limit_under_the_power_limit_is_judged_by_its_fastest_window(card: Mak
     assert (told.code, told.fails) == ("power-cap", False)
     assert "matmul bf16 fell 8.2 % below its fastest burst" in told.detail
     assert list(held_back(both[1], 0.05)) == []
+    on_cpu = replace(held, config=replace(held.config, device="cpu"))
+    assert (
+        list(
+            held_back(
+                replace(both[0], info=None, result=replace(both[0].result, measurements=(on_cpu,))), 0.05
+            )
+        )
+        == []
+    )
     slow_one = card(2, measurements=(burst(7.4e14, 7.4e14, 7.3e14),))
     assert list(spread([*both, slow_one], 0.05)) == ["GPU 2"]
 

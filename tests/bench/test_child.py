@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -35,10 +36,12 @@ def net(config, batch):
 """
 
 
-def heard(folder: Path, step: str = "pass", build: str = "pass") -> tuple[list[events.Event], str | None]:
+def heard(
+    folder: Path, step: str = "pass", build: str = "pass", config: RunConfig = CONFIG
+) -> tuple[list[events.Event], str | None]:
     path = folder / "net.py"
     path.write_text(BODY.format(step=step, build=build))
-    running = Child(replace(CONFIG, size="toy"), dict(os.environ), f"{path}:net")
+    running = Child(replace(config, size="toy"), dict(os.environ), f"{path}:net")
     try:
         found = [event for event in running.events() if event is not None]
         return found, running.ending()
@@ -60,6 +63,10 @@ def test_a_file_is_measured_and_its_operations_are_counted(tmp_path: Path) -> No
         ("pass", "raise OSError('no data')", "net.py, line 12: OSError: no data"),
         ("1 / 0", "pass", "net.py, line 10: ZeroDivisionError: division by zero"),
         ("pass", "sys.exit('enough')", "net.py, line 12: SystemExit: enough"),
+        ("return 1.0", "pass", "net.py:net: a step returns a tensor on the device, not float"),
+        ("pass", "return", "net.py:net: its function returns a Job, not NoneType"),
+        ("pass", "batch = 0", "net.py:net: items is a positive whole number, not 0"),
+        ("pass", "step = 3", "net.py:net: step is a function without arguments, not 3"),
     ],
 )
 def test_what_fails_in_it_is_told_with_file_and_line(
@@ -70,6 +77,13 @@ def test_what_fails_in_it_is_told_with_file_and_line(
     assert isinstance(last, events.Failed)
     assert (last.kind, last.message) == ("failed", said)
     assert ending is None
+
+
+def test_what_has_no_input_pipeline_says_so(tmp_path: Path) -> None:
+    found, _ = heard(tmp_path, config=replace(CONFIG, input="host"))
+    last = found[-1]
+    assert isinstance(last, events.Failed)
+    assert last.message == "net.py:net has no input pipeline"
 
 
 def test_a_fork_in_it_measures_nothing_and_does_not_live_on(tmp_path: Path) -> None:
@@ -84,6 +98,21 @@ def test_a_fork_in_it_measures_nothing_and_does_not_live_on(tmp_path: Path) -> N
             return
         time.sleep(0.1)
     pytest.fail("the forked process lives on")
+
+
+def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Child(CONFIG, dict(os.environ))
+    os.kill(running.pid, signal.SIGSTOP)  # it cannot end politely
+    os.waitpid(running.pid, os.WUNTRACED)
+
+    def interrupted(_patience_s: float) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running._process, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        running.close()
+    assert running._process.returncode == -signal.SIGKILL
 
 
 def test_a_stated_cost_is_taken_and_a_failing_count_is_none() -> None:

@@ -34,7 +34,7 @@ def test_a_step_gets_a_new_batch_each_time_and_both_sides_are_timed() -> None:
         return inputs.sum()
 
     job = Job(step=read, items=16, inputs=(inputs,), feed=text_feed(inputs, targets, 1000))
-    step, told = feed.fed(CONFIG, job, 2, HostClock())
+    step, told = feed.fed(CONFIG, job, HostClock())
     alone = len(seen)
     step()
     step()
@@ -50,7 +50,7 @@ def test_a_step_gets_a_new_batch_each_time_and_both_sides_are_timed() -> None:
 
 def test_a_workload_without_a_pipeline_is_refused() -> None:
     with pytest.raises(MachineError, match="llm-124m has no input pipeline"):
-        feed.fed(CONFIG, Job(step=lambda: torch.zeros(()), items=1), 1, HostClock())
+        feed.fed(CONFIG, Job(step=lambda: torch.zeros(()), items=1), HostClock())
 
 
 def test_too_little_shared_memory_is_told_before_workers_die_of_it() -> None:

@@ -44,7 +44,7 @@ def test_the_second_is_refused_until_the_first_is_dead() -> None:
     assert str(caught.value) == (
         f"the CPU is being measured by process {first.pid} (gpuwise bench --suite aime)"
     )
-    assert caught.value.hint == f"wait until it ends, or stop it: kill -INT {first.pid}"
+    assert caught.value.hint == f"wait until it ends, or stop it: kill {first.pid}"
     assert caught.value.exit_code == 3
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()

@@ -57,6 +57,8 @@ def test_machines_that_differ_are_named() -> None:
 def test_files_that_do_not_belong_together() -> None:
     with pytest.raises(InputError, match="not the files of all machines"):
         merged([result(0), result(0)])
+    with pytest.raises(InputError, match=r"not the files of all machines of one session: r0: machine 0$"):
+        merged([result(0)])
     alone = replace(result(0), measurements=result(0).measurements[:1])
     with pytest.raises(InputError, match="one machine"):
         merged([alone])

@@ -34,13 +34,15 @@ def test_switches_and_batch_are_taken_over() -> None:
 def test_several_gpus_run_the_recipe_of_one_and_exchange_as_was_found_for_them() -> None:
     two, four = replace(ASKED, gpus=2), replace(ASKED, gpus=4)
     recipes.keep(
-        replace(TUNED, gpus=4, batch=64, switches=Switches(layout="channels-first", exchange="after"))
+        replace(
+            TUNED, gpus=4, batch=64, switches=Switches(layout="channels-first", exchange="after", bucket="64")
+        )
     )
     plan, found = recall((ASKED, two, four), "test-gpu")
     assert [config.switches for config in plan] == [
         TUNED.switches,
         TUNED.switches,
-        replace(TUNED.switches, exchange="after"),
+        replace(TUNED.switches, exchange="after", bucket="64"),
     ]
     assert {config.batch for config in plan} == {512}
     assert found[plan[2]].switches == plan[2].switches

@@ -64,6 +64,8 @@ def test_assumptions_are_read() -> None:
         ({}, "which workload"),
         ({"workload": "resnet5"}, "unknown workload"),
         ({"workload": "launch"}, "cannot be chosen for"),
+        ({"workload": "llm-8b"}, "which mode of llm-8b"),
+        ({"workload": "llm-8b", "mode": "train"}, "llm-8b cannot be chosen for in mode train"),
         ({"workload": "llm-1b", "mode": "infer", "precision": "fp12"}, "does not run in"),
         ({"workload": "resnet50,bert-large", "work": "1M images"}, "a mix has no item"),
         ({"workload": "resnet50", "work": "1M tokens"}, "counts images"),

@@ -81,6 +81,7 @@ def test_a_configuration_out_of_memory_is_a_row_and_exit_4(gpuwise: Call, preten
         (("--batch", ","), 2, "auto"),
         (("--suite", "aime"), 2, "a suite names its workloads"),
         (("--resume", "last"), 5, "no result has been kept yet"),
+        (("copy,resnet51",), 2, "did you mean resnet50"),
         (("timm:resnet18",), 3, "pip install timm"),
         (("./none.py",), 2, "there is no file none.py"),
         (("--time", "soon"), 2, "60s"),

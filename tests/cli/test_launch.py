@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +21,15 @@ def test_slurm_prints_the_script(gpuwise: Call) -> None:
     assert out.startswith("#!/bin/bash\n#SBATCH --job-name=gpuwise\n#SBATCH --nodes=2\n")
     assert "#SBATCH --partition=gpu" in out
     assert "gpuwise bench resnet50 --gpus 8 --nodes 2" in out
+
+
+def test_the_script_and_slurms_answer_as_a_document(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = gpuwise("launch", "slurm", "--dry-run", "--", "resnet50")[1]
+    document = json.loads(gpuwise("launch", "slurm", "--dry-run", "--json", "--", "resnet50")[1])
+    assert document == {"script": script, "answer": None}
+    monkeypatch.setattr("gpuwise.cluster.submit", lambda text: "Submitted batch job 17")
+    document = json.loads(gpuwise("launch", "slurm", "--json", "--", "resnet50")[1])
+    assert document["answer"] == "Submitted batch job 17"
 
 
 def test_slurm_without_sbatch(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,6 +50,21 @@ def test_what_the_job_sets_is_refused(gpuwise: Call) -> None:
     code, _, err = gpuwise("launch", "slurm", "--dry-run", "--", "resnet50", "--rdzv", "a:1")
     assert code == 2
     assert "the job sets this itself" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("slurm", "--dry-run", "--", "resnet50", "--precison", "fp16"), "No such option '--precison'"),
+        (("slurm", "--dry-run", "--", "resnet50", "--recipe", "fast"), "Invalid value for '--recipe'"),
+        (("slurm", "--dry-run", "--sbatch", "partition=gpu", "--", "resnet50"), "no option of sbatch"),
+        (("kubernetes", "--image", "", "--", "resnet50"), "an image has a name"),
+    ],
+)
+def test_what_no_machine_would_run_is_refused(gpuwise: Call, words: tuple[str, ...], why: str) -> None:
+    code, _, err = gpuwise("launch", *words)
+    assert code == 2
+    assert why in err
 
 
 def test_merge_wants_the_files_of_several_machines(gpuwise: Call, tmp_path: Path) -> None:
@@ -71,6 +93,7 @@ def test_the_guides_commands_are_good(gpuwise: Call, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("gpuwise.telemetry.sensors", lambda: ())
     page = (Path(__file__).parents[2] / "docs" / "many-gpus.md").read_text(encoding="utf-8")
     lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    lines = [line for line in lines if line.startswith("gpuwise ")]
     assert len(lines) == 9
     for line in lines:
         verb, *words = shlex.split(line)[1:]
@@ -78,13 +101,3 @@ def test_the_guides_commands_are_good(gpuwise: Call, monkeypatch: pytest.MonkeyP
         code, _, err = gpuwise(verb, *words, *(("--device", "cuda") if verb == "bench" else ()))
         assert code == {"bench": 3, "merge": 2, "launch": 0}[verb], (line, err)
         assert "No such option" not in err
-
-
-@pytest.mark.slow
-def test_side_by_side_prints_a_ratio(tmp_path: Path) -> None:
-    script, kept = Path(__file__).parents[2] / "benchmarks" / "side_by_side.py", tmp_path / "ratio.json"
-    words = shlex.split("resnet50 --precision fp32 --batch 2 --eager --device cpu --toy --rounds 2 -o")
-    done = subprocess.run([sys.executable, script, *words, kept], capture_output=True, text=True, check=True)
-    found = json.loads(kept.read_text())
-    assert f"gpuwise is {found['ratio']['value']:.3f} times the plain loop" in done.stdout
-    assert {name: len(each) for name, each in found["windows"].items()} == {"gpuwise": 2, "plain": 2}

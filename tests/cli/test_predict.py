@@ -69,6 +69,12 @@ def test_measured_stands_beside_predicted(gpuwise: Cli) -> None:
     assert "7,279 images/s" in out
 
 
+def test_it_says_where_choose_would_go_from_what_was_measured(gpuwise: Cli) -> None:
+    held = "--from FILE, and in gpuwise choose"
+    assert held in gpuwise("predict", "resnet50", "--gpu", "h200-sxm,rtx-4090")[1]
+    assert held not in gpuwise("predict", "resnet50", "--gpu", "rtx-4090")[1]
+
+
 def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
     code, out, _ = gpuwise("predict", "bert-large", "--gpu", "rtx-4090,mi300x", "--gpus", "4")
     assert code == 0
@@ -87,6 +93,7 @@ def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
         (("resnet50", "--batch", "many"), 2, "positive number or auto"),
         (("resnet50", "--gpu", "t4"), 5, "t4 has no stated bf16 rate"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "batch 8192 does not fit"),
+        (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "resnet50 --gpu rtx-4090 --batch auto"),
         (("llm-8b-lora", "--gpu", "16GB"), 5, "GPUs can be predicted: batch 1 does not fit"),
         (("resnet50", "--gpu", "l4", "--calibrate", str(RESULTS / "quick.json")), 2, "not on l4"),
         (("resnet50", "--gpu", "l4", "--calibrate", "last"), 5, "no result has been kept yet"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpuwise.cli import print as printer
@@ -19,3 +21,23 @@ def test_a_table_without_rows_is_its_notes(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == "  nothing found\n"
     printer.table(Table(columns=("where", "why"), rows=()))
     assert "where" in capsys.readouterr().out
+
+
+def test_a_terminal_of_80_columns_shows_every_cell_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    columns = tuple(f"column {place}" for place in range(12))
+    rows = tuple(tuple(f"{row}{place} images/s" for place in range(12)) for row in range(3))
+    printer.table(
+        Table(title="title", columns=columns, rows=rows, notes=("a note " * 20,), dim=frozenset({1}))
+    )
+    text = capsys.readouterr().out
+    lines = [re.sub("\x1b\\[[0-9;]*m", "", line) for line in text.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert all(any(cell in line for line in lines) for row in rows for cell in row)
+    assert all(line.startswith("  ") for line in lines if "note" in line)
+    assert lines[-1] == ""

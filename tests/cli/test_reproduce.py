@@ -13,6 +13,7 @@ from gpuwise.cli.reproduce import again
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
+from gpuwise.pytest_plugin import COMMAND
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -65,3 +66,13 @@ def test_nothing_to_reproduce() -> None:
         again(result(status="failed"))
     with pytest.raises(InputError, match="published"):
         again(replace(result(), origin="published"))
+    with pytest.raises(InputError, match="pytest alone"):
+        again(replace(result(), command=COMMAND))
+
+
+def test_a_file_that_is_not_here_is_told_before_anything_runs(gpuwise: Call, tmp_path: Path) -> None:
+    own = RunConfig(workload="my_model.py:net", mode="infer", precision="fp32", device="cpu")
+    kept = store.save(result(config=own), tmp_path / "old.json")
+    code, out, err = gpuwise("reproduce", str(kept))
+    assert (code, out) == (2, "")
+    assert "there is no file my_model.py\n  next: name it with its folder, or run this in its folder" in err

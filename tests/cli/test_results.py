@@ -82,7 +82,7 @@ def test_nothing_measured_says_how_to(gpuwise):
     code, out, err = gpuwise("results", "resnet50", "--gpu", "h200-sxm")
     assert code == 0
     assert "Measured here" not in out
-    assert "gpuwise bench --workload resnet50" in err
+    assert "gpuwise bench resnet50" in err
 
 
 def test_without_a_workload_they_are_listed(gpuwise, kept):

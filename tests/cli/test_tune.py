@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuner, "axes", one)
 
 
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """The signal handlers as they were."""
+    before = {sign: signal.getsignal(sign) for sign in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for sign, handler in before.items():
+        signal.signal(sign, handler)
+
+
 @pytest.mark.slow
 def test_a_toy_is_tuned_and_every_trial_kept(gpuwise: Callable[..., Ran], home: Path) -> None:
     code, out, err = gpuwise("tune", "resnet50", *TOY, "--time", "5min", "--json")
@@ -42,10 +52,56 @@ def test_a_toy_is_tuned_and_every_trial_kept(gpuwise: Callable[..., Ran], home: 
     assert not (home / "recipes").exists()  # a toy's recipe is nobody's
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("handlers")
+def test_a_search_goes_on_where_it_was_interrupted(
+    gpuwise: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def terminated(*_: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    trials = tmp_path / "trials.json"
+    with monkeypatch.context() as during:
+        during.setattr(tuner.Tuner, "_final", terminated)
+        code, _, err = gpuwise("tune", "resnet50", *TOY, "-o", str(trials))
+    assert code == 130
+    assert "interrupted after 2 settings" in err
+    before = json.loads(trials.read_text())
+    assert before["tuned"] is None
+    _, _, kept = err.strip().rpartition("go on later: the same command with --resume ")
+    code, _, err = gpuwise("tune", "resnet50", *TOY, "-o", str(trials), "--resume", kept)
+    assert code == 0, err
+    after = json.loads(trials.read_text())
+    assert after["trials"] == before["trials"]
+    assert after["tuned"]["source"] == Path(kept).stem
+    stored = json.loads(Path(kept).read_text())
+    quick, last = [[m for m in stored["measurements"] if m["config"]["quick"] is q] for q in (True, False)]
+    assert [m["started_at"] <= last[0]["started_at"] for m in quick] == [True, True]
+    assert len(stored["resumed"]) == 1
+    assert str(tmp_path) not in stored["command"] + stored["resumed"][0]["command"]
+
+
 def test_what_has_no_recipe_cannot_be_tuned(gpuwise: Callable[..., Ran]) -> None:
     code, _, err = gpuwise("tune", "matmul", "--device", "cpu")
     assert code == 2
     assert "gpuwise workloads" in err
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
+    gpuwise: Callable[..., Ran], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    code, _, err = gpuwise("tune", "resnet50", *TOY, "-o", str(tmp_path / "file" / "trials.json"))
+    assert code == 2
+    assert "cannot write" in err
+
+
+def test_a_search_of_another_machine_is_not_gone_on_with(gpuwise: Callable[..., Ran]) -> None:
+    other = Path(__file__).parents[2] / "results" / "h200" / "resnet50-tuned.json"
+    code, _, err = gpuwise("tune", "resnet50", *TOY, "--resume", str(other))
+    assert code == 2
+    assert "another environment" in err
+    assert gpuwise("tune", "resnet50", *TOY, "--resume")[0] == 5  # there is none
 
 
 def test_what_is_to_be_tried_must_be_switches(gpuwise: Callable[..., Ran]) -> None:

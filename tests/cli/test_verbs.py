@@ -124,6 +124,19 @@ def test_files_that_are_no_results(gpuwise: Call, tmp_path: Path, text: str, sai
     assert "next: " in err
 
 
+@pytest.mark.parametrize(
+    ("what", "hint"), [("rtx-a5000", "compare rtx-a5000 rtx-4090"), (TUNED, f"compare FILE {TUNED}")]
+)
+def test_one_thing_is_compared_with_its_like(gpuwise: Call, what: str, hint: str) -> None:
+    code, _, err = gpuwise("compare", what)
+    assert (code, hint in err) == (2, True)
+
+
+def test_a_page_that_is_not_there_is_no_gpu(gpuwise: Call) -> None:
+    code, _, err = gpuwise("show", "nothing.html")
+    assert (code, "catalog" in err) == (5, False)
+
+
 def test_compare_results(gpuwise: Call) -> None:
     code, out, _ = gpuwise("compare", KNOWN, PARITY)
     assert code == 0

@@ -64,6 +64,13 @@ def test_the_script_asks_for_whole_machines() -> None:
         assert f"#SBATCH {line}\n" in text
 
 
+def test_a_folder_with_spaces_stays_whole(slurm: Path) -> None:
+    text = cluster.script(Job(nodes=1, gpus_per_node=1, arguments=("resnet50",), folder="my results"))
+    assert "#SBATCH '--output=my results/%x-%j.log'\n" in text
+    cluster.submit(text)
+    assert "--output my results/gpuwise-17-0.json\n" in slurm.read_text()
+
+
 def test_no_sbatch_and_one_that_refuses(slurm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin" / "sbatch").write_text("#!/bin/bash\necho 'invalid partition' >&2; exit 1\n")
     with pytest.raises(RunError, match="sbatch refused: invalid partition"):

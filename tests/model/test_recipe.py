@@ -24,6 +24,7 @@ def test_the_first_word_of_every_switch_is_its_default() -> None:
         stream="fp32",
         attention="auto",
         exchange="overlapped",
+        bucket="usual",
     )
 
 

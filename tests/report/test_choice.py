@@ -56,6 +56,8 @@ def test_a_narrow_table_keeps_what_decides() -> None:
 
 def test_the_frontier_carries_a_star() -> None:
     assert [row[0] for row in choice.table(made(), top=None).rows] == ["1*", "2 ", "3 "]
+    # The notes name places, so they stand there also without an amount of work.
+    assert [row[0][0] for row in choice.table(made(items=None), top=None).rows] == ["1", "2", "3"]
 
 
 def test_every_assumption_is_printed_with_its_option() -> None:

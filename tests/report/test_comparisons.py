@@ -83,10 +83,11 @@ def test_variables_read_as_they_are_set() -> None:
 def test_a_published_side_states_its_source_and_its_silence_is_no_difference(swapped: bool) -> None:
     mine = result(environment=replace(FOUND, variables=(("A", "1"),)))
     published = result(origin="published", source="An article", environment=replace(FOUND, torch="2.5.0"))
-    sides = (published, mine) if swapped else (mine, published)
-    first, *others = report.differences(*sides)
-    assert first == "published figures: An article"
-    assert others == ["torch: 2.5.0 -> 2.11.0" if swapped else "torch: 2.11.0 -> 2.5.0"]
+    base, other = sides = (published, mine) if swapped else (mine, published)
+    assert report.differences(*sides) == ("torch: 2.5.0 -> 2.11.0" if swapped else "torch: 2.11.0 -> 2.5.0",)
+    first, *others = report.comparisons(base, [(other, ())], names=("old", "new")).before
+    assert first == f"{'old' if swapped else 'new'}: published figures: An article"
+    assert [line.split(":")[:2] for line in others] == [["new", " torch"]]
 
 
 def test_the_document_is_plain_data() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuwise.model.result import Group, Interval, Link, Measurement, Rank, Result, Telemetry, Window
+from gpuwise.model.result import Caution, Group, Interval, Link, Measurement, Rank, Result, Telemetry, Window
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.report.scaling import bar, scaling
 from gpuwise.stats import throughput
@@ -83,6 +83,21 @@ def test_cards_that_differ_by_themselves_are_told_from_the_exchange() -> None:
     equal = scaling(result(measured(0.1), measured(0.11, 2)))
     assert equal is not None
     assert "by themselves" not in "\n".join(equal.notes)
+
+
+def test_nothing_follows_from_more_than_perfect() -> None:
+    caution = Caution(code="scaling", detail="2 GPUs are 2.4 times as fast as one", next_step="")
+    (note,) = verdicts(replace(measured(0.083, 2, alone_s=0.08), cautions=(caution,)))
+    assert note == (
+        "resnet50 train bf16 compiled, weak scaling: more than perfect, so nothing follows: "
+        "measure one GPU again in the same session"
+    )
+
+
+def verdicts(several: Measurement) -> list[str]:
+    table = scaling(result(measured(0.1), several))
+    assert table is not None
+    return [note for note in table.notes if "weak scaling" in note]
 
 
 def test_links_stand_beside_it() -> None:

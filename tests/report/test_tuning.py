@@ -62,7 +62,10 @@ def test_the_gain_has_its_interval_and_what_is_left_is_told() -> None:
     assert "2 settings" in notes[1]
     assert report.notes(Tuning()) == ("no setting ran to its end",)
     (cut_off,) = report.notes(Tuning(trials=TRIALS))
-    assert cut_off == "no recipe is kept: default and best were not measured again at the end"
+    assert cut_off == (
+        "fastest so far: batch 256, pooling=triton; no recipe is kept, for default and best were not "
+        "measured again at the end"
+    )
 
 
 def test_a_line_a_trial() -> None:

@@ -40,7 +40,9 @@ class FakeSession:
             self.time_s += 30.0
             yield Progress(config=config, number=1, total=1, doing="timing", eta_s=1.0)
             found = measurement(self.speed(config), batch=config.batch or 0, norm=self.norm(config))
-            yield replace(found, config=config)
+            found = replace(found, config=config)
+            self.result = replace(self.result, measurements=(*self.result.measurements, found))
+            yield found
 
 
 def tune(session: FakeSession, time_s: float = 1e6, config: RunConfig = CONFIG) -> Tuner:
@@ -125,3 +127,29 @@ def test_an_interrupt_leaves_the_trials_that_ended() -> None:
     assert tuner.tuning is not None
     assert len(tuner.tuning.trials) == 2
     assert tuner.tuning.tuned is None
+
+
+def test_a_search_that_goes_on_measures_no_kept_trial_again() -> None:
+    whole = FakeSession(triton_is_fast)
+    expected = tune(whole)
+
+    def speed(config: RunConfig) -> float:
+        if config.time_s == FINAL_S:
+            raise KeyboardInterrupt
+        return triton_is_fast(config)
+
+    cut = FakeSession(speed)
+    with pytest.raises(KeyboardInterrupt):
+        tune(cut)
+    kept = FakeSession(triton_is_fast, result=cut.result)
+    again = tune(kept)
+    assert again.trials == expected.trials
+    assert again.tuning == expected.tuning
+    assert [c.time_s for c in kept.asked] == [FINAL_S, FINAL_S]
+
+
+def test_a_trial_that_failed_is_measured_again() -> None:
+    failed = FakeSession(lambda config: None)
+    tune(failed)
+    kept = FakeSession(triton_is_fast, result=failed.result)
+    assert tune(kept).trials[0].speed is not None

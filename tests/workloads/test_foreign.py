@@ -15,9 +15,10 @@ from gpuwise.workloads import foreign, registry
 CODE = """\
 import torch  # as many do
 from gpuwise.workloads import WorkloadSpec, workload
+from gpuwise.workloads.job import Job
 @workload(WorkloadSpec(id="theirs", version=2, title="", item="thing", modes=("infer",), default_batch=8))
 def theirs(config, batch):
-    return batch
+    return Job(step=lambda: torch.ones(1), items=batch)
 number = 3
 """
 
@@ -44,7 +45,7 @@ def test_a_package_s_workload_is_found_by_its_name() -> None:
 
 
 def test_the_child_gets_the_thing_itself() -> None:
-    assert workloads.load("theirs").build(None, 5) == 5  # type: ignore[arg-type, comparison-overlap]
+    assert workloads.load("theirs").build(None, 5).items == 5  # type: ignore[arg-type]
     assert workloads.load("matmul") is workloads.get("matmul")
 
 

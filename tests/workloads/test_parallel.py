@@ -81,3 +81,19 @@ def test_the_losses_are_those_of_one_process(
 def test_all_parameters_belong_to_the_whole() -> None:
     net = Net()
     assert set(Whole(net, lambda: torch.zeros(())).parameters()) == set(net.parameters())
+
+
+def test_a_bucket_is_as_large_as_asked(one_rank: None) -> None:
+    large = replace(CONFIG, switches=Switches(bucket="64"))
+    sizes = [
+        [parallel.bucket_bytes(how, config) for how in ("ddp", "ddp-after", "fsdp2", None)]
+        for config in (CONFIG, large, replace(large, recipe="parity"))
+    ]
+    usual = [25 * 2**20, 256 * 2**20, None, None]
+    assert sizes == [usual, [64 * 2**20, 64 * 2**20, None, None], usual]
+    net = Net()
+    spreading = spread(
+        net, lambda: net(torch.ones(2, 8)).sum(), torch.optim.SGD(net.parameters(), lr=0.1), large
+    )
+    assert isinstance(spreading.loss, nn.parallel.DistributedDataParallel)
+    assert spreading.loss.bucket_bytes_cap == 64 * 2**20

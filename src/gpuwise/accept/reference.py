@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from gpuwise import catalog, store
@@ -30,7 +32,7 @@ def lookup(against: str | None) -> Lookup:
 
 def check_last(card: Environment) -> None:
     """Raise NoDataError where no result of this very card is kept."""
-    if not any(_same_card(store.load(path).environment, card) for path in reversed(store.saved())):
+    if not any(_same_card(kept.environment, card) for _, kept in _newest_first(store.saved())):
         raise NoDataError(
             f"no result of this {card.device} is kept, and another card's would say nothing of it",
             hint="gpuwise accept --against FILE, or without --against: it keeps a result for next time",
@@ -50,9 +52,15 @@ def _gpu(name: str) -> str:
 def _file(against: str) -> Path | None:
     """The result file that is meant; None where none is called so."""
     try:
-        return store.find(against)
+        found = store.find(against)
     except NoDataError:
         return None
+    if found.suffix == ".zip":
+        raise InputError(
+            f"{found.name} is a bundle of all cards of a host, and one result is a reference",
+            hint=f"unzip {found} results/gpu-0.json, then gpuwise accept --against results/gpu-0.json",
+        )
+    return found
 
 
 def _of(result: Result, name: str) -> Reference:
@@ -63,12 +71,18 @@ def _of(result: Result, name: str) -> Reference:
 
 def _last(result: Result, kept: tuple[Path, ...]) -> tuple[Reference, ...]:
     """The newest of the kept results that has a speed of the same card in common."""
-    for path in reversed(kept):
-        earlier = store.load(path)
+    for path, earlier in _newest_first(kept):
         same = _same_card(earlier.environment, result.environment)
         if same and earlier.id != result.id and speeds(earlier).keys() & speeds(result).keys():
             return (Reference(name=path.name, result=earlier),)
     return ()
+
+
+def _newest_first(kept: tuple[Path, ...]) -> Iterator[tuple[Path, Result]]:
+    """The kept results that can be read: a damaged one must not stand between a card and its last."""
+    for path in reversed(kept):
+        with suppress(InputError):
+            yield path, store.load(path)
 
 
 def _same_card(a: Environment, b: Environment) -> bool:

@@ -22,7 +22,7 @@ from gpuwise.bench.clock import Clock, clock_for
 from gpuwise.bench.engine import measure_runs, pace, run_steps
 from gpuwise.bench.orders import Order, Rest, serve
 from gpuwise.bench.profile import profile, steps_for
-from gpuwise.errors import GpuwiseError
+from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost
 from gpuwise.workloads import Workload, user
@@ -129,6 +129,9 @@ def timed(
     memory.release(config.device)
     memory.reset_peak(config.device)
     first = job.step()
+    if not isinstance(first, torch.Tensor):
+        message = f"{config.workload}: a step returns a tensor on the device, not {type(first).__name__}"
+        raise InputError(message, hint=user.HOW)
     clock.mark()
     clock.read()
     report(events.First(seconds=time.monotonic() - began))
@@ -136,7 +139,7 @@ def timed(
     if config.input == "host":
         from gpuwise.bench.feed import fed
 
-        step, told = fed(config, job, job.inputs[0].shape[0], clock)
+        step, told = fed(config, job, clock)
         report(told)
     measure_runs(step, items, clock, pace(config), report, rest)
     return _done(config, job, first)

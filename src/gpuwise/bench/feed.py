@@ -34,14 +34,14 @@ SHARED = Path("/dev/shm")
 Batches = Iterator[Sample]
 
 
-def fed(config: RunConfig, job: Job, batch: int, clock: Clock) -> tuple[Callable[[], Tensor], Fed]:
+def fed(config: RunConfig, job: Job, clock: Clock) -> tuple[Callable[[], Tensor], Fed]:
     """The step with a new batch each time, and what step and pipeline do alone.
 
     Raises MachineError where the workload has no pipeline, or its batches do not fit the shared memory.
     """
     if job.feed is None:
         raise MachineError(f"{config.workload} has no input pipeline", hint="leave out --with-input")
-    workers = max(1, cpu_count() - 1)
+    workers, batch = max(1, cpu_count() - 1), job.inputs[0].shape[0]
     run_steps(job.step, clock, STEPS)
     alone = tuple(run_steps(job.step, clock, STEPS) for _ in range(WINDOWS))
     batches = prepared(job.feed, batch, workers, config.device)

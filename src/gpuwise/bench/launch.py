@@ -7,6 +7,7 @@ is named while the others wait for it (`pulse`).
 
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 import time
@@ -17,7 +18,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, P
 from torch.distributed.elastic.rendezvous import RendezvousConnectionError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from gpuwise.bench import events, ranks
+from gpuwise.bench import address, events, ranks
 from gpuwise.bench.listen import Listener
 from gpuwise.bench.process import Rendezvous
 from gpuwise.model.run import RunConfig
@@ -32,6 +33,8 @@ def launch(
     """Run the ranks of this machine to their end and pass on what the first of them reports."""
     listener = Listener(report, config.gpus // config.nodes)
     arguments = (config, reference, began, listener.ways, listener.board)
+    if config.nodes > 1:
+        _tell_gloo(rendezvous.endpoint)
     try:
         with listener, tempfile.TemporaryDirectory() as logs:
             _start(launch_config(config, rendezvous, logs), arguments)
@@ -53,10 +56,18 @@ def launch_config(config: RunConfig, rendezvous: Rendezvous, logs: str) -> Launc
         rdzv_backend="c10d",
         rdzv_endpoint=rendezvous.endpoint,
         rdzv_configs=found,
-        local_addr="localhost" if one else None,
+        local_addr="localhost" if one else address.towards(rendezvous.endpoint),
         max_restarts=0,
         logs_specs=DefaultLogsSpecs(log_dir=logs),
     )
+
+
+def _tell_gloo(endpoint: str) -> None:
+    """Over which interface the machines exchange what travels beside NCCL, unless the user has said so."""
+    own = address.towards(endpoint)
+    name = None if own is None else address.interface(own)
+    if name is not None:
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
 
 
 def _start(config: LaunchConfig, arguments: tuple[Any, ...]) -> None:

@@ -93,5 +93,5 @@ def _refusal(descriptor: int, name: str, free: int | None) -> MachineError:
     elsewhere = f"gpuwise bench --gpu {free}, or " if free is not None else ""
     return MachineError(
         f"{name} is being measured by {who}",
-        hint=f"{elsewhere}wait until it ends" + (f", or stop it: kill -INT {pid}" if command else ""),
+        hint=f"{elsewhere}wait until it ends" + (f", or stop it: kill {pid}" if command else ""),
     )

@@ -18,7 +18,8 @@ def merged(results: Sequence[Result]) -> Result:
     """The first machine's result with what the others add. Raises InputError where they do not belong
     together."""
     numbers = [_machine(result) for result in results]
-    if sorted(numbers) != list(range(len(results))):
+    nodes = max(m.config.nodes for result in results for m in result.measurements)
+    if sorted(numbers) != list(range(nodes)):
         listed = ", ".join(f"{result.id}: machine {n}" for result, n in zip(results, numbers, strict=True))
         raise InputError(
             f"these are not the files of all machines of one session: {listed}",

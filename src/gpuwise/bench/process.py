@@ -121,18 +121,25 @@ class Child:
         self._log.seek(0)
         tail = self._log.read()[-LOG_TAIL:].decode(errors="replace").strip()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
-        return f"the measuring process {how}" + (f"; its last words: {tail}" if tail else "")
+        # Where one line is shown, it is the last of the log.
+        last = f"; its last words: {tail.splitlines()[-1]}\n{tail}" if tail else ""
+        return f"the measuring process {how}{last}"
 
     def close(self) -> None:
         """End the child and everything it started, politely first."""
-        for sign, patience_s in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 10.0)):
-            # Also when it has ended: what it forked off belongs to its group and may live on.
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, sign)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(patience_s)
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.close()
-        os.close(self._reader)
-        self._log.close()
+        try:
+            self._end(signal.SIGTERM, 3.0)
+        finally:  # also where a second Ctrl-C takes away its time to end
+            self._end(signal.SIGKILL, 10.0)
+            assert self._process.stdin is not None
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
+            os.close(self._reader)
+            self._log.close()
+
+    def _end(self, sign: signal.Signals, patience_s: float) -> None:
+        # Also when it has ended: what it forked off belongs to its group and may live on.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, sign)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience_s)

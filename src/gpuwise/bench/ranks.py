@@ -189,7 +189,7 @@ def ranked(config: RunConfig, job: Job, ranks: Ranks, alone_s: tuple[float, ...]
     return events.Ranked(
         backend=dist.get_backend(),
         parallel=job.parallel,
-        bucket_bytes=bucket_bytes(job.parallel),
+        bucket_bytes=bucket_bytes(job.parallel, config),
         node=ranks.node,
         nodes=nodes,
         devices=devices,

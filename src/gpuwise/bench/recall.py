@@ -35,7 +35,7 @@ def recall(plan: Sequence[RunConfig], device: str) -> tuple[tuple[RunConfig, ...
             several = find(config) if config.gpus > 1 else None
             if several is not None:
                 base = known or replace(several, switches=Switches())
-                switches = replace(base.switches, exchange=several.switches.exchange)
+                switches = base.switches.exchanging_as(several.switches)
                 known = replace(base, gpus=config.gpus, switches=switches)
         if known is not None:
             config = replace(config, switches=known.switches, batch=config.batch or known.batch)

@@ -43,6 +43,7 @@ class Progress:
 COOLING = f"waiting until the device is below {COOL_C:.0f} C"
 UNWATCHED = "GPU"
 """The name of a device without a sensor, until its process tells it."""
+VANISHED = "the measuring process ended itself before it was done (os._exit in the workload?)"
 
 Update = Progress | Measurement
 Keep = Callable[[Result], object]
@@ -149,7 +150,7 @@ class Session:
                     if isinstance(event, events.Resting):
                         watched.cool_down(self.sensor)
                         child.go_on()
-            return child.ending()
+            return child.ending() or (None if heard.done or heard.failed else VANISHED)
         except TimeoutError as hang:
             return str(hang)
         finally:

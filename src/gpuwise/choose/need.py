@@ -83,7 +83,16 @@ def _workload(name: str, purpose: str | None) -> str:
         full = name + ending
         if full in registry.names() and mode in (None, *registry.get(full).spec.modes):
             return full
+    if name not in registry.names() and (others := _purposes(name)):
+        problem = f"{name} cannot be chosen for in mode {purpose}" if purpose else f"which mode of {name}?"
+        raise InputError(problem, hint=f"--mode {' or '.join(others)}")
     return registry.get(name).spec.id
+
+
+def _purposes(name: str) -> list[str]:
+    """Those for which an ending makes a workload of the name."""
+    known = set(registry.names())
+    return [purpose for purpose, endings in ENDINGS.items() if known & {name + e for e in endings if e}]
 
 
 def _mode(purpose: str | None, specs: list[WorkloadSpec]) -> Mode:

@@ -73,11 +73,18 @@ def command(results: tuple[Path, ...], **options: Any) -> None:
     are named. Exits with 1 where a card or host fails.
     """
     _check_sense(bool(results), options)
-    margin, known = units.parse_share(options["margin"]), lookup(options["against"])
+    margin, known = _margin(options["margin"]), lookup(options["against"])
     if results:
         _fleet(results, known, margin, options["output"], quiet=options["quiet"], as_json=options["as_json"])
         return
     _host(known, margin, options)
+
+
+def _margin(text: str) -> float:
+    margin = units.parse_share(text)
+    if margin >= 1:
+        raise InputError(f"a margin of {text} would accept any card", hint="gpuwise accept --margin 5%")
+    return margin
 
 
 MEASURING = {
@@ -132,8 +139,7 @@ def _host(known: Lookup, margin: float, options: dict[str, Any]) -> None:
 def _check_output(output: Path | None) -> None:
     if output is None:
         return
-    if output.suffix != BUNDLE:
-        printer.check_output(output)
+    printer.check_output(output, (*printer.SUFFIXES, BUNDLE))
     store.check_writable(output)
 
 

@@ -175,7 +175,7 @@ def command(**options: Any) -> None:
     plan, left_out = plan_for(asked, target, suite=options["suite"] is not None)
     plan = _with_recipes(plan, options["switch"], target.spec.id if target.spec else target.name)
     earlier = earlier_session(options["resume"], output) if options["resume"] is not None else None
-    words = _repeatable()
+    words = repeatable()
     with only_ours(devices(plan, target), words, free=target.free):
         made = prepare(plan, target, command=words, output=output, earlier=earlier, meeting=meeting)
         kept = len(plan) - len(made.plan)
@@ -209,12 +209,13 @@ def _with_recipes(
 def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
     """The requests of the options: those of a suite with what else was given, or one of its own."""
     given = _given(options)
-    named = (*options["workloads"], *units.parse_list(options["workload"] or ""))
+    words = (*options["workloads"], *((options["workload"],) if options["workload"] is not None else ()))
+    named = units.parse_list(",".join(words))
     if options["suite"] is not None:
         if named:
             raise InputError("a suite names its workloads", hint=f"gpuwise bench {' '.join(named)}")
         return tuple(replace(request, **given) for request in suites.requests(options["suite"]))
-    if options["workload"] is not None and not named:
+    if words and not named:
         raise InputError("no workload given", hint="gpuwise workloads")
     return (Request(workloads=named or units.parse_list(REFERENCE), **{"time_s": 0.0, **given}),)
 
@@ -249,7 +250,7 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return found | {name: options[name] for name in named if options[name] is not None}
 
 
-def _repeatable() -> str:
+def repeatable() -> str:
     """The command line that makes this result again, without where it was written or resumed from, who met
     where, and the folders of files."""
     given: tuple[str, ...] = click.get_current_context().obj

@@ -79,7 +79,9 @@ def _results(what: Sequence[str], paths: Sequence[Path]) -> tuple[list[str], lis
         for result in results
     ]
     if len(named) < 2:
-        raise InputError("compare needs two things", hint=f"gpuwise compare {what[0]} last")
+        raise InputError(
+            "compare needs two things", hint=f"name another result: gpuwise compare FILE {what[0]}"
+        )
     return [name for name, _ in named], [result for _, result in named]
 
 
@@ -87,7 +89,9 @@ def _specifications(what: Sequence[str], gate: Condition | None, output: Path | 
     if gate is not None:
         raise InputError("--fail-if judges measurements, not specifications", hint="give two result files")
     if len(what) < 2:
-        raise InputError("compare needs two things", hint=f"gpuwise compare {what[0]} last")
+        raise InputError(
+            "compare needs two things", hint=f"name another GPU: gpuwise compare {what[0]} rtx-4090"
+        )
     printer.check_output(output)
     specs = tuple(catalog.find(name) for name in what)
     content = gpu_report.side_by_side(specs)

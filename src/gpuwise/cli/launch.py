@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from gpuwise import cluster
+from gpuwise.cli import bench
 from gpuwise.cli import print as printer
 from gpuwise.cluster.job import Job, arguments_of, check
 
@@ -44,10 +45,15 @@ def command() -> None:
     "--sbatch", multiple=True, metavar="OPTION", help="A further option, e.g. --sbatch=--partition=gpu."
 )
 @click.option("--dry-run", is_flag=True, help="Print the script, submit nothing.")
-def slurm(sbatch: tuple[str, ...], dry_run: bool, **options: Any) -> None:
+@printer.json_option
+def slurm(sbatch: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any) -> None:
     """Submit `gpuwise bench BENCH_ARGUMENTS` to Slurm; results are merged into one file in --folder."""
     text = cluster.script(_job(options), sbatch)
-    printer.out(text.rstrip("\n") if dry_run else cluster.submit(text))
+    answer = None if dry_run else cluster.submit(text)
+    if as_json:
+        printer.out(printer.json_text({"script": text, "answer": answer}))
+    else:
+        printer.out(answer or text.rstrip("\n"))
 
 
 @command.command("kubernetes", short_help="Print the manifest of a Job.")
@@ -61,6 +67,9 @@ def kubernetes(image: str, claim: str | None, **options: Any) -> None:
 
 
 def _job(options: dict[str, Any]) -> Job:
+    """The job of the options. Raises InputError, and click's errors for what `gpuwise bench` would refuse
+    at once: better here than when the job's turn comes."""
     job = Job(arguments=arguments_of(options.pop("bench")), **options)
     check(job)
+    bench.command.make_context("gpuwise bench", list(job.arguments))
     return job

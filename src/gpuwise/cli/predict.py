@@ -68,7 +68,8 @@ def command(
     printer.deliver(report.table(ordered), lambda: report.document(ordered), as_json=as_json, output=output)
     if all(prediction.refusal for prediction in found):
         several = f"none of {len(found)} GPUs can be predicted: " if len(found) > 1 else ""
-        raise NoDataError(several + found[0].refusal, hint=f"gpuwise predict {workload} --gpu all")
+        other = "--gpu all" if options["batch"] == "auto" else f"--gpu {gpus} --batch auto"
+        raise NoDataError(several + found[0].refusal, hint=f"gpuwise predict {workload} {other}")
 
 
 def _traced(

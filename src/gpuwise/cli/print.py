@@ -11,15 +11,21 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.report.narrow import fits, narrow
 from gpuwise.report.page import Chart, Page, markdown_page
 from gpuwise.report.page import document as page_document
 from gpuwise.report.table import Table, comma_separated, markdown
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_INDENT = (0, 0, 0, 2)
+"""Of lines above and below a table, also where they wrap."""
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
 )
@@ -68,9 +74,8 @@ def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> Non
 
 def table(content: Table) -> None:
     """A table for a person, as wide as it needs where the output is no terminal."""
-    from rich import box
     from rich.console import Console
-    from rich.table import Table as RichTable
+    from rich.padding import Padding
 
     terminal = sys.stdout.isatty()
     console = Console(
@@ -81,22 +86,41 @@ def table(content: Table) -> None:
         emoji=False,  # a cell such as resnet50:train:fp32 is no emoji
         file=None if terminal else io.StringIO(),
     )
+    if content.title:
+        console.print(content.title, style="bold")
+    for line in content.before:
+        console.print(Padding(line, _INDENT, expand=False))
+    if content.rows or not content.notes:  # a head without rows says less than the lines below it
+        (_whole if not terminal or fits(content, console.width) else _in_parts)(content, console)
+    for note in content.notes:
+        console.print(Padding(note, _INDENT, expand=False))
+    if content.notes and terminal:  # what comes next stands apart
+        console.print()
+    if isinstance(console.file, io.StringIO):
+        # rich pads lines to the table's width; a file or pipe wants them bare.
+        out("\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n")))
+
+
+def _whole(content: Table, console: Console) -> None:
+    """Every cell in its column."""
+    from rich import box
+    from rich.table import Table as RichTable
+
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in content.columns:
         drawn.add_column(column, justify="right" if column in content.numeric else "left", overflow="fold")
     for place, row in enumerate(content.rows):
         drawn.add_row(*row, style="dim" if place in content.dim else None)
-    if content.title:
-        console.print(content.title, style="bold")
-    for line in content.before:
-        console.print(f"  {line}")
-    if content.rows or not content.notes:  # a head without rows says less than the lines below it
-        console.print(drawn)
-    for note in content.notes:
-        console.print(f"  {note}")
-    if isinstance(console.file, io.StringIO):
-        # rich pads lines to the table's width; a file or pipe wants them bare.
-        out("\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n")))
+    console.print(drawn)
+
+
+def _in_parts(content: Table, console: Console) -> None:
+    """The columns that have room, the others below each row."""
+    made = narrow(content, console.width)
+    console.print("\n".join(made.head), style="bold")
+    for place, lines in enumerate(made.rows):
+        console.print("\n".join(lines), style="dim" if place in content.dim else None)
+    console.print()
 
 
 def deliver(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from gpuwise import store
-from gpuwise.bench.lock import only_one
-from gpuwise.bench.start import find_target, prepare
+from gpuwise import store, workloads
+from gpuwise.bench.lock import only_ours
+from gpuwise.bench.start import devices, find_target, prepare
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, NoDataError
@@ -36,9 +36,11 @@ def command(what: str, index: int | None, quiet: bool, output: Path | None, as_j
     printer.check_output(output)
     old = store.load(store.find(what))
     plan = again(old)
+    for config in plan:
+        workloads.get(config.workload)  # a file or library that is not here is told before anything runs
     target = find_target(plan[0].device, index)
     words = shlex.join(["gpuwise", "reproduce", Path(what).name])
-    with only_one(target.info, words, free=target.free):
+    with only_ours(devices(plan, target), words, free=target.free):
         made = prepare(plan, target, command=words, output=None, earlier=None)
         complete = measuring.measure(made.session, made.plan, quiet=quiet or as_json)
     if not complete:
@@ -50,13 +52,20 @@ def command(what: str, index: int | None, quiet: bool, output: Path | None, as_j
     failed = [c.cell for c in found if not reproduced(c)]
     if failed:
         raise GateFailed(f"no: {len(failed)} of {len(found)} differ: {', '.join(failed)}")
-    printer.talk(f"yes: {len(found)} of {len(found)} reproduced; kept in {made.keeper.kept}")
+    unclear = sum(c.verdict == "unclear" for c in found)
+    but = f", {unclear} of them unclear: see the intervals" if unclear else ""
+    printer.talk(f"yes: {len(found)} of {len(found)} reproduced{but}; kept in {made.keeper.kept}")
 
 
 def again(old: Result) -> tuple[RunConfig, ...]:
     """The configurations of what ended well, each at the batch that ran."""
     if old.origin != "measured":
         raise InputError(f"{old.id} holds published figures", hint="gpuwise bench")
+    if old.command == "pytest":
+        raise InputError(
+            f"{old.id} holds steps of tests, which pytest alone can run",
+            hint="pytest --gpu-bench-compare FILE",
+        )
     done = [m for m in old.measurements if m.status == "ok"]
     if not done:
         raise NoDataError(f"nothing in {old.id} ended well", hint=old.command)

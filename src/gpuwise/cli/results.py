@@ -197,7 +197,7 @@ def _show(
     if ours:
         printer.table(report.measured_table(ours))
     elif wanted.workload in registry.names() and wanted.source is None:
-        printer.talk(f"measured here: nothing yet. To measure: gpuwise bench --workload {wanted.workload}")
+        printer.talk(f"measured here: nothing yet. To measure: gpuwise bench {wanted.workload}")
     if theirs:
         printer.table(report.published_table(theirs))
 

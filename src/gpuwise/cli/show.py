@@ -118,7 +118,7 @@ def find_result(what: str) -> Path | None:
 
     Raises what `store.find` raises where `what` is clearly meant as a result.
     """
-    if what == "last" or Path(what).suffix == ".json" or Path(what).exists():
+    if what == "last" or Path(what).suffix in (".json", ".html") or Path(what).exists():
         return store.find(what)
     try:
         return store.find(what)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from pathlib import Path
@@ -10,13 +9,14 @@ from typing import Any, cast
 
 import click
 
-from gpuwise import recipes, units
+from gpuwise import recipes, store, units
 from gpuwise.bench.lock import only_one
 from gpuwise.bench.plan import Request
 from gpuwise.bench.recall import recall
 from gpuwise.bench.session import Progress
 from gpuwise.bench.start import find_target, plan_for, prepare
 from gpuwise.cli import print as printer
+from gpuwise.cli.bench import repeatable
 from gpuwise.errors import INTERRUPTED, InputError, RunError
 from gpuwise.model.recipe import parse
 from gpuwise.model.run import RunConfig
@@ -37,7 +37,7 @@ from gpuwise.tune.run import Tuner
     "--time", "time_text", default="10m", show_default=True, help="When no further setting is begun."
 )
 @click.option(
-    "--gpus", type=click.IntRange(1), default=1, help="So many together: when they exchange gradients."
+    "--gpus", type=click.IntRange(1), default=1, help="So many together: how they exchange gradients."
 )
 @click.option(
     "--try",
@@ -45,6 +45,14 @@ from gpuwise.tune.run import Tuner
     multiple=True,
     metavar="NAME=WORD,...",
     help="Try these switches together and search no further; may be repeated.",
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="last",
+    default=None,
+    metavar="[last|FILE]",
+    help="Go on with an interrupted search: the trials it kept are not measured again. [default: last]",
 )
 @click.option("--gpu", "index", type=int, default=None, help="GPU index, as nvidia-smi counts.")
 @click.option(
@@ -58,6 +66,7 @@ def command(
     *,
     time_text: str,
     tried: tuple[str, ...],
+    resume: str | None,
     index: int | None,
     quiet: bool,
     output: Path | None,
@@ -70,16 +79,19 @@ def command(
     kept, and `gpuwise bench --recipe tuned` uses it on this kind of device with this torch.
     """
     printer.check_output(output)
+    if output is not None:
+        store.check_writable(output)
     time_s = units.parse_seconds(time_text)
     only = tuple(parse(words.split(",")) for words in tried)
     target = find_target(asked["device"], index)
     config = one(plan_for([_request(asked)], target, suite=False)[0], asked["workload"])
     if config.gpus > 1:
         (config,), _ = recall((config,), target.spec.id if target.spec else target.name)
-    words = shlex.join(["gpuwise", *click.get_current_context().obj])
+    earlier = None if resume is None else store.find(resume)
+    words = repeatable()
     quiet = quiet or as_json
     with only_one(target.info, words, free=target.free):
-        made = prepare((config,), target, command=words, output=None, earlier=None)
+        made = prepare((config,), target, command=words, output=None, earlier=earlier)
         tuner = Tuner(session=made.session, config=config, time_s=time_s, only=only)
         complete = _run(tuner, quiet=quiet)
     if made.keeper.kept is not None:
@@ -88,10 +100,12 @@ def command(
         table, document = report.trials(config, tuner.tuning), report.document(tuner.tuning)
         printer.deliver(table, lambda: document, as_json=as_json, output=output)
     if not complete:
+        if made.keeper.kept is not None:
+            printer.talk(f"go on later: the same command with --resume {made.keeper.kept}")
         sys.exit(INTERRUPTED)
     assert tuner.tuning is not None
     if tuner.tuning.tuned is None:
-        raise RunError("no setting ran to its end", hint=f"gpuwise bench {config.workload}")
+        raise RunError(report.found(tuner.tuning), hint=f"gpuwise bench {config.workload}")
     if config.size == "full":
         kept = recipes.keep(tuner.tuning.tuned)
         printer.talk(f"kept in {kept}; gpuwise bench {config.workload} now uses it")
@@ -136,6 +150,9 @@ def _run(tuner: Tuner, *, quiet: bool) -> bool:
                 printer.status("")
                 printer.out(report.line(trial, number))
     except KeyboardInterrupt:
+        # What is done is delivered now; a second one would only take it away.
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(sign, signal.SIG_IGN)
         printer.status("")
         printer.talk(f"interrupted after {len(tuner.trials)} settings")
         return False

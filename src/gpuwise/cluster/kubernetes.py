@@ -10,14 +10,17 @@ import json
 from typing import Any
 
 from gpuwise.cluster.job import Job, seconds
+from gpuwise.errors import InputError
 
 
 def manifest(job: Job, *, image: str, claim: str | None = None) -> str:
     """The manifest as JSON, which kubectl takes as it takes YAML. `image` has gpuwise and torch.
 
     Results go to the volume claim `claim`, which all pods mount; without one they end with their pod,
-    and its log is what remains.
+    and its log is what remains. Raises InputError where the image is the empty text, as of an unset variable.
     """
+    if not image.strip():
+        raise InputError("an image has a name", hint="gpuwise launch kubernetes --image registry/gpuwise")
     items = [_service(job)] if job.nodes > 1 else []
     return json.dumps(
         {"apiVersion": "v1", "kind": "List", "items": [*items, _job(job, image, claim)]}, indent=2

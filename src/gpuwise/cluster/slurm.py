@@ -6,17 +6,24 @@ Reference: https://slurm.schedmd.com/sbatch.html, https://pytorch.org/docs/stabl
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 
 from gpuwise.cluster.job import Job
-from gpuwise.errors import MachineError, RunError
+from gpuwise.errors import InputError, MachineError, RunError
 
 SUBMIT_S = 60.0
 
 
 def script(job: Job, options: tuple[str, ...] = ()) -> str:
-    """The batch script; `options` are further ones of sbatch, such as `--partition=gpu`."""
+    """The batch script; `options` are further ones of sbatch, such as `--partition=gpu`.
+
+    Raises InputError for one that is none.
+    """
+    for option in options:
+        if not option.startswith("-") or "\n" in option:
+            raise InputError(f"{option!r} is no option of sbatch", hint="--sbatch=--partition=gpu")
     directives = (
         f"--job-name={job.name}",
         f"--nodes={job.nodes}",
@@ -24,7 +31,7 @@ def script(job: Job, options: tuple[str, ...] = ()) -> str:
         f"--gpus-per-node={job.gpus_per_node}",
         "--exclusive",
         f"--time={job.time}",
-        f"--output={job.folder}/%x-%j.log",
+        shlex.quote(f"--output={job.folder}/%x-%j.log"),
         *options,
     )
     line = job.command(

@@ -8,7 +8,7 @@ stay for ever, and a better choice is a stored recipe (`gpuwise tune`), not anot
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -22,6 +22,7 @@ Weights = Literal["fp32", "half"]
 Stream = Literal["fp32", "half", "triton"]
 Attention = Literal["auto", "flash", "efficient", "cudnn", "triton"]
 Exchange = Literal["overlapped", "after"]
+Bucket = Literal["usual", "8", "64", "512"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,8 @@ class Switches:
     exchange: Exchange = "overlapped"
     """When several GPUs average their gradients: bucket by bucket within the backward pass, at whose
     buckets compiled graphs are cut, or all after it, so that graphs stay whole."""
+    bucket: Bucket = "usual"
+    """MiB of gradients that several GPUs exchange together; usual are 25 overlapped and 256 after."""
 
     @property
     def changed(self) -> tuple[tuple[str, str], ...]:
@@ -55,6 +58,10 @@ class Switches:
         return tuple(
             (f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default
         )
+
+    def exchanging_as(self, other: Switches) -> Switches:
+        """These, with gradients exchanged between several GPUs as by the other."""
+        return replace(self, exchange=other.exchange, bucket=other.bucket)
 
     def __str__(self) -> str:
         """`layout=channels-first stem=cells`, or `as usual`."""

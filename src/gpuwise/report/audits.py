@@ -35,14 +35,16 @@ def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
 
 
 def summary(audit: Audit) -> str:
-    """`article.md: 41 claims: 3 contradict, 33 agree, 5 cannot be told`, with the kinds of error."""
+    """`article.md: 41 findings: 3 contradict, 33 agree, 5 cannot be told`, with the kinds of error."""
     counts = {verdict: audit.count(verdict) for verdict in ("contradicts", "agrees", "cannot tell")}
     if not audit.findings:
         return f"{audit.file}: no claim found about a GPU of the catalog"
+    number = len(audit.findings)
+    found = f"{number} finding{'s' if number > 1 else ''}"
     kinds = Counter(finding.kind for finding in audit.findings if finding.kind)
     named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     return (
-        f"{audit.file}: {len(audit.findings)} findings: {counts['contradicts']} contradict"
+        f"{audit.file}: {found}: {counts['contradicts']} contradict"
         + (f" ({named})" if named else "")
         + f", {counts['agrees']} agree, {counts['cannot tell']} cannot be told"
     )

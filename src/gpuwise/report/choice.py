@@ -41,8 +41,8 @@ def table(
 
 def _details(found: Recommendation, unit: str) -> frozenset[str]:
     """Columns of a wide table only; without an amount of work the cost of an item is the cost."""
-    each = f"cost of {unit}{found.item}s" if found.need.items is not None else ""
-    return frozenset({each, "energy", "memory free", "pays from"})
+    each = {f"cost of {unit}{found.item}s"} if found.need.items is not None else set()
+    return frozenset({*each, "energy", "memory free", "pays from"})
 
 
 def rejections(found: Recommendation) -> Table:

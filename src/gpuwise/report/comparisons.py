@@ -31,10 +31,17 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
         columns=COLUMNS,
         rows=tuple(rows),
         numeric=frozenset({"baseline", "against", "ratio (95 %)"}),
-        before=tuple(
-            f"{name}: {line}"
-            for (result, _), name in zip(found, names[1:], strict=True)
-            for line in differences(baseline, result)
+        before=(
+            *(
+                f"{name}: published figures: {result.source}"
+                for result, name in zip((baseline, *(result for result, _ in found)), names, strict=True)
+                if result.origin == "published"
+            ),
+            *(
+                f"{name}: {line}"
+                for (result, _), name in zip(found, names[1:], strict=True)
+                for line in differences(baseline, result)
+            ),
         ),
     )
     return table.without_empty_columns()
@@ -49,14 +56,13 @@ def rows_of(pairs: Sequence[Comparison]) -> Table:
 
 def differences(a: Result, b: Result) -> tuple[str, ...]:
     """`driver 570.1 -> 580.2` for everything in the environments that differs."""
-    published = tuple(f"published figures: {r.source}" for r in (a, b) if r.origin == "published")
-    changes = (
+    published = "published" in (a.origin, b.origin)
+    return tuple(
         f"{name}: {_plain(mine)} -> {_plain(theirs)}"
         for name, mine, theirs in a.environment.diff(b.environment)
         # A published figure does not tell its environment variables; that is no difference.
         if not (published and name == "variables")
     )
-    return (*published, *changes)
 
 
 def _plain(value: object) -> str:

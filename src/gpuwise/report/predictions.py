@@ -18,6 +18,10 @@ COLUMNS = (
     "power", "per joule", "bound", "evidence", "why not",
 )  # fmt: skip
 SORTS = ("speed", "efficiency", "power", "memory", "name")
+_TOLD = (
+    "spec-only: from the data sheet alone; with --from FILE, and in gpuwise choose, from what was measured "
+    "of this work on another card"
+)
 _LISTED = 3
 """Predictions whose notes are written out below the table."""
 
@@ -108,6 +112,8 @@ def _notes(found: Sequence[Prediction]) -> list[str]:
     """What holds for all, then the notes of the first few, then how to measure."""
     given = [p for p in found if not p.refusal]
     notes = [f"{p.gpu_id}: {note}" for p in given[:_LISTED] for note in p.notes]
+    if any(p.measured for p in given) and any(p.evidence == "spec-only" for p in given):
+        notes.append(_TOLD)
     if given and given[0].measure_command:
         notes.append(f"measure it: {given[0].measure_command}")
     return notes

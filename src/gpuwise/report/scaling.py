@@ -129,6 +129,9 @@ def _verdicts(found: Sequence[Series]) -> Iterator[str]:
     for each in found:
         last = each.points[-1]
         name = f"{cell_name(each.one.config)}, {last.measurement.config.scaling} scaling"
+        if any(caution.code == "scaling" for point in each.points for caution in point.measurement.cautions):
+            yield f"{name}: more than perfect, so nothing follows: measure one GPU again in the same session"
+            continue
         yield f"{name}: {_worth(each)}"
         if last.losses is not None and last.factor.value < GOOD:
             yield f"{name}: most is lost to {_MEANS[last.losses.largest]}, at {last.gpus} GPUs"

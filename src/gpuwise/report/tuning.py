@@ -48,15 +48,20 @@ def trials(config: RunConfig, tuning: Tuning) -> Table:
 def notes(tuning: Tuning) -> tuple[str, ...]:
     """The best recipe, its gain, and what was not tried."""
     left = f"{tuning.left} settings were not tried: the time was up; --time gives it more"
-    return (_found(tuning), *((left,) if tuning.left else ()))
+    return (found(tuning), *((left,) if tuning.left else ()))
 
 
-def _found(tuning: Tuning) -> str:
+def found(tuning: Tuning) -> str:
+    """The best recipe and its gain, or why there is none."""
     if tuning.tuned is not None:
         return verdict(tuning.tuned)
-    if any(trial.speed is not None for trial in tuning.trials):
-        return "no recipe is kept: default and best were not measured again at the end"
-    return "no setting ran to its end"
+    best = next((trial.setting for trial in reversed(tuning.trials) if trial.adopted), None)
+    if best is None:
+        return "no setting ran to its end"
+    return (
+        f"fastest so far: batch {best.batch}, {best.switches}; no recipe is kept, for default and best were "
+        "not measured again at the end"
+    )
 
 
 def verdict(tuned: Tuned) -> str:

@@ -149,13 +149,13 @@ def series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
     return tuple(found)
 
 
-def _how(m: Measurement) -> tuple[str, str]:
-    return m.config.scaling, m.config.switches.exchange
+def _how(m: Measurement) -> tuple[str, ...]:
+    return m.config.scaling, m.config.switches.exchange, m.config.switches.bucket
 
 
 def _same(one: Measurement, several: Measurement) -> bool:
     """Whether the two asked the same, but for the number of GPUs and how these exchange gradients."""
-    switches = replace(several.config.switches, exchange=one.config.switches.exchange)
+    switches = several.config.switches.exchanging_as(one.config.switches)
     alone = replace(several.config, gpus=1, nodes=1, scaling=one.config.scaling, switches=switches)
     return alone == one.config
 

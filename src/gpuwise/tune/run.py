@@ -2,7 +2,7 @@
 
 At the end the default recipe and the best one are measured once more, longer and one after the other:
 the gain is the ratio of these two. That of the trials would flatter, for the best of many is chosen by
-its luck, too.
+its luck, too. A trial that the session holds from before it was interrupted is not measured again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gpuwise import workloads
+from gpuwise.bench.resume import done
 from gpuwise.bench.session import Progress, Session
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Measurement
@@ -81,6 +82,13 @@ class Tuner:
             target_ci=TARGET_CI,
             quick=quick,
         )
+        kept = done(self.session.result, [config]) if quick else ()
+        measured = kept[0] if kept else self._anew(config, tell)
+        if setting.switches == self.config.switches and measured.status == "ok":
+            self._defaults.setdefault(measured.batch, measured)
+        return measured
+
+    def _anew(self, config: RunConfig, tell: Tell) -> Measurement:
         began = self.now()
         for update in self.session.measure_all([config]):
             if isinstance(update, Measurement):
@@ -88,8 +96,6 @@ class Tuner:
             else:
                 tell(update)
         self._longest_s = max(self._longest_s, self.now() - began)
-        if setting.switches == self.config.switches and measured.status == "ok":
-            self._defaults.setdefault(measured.batch, measured)
         return measured
 
     def _final(self, start: Setting, best: Setting, tell: Tell) -> Tuned | None:

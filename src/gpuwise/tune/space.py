@@ -15,7 +15,18 @@ from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.tune.search import BATCH
 
-ORDER = ("layout", "pooling", "stream", BATCH, "attention", "graph", "weights", "exchange", "compiler")
+ORDER = (
+    "layout",
+    "pooling",
+    "stream",
+    BATCH,
+    "attention",
+    "graph",
+    "weights",
+    "exchange",
+    "bucket",
+    "compiler",
+)
 
 ON_GPUS = frozenset({"pooling", "attention", "graph"})
 COMPILED = frozenset({"graph", "compiler"})
@@ -24,7 +35,7 @@ TRAINING = frozenset({"weights", "stream"})
 HALF = frozenset({"fp16", "bf16", "fp8"})
 """Training under autocast; in FP8 it is bf16 between products, and weights are cast for each anyway."""
 
-TOGETHER = frozenset({"exchange"})
+TOGETHER = frozenset({"exchange", "bucket"})
 """Of every workload that trains on several GPUs."""
 
 

@@ -16,7 +16,8 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 BUCKET_MIB = 256
-"""Large enough for a link's full speed, small enough that filling one hides behind sending another."""
+"""Large enough for a link's full speed, small enough that filling one hides behind sending another. What the
+switch `bucket` says goes before it."""
 ALIGNED = 64
 """Every gradient begins at a multiple of so many values, as kernels that read several at once want it."""
 
@@ -55,8 +56,9 @@ class Bucket:
 class Buckets:
     """All gradients of some parameters, averaged at every call; all ranks have those of the same ones."""
 
-    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
-        self._parameters = parameters
+    def __init__(self, parameters: Sequence[nn.Parameter], most: int) -> None:
+        """Buckets hold at most `most` bytes each."""
+        self._parameters, self._most = parameters, most
         self._buckets: list[Bucket] = []
 
     @torch.no_grad()
@@ -64,7 +66,7 @@ class Buckets:
         """Average. Which parameters have gradients is settled at the first call."""
         if not self._buckets:
             there = [parameter for parameter in self._parameters if parameter.grad is not None]
-            self._buckets = [Bucket(each) for each in packed(there, BUCKET_MIB * 2**20)]
+            self._buckets = [Bucket(each) for each in packed(there, self._most)]
         sent = []
         for bucket in self._buckets:
             bucket.fill()

@@ -61,6 +61,23 @@ def load(reference: str) -> tuple[Workload, ...]:
     return (found,)
 
 
+def build(found: Workload, config: RunConfig, batch: int) -> Job:
+    """The job of a foreign workload. Raises InputError for what cannot be timed as one."""
+    from gpuwise.workloads.job import Job
+
+    job = found.build(config, batch)
+    fault = None
+    if not isinstance(job, Job):
+        fault = f"its function returns a Job, not {type(job).__name__}"
+    elif not callable(job.step):
+        fault = f"step is a function without arguments, not {job.step!r}"
+    elif not isinstance(job.items, int) or job.items < 1:
+        fault = f"items is a positive whole number, not {job.items!r}"
+    if fault is not None:
+        raise InputError(f"{found.spec.id}: {fault}", hint=user.HOW)
+    return job
+
+
 def ask(reference: str) -> tuple[Workload, ...]:
     """The workloads that `reference` means, asked of a process of its own.
 
@@ -140,7 +157,9 @@ def answer(reference: str) -> dict[str, Any]:
         return {"error": "MachineError", "message": message, "hint": f"pip install {needed}"}
     except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code may raise anything
         message = f"{_public(reference)}: {type(error).__name__}: {error}"
-        return {"error": "InputError", "message": message, "hint": user.HOW}
+        needed = adapters.library(reference)
+        hint = f"does it fit this torch? python -c 'import {needed}'" if needed else user.HOW
+        return {"error": "InputError", "message": message, "hint": hint}
     stated = [f.name for f in fields(WorkloadSpec) if f.name != "cost"]
     return {
         "workloads": [

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Parallel = Literal["ddp", "ddp-after", "fsdp2"]
 
 BUCKET_MIB = 25
-"""Gradients that travel together under DDP: torch's default."""
+"""Gradients that travel together under DDP, unless the switch `bucket` says otherwise: torch's default."""
 
 Loss = Callable[[], Tensor]
 
@@ -77,18 +77,23 @@ def spread(
         return Spread(loss=whole, how="fsdp2", finish=_nothing)
     if config.recipe == "tuned" and config.switches.exchange == "after":
         shared = [parameter for parameter in whole.parameters() if parameter not in own]
-        return Spread(loss=run, how="ddp-after", finish=buckets.Buckets(shared))
-    return Spread(loss=replicated(whole, own), how="ddp", finish=_nothing)
+        most = bucket_bytes("ddp-after", config)
+        assert most is not None
+        return Spread(loss=run, how="ddp-after", finish=buckets.Buckets(shared, most))
+    return Spread(loss=replicated(whole, config, own), how="ddp", finish=_nothing)
 
 
 def _nothing() -> None:
     """Gradients were averaged within the backward pass."""
 
 
-def bucket_bytes(how: str | None) -> int | None:
+def bucket_bytes(how: str | None, config: RunConfig) -> int | None:
     """Gradients that travel together; None where they do not travel in buckets."""
-    mib = {"ddp": BUCKET_MIB, "ddp-after": buckets.BUCKET_MIB}.get(how or "")
-    return None if mib is None else mib * 2**20
+    usual = {"ddp": BUCKET_MIB, "ddp-after": buckets.BUCKET_MIB}.get(how or "")
+    if usual is None:
+        return None
+    asked = config.switches.bucket if config.recipe == "tuned" else "usual"
+    return (usual if asked == "usual" else int(asked)) * 2**20
 
 
 def start_alike(whole: Whole, optimizer: Optimizer) -> None:
@@ -102,7 +107,7 @@ def start_alike(whole: Whole, optimizer: Optimizer) -> None:
         dist.broadcast(tensor.detach(), src=0)
 
 
-def replicated(whole: Whole, own: Set[nn.Parameter] = frozenset()) -> nn.Module:
+def replicated(whole: Whole, config: RunConfig, own: Set[nn.Parameter] = frozenset()) -> nn.Module:
     """DDP without copies of gradients and without a broadcast of batch norm's statistics each step:
     every rank keeps those of its own data, and rank 0's are the ones to save."""
     from torch.nn.parallel import DistributedDataParallel
@@ -114,6 +119,8 @@ def replicated(whole: Whole, own: Set[nn.Parameter] = frozenset()) -> nn.Module:
     buffers: dict[str, Any] = {
         "forward_sync_buffers" if "forward_sync_buffers" in named else "broadcast_buffers": False
     }
+    most = bucket_bytes("ddp", config)
+    assert most is not None
     return DistributedDataParallel(
-        whole, static_graph=True, gradient_as_bucket_view=True, bucket_cap_mb=BUCKET_MIB, **buffers
+        whole, static_graph=True, gradient_as_bucket_view=True, bucket_cap_mb=most // 2**20, **buffers
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 
 from gpuwise.errors import InputError
@@ -93,7 +95,7 @@ def load(reference: str) -> Workload:
     from gpuwise.workloads import foreign
 
     (found,) = foreign.load(reference)
-    return found
+    return replace(found, build=partial(foreign.build, found))
 
 
 def specs() -> tuple[WorkloadSpec, ...]:

@@ -40,7 +40,9 @@ def load(reference: str) -> tuple[Workload, ...]:
     assert found is not None
     path, wanted = found
     if not path.is_file():
-        raise InputError(f"there is no file {path}", hint="gpuwise workloads")
+        raise InputError(
+            f"there is no file {path}", hint="name it with its folder, or run this in its folder"
+        )
     own = _own(_run(path.resolve()), path)
     if wanted is not None and wanted not in own:
         raise InputError(

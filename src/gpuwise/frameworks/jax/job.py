@@ -24,6 +24,8 @@ from gpuwise.workloads.bert import DECAY, LEARNING_RATE
 from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
 Values = dict[str, Array]
+State = dict[str, Any]
+Step = Callable[[State, Values], tuple[State, Array]]
 Loss = Callable[[Values, Values, Array], tuple[Array, Values]]
 """(weights, what is fixed, random key) -> (loss, moved statistics)."""
 DTYPES = {"fp16": jnp.float16, "bf16": jnp.bfloat16}
@@ -151,9 +153,7 @@ def _inference(network: Network, config: RunConfig, batch: int) -> Job:
 
 
 def _training(network: Network, config: RunConfig, batch: int) -> Job:
-    loss, state, batch_of = _first(network, config, batch)
-    update = _sgd if isinstance(network, ImageNetwork) else _adamw
-    whole = partial(_step, loss, update, config.precision == "fp16")
+    loss, whole, state, batch_of = _first(network, config, batch)
     run = jax.jit(whole, donate_argnums=0) if config.compile else whole
 
     def step() -> Array:
@@ -169,8 +169,8 @@ def _training(network: Network, config: RunConfig, batch: int) -> Job:
     return Job(step=step, items=batch, mismatch=mismatch if config.compile else None)
 
 
-def _first(network: Network, config: RunConfig, batch: int) -> tuple[Loss, dict[str, Any], Values]:
-    """(the loss, what a step begins with and changes, what it reads)."""
+def _first(network: Network, config: RunConfig, batch: int) -> tuple[Loss, Step, State, Values]:
+    """(the loss, a whole step, what the first one begins with and changes, what it reads)."""
     forward, values, inputs, answers = _prepared(network, config, batch)
 
     def loss(trained: Values, fixed: Values, key: Array) -> tuple[Array, Values]:
@@ -180,7 +180,9 @@ def _first(network: Network, config: RunConfig, batch: int) -> tuple[Loss, dict[
 
     statistics = {name: value for name, value in values.items() if name.endswith(STATISTICS)}
     trained = {name: value for name, value in values.items() if name not in statistics}
-    moments = (trained,) if isinstance(network, ImageNetwork) else (trained, trained)
+    moments, update = (
+        ((trained,), _sgd) if isinstance(network, ImageNetwork) else ((trained, trained), _adamw)
+    )
     state = {
         "weights": trained,
         "statistics": statistics,
@@ -190,7 +192,8 @@ def _first(network: Network, config: RunConfig, batch: int) -> tuple[Loss, dict[
         "sound": jnp.int32(0),
     }
     # Inputs are arguments, not constants of the compiled step, which XLA would try to fold.
-    return loss, state, {f"input{i}": x for i, x in enumerate(inputs)} | {"answers": answers}
+    batch_of = {f"input{i}": x for i, x in enumerate(inputs)} | {"answers": answers}
+    return loss, partial(_step, loss, update, config.precision == "fp16"), state, batch_of
 
 
 def _key(step: int | Array) -> Array:
@@ -198,9 +201,7 @@ def _key(step: int | Array) -> Array:
     return jax.random.fold_in(jax.random.key(0, impl="rbg"), step)
 
 
-def _gradients(
-    loss: Loss, scaled: bool, state: dict[str, Any], batch_of: Values
-) -> tuple[Values, Array, Values]:
+def _gradients(loss: Loss, scaled: bool, state: State, batch_of: Values) -> tuple[Values, Array, Values]:
     """(gradients, loss, moved statistics)."""
     fixed = {**state["statistics"], **batch_of}
 
@@ -216,8 +217,8 @@ def _gradients(
 
 def _step(
     loss: Loss, update: Callable[..., tuple[Values, Any]], scaled: bool,
-    state: dict[str, Any], batch_of: Values,
-) -> tuple[dict[str, Any], Array]:  # fmt: skip
+    state: State, batch_of: Values,
+) -> tuple[State, Array]:  # fmt: skip
     gradients, value, moved = _gradients(loss, scaled, state, batch_of)
     count = state["count"] + 1
     weights, moments = update(state["weights"], gradients, state["moments"], count)
@@ -226,12 +227,12 @@ def _step(
     return (_skip_overflow(state, new, gradients) if scaled else new), value
 
 
-def _skip_overflow(old: dict[str, Any], new: dict[str, Any], gradients: Values) -> dict[str, Any]:
+def _skip_overflow(old: State, new: State, gradients: Values) -> State:
     """Keep the old weights where a gradient overflowed; lower the scale then, raise it after a while."""
     sound = jnp.all(jnp.stack([jnp.isfinite(g).all() for g in gradients.values()]))
     kept = {
         part: jax.tree.map(lambda a, b: jnp.where(sound, a, b), new[part], old[part])
-        for part in ("weights", "moments")
+        for part in ("weights", "moments", "count")
     }
     steps = jnp.where(sound, old["sound"] + 1, 0)
     grown = jnp.where(steps >= SCALE_INTERVAL, old["scale"] * SCALE_GROWTH, old["scale"])

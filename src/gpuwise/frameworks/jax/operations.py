@@ -2,7 +2,7 @@
 
 Weights, batch-norm statistics and inputs are values of one dictionary by name. Under autocast (fp16,
 bf16) products and convolutions take 16-bit operands, batch and layer norms compute in fp32 and return
-16 bits, as torch's kernels do; weights stay in fp32.
+16 bits; weights stay in fp32.
 """
 
 from __future__ import annotations

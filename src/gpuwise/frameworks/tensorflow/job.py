@@ -23,6 +23,8 @@ from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
 POLICIES = {"fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
 ADAM_EPS = 1e-8
+SCALE = 65536.0
+"""That torch's gradient scaler begins with; both double it after 2,000 sound steps."""
 
 
 def build(config: RunConfig, batch: int) -> Job:
@@ -95,16 +97,22 @@ def _random_input(network: Network, batch: int) -> tuple[list[Any], Any]:
     return [tf.constant(words, tf.int32), tf.constant(segments, tf.int32)], tf.constant(answers, tf.int32)
 
 
+class Sgd(keras.optimizers.SGD):
+    """Weight decay passes through the momentum, as in torch; Keras's own does not."""
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        super().update_step(gradient + SGD_DECAY * variable, variable, learning_rate)
+
+
 def _optimizer(network: Network, model: Any, config: RunConfig) -> Any:
-    """SGD with momentum, or AdamW for BERT. Keras's weight decay does not pass through the momentum;
-    torch's does: the same work."""
+    """SGD with momentum, or AdamW for BERT."""
     if isinstance(network, ImageNetwork):
-        optimizer = keras.optimizers.SGD(SGD_RATE, momentum=SGD_MOMENTUM, weight_decay=SGD_DECAY)
+        optimizer = Sgd(SGD_RATE, momentum=SGD_MOMENTUM)
     else:
         optimizer = keras.optimizers.AdamW(LEARNING_RATE, weight_decay=DECAY, epsilon=ADAM_EPS)
         optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
     if config.precision == "fp16":
-        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=SCALE)
     optimizer.build(model.trainable_variables)  # here, for no replica may make variables in its graph
     return optimizer
 
@@ -118,7 +126,9 @@ def _local_step(
         with tf.GradientTape() as tape:
             loss = loss_of(network, _outputs(model(inputs, training=True)), answers)
             scaled = loss * scale
-        return tape.gradient(scaled, model.trainable_variables), loss
+        found = tape.gradient(scaled, model.trainable_variables)
+        # An embedding's comes as the rows that were read, and Keras squares one that was read twice twice.
+        return [tf.convert_to_tensor(each) for each in found], loss
 
     def answer() -> Any:
         return _outputs(model(inputs, training=False))[0]
