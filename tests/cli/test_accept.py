@@ -85,7 +85,7 @@ class Machine:
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     """Two healthy H200s, a suite of two limits, and nothing that is really run."""
     made = Machine()
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(telemetry, "sensors", made.sensors)
     monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.11", cuda="13.0"))
     monkeypatch.setattr("gpuwise.cli.measuring.measure", made.measure)

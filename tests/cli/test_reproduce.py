@@ -71,8 +71,8 @@ def test_nothing_to_reproduce() -> None:
 
 
 def test_a_file_that_is_not_here_is_told_before_anything_runs(gpuwise: Call, tmp_path: Path) -> None:
-    own = RunConfig(workload="my_model.py:net", mode="infer", precision="fp32", device="cpu")
+    own = RunConfig(workload="gone.py:net", mode="infer", precision="fp32", device="cpu")
     kept = store.save(result(config=own), tmp_path / "old.json")
     code, out, err = gpuwise("reproduce", str(kept))
     assert (code, out) == (2, "")
-    assert "there is no file my_model.py\n  next: name it with its folder, or run this in its folder" in err
+    assert "there is no file gone.py\n  next: name it with its folder, or run this in its folder" in err
