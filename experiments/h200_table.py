@@ -9,13 +9,11 @@ whose interval is wider than ±3 %.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from gpuwise import Measurement, load, workloads
-from gpuwise.model.recipe import Switches
-from gpuwise.model.result import Interval
+from gpuwise.model.tuning import Tuned
+from gpuwise.recipes import book
 from gpuwise.report.results import rate, spread
 from gpuwise.report.results import speed as interval
 from gpuwise.units import significant
@@ -86,20 +84,18 @@ def found() -> str:
         )
     for name in SUMMARIES:
         path = RESULTS.parent / "experiments" / f"tune-{name}.json"
-        lines.append(summary(json.loads(path.read_text(encoding="utf-8"))["tuned"]))
+        written = json.loads(path.read_text(encoding="utf-8"))["tuned"]
+        lines.append(summary(book.loads(json.dumps(written), path.name)))
     return "\n".join(lines)
 
 
-def summary(tuned: dict[str, Any]) -> str:
-    """A row of that table from what `gpuwise tune -o` wrote."""
-    default = asdict(Switches())
-    switches = " ".join(f"{k}={v}" for k, v in tuned["switches"].items() if default[k] != v)
-    item = workloads.get(tuned["workload"]).spec.item
-    after = Interval(**tuned["throughput"])
-    before = after.value / tuned["gain"]["value"]
+def summary(tuned: Tuned) -> str:
+    """A row of that table from the recipe that `gpuwise tune -o` wrote."""
+    item = workloads.get(tuned.workload).spec.item
+    before, after = tuned.throughput.value / tuned.gain.value, tuned.throughput
     return (
-        f"| {tuned['workload']} {tuned['precision']} | {rate(before, item)} "
-        f"| {rate(after.value, item)}{spread(after)} | {tuned['batch']} | | `{switches}` |"
+        f"| {tuned.workload} {tuned.precision} | {rate(before, item)} "
+        f"| {rate(after.value, item)}{spread(after)} | {tuned.batch} | | `{tuned.switches}` |"
     )
 
 
