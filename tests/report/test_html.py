@@ -100,7 +100,11 @@ def fetches(text: str) -> list[str]:
     """What a browser would fetch for the page: nothing, if it is one file."""
     root = html5lib.parse(text, namespaceHTMLElements=False)
     tags = {"link", "img", "iframe", "object", "embed", "audio", "video", "source", "image", "use"}
-    found = [str(e.tag) for e in root.iter() if str(e.tag).split("}")[-1] in tags or e.get("src")]
+    found = [
+        str(e.tag)
+        for e in root.iter()
+        if (str(e.tag).split("}")[-1] in tags and not (e.get("href") or "").startswith("#")) or e.get("src")
+    ]
     return found + re.findall(r"url\([^)]*\)|@import", text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -99,6 +100,19 @@ class Visitor:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
+    @contextmanager
+    def slowed(self) -> Iterator[None]:
+        """A line of 15 kB/s and a sixth of the processor: pages arrive and are laid out in pieces."""
+        line = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", line | {"downloadThroughput": 15_000})
+        self.driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": 6})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", line)
+            self.driver.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": 1})
+
     def hosts(self) -> set[str]:
         """Every host that was asked since the last call."""
         rows = [json.loads(row["message"])["message"] for row in self.driver.get_log("performance")]
@@ -136,6 +150,14 @@ def test_a_page_holds_still_and_fits_the_screen(path: str, width: int, visitor: 
     assert visitor.driver.execute_script(SHIFT) == 0
     inner, whole = visitor.driver.execute_script("return [innerWidth, document.documentElement.scrollWidth]")
     assert whole <= inner
+
+
+@pytest.mark.parametrize("path", ["/gpus", "/predict", "/scaling"])
+def test_a_page_holds_still_on_a_slow_line(path: str, visitor: Visitor) -> None:
+    visitor.window(1280)
+    with visitor.slowed():
+        visitor.open(path)
+        assert visitor.driver.execute_script(SHIFT) == 0
 
 
 @pytest.mark.parametrize("dark", [False, True])
