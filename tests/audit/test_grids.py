@@ -67,3 +67,52 @@ def test_csv_by_row_and_by_column() -> None:
     assert wrong("spec,RTX 4090,RTX 3090\nmemory_gb,24,24\ncuda_cores,16384,10486\n", "a.csv") == [
         ("cuda_cores", "10486")
     ]
+
+
+def test_a_header_of_two_rows() -> None:
+    html = (
+        "<table><tr><th rowspan=2>GPU</th><th colspan=2>Memory</th><th colspan=2>Peak TFLOPS</th></tr>"
+        "<tr><th>Size (GB)</th><th>Bandwidth (GB/s)</th><th>FP32</th><th>FP16 Tensor</th></tr>"
+        "<tr><td>A30</td><td>24</td><td>933</td><td>10.3</td><td>165</td></tr>"
+        "<tr><td>L40</td><td>48</td><td>964</td><td>90.5</td><td>181</td></tr></table>"
+    )
+    assert wrong(html, "a.html") == [("memory_bytes_per_s", "964")]
+
+
+@pytest.mark.parametrize(
+    ("label", "right", "false"),
+    [
+        ("TDP [W]", "350", "525"),
+        ("BF16 dense (TFLOPS)", "71", "165"),
+        ("FP16 (dense / sparse)", "71 / 142", "165 / 330"),
+        ("BF16", "71 TF", "165 TF"),
+        ("HBM", "24 GB", "32 GB"),
+        ("Speicher", "24 GB", "32 GB"),
+        ("Memory bandwidth", "936 GB/s", "1 936 GB/s"),
+    ],
+)
+def test_labels_as_people_write_them(label: str, right: str, false: str) -> None:
+    table = f"| GPU | {label} |\n|---|---|\n| RTX 3090 | {{}} |"
+    assert wrong(table.format(right)) == []
+    assert len(wrong(table.format(false))) >= 1
+
+
+def test_the_published_pair_of_the_l40s_is_dense_and_sparse() -> None:
+    table = "| | L40S |\n|---|---|\n| FP16 (dense/sparse) | 362 / 733 |\n| FP8 (dense/sparse) | 733 / 1,466 |"
+    assert wrong(table) == []
+
+
+def test_units_in_a_column_of_their_own() -> None:
+    rows = "| Bandwidth | GB/s | 1008 |\n| Process | nm | 7 |\n| TGP | W | 450 |"
+    assert wrong(f"| Spec | Unit | RTX 4090 |\n|---|---|---|\n{rows}") == [("process_nm", "7")]
+
+
+def test_power_and_memory_of_a_benchmark_were_measured() -> None:
+    head = "| GPU | Sequences/s | Power (W) | Memory (GB) | TDP (W) |\n|---|---|---|---|---|\n"
+    assert wrong(head + "| H100 SXM | 290 | 610 | 61 | 700 |\n| L40S | 95 | 335 | 40 | 300 |") == [
+        ("power_w", "300")
+    ]
+
+
+def test_points_for_thousands_of_a_peak() -> None:
+    assert wrong("| GPU | FP16 Tensor (dense) |\n|---|---|\n| MI300X | 1.307 TFLOPS |") == []

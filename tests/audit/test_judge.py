@@ -56,3 +56,42 @@ def test_a_third_party_does_not_dispute_a_vendor() -> None:
     (found,) = audit.audit_text("The NVIDIA L40S draws 300 W.").findings
     assert found.verdict == "contradicts"
     assert found.best == "350 W"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        # A vendor's other word, or two others that agree.
+        ("The Gaudi 3 delivers 1,835 TFLOPS of BF16.", "cannot tell"),
+        ("The Gaudi 3 delivers 2,835 TFLOPS of BF16.", "contradicts"),
+        ("The B300 has a TDP of 1,400 W.", "cannot tell"),
+        ("The B300 has a TDP of 1,800 W.", "contradicts"),
+        ("The RTX 2080 Ti has a boost clock of 1635 MHz.", "cannot tell"),
+        ("The H100 SXM is made in a 4 nm process.", "cannot tell"),
+        ("The H100 SXM is made in a 7 nm process.", "contradicts"),
+        # The size by which it is sold; variants outside the catalog.
+        ("The GH200 144GB has 144 GB of HBM3e.", "agrees"),
+        ("The RTX 3080 has 12 GB of memory.", "cannot tell"),
+        ("The RTX 3080 has 16 GB of memory.", "contradicts"),
+    ],
+)
+def test_where_sources_differ_nobody_is_wrong(text: str, verdict: str) -> None:
+    assert verdicts(text)[0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("gpu", "date", "verdict"),
+    [
+        ("H200 SXM", "November 2023", "agrees"),
+        ("H100 SXM5", "March 2022", "cannot tell"),
+        ("B200", "January 2025", "cannot tell"),
+        ("B200", "January 2023", "contradicts"),
+    ],
+)
+def test_announcement_and_delivery_may_lie_apart(gpu: str, date: str, verdict: str) -> None:
+    assert verdicts(f"| GPU | Launch |\n|---|---|\n| {gpu} | {date} |") == [verdict]
+
+
+def test_a_street_price_judges_nobody() -> None:
+    assert verdicts("| GPU | MSRP |\n|---|---|\n| A100 SXM4 80GB | $18,000 |") == ["cannot tell"]
+    assert verdicts("| GPU | MSRP |\n|---|---|\n| RTX 4090 | $1,199 |") == ["contradicts"]

@@ -6,6 +6,7 @@ import pytest
 
 from gpuwise.audit import quantity
 from gpuwise.audit.quantity import number
+from gpuwise.model.claim import Number
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,17 @@ def test_digits_printed(text: str, digits: int) -> None:
 )
 def test_months(text: str, month: str | None) -> None:
     assert quantity.month(text) == month
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "value", "digits"),
+    [
+        ("16 384", 256, 1e5, 16384, 5),
+        ("1'935", 50, 3e4, 1935, 4),
+        ("4 300", 20, 3000, 300, 1),  # "PCIe Gen 4 300 W": two numbers
+    ],
+)
+def test_a_space_parts_thousands_or_two_numbers(
+    text: str, low: float, high: float, value: float, digits: int
+) -> None:
+    assert number(text, 1, low, high) == Number(value=value, digits=digits)

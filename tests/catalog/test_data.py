@@ -284,3 +284,12 @@ def test_a_copy_names_the_source_that_it_repeats() -> None:
     copies = {source.id: source.copy_of for source in catalog.sources().values() if source.copy_of}
     assert copies
     assert all(catalog.sources()[original].copy_of is None for original in copies.values())
+
+
+def test_what_one_edition_has_is_not_given_to_another() -> None:
+    """Databases give the Server Edition a sibling's memory, the GB10 another L2, the H200 the NVL's date."""
+    server, workstation = (catalog.get(f"rtx-pro-6000-blackwell-{name}") for name in ("server", "ws"))
+    assert server.memory_bytes_per_s == 1597e9
+    assert (server.memory_bytes_per_s or 0) < (workstation.memory_bytes_per_s or 0)
+    assert catalog.get("gb10").number("l2_bytes") == 24 * 2**20
+    assert (catalog.get("h200-sxm").text("launch") or "") < (catalog.get("h200-nvl").text("launch") or "")

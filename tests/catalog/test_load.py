@@ -108,3 +108,8 @@ def test_the_list_of_gpus_takes_less_than_250_ms(slowness: float) -> None:
         subprocess.run([sys.executable, "-m", "gpuwise", "gpus"], capture_output=True, check=True)
         times.append(took_s())
     assert min(times) < 0.25 * slowness
+
+
+def test_memory_sizes_of_variants_outside() -> None:
+    assert catalog.sizes_outside("rtx-3080-10gb") == (12,)
+    assert catalog.sizes_outside("t4") == ()

@@ -46,7 +46,7 @@ def spelled(text: str, *, unknown: bool = False) -> list[tuple[str, tuple[str, .
         ("RTX PRO 6000 Blackwell Workstation Edition", ("rtx-pro-6000-blackwell-ws",)),
         ("H100 80GB", ("h100-pcie-80gb", "h100-sxm5-80gb")),
         ("NVIDIA H100 NVL", ("h100-nvl-94gb",)),
-        ("NVIDIA H200 NVL / SXM", ("h200-nvl", "h200-sxm")),
+        ("NVIDIA H200 NVL / SXM", ("h200-sxm", "h200-nvl")),
         ("H200 SXM", ("h200-sxm",)),
         # Variants told apart by what stands behind the model.
         ("A100-SXM4-80GB", ("a100-sxm4-80gb",)),
@@ -170,3 +170,7 @@ def test_no_text_takes_long(text: str, slowness: float) -> None:
     took_s = stopwatch()
     mentions(text, unknown=True)
     assert took_s() < 2 * slowness
+
+
+def test_a_bare_number_behind_an_article_is_a_card() -> None:
+    assert spelled("The 4090 is fast; it took 4090 images.") == [("4090", ("rtx-4090",))]

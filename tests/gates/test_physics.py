@@ -35,6 +35,13 @@ def test_fp32_that_only_tf32_can_reach(row: Row) -> None:
     assert physics.ran_as("fp32", fast) == "tf32?"
 
 
+def test_int8_is_held_against_its_own_peak(row: Row) -> None:
+    for share, codes in ((1.5, []), (2.2, ["above-peak"])):
+        speed = at(share, "a100-sxm4-80gb", "fp16") * 3  # inference does a third of a step's work
+        fast = row(gpu="A100", gpu_id="a100-sxm4-80gb", precision="int8", mode="infer", throughput=speed)
+        assert [c.code for c in physics.judge(fast)] == codes
+
+
 def test_what_is_not_known_is_not_judged(row: Row) -> None:
     for unknown in (
         row(workload="frobnet", throughput=1e9),

@@ -165,7 +165,8 @@ def is_unnamed(unit: str) -> bool:
     return "fl" not in unit.casefold()
 
 
-TWICE = 0.02
+TWICE = 0.03
+"""How far rounding may lead from two: the L40S is published with 362.05 and 733."""
 WIDE = 1100
 """One prefix, decimal or binary."""
 
@@ -181,7 +182,19 @@ def _numbers(field: Field, label: str, cell: str) -> Iterator[Reading]:
         return
     match = _quantity(field).search(cell) or _bare().match(_before_parenthesis(cell))
     if match is not None and not _ONE_WAY.search(cell):
-        yield from _of_match(field, label, cell, match)
+        for reading in _of_match(field, label, cell, match):
+            yield from _dense_and_sparse(reading, label)
+
+
+def _dense_and_sparse(reading: Reading, label: str) -> Iterator[Reading]:
+    """One reading for each form where the label names both: "FP16 (dense / sparse)", "362 / 733"."""
+    dense, sparse_ = DENSE.search(label), SPARSE.search(label)
+    if reading.sparse is None or dense is None or sparse_ is None or len(reading.values) != 2:
+        yield reading
+        return
+    forms = (False, True) if dense.start() < sparse_.start() else (True, False)
+    for value, form in zip(reading.values, forms, strict=True):
+        yield replace(reading, values=(value,), sparse=form)
 
 
 _ONE_WAY = re.compile(r"\b(?:per|each|one) direction|unidirectional|one[- ]way|\bin total\b", re.IGNORECASE)

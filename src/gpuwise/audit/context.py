@@ -16,8 +16,9 @@ from gpuwise.catalog import Mention
 
 _AFTER = re.compile(
     r"^\s*\)?\s*(?:(?:of )?(?:additional|more|less|lower|higher|faster|slower|extra|headroom|saved"
-    r"|increase|decrease|reduction|gain|uplift|drop|difference|advantage|jump|gap|savings?)\b"
-    r"|power suppl|psu\b|charger|(?:of )?(?:the )?(?:system|host|main|cpu|server|pc|laptop)\b"
+    r"|increase|decrease|reduction|above|below|gain|uplift|drop|difference|advantage|jump|gap|savings?)\b"
+    r"|power suppl|psu\b|charger|12V|\d+-pin|(?:[\w-]+ )?(?:connector|cable|adapter)s?\b"
+    r"|(?:(?:of|to|from|in) )?(?:the )?(?:system|host|main|cpu|server|pc|laptop)\b|V?BIOS\b"
     r"|(?:of )?(?:LP)?DDR\d|(?:of )?RAM\b"
     r"|(?:of )?(?:disk|ssd|nvme|storage|swap|weights|data|parameters|text|images|files)\b"
     r"|(?:in )?(?:each|one|a single) direction|per direction|unidirectional|one[- ]way"
@@ -31,12 +32,19 @@ _BEFORE = re.compile(
     r"|recommend\w*|suggest\w*)\b[^.;,]{0,25}$"
     # Measured, set by hand, or what a job takes.
     r"|\b(?:measur\w+|benchmarked|drew|peak(?:s|ed|ing) at|spik\w+|limit(?:ed|ing)?(?: \w+){0,4} to"
-    r"|cap(?:ped|ping)?(?: \w+){0,4} (?:to|at)|used|uses|using|takes?|took|consum(?:ed|ing)|observed"
+    r"|cap(?:ped|ping)?(?: \w+){0,4} (?:to|at)|(?<!a )used|uses|using|takes?|took|consum(?:ed|ing)|observed"
     r"|occup\w+|idl(?:es?|ing)|averag\w+|undervolt\w*|dropp?(?:ed|s)?|in practice|real[- ]world"
-    r"|leav(?:es|ing)|free|only got|we (?:got|see|saw|reach\w*))\b[^.;]{0,40}$"
+    r"|leav(?:es|ing)|free|only got|reached|under (?:full )?load|we (?:got|see|saw|reach\w*))\b[^.;]{0,40}$"
+    # What a GPU does not have.
+    r"|(?:\b(?:not|never|neither|nor|cannot|myth|no)|n['\u2019]t)\b(?! (?:only|just|less|fewer|more|doubt)\b)"
+    r"(?:(?!\bbut\b)[^.;,]){0,50}$"
     r"|\b(?:save[sd]?|difference of|additional|extra|another|plus|up|down|increase[sd]? by|reduce[sd]? by) $"
+    r"|\b(?:connector|cable|adapter|plug)s?\b[^.;]{0,20}$"
+    r"|\b(?:full|whole|complete|entire)\s+(?:\w+\s+){0,2}?(?:die|chip|[AGT][A-Z]\d{3})\b[^.;]{0,60}$"
+    r"|\bpairs? (?:with|of|that|have|has|offers?)\b[^.;,]{0,20}$"
+    r"|\b(?:(?:peak|used|allocated) memory|memory (?:use|usage|footprint|consumption))\b[^.;]{0,30}$"
     r"|\b(?:weights?|activations?|parameters|kv[- ]cache|batch(?: size)?|optimi[sz]er)\b[^.;]{0,40}$"
-    r"|(?:\bx|\u00d7|\*)\s*$",
+    r"|(?:\bx|\u00d7|\d ?\*)\s*$",
     re.IGNORECASE,
 )
 _PART = re.compile(
@@ -48,9 +56,13 @@ _PART = re.compile(
 )
 _MEASURED_IN = re.compile(
     r"\bin (?:our|my|the|a) (?:\w+ ){0,3}(?:tests?|benchmarks?|measurements?|runs?|setup)\b"
-    r"|\bwe (?:measured|tested|ran|limited)\b|\bduring (?:training|inference|the)\b",
+    r"|\b(?:my|our) (?:card|sample|GPU|unit)\b|overclock|undervolt|\bV?BIOS\b"
+    r"|\bwe (?:measured|tested|ran|limited)\b|\bduring (?:training|inference|the)\b"
+    r"|\b(?:images?|imgs?|sequences?|seqs?|samples?|tokens?|tok|frames?|it)(?:/s| per second)",
     re.IGNORECASE,
 )
+_AT = re.compile(r"(?:^|[,;]\s*)(?:\w+ )?at\s+$", re.IGNORECASE)
+"""Where a power is a setting: "At 280 W it loses 6 %"."""
 _CHANGE = re.compile(
     r"\bfrom\s+(?:\w+\s+){0,3}$|\bfrom\b[^.;]{0,60}\bto\s+(?:\w+\s+){0,2}$"
     r"|\b(?:replac|upgrad|swap|increas|doubl|rais|grow|grew|jump|expand|boost|push|bump)\w*\b[^.;]{0,80}"
@@ -63,6 +75,9 @@ _OTHER = re.compile(
     r"|\bwhile\b"
     r"|\b(?:the|its|their|an?)\s+(?:\w+\s+)?(?:\d+\s?GB|new(?:er)?|old(?:er)?|previous|prior|original|other|former"
     r"|latter|predecessor|successor|small(?:er)?|larg(?:er)?|next|last)\b"
+    r"|\b(?:AMD|NVIDIA|Intel)['\u2019]s\b"
+    r"|\b(?:CPU|host|system)(?:['\u2019]s)? (?:memory|RAM)\b"
+    r"|\b(?:SXM\d?|PCIe|OAM|NVL)(?:[- ]\w+)? (?:cards?|modules?|versions?|variants?|boards?|models?|parts?)\b"
     r"|\b(?:predecessors?|successors?|previous[- ]generation|last[- ]gen\w*|siblings?|rivals?)\b",
     re.IGNORECASE,
 )
@@ -73,7 +88,21 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 _SYSTEM = re.compile(
-    r"^[\s-]*(?:\w+\s)?(?:servers?|nodes?|clusters?|systems?|pods?|racks?|boxe?s?)\b", re.IGNORECASE
+    r"^[\s-]*(?:\w+\s)?(?:servers?|nodes?|clusters?|systems?|pods?|racks?|boxe?s?|pairs?)\b", re.IGNORECASE
+)
+_FALSE = re.compile(
+    r"\b(?:is|are|was|were)(?:n['\u2019]t| not) (?:\w+ )?true\b"
+    r"|\b(?:is|are|was|were) (?:\w+ )?(?:false|wrong|incorrect|untrue)\b"
+    r"|\b(?:falsely|wrongly|mistakenly|incorrectly|erroneously|contrary to)\b"
+    r"|\b(?:is|are|was) an? (?:myth|mistake|error|typo|misprint)\b|\bshould (?:read|have (?:been|read))\b"
+    r"|\b(?:we|I) (?:\w+ )?(?:wrote|said|stated|claimed|gave|listed)\b"
+    r"|\b(?:first|earlier|previous|older) (?:version|draft) of this\b",
+    re.IGNORECASE,
+)
+_RETORT = re.compile(
+    r"^\W*(?:(?:that|this|it)(?: is|['\u2019]s| was) (?:an? )?)?(?:\w+ )?"
+    r"(?:false|wrong|incorrect|untrue|not true|nonsense|myth|mistake|typo|misprint)\b",
+    re.IGNORECASE,
 )
 _EACH = re.compile(r"^\W*(?:of \w+ |\w+ )?(?:each|apiece|per (?:GPU|card))\b", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,|/|&|,?\s*and|,?\s*or)\s*(?:the\s+)?(?:NVIDIA\s+)?", re.IGNORECASE)
@@ -88,7 +117,13 @@ def is_figure(sentence: str, start: int, end: int) -> bool:
         and _BEFORE.search(before) is None
         and _PART.search(sentence) is None
         and _MEASURED_IN.search(sentence) is None
+        and not (_AT.search(before) and re.search(r"W(?:atts?)?$", sentence[start:end], re.IGNORECASE))
     )
+
+
+def is_denied(sentence: str, following: str) -> bool:
+    """Whether the text itself calls a sentence false, in it or right behind it."""
+    return _FALSE.search(sentence) is not None or _RETORT.match(following) is not None
 
 
 def is_change(before: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -32,8 +32,9 @@ class Evidence:
     text: str
     source: Source
     form: Form = "value"
-    alternatives: tuple[float, ...] = ()
-    """What other sources state, as the catalog notes, as far as they weigh against this one."""
+    alternatives: tuple[float | str, ...] = ()
+    """What other sources state, as the catalog notes, as far as they weigh against this one; of a
+    memory size also those of variants outside the catalog."""
     computed: bool = False
     """Whether units, clocks and rates give the same: a second, independent witness."""
 
@@ -52,18 +53,26 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     if field.startswith("peak:"):
         return tuple(_peaks(spec, field.removeprefix("peak:")))
     fact = spec.facts.get(field)
-    if fact is None or fact.source.kind == "article":
+    if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()
     value = fact.value if isinstance(fact.value, str) else float(fact.value)
-    return (
-        Evidence(
-            value=value,
-            text=printed(field, value),
-            source=fact.source,
-            alternatives=_alternatives(fact),
-            computed=fact.source.kind != "derived" and (gpu_id, field) in _computed(),
-        ),
+    stated = Evidence(
+        value=value,
+        text=printed(field, value),
+        source=fact.source,
+        alternatives=_alternatives(field, fact),
+        computed=fact.source.kind != "derived" and (gpu_id, field) in _computed(),
     )
+    return tuple(_memory(spec, stated)) if field == "memory_bytes" else (stated,)
+
+
+def _memory(spec: GpuSpec, stated: Evidence) -> Iterator[Evidence]:
+    """The usable size, with those of variants outside the catalog, and the size by which it is sold."""
+    outside = (size * 2.0**30 for size in catalog.sizes_outside(spec.id))
+    yield replace(stated, alternatives=(*stated.alternatives, *outside))
+    sold, size = spec.facts.get("memory_sold_gb"), spec.number("memory_sold_gb")
+    if sold is not None and size is not None:
+        yield replace(stated, value=size * 2**30, text=f"{size:g} GB as sold", source=sold.source)
 
 
 @cache
@@ -120,34 +129,42 @@ def _evidence(gpu_id: str, form: str, peak: Peak, value: float, kind: Form) -> E
         text=text,
         source=peak.source,
         form=kind,
+        alternatives=_alternatives(f"peak:{form}", peak),
         computed=peak.source.kind != "derived" and (gpu_id, peak.field) in _computed(),
     )
 
 
+_APPROXIMATE = re.compile(r"approximate\b")
+"""A street price, say: too rough to judge by."""
 _DIFFER = re.compile(r"other sources differ: (.*)")
 
 
-def _alternatives(fact: Fact) -> tuple[float, ...]:
+def _alternatives(name: str, fact: Fact | Peak) -> tuple[float | str, ...]:
     """Values of other sources in the catalog's note.
 
-    A copy of the fact's own source is no other one, and a vendor's word is only disputed by a vendor.
+    A copy of the fact's own source is no other one, and a vendor's word is disputed by a vendor, or by
+    two others that agree.
     """
-    field, match = fields.of_name(fact.field), _DIFFER.search(fact.note)
+    field, match = fields.of_name(name), _DIFFER.search(fact.note)
     if field is None or match is None:
         return ()
     named = (part.strip().partition("=") for part in re.split(r"[,;]", match[1]))
-    texts = [text for name, _, text in named if _disputes(fact.source, name)]
-    read = (reading for text in texts for reading in cells.read(field, field.name, text))
-    return tuple(v.value for reading in read for v in reading.values if isinstance(v, Number))
+    pairs = [(other, text) for other, _, text in named if text and _is_other(fact.source, other)]
+    texts = [text for _, text in pairs]
+    weighty = [text for other, text in pairs if _disputes(fact.source, other) or texts.count(text) > 1]
+    read = (reading for text in weighty for reading in cells.read(field, field.name, text))
+    return tuple(v.value if isinstance(v, Number) else v for reading in read for v in reading.values)
+
+
+def _is_other(source: Source, name: str) -> bool:
+    other = catalog.sources().get(name)
+    return other is None or origin(other) != origin(source)
 
 
 def _disputes(source: Source, name: str) -> bool:
     other = catalog.sources().get(name)
-    if other is None:
-        return source.kind != "vendor" or name.startswith(("NVIDIA", "AMD", "Intel"))
-    if origin(other) == origin(source):
-        return False
-    return source.kind != "vendor" or other.kind == "vendor"
+    by_vendor = name.startswith(("NVIDIA", "AMD", "Intel")) if other is None else other.kind == "vendor"
+    return source.kind != "vendor" or by_vendor
 
 
 def origin(source: Source) -> str:

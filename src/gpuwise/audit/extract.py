@@ -15,6 +15,10 @@ _LONG = 9
 """Words from which the value of a label is prose."""
 _STARRED = re.compile(r"[^.]{0,60}\bsparsity\b[^.]{0,40}\.?", re.IGNORECASE)
 """A footnote: "* With sparsity"."""
+_LABELLED = re.compile(
+    r"[^:]{1,60}:\**\s*[~<>\u2248]?\s*\d[\d.,]*\s*[A-Za-z/]+(?:\s*(?:-|\u2013|to)\s*\d[\d.,]*\s*[A-Za-z/]*)?\.?"
+)
+"""One figure under a label that is no field's: "ResNet-50 training: 301 W"."""
 _FOOTNOTE = re.compile(r"(?:\\?\*){2,}\s|[\u2020\u2021]")
 
 
@@ -82,6 +86,8 @@ def _paragraph(text: str, about: Subject | None) -> Iterator[tuple[Subject, Read
     if len(text) > LONGEST:
         return
     keys = list(fields.keys().finditer(text))
+    if not keys and _LABELLED.fullmatch(text) and not subject.known(text):
+        return
     if not keys:
         yield from prose.read(text, about)
         return

@@ -35,7 +35,8 @@ FIELDS = (
     ),
     Field(
         name="memory_bytes_per_s",
-        label=r"(?:gpu |peak |max )?(?:memory |vram |mem )?bandwidth",
+        label=r"(?:gpu |peak |max )?(?:memory |vram |mem )?bandwidth"
+        r"|(?:speicher)?bandbreite|bande passante(?: m[\u00e9e]moire)?",
         unit="bytes/s",
         low=50e9,
         high=30e12,
@@ -52,7 +53,8 @@ FIELDS = (
     Field(
         name="memory_bytes",
         label=r"(?:gpu |video |graphics |on-?board )?(?:memory|vram|ram)(?: memory)?"
-        r"(?: size| capacity| amount)?|frame ?buffer(?: size)?",
+        r"(?: size| capacity| amount)?|frame ?buffer(?: size)?"
+        r"|hbm|(?:grafik)?speicher|m[\u00e9e]moire(?: vid[\u00e9e]o)?",
         unit="bytes",
         low=2**31,
         high=2**40,
@@ -70,7 +72,8 @@ FIELDS = (
     ),
     Field(
         name="cuda_cores",
-        label=r"(?:nvidia )?cuda[ -]cores?(?: count)?|cudas?|shading units|shaders|fp32 cores",
+        label=r"(?:nvidia )?cuda[ -]cores?(?: count)?|cuda-kerne|c(?:\u0153|oe)urs cuda"
+        r"|cudas?|shading units|shaders|fp32 cores",
         unit="count",
         low=256,
         high=100000,
@@ -118,7 +121,7 @@ FIELDS = (
             name=f"peak:{name}",
             label=rf"(?:{label})(?: tensor)?(?: core)?{_SPEED}?",
             unit="op/s",
-            low=1e12,
+            low=5e12,
             high=1e17,
             default="tflops",
         )
@@ -143,7 +146,8 @@ FIELDS = (
     Field(
         name="power_w",
         label=r"(?:(?:max|maximum|total|typical|graphics|board|total graphics|total board|gpu) )*power"
-        r"(?: consumption| draw| limit| rating)?|tdp|tgp|tbp|thermal design power",
+        r"(?: consumption| draw| limit| rating)?|tdp|tgp|tbp|thermal design power"
+        r"|leistungsaufnahme|consommation",
         unit="w",
         low=20,
         high=3000,
@@ -194,8 +198,10 @@ FIELDS = (
 )
 
 _ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth|\d(?:st|nd|rd|th))[ -]gen(?:eration)?\b")
-_NOISE = re.compile(r"[*_`#|]|\bnumber of\b|\bnvidia\b|\bamd\b")
-_PARENTHESES = re.compile(r"\([^)]*\)")
+_NOISE = re.compile(
+    r"[*_`#|,]|\bnumber of\b|\bnvidia\b|\bamd\b|\bdense\b|\bsparse\b|\bwith(?:out)? sparsity\b"
+)
+_PARENTHESES = re.compile(r"\([^)]*\)|\[[^\]]*\]")
 
 
 @cache

@@ -25,6 +25,7 @@ _HEADS = 3
 _MULTIPLE = re.compile(
     r"\b(?!1\b)\d{1,4}\s*[x\u00d7*]\s|\b(?!1\b)\d{1,4}x|[x\u00d7]\s?(?!1\b)\d{1,3}\b", re.IGNORECASE
 )
+_TIMES = re.compile(r"\b\d{1,4}\s?[x\u00d7*](?=\s|[A-Z])|[x\u00d7]\s?\d{1,3}\b", re.IGNORECASE)
 _COUNT = re.compile(
     r"(?:num(?:ber)? (?:of )?|# ?|no\. of )?(?:gpus?|cards?|accelerators?)(?: count| per \w+)?|count|qty"
     r"|gpu count|num gpus?",
@@ -39,6 +40,14 @@ _NOT_SPEC = re.compile(
     r"|minimum|system|server|node|host|cluster|rack)\b|\([^)]*\b(?:total|\d+ ?x|x ?\d+|\d+ gpus)\b[^)]*\)",
     re.IGNORECASE,
 )
+_RATED = re.compile(r"max|tdp|tgp|tbp|board|rated|limit|size|capacity|vram|video|thermal", re.IGNORECASE)
+_SPEED = re.compile(
+    r"\b(?:images?|imgs?|sequences?|seqs?|samples?|tokens?|tok|it|frames?)\s?(?:/s|per s)|throughput|latency"
+    r"|\bms\b|\bfps\b|energy|joule",
+    re.IGNORECASE,
+)
+"""A column of a benchmark: the power and memory beside it were measured."""
+_UNIT_COLUMN = re.compile(r"units?|einheit|unit\u00e9", re.IGNORECASE)
 _UNITS = {
     **{
         "gbs": "GB/s",
@@ -101,16 +110,19 @@ def _gpu_column(grid: Grid) -> int | None:
     below = grid.rows[1:]
     for index in range(min(4, max(map(len, grid.rows)))):
         names = [row[index].text for row in below if index < len(row)]
-        if sum(subject.covers(_MULTIPLE.sub("", name)) for name in names) * 2 > len(below):
+        if sum(subject.covers(_TIMES.sub("", name)) for name in names) * 2 > len(below):
             return index
     return None
 
 
 def _by_column(grid: Grid, columns: Mapping[int, Subject], starred: bool) -> Iterator[Placed]:
     labels = [row[0].text for row in grid.rows]
+    unit = next((i for i, cell in enumerate(grid.rows[0]) if _UNIT_COLUMN.fullmatch(cell.text)), None)
     label = ""
     for row in grid.rows:
         label = row[0].text or label
+        if unit is not None and unit < len(row) and row[0].text:
+            label = f"{row[0].text} ({row[unit].text})"
         field = _field(label, labels)
         if field is None:
             continue
@@ -121,14 +133,15 @@ def _by_column(grid: Grid, columns: Mapping[int, Subject], starred: bool) -> Ite
 
 
 def _by_row(grid: Grid, column: int, starred: bool) -> Iterator[Placed]:
-    labels = [cell.text for cell in grid.rows[0]]
+    head = _header(grid, column)
+    labels = _labels(grid.rows[:head])
     known = {i: field for i, label in enumerate(labels) if i != column and (field := _field(label, labels))}
-    counts = [i for i, label in enumerate(labels) if i != column and _COUNT.fullmatch(_bare(label))]
-    for place, row in enumerate(grid.rows[1:]):
+    counts = counting(labels, column)
+    for place, row in enumerate(grid.rows[head:]):
         owner = subject.of_text(row[column].text) if column < len(row) else None
         if owner is None:
             continue
-        several = _is_several(row, column, counts)
+        several = is_several(row, column, counts)
         for index, field in known.items():
             whole = several and field.unit not in ("text", "date", "hz", "bit", "nm")
             if index < len(row) and not (whole and "per gpu" not in labels[index].casefold()):
@@ -136,7 +149,29 @@ def _by_row(grid: Grid, column: int, starred: bool) -> Iterator[Placed]:
                     yield row[index].line, owner, reading, place
 
 
-def _is_several(row: Sequence[Cell], column: int, counts: Sequence[int]) -> bool:
+def _header(grid: Grid, column: int) -> int:
+    """How many rows the header has: two where the second names no GPU and holds no figure."""
+    top, second = (row[column].text if column < len(row) else "" for row in grid.rows[:2])
+    words_only = not any(re.match(r"\s*[~$]?\d", cell.text) for cell in grid.rows[1])
+    return 2 if len(grid.rows) > 2 and second in ("", top) and words_only else 1
+
+
+def _labels(rows: Sequence[Sequence[Cell]]) -> list[str]:
+    """One label for each column: of a header's two rows both where that names a field, else the lower."""
+    found: list[str] = []
+    for column in zip(*rows, strict=False):
+        texts = list(dict.fromkeys(cell.text for cell in column if cell.text))
+        whole = " ".join(texts)
+        found.append(whole if len(texts) < 2 or fields.of_label(spaced(whole)) else texts[-1])
+    return found
+
+
+def counting(labels: Sequence[str], column: int) -> list[int]:
+    """The columns, other than that of the GPUs, that tell how many GPUs a row has."""
+    return [i for i, label in enumerate(labels) if i != column and _COUNT.fullmatch(_bare(label))]
+
+
+def is_several(row: Sequence[Cell], column: int, counts: Sequence[int]) -> bool:
     """Whether the row is a machine with more than one GPU."""
     stated = [row[i].text.strip() for i in counts if i < len(row)]
     more = any(text.isdecimal() and text != "1" for text in stated)
@@ -147,6 +182,9 @@ def _field(label: str, labels: Sequence[str]) -> Field | None:
     """The field of a label; None for the host's memory and for what is no product's figure."""
     field = fields.of_label(spaced(label))
     if field is None or (field.unit not in ("text", "date") and _NOT_SPEC.search(label)):
+        return None
+    measured = field.name in ("power_w", "memory_bytes") and any(map(_SPEED.search, labels))
+    if measured and not _RATED.search(label):
         return None
     if field.name == "memory_bytes" and not _OWN.search(label):
         others = [_bare(other) for other in labels if other != label]

@@ -39,12 +39,18 @@ def _verdict(claim: Claim) -> Verdict:
     ):
         return "contradicts" if _less_than_best(claim) else "agrees"
     disputed = any(
-        isinstance(stated, Number) and abs(stated.value - other) <= CLOSE * other
+        _is_alternative(claim, stated, other)
         for k in allowed
         for other in k.alternatives
         for stated in claim.values
     )
     return "cannot tell" if disputed or claim.several or claim.field in BY_MAKER else "contradicts"
+
+
+def _is_alternative(claim: Claim, stated: Number | str, other: float | str) -> bool:
+    if isinstance(stated, Number) and isinstance(other, float):
+        return abs(stated.value - other) <= CLOSE * other
+    return same(claim, stated, other)
 
 
 def _of_family(claim: Claim, stated: Number | str) -> bool:

@@ -44,12 +44,14 @@ def read(text: str, about: Subject | None) -> Iterator[tuple[Subject, Reading]]:
     """(subject, reading) for each claim of a paragraph; `about` is what its section is about."""
     carried: Subject | None = None
     before = ""
-    for sentence in words.SENTENCE.split(text):
+    sentences = words.SENTENCE.split(text)
+    for sentence, following in zip_longest(sentences, sentences[1:], fillvalue=""):
         if len(sentence) > words.LONGEST:
             continue
         found = subject.known(sentence)
-        hits = sorted(_hits(sentence, found, before), key=lambda hit: hit.start)
-        yield from _attributed(sentence, found, hits, carried, about)
+        if not (context.is_denied(sentence, following) or sentence.rstrip("\"'*_) ").endswith("?")):
+            hits = sorted(_hits(sentence, found, before), key=lambda hit: hit.start)
+            yield from _attributed(sentence, found, _told_apart(hits), carried, about)
         carried = subject.of_sentence(sentence, found) or carried
         before = sentence
 
@@ -63,9 +65,36 @@ def _attributed(
 ) -> Iterator[tuple[Subject, Reading]]:
     for index, hit in enumerate(hits):
         earlier = next((h for h in reversed(hits[:index]) if h.reading.field == hit.reading.field), None)
+        later = next((h for h in hits[index + 1 :] if h.reading.field == hit.reading.field), None)
         owner = _rival(sentence, found, earlier, hit, about) or _owner(sentence, found, hit, carried, about)
+        named = [m for m in found if m.end <= hit.start]
+        if len(named) != 1 and (_is_pair(sentence, earlier, hit) or _is_pair(sentence, hit, later)):
+            # "more than the RTX 6000 Ada (350 W against 300 W)": the order is the writer's.
+            owner = context.any_of(named, carried, about)
         if owner is not None and owner.gpu_ids:
             yield owner, hit.reading
+
+
+def _is_pair(sentence: str, a: _Hit | None, b: _Hit | None) -> bool:
+    """Whether two figures stand against each other: "350 W against 300 W"."""
+    return a is not None and b is not None and words.VERSUS.match(sentence[a.end : b.start]) is not None
+
+
+def _told_apart(hits: Sequence[_Hit]) -> list[_Hit]:
+    """The hits, where a peak called sparse only by the words behind its double is the dense one:
+    "312 TFLOPS in FP16, 624 TFLOPS with sparsity"."""
+    return [
+        replace(hit, reading=replace(hit.reading, sparse=None))
+        if hit.reading.sparse and any(_is_half(hit.reading, other.reading) for other in hits)
+        else hit
+        for hit in hits
+    ]
+
+
+def _is_half(a: Reading, b: Reading) -> bool:
+    """Whether `b` states twice the peak of `a`, in the same format."""
+    x, y = a.values[0], b.values[0]
+    return a.field == b.field and isinstance(x, Number) and isinstance(y, Number) and is_twice(y, x)
 
 
 def _owner(
@@ -90,7 +119,7 @@ def _rival(
     sentence: str, found: Sequence[Mention], earlier: _Hit | None, hit: _Hit, about: Subject | None
 ) -> Subject | None:
     """The other GPU of "the A5000 has more (8,192 vs. 6,144)": named elsewhere, or by the section."""
-    if earlier is None or not words.VERSUS.match(sentence[earlier.end : hit.start]):
+    if earlier is None or not _is_pair(sentence, earlier, hit):
         return None
     mine = subject.before(sentence, earlier.start, found)
     if mine is None or about is None:
@@ -112,7 +141,7 @@ def _hits(sentence: str, found: Sequence[Mention], before: str) -> Iterator[_Hit
     for hit in (
         *_quantities(sentence, before),
         *_counts(sentence),
-        *_late(sentence, before),
+        *_late(sentence, found, before),
         *_texts(sentence),
     ):
         if not any(hit.start < end and start < hit.end for start, end in taken):
@@ -138,22 +167,11 @@ def _quantities(sentence: str, earlier: str) -> Iterator[_Hit]:
             values += _values(name, following) if following["u"] == match["u"] else ()
         if values:
             reading = _reading(name, values, match[0], before, sentence)
-            if (
-                name.startswith("peak:")
-                and last is not None
-                and _is_sparse_twin(sentence, last, match, reading)
-            ):
-                reading = replace(reading, sparse=True)
+            if name.startswith("peak:") and last is not None and _is_half(last.reading, reading):
+                beside = words.BESIDE.fullmatch(sentence, last.end, match.start())
+                reading = replace(reading, sparse=True) if beside else reading
             last = _Hit(match.start(), match.end(), reading)
             yield last
-
-
-def _is_sparse_twin(sentence: str, last: _Hit, match: re.Match[str], reading: Reading) -> bool:
-    """Whether a peak stands right behind its half: "312 TFLOPS | 624 TFLOPS*"."""
-    a, b = last.reading.values[0], reading.values[0]
-    beside = re.fullmatch(r"[\s|/(*,]*", sentence[last.end : match.start()]) is not None
-    same = beside and last.reading.field == reading.field and isinstance(a, Number) and isinstance(b, Number)
-    return same and is_twice(b, a)  # type: ignore[arg-type]
 
 
 def _values(name: str, match: re.Match[str]) -> tuple[Number | str, ...]:
@@ -198,9 +216,11 @@ def _field_of(sentence: str, match: re.Match[str], earlier: str) -> str:
         if re.search(r"\bL2\b", sentence[: match.start()]):
             return "l2_bytes"
         return "memory_bytes" if words.MEMORY.search(sentence) else ""
-    named = words.FORMAT.match(sentence, match.end()) if kind == "op/s" else None
+    named = {"op/s": words.FORMAT, "bytes/s": words.LINK}.get(kind, words.NONE).match(sentence, match.end())
     if named is not None:
         return _nearest(words.KEYWORDS[kind], named[1], len(named[1]), 0)
+    if kind == "bytes/s" and words.SIZE.search(sentence) and not words.CARRIES.search(sentence):
+        return "memory_bytes_per_s"  # "24 GB, 936 GB/s"
     return _nearest(words.KEYWORDS[kind], sentence, match.start(), match.end()) or _nearest(
         words.KEYWORDS[kind], earlier, len(earlier), len(earlier)
     )
@@ -234,13 +254,13 @@ def _counts(sentence: str) -> Iterator[_Hit]:
             yield _Hit(match.start(), match.end(), _reading(name, (value,), match["n"], before, sentence))
 
 
-def _late(sentence: str, earlier: str) -> Iterator[_Hit]:
-    """Counts whose noun went before: "more CUDA cores (8,192 vs. 6,144)"."""
-    name = _late_field(sentence) or _late_field(earlier)
-    field = of_name(name)
+def _late(sentence: str, found: Sequence[Mention], earlier: str) -> Iterator[_Hit]:
+    """Counts whose noun stands elsewhere: "more CUDA cores (8,192 vs. 6,144)", "the A5000 8,192"."""
+    field = of_name(name := _late_field(sentence) or _late_field(earlier))
     if field is None:
         return
-    for match in words.LATE.finditer(sentence):
+    places = (words.ELIDED.match(sentence, mention.end) for mention in found)
+    for match in (*words.LATE.finditer(sentence), *filter(None, places)):
         value = number(match["n"], 1, field.low, field.high)
         if value is not None:
             start = match.start("n")

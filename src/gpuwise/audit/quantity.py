@@ -1,7 +1,7 @@
-"""Read numbers as people print them: 8,192 and 5.120, 40/80, 1,935 GB/s, 2017.05, May 2017.
+"""Read numbers as people print them: 8,192, 5.120, 16 384 and 1'935, 40/80, 2017.05, May 2017.
 
 A separator before three digits may mean thousands or decimals; the reading that is plausible for the
-field decides, thousands first for a comma, decimals first for a point.
+field decides, thousands first for a comma, decimals first for a point. A space may part two numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import re
 
 from gpuwise.model.claim import Number
 
-NUMBER = r"\d{1,3}(?:[.,]\d{3})+(?![\d])|\d+(?:[.,]\d+)?"
+NUMBER = r"\d{1,3}(?:[.,]\d{3})+(?![\d])|\d{1,3}(?:[ '\u2019]\d{3})+(?![\d.,])|\d+(?:[.,]\d+)?"
+_GAP = re.compile(r"[ '\u2019]")
 
 _PREFIXES = (
     *(("g", 1e9), ("t", 1e12), ("p", 1e15)),
@@ -18,13 +19,20 @@ _PREFIXES = (
 )
 
 UNITS: dict[str, dict[str, float]] = {
-    "bytes": {"gb": 2**30, "gib": 2**30, "g": 2**30, "mb": 2**20, "mib": 2**20, "tb": 2**40, "tib": 2**40},
-    "bytes/s": {"gb/s": 1e9, "gbps": 1e9, "gb/sec": 1e9, "tb/s": 1e12, "tbps": 1e12, "tb/sec": 1e12},
+    "bytes": {
+        **{"gb": 2**30, "gib": 2**30, "go": 2**30, "g": 2**30, "mb": 2**20, "mib": 2**20},
+        **{"tb": 2**40, "tib": 2**40, "to": 2**40},
+    },
+    "bytes/s": {
+        **{"gb/s": 1e9, "gbps": 1e9, "gb/sec": 1e9, "go/s": 1e9},
+        **{"tb/s": 1e12, "tbps": 1e12, "tb/sec": 1e12, "to/s": 1e12},
+    },
     "op/s": {
         f"{prefix}{name}": factor
         for prefix, factor in _PREFIXES
         for name in ("flops", "flop/s", "ops", "flop")
-    },
+    }
+    | {"tf": 1e12, "pf": 1e15},
     "hz": {"mhz": 1e6, "ghz": 1e9},
     "w": {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3},
     "bit": {"bit": 1, "bits": 1, "-bit": 1, "b": 1},
@@ -44,9 +52,10 @@ _QUARTER = re.compile(r"\bQ([1-4])[ /-]?(20\d\d)\b", re.IGNORECASE)
 
 def number(text: str, factor: float, low: float, high: float) -> Number | None:
     """`text` (as `NUMBER` matches) times `factor`; None where no reading lies in low..high."""
-    for value in _readings(text):
-        if low <= value * factor <= high:
-            return Number(value=value * factor, digits=digits(text))
+    for written in dict.fromkeys((_GAP.sub("", text), _GAP.split(text)[-1])):
+        for value in _readings(written):
+            if low <= value * factor <= high:
+                return Number(value=value * factor, digits=digits(written))
     return None
 
 

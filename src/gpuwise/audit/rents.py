@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from gpuwise import prices
-from gpuwise.audit import subject
+from gpuwise.audit import grids, subject
 from gpuwise.audit.blocks import Block, Cell, Grid, Heading
 from gpuwise.audit.subject import Subject
 from gpuwise.model.claim import Finding, Verdict
@@ -24,9 +24,10 @@ FEWEST = 3
 HALF = 2.0
 """How far outside the known range a price must lie where the text gives one figure, no range."""
 
-_MONEY = r"(?:USD|US\$|\$)\s?(\d+(?:[.,]\d+)?)"
+_AMOUNT = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
+_MONEY = r"(?:USD|US\$|\$)"
 _RANGE = re.compile(
-    rf"{_MONEY}(?:\s*(?:-|\u2013|to)\s*(?:USD|US\$|\$)?\s?(\d+(?:[.,]\d+)?))?(?P<open>\s*\+)?", re.IGNORECASE
+    rf"{_MONEY}\s?({_AMOUNT})(?:\s*(?:-|\u2013|to)\s*{_MONEY}?\s?({_AMOUNT}))?(?P<open>\s*\+)?", re.IGNORECASE
 )
 _HOURLY = re.compile(r"hour|/\s?hr?\b|per hr", re.IGNORECASE)
 
@@ -61,35 +62,47 @@ def _rents(blocks: Sequence[Block]) -> Iterator[Rent]:
         if isinstance(block, Heading):
             title = block.text
         elif isinstance(block, Grid):
-            header = " ".join(cell.text for cell in block.rows[0])
-            columns = {i: s for i, c in enumerate(block.rows[0]) if i and (s := subject.of_text(c.text))}
-            hourly = bool(_HOURLY.search(f"{title} {header}"))
+            header = [cell.text for cell in block.rows[0]]
+            columns = {i: s for i, text in enumerate(header) if i and (s := subject.of_text(text))}
+            hourly = [i for i, text in enumerate(header) if _HOURLY.search(text)]
+            if not hourly and _HOURLY.search(title):
+                hourly = list(range(len(header)))
             for row in block.rows[1:]:
-                yield from _row(row, columns, hourly)
+                name = next((i for i, cell in enumerate(row[:2]) if subject.of_text(cell.text)), 0)
+                if not grids.is_several(row, name, grids.counting(header, name)):
+                    yield from _row(row, name, columns, hourly)
 
 
-def _row(row: Sequence[Cell], columns: dict[int, Subject], hourly: bool) -> Iterator[Rent]:
-    first = subject.of_text(row[0].text) if row else None
+def _row(
+    row: Sequence[Cell], name: int, columns: dict[int, Subject], hourly: Sequence[int]
+) -> Iterator[Rent]:
+    named = subject.of_text(row[name].text)
     for index, cell in enumerate(row[1:], 1):
-        owner, match = columns.get(index) or first, _RANGE.search(cell.text)
-        if owner is None or match is None or not (hourly or _HOURLY.search(cell.text)):
+        owner, match = columns.get(index) or named, _RANGE.search(cell.text)
+        if owner is None or match is None or not (index in hourly or _HOURLY.search(cell.text)):
             continue
-        low = float(match[1].replace(",", "."))
-        high = float(match[2].replace(",", ".")) if match[2] else low
+        low = _amount(match[1])
         yield Rent(
             line=cell.line,
             gpu=owner,
             low=low,
-            high=float("inf") if match["open"] else high,
+            high=float("inf") if match["open"] else _amount(match[2] or match[1]),
             stated=cell.text,
-            providers=row[0].text if columns else "",
+            providers=row[0].text if columns or name else "",
         )
+
+
+def _amount(text: str) -> float:
+    """1,299 and 1,299.50 by thousands; 0,75 and 0.75 by decimals."""
+    return float(re.sub(r",(?=\d{3})", "", text).replace(",", "."))
 
 
 def _finding(rent: Rent, offers: Sequence[Offer], today: date) -> Finding:
     mine = [o for o in offers if set(o.gpu_ids) & set(rent.gpu.gpu_ids) and not prices.is_stale(o, today)]
     named = [o for o in mine if _named(o.provider, rent.providers)]
-    used = named or (mine if len(mine) >= FEWEST else [])
+    used = named or mine
+    if len(used) < FEWEST and len({offer.provider for offer in named}) < _providers(rent.providers):
+        used = []
     amounts = sorted(offer.per_gpu for offer in used)
     verdict, best, explanation = _verdict(rent, amounts)
     newest = max((offer.seen_on for offer in used), default="")
@@ -117,6 +130,11 @@ def _verdict(rent: Rent, amounts: Sequence[float]) -> tuple[Verdict, str, str]:
     if rent.high < low / slack:
         return "contradicts", best, "GPUs of this kind cost more now"
     return "agrees", best, ""
+
+
+def _providers(text: str) -> int:
+    """How many providers the row's label names: three in "AWS / GCP / Azure (On-demand)"."""
+    return len(re.split(r"/|,|&|\+|\band\b|\bor\b", re.sub(r"\([^)]*\)", "", text)))
 
 
 def _named(provider: str, text: str) -> bool:

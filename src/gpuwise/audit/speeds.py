@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpuwise import gates
@@ -17,6 +17,7 @@ from gpuwise.audit.blocks import Block, Cell, Grid, Heading, Paragraph
 from gpuwise.audit.quantity import number
 from gpuwise.audit.subject import Subject
 from gpuwise.gates import networks
+from gpuwise.gates.networks import Network
 from gpuwise.model.claim import Finding, Kind
 from gpuwise.model.gpu import Source
 from gpuwise.model.published import PublishedResult
@@ -32,16 +33,30 @@ KINDS: dict[str, Kind] = {
     "order": "order against FLOPs",
 }
 _COUNT = re.compile(r"\s*(\d{1,3})\s*x?\s*(?:GPUs?|cards?)\b", re.IGNORECASE)
-_PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|amp|mixed)\b", re.IGNORECASE)
+_PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|fp4|int8|amp|mixed)\b", re.IGNORECASE)
+_LENGTH = re.compile(r"\bs(?:eq\w*)?[ _-]?(?:len\w*)?[ =:_-]*(\d{2,5})\b", re.IGNORECASE)
+LONG, SHORT = 384, 128
+"""Tokens of a sequence: of the networks that name no length, and where a text does not say: the least
+that is usual."""
 _INFER = re.compile(r"\binferenc|\binfer\b|serving", re.IGNORECASE)
+_OTHER_ITEM = re.compile(
+    r"tok(?:en)?s?\b|words|steps?|batch(?:es)?|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops",
+    re.IGNORECASE,
+)
+"""What a throughput may count that is no item of a network: tokens, steps."""
+_TIMES = re.compile(
+    r"^\s*(?P<a>\d{1,4})\s*[x\u00d7*]|[x\u00d7]\s?(?P<b>\d{1,3})\s*$|\b(?P<c>\d{1,3})[ -]?(?:GPUs?|cards?)\b",
+    re.IGNORECASE,
+)
+_MACHINE = re.compile(r"\b(?:DGX|HGX|servers?|nodes?|pods?)\b", re.IGNORECASE)
 _COLUMNS = {
     "workload": r"(?:neural )?network|model|workload|benchmark",
     "precision": r"precision|dtype|data ?type|format",
+    "gpu": r"gpu(?:[ _](?:name|model|id|type))?|card|device|accelerator",
     "count": r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:gpus?|cards)|gpu[ _]count|n[ _]?gpus?",
     "throughput": r"(?:train(?:ing)?[ _])?(?:throughput|images?[ /_](?:per )?s\w*|samples?[ /_](?:per )?s\w*"
     r"|sequences?[ /_](?:per )?s\w*|img/s|speed)(?:\s*\(.*\))?",
     "batch": r"batch(?:[ _]size)?(?:[ _]per[ _]gpu)?",
-    "gpu": r"gpu(?:[ _](?:name|model|id))?|card|device|accelerator",
 }
 
 
@@ -105,11 +120,14 @@ def _stated(row: PublishedResult) -> str:
 
 def _figures(blocks: Sequence[Block], name: str) -> Iterator[Figure]:
     source = Source(id=name, title=name, kind="article", read_on="")
-    about, recent, infer = None, None, False
+    about, recent, infer, said = None, None, False, ""
     for block in blocks:
         if isinstance(block, Grid):
-            yield from _of_grid(block, about or recent, "infer" if infer else "train", source)
+            near = " ".join((said, *(cell.text for cell in block.rows[0])))
+            mode = "infer" if infer or _INFER.search(near) else "train"
+            yield from _of_grid(block, about or recent, mode, source)
             continue
+        said = block.text
         named = subject.of_text(block.text)
         infer = bool(_INFER.search(block.text)) if isinstance(block, Heading) else infer
         if isinstance(block, Heading):
@@ -122,9 +140,10 @@ def _of_grid(grid: Grid, about: Subject | None, mode: str, source: Source) -> It
     header = [cell.text for cell in grid.rows[0]]
     counts = {i: int(m[1]) for i, text in enumerate(header) if (m := _COUNT.fullmatch(text))}
     named = {key: i for key, i in _columns(header).items() if i not in counts}
+    named = _told_apart(named, grid)
     if len(counts) > 1 or (counts and "workload" in named):
         yield from _wide(grid, counts, named, about, mode, source)
-    elif {"workload", "throughput"} <= named.keys():
+    elif {"workload", "throughput"} <= named.keys() and not _OTHER_ITEM.search(header[named["throughput"]]):
         yield from _long(grid, named, about, mode, source)
 
 
@@ -139,6 +158,16 @@ def _columns(header: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def _told_apart(named: dict[str, int], grid: Grid) -> dict[str, int]:
+    """The columns, where "GPU" holds counts or "GPUs" holds names."""
+    for key, other, numbers in (("gpu", "count", True), ("count", "gpu", False)):
+        if key in named and other not in named:
+            cells = [_text(row, named[key]) for row in grid.rows[1:]]
+            if all(cell.isdecimal() for cell in cells) if numbers else any(map(subject.of_text, cells)):
+                named = {(other if name == key else name): i for name, i in named.items()}
+    return named
+
+
 def _wide(
     grid: Grid,
     counts: dict[int, int],
@@ -147,31 +176,49 @@ def _wide(
     mode: str,
     source: Source,
 ) -> Iterator[Figure]:
-    label = ""
+    label, dotted = "", _is_dotted(grid, counts)
     for row in grid.rows[1:]:
         label = _text(row, named.get("workload", 0)) or label
         precision = _text(row, named["precision"]) if "precision" in named else label
         for index, count in counts.items():
             if index < len(row):
                 base = _base(label, precision, about, mode, source)
-                yield from _figure(base, row[index], count)
+                yield from _figure(base, row[index], count, dotted)
 
 
 def _long(
     grid: Grid, named: dict[str, int], about: Subject | None, mode: str, source: Source
 ) -> Iterator[Figure]:
+    dotted = _is_dotted(grid, [named["throughput"]])
     for row in grid.rows[1:]:
         if named["throughput"] >= len(row):
             continue
-        owner = subject.of_text(_text(row, named["gpu"])) if "gpu" in named else about
-        count = _text(row, named["count"]) if "count" in named else "1"
+        gpu = _text(row, named["gpu"]) if "gpu" in named else ""
+        owner = subject.of_text(gpu) if gpu else about
+        count = _text(row, named["count"]) if "count" in named else _times(gpu)
         precision = _text(row, named["precision"]) if "precision" in named else _text(row, named["workload"])
         base = _base(_text(row, named["workload"]), precision, owner, mode, source)
         batch = _text(row, named["batch"]) if "batch" in named else ""
         if base is not None and batch.isdecimal():
             base = replace(base, batch_per_gpu=int(batch))
         if count.isdecimal() and 0 < int(count) < 100_000:
-            yield from _figure(base, row[named["throughput"]], int(count))
+            yield from _figure(base, row[named["throughput"]], int(count), dotted)
+
+
+def _times(gpu: str) -> str:
+    """How many GPUs a name means: "8x H100", "H100 (8 GPUs)"; "" for a machine that does not say."""
+    match = _TIMES.search(gpu)
+    if match is not None:
+        return match["a"] or match["b"] or match["c"]
+    return "" if _MACHINE.search(gpu) else "1"
+
+
+def _is_dotted(grid: Grid, columns: Iterable[int]) -> bool:
+    """Whether the figures have points for thousands: 980 and 1.720, none with other decimals."""
+    texts = [_text(row, index) for row in grid.rows[1:] for index in columns]
+    points = [text for text in texts if "." in text]
+    whole = any(re.fullmatch(r"\d{1,3}", text) for text in texts)
+    return whole and all(re.fullmatch(r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?", text) for text in points)
 
 
 def _text(row: Sequence[Cell], index: int) -> str:
@@ -187,12 +234,14 @@ def _base(
     if network is None:
         return None
     stated = match[1].lower() if match else ""
+    # Inference runs in INT8 too where a text does not say.
+    unstated = "int8" if mode == "infer" else "?"
     return PublishedResult(
         gpu=about.text if about else "",
         gpu_id=about.gpu_ids[0] if about and len(about.gpu_ids) == 1 else None,
-        workload=network.id,
+        workload=_workload(network, label),
         mode=mode,
-        precision={"amp": "fp16", "mixed": "fp16", "": "?"}.get(stated, stated),
+        precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(stated, stated),
         precision_stated=stated,
         throughput=1.0,
         item=network.item,
@@ -200,8 +249,20 @@ def _base(
     )
 
 
-def _figure(base: PublishedResult | None, cell: Cell, count: int) -> Iterator[Figure]:
-    match = re.fullmatch(r"~?\s*(\d[\d.,]*)\s*(?:\w+/s\w*)?", cell.text.strip())
+def _workload(network: Network, label: str) -> str:
+    """The network's id, of a transformer at the sequence length that the label states."""
+    if network.item != "sequence" or network.id.rpartition("-s")[2].isdecimal():
+        return network.id
+    match = _LENGTH.search(label)
+    length = int(match[1]) if match else SHORT
+    return network.id if length == LONG else f"{network.id}-s{length}"
+
+
+def _figure(base: PublishedResult | None, cell: Cell, count: int, dotted: bool) -> Iterator[Figure]:
+    text = cell.text.strip()
+    match = re.fullmatch(
+        r"~?\s*(\d[\d.,'\u2019]*(?: \d{3})*)\s*(?:\w+/s\w*)?", text.replace(".", "") if dotted else text
+    )
     value = number(match[1], 1.0, 1e-3, 1e9) if match else None
     if base is not None and value is not None:
         yield Figure(cell.line, replace(base, throughput=value.value, n_gpus=count))

@@ -24,7 +24,8 @@ class Subject:
 
 
 _MEASURE = re.compile(
-    r"\b(?:success?or (?:of|to)|predecessor (?:of|to)|versions? of|variant of|replacement (?:for|of)"
+    r"\b(?:(?:sister|brother|sibling|cousin|counterpart|rival|competitor) (?:of|to)"
+    r"|success?or (?:of|to)|predecessor (?:of|to)|versions? of|variant of|replacement (?:for|of)"
     r"|upgrade (?:to|over|from)|similar(?:ly)? to|like|unlike|instead of|than|compared (?:to|with)|based on"
     r"|against|versus|vs\.?|exceeds|beats|outperforms|as|of both|match(?:es)?|equal to|over"
     r"|doubles?|twice|triples?|half|replaces?|surpass(?:es)?|times|from)"
@@ -38,6 +39,7 @@ _TIED = re.compile(
     r"(?:\w{0,2}['\u2019]s?)\s+(?:(?!with|to|by|from)[A-Za-z-]+\s+){0,2}|\w{0,2}\s*\(", re.IGNORECASE
 )
 _INTRODUCES = re.compile(r"[^;:.]{0,40}?,?\s*(?:the\s+|an?\s+)?(?:NVIDIA(?:['\u2019]s)?\s+)?")
+_OPENED = re.compile(r"\s*\((?:the\s+)?")
 _BELONGS = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:per GPU\s+)?(?:of|for|on|in)\s+(?:an?\s+|the\s+)?(?:single\s+)?", re.IGNORECASE
 )
@@ -81,13 +83,22 @@ def before(sentence: str, position: int, found: Sequence[Mention]) -> Mention | 
     for mention in reversed([m for m in found if m.end <= position]):
         if is_subject(sentence, mention) or _ATTACHED.fullmatch(sentence, mention.end, position):
             return mention
+        if _in_parenthesis(sentence, mention, position):
+            return mention
     return None
 
 
 def after(sentence: str, position: int, found: Sequence[Mention]) -> Mention | None:
-    """The GPU that follows as "600 W of a H200 NVL"; None where something stands between."""
+    """The GPU that follows as "600 W of a H200 NVL" or "600 W (H200 NVL)"; None where more stands between."""
+    later = (m for m in found if m.start >= position)
     return next(
-        (m for m in found if m.start >= position and _BELONGS.fullmatch(sentence, position, m.start)), None
+        (
+            m
+            for m in later
+            if _BELONGS.fullmatch(sentence, position, m.start)
+            or (_OPENED.fullmatch(sentence, position, m.start) and sentence.startswith(")", m.end))
+        ),
+        None,
     )
 
 
@@ -99,9 +110,15 @@ def is_subject(sentence: str, mention: Mention) -> bool:
 def attached(sentence: str, mention: Mention, position: int) -> bool:
     """Whether the figure at `position` is tied to the GPU: "the A100's 40 GB", "A100 (40 GB"."""
     # A mention may hold its own "'s".
-    return _TIED.fullmatch(sentence, mention.end - 2, position) is not None or (
-        _TIED.fullmatch(sentence, mention.end, position) is not None
+    return _in_parenthesis(sentence, mention, position) or any(
+        _TIED.fullmatch(sentence, end, position) for end in (mention.end - 2, mention.end)
     )
+
+
+def _in_parenthesis(sentence: str, mention: Mention, position: int) -> bool:
+    """Whether the place is in a parenthesis that opens right behind the name: "the T4 (16 GB, 70 W"."""
+    opened = sentence.rfind("(", mention.start, position)
+    return 0 <= opened <= mention.end + 1 and ")" not in sentence[opened:position]
 
 
 def ahead(sentence: str, position: int, found: Sequence[Mention]) -> Subject | None:
@@ -112,6 +129,5 @@ def ahead(sentence: str, position: int, found: Sequence[Mention]) -> Subject | N
 
 
 def of_sentence(sentence: str, found: Sequence[Mention]) -> Subject | None:
-    """What a following sentence's "it" means: the last GPU that the sentence is about."""
-    last = next((m for m in reversed(found) if is_subject(sentence, m)), None)
-    return None if last is None else of_mentions([last])
+    """What a following sentence's "it" means: the GPU that the sentence is about, or any of them."""
+    return of_mentions([m for m in found if is_subject(sentence, m)])

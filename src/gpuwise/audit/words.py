@@ -7,15 +7,15 @@ import re
 from gpuwise.audit.quantity import NUMBER
 
 UNITS = (
-    r"[GT]B/s(?:ec)?|[GT]Bps|[GTP]FLOPS|[GTP]FLOP/s|[TP]OPS|[TP]FLOPs|(?:[Tt]era|[Pp]eta)(?:FLOP|flop)[Ss]"
-    r"|Gi?B|Ti?B|MHz|GHz|[Ww]atts?|W|nm"
+    r"[GT]B/s(?:ec)?|[GT]o/s|[GT]Bps|[GTP]FLOPS|[GTP]FLOP/s|[TP]OPS|[TP]FLOPs|[TP]F|(?:[Tt]era|[Pp]eta)(?:FLOP|flop)[Ss]"
+    r"|Gi?B|Ti?B|Go|MHz|GHz|[Ww]atts?|W|nm"
     r"|-?bit(?![\w-])"
 )
 QUANTITY = re.compile(
     rf"(?<![\w.,-])(?P<n>(?:{NUMBER})(?:\s*(?:/|\u2013)\s*(?:{NUMBER}))*)\s*-?(?P<u>{UNITS})(?![\w/])"
 )
 NOUNS = (
-    ("cuda_cores", r"CUDA[ -]cores?"),
+    ("cuda_cores", r"CUDA[ -](?:cores?|Kerne)"),
     ("tensor_cores", r"tensor[ -]cores?"),
     ("rt_cores", r"(?:RT|ray[ -]tracing)[ -]cores?"),
     ("stream_processors", r"stream processors?"),
@@ -33,12 +33,15 @@ LATE = re.compile(
     r"(?=\)|,|\.|;|$|\s+(?:vs|versus|compared|in the|cores))",
     re.IGNORECASE,
 )
-VERSUS = re.compile(r"^\W*(?:vs\.?|versus|against|compared (?:to|with)|over|and)\W*$", re.IGNORECASE)
+ELIDED = re.compile(r"\s+(?P<n>\d{1,2}[.,]\d{3})(?=,\s|\.\s|;|\.?$|\s+and\b)")
+BESIDE = re.compile(r"[\s|/(*,]*")
+"""Between a dense peak and the sparse one right behind it: "312 TFLOPS | 624 TFLOPS*"."""
+VERSUS = re.compile(r"^\W*(?:vs\.?|versus|against|gegen|compared (?:to|with)|over|and)\W*$", re.IGNORECASE)
 EACH = re.compile(r"\beach(?: \w+){0,2} (?:with|has|have|having|containing|of)\s*$", re.IGNORECASE)
 PER_UNIT = re.compile(
     r"^\s*(?:\w+ )?(?:per|in each|in every) (?:SM|streaming|multi|CU|compute)", re.IGNORECASE
 )
-MEMORY = re.compile(r"memory|vram|G?DDR\d|HBM|frame ?buffer", re.IGNORECASE)
+MEMORY = re.compile(r"memory|speicher|m[\u00e9e]moire|vram|G?DDR\d|HBM|frame ?buffer", re.IGNORECASE)
 BUILT_ON = re.compile(
     r"(?:built|based) on (?:the )?(?:(?:NVIDIA|AMD)(?:['\u2019]s)? )?"
     r"(?P<a>[\w ]{4,14}?) (?:GPU )?architecture",
@@ -46,9 +49,9 @@ BUILT_ON = re.compile(
 )
 KEYWORDS: dict[str, tuple[tuple[str, str], ...]] = {
     "bytes/s": (
-        ("link_bytes_per_s", r"nvlink|interconnect|infinity fabric"),
+        ("link_bytes_per_s", r"nvlink|nvswitch|interconnect|infinity fabric"),
         ("", r"pcie|pci express|network|storage|disk|ethernet"),
-        ("memory_bytes_per_s", r"bandwidth|memory|vram"),
+        ("memory_bytes_per_s", r"bandwidth|bandbreite|bande passante|memory|vram|G?DDR\d|HBM"),
     ),
     "op/s": (
         ("rt_flop_per_s", r"(?:RT|ray[ -]tracing) core|ray[ -]tracing"),
@@ -70,6 +73,20 @@ FORMAT = re.compile(
     re.IGNORECASE,
 )
 """The number format right behind a peak: "3,958 TFLOPS FP8"."""
+LINK = re.compile(
+    r"\s*\(?(?:(?:of|over|via|bidirectional|total|aggregate)\s){0,2}"
+    r"((?:NVLink|NVSwitch|interconnect|Infinity Fabric|PCIe|PCI Express|network|ethernet)\b)",
+    re.IGNORECASE,
+)
+"""What carries a rate, right behind it: "900 GB/s NVLink"."""
+SIZE = re.compile(r"\d\s?Gi?B\b(?!/s)")
+CARRIES = re.compile(
+    r"nvlink|nvswitch|infinity fabric|pci|network|ethernet|storage|disk|ssd|nvme|interconnect|cache|\bL2\b"
+    r"|sram|between|each other|c2c|chip-to-chip|link|load|read|writ|copy|copied|transfer|host|cpu",
+    re.IGNORECASE,
+)
+"""What else than memory may carry a rate."""
+NONE = re.compile(r"(?!)")
 LONGEST = 1000
 """Characters; what is longer is a list or a log, no sentence."""
 SENTENCE = re.compile(r"(?<=[.!?])(?<!vs\.)(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z\"'*(])")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gpuwise.catalog.chips import FullDie, Rate, chips, full_die, rates
 from gpuwise.catalog.derive import Derived, derive
 from gpuwise.catalog.filters import Match, matching, ordered, select, sortable
-from gpuwise.catalog.load import all_gpus, fields, get, sources
+from gpuwise.catalog.load import all_gpus, fields, get, sizes_outside, sources
 from gpuwise.catalog.mention import Mention, mentions
 from gpuwise.catalog.query import find, resolve_device
 
@@ -31,6 +31,7 @@ __all__ = [
     "rates",
     "resolve_device",
     "select",
+    "sizes_outside",
     "sortable",
     "sources",
 ]

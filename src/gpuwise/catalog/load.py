@@ -7,6 +7,7 @@ CSV and the stdlib only: bare `gpuwise` loads this and must answer in 0.3 s.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
@@ -92,6 +93,14 @@ def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
 def outside() -> tuple[str, ...]:
     """Names of GPUs that the catalog lacks and that share a name with some that it has."""
     return tuple(row["name"] for row in rows("outside.csv"))
+
+
+@cache
+def sizes_outside(gpu_id: str) -> tuple[int, ...]:
+    """Gigabytes of the variants outside the catalog that share a model with this GPU: RTX 3080 12 GB."""
+    mine = {model for known, names, _ in models() if known == gpu_id for model in names}
+    words = [word for known, names, all_ in models() if known is None and mine & {*names} for word in all_]
+    return tuple(int(word.removesuffix("gb")) for word in words if re.fullmatch(r"\d+gb", word))
 
 
 @cache

@@ -31,6 +31,7 @@ _ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "
 """Words that make another product of the model before them."""
 _KINDS = (("gb", "memory"), ("hbm", "type"), ("ddr", "type"))
 _LISTED = r"[ \t\u00a0]*(?:/|,|&|\+|and|or|vs\.?|versus)[ \t\u00a0]*(?:the[ \t]+)?"
+_THE = re.compile(r"\bthe[ \t]+$", re.IGNORECASE)
 _ELSEWHERE = (
     r"(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?){0,3}(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
     r"|Tesla[ \t-][KMP]\d{1,3}|Radeon(?:[ \t-](?:RX|Pro|VII|W?\d{3,4}\w{0,3})){1,4}|MI\d{2,3}[A-Z]?"
@@ -80,7 +81,9 @@ def _is_name(match: re.Match[str]) -> bool:
 
 
 def _in_list(match: re.Match[str], last: re.Match[str] | None) -> bool:
-    """Whether a bare number continues a list of RTX cards: `RTX 4090 / 5090`."""
+    """Whether a bare number is a card's: in a list of RTX cards, `RTX 4090 / 5090`, or as `the 4090`."""
+    if _THE.search(match.string[max(0, match.start() - 6) : match.start()]):
+        return True
     if last is None or not (last["number"] or "RTX" in last[0].upper()):
         return False
     between = match.string[last.end() : match.start()]

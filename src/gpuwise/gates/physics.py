@@ -89,6 +89,9 @@ def _spec(gpu_id: str | None) -> GpuSpec | None:
 def _ceiling(spec: GpuSpec, precision: str) -> tuple[str, float | None]:
     """(name, FLOP/s) of the peak that bounds this precision; the highest dense one of 16 bits or
     more where the precision is unknown, as nothing faster trains these networks."""
+    if precision == "int8":
+        rates = [peak.flop_per_s for peak in spec.peaks if peak.format == "int8" and not peak.sparse]
+        return precision, max(rates, default=None)
     candidates = (precision,) if spec.peak(precision) is not None else ("bf16", "fp16", "tf32", "fp32")
     if precision in ("fp32", "fp64", "tf32") and spec.peak(precision) is None:
         candidates = ("fp32",)
