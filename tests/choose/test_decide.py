@@ -109,9 +109,62 @@ def test_two_of_one_or_one_of_another_and_no_mixing(need, speed, offer) -> None:
     found = made(need(gpus=(1, 2)), speeds, offers)
     assert "2 x rtx-3090 on-demand at cloud or 1 x h100-pcie-80gb on-demand at cloud" in found.advice[0]
     assert "the two do 0.633 times the work" in found.advice[0]
-    assert "2 x 100 = 200 images/s at most, 50 % of the 400 that both do apart" in found.advice[1]
+    assert len(found.advice) == 1  # a rented machine has equal GPUs
+    bought = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
+    advice = made(need(gpus=(1, 2)), speeds, bought).advice
+    assert "2 x 100 = 200 images/s at most, 50 % of the 400 that both do apart" in advice[1]
     pair = next(o for o in found.options if o.count == 2)
     assert any(text.startswith("2 reach 95 % of 2 times one (NVLink") for text in pair.why)
+
+
+def test_gpus_that_answer_apart_do_not_wait_for_each_other(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("h100-pcie-80gb", 300.0)]
+    offers = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
+    found = made(need(gpus=(1, 2), mode="infer"), speeds, offers)
+    assert not any("do not mix" in text for text in found.advice)
+    assert any("do not mix" in text for text in made(need(gpus=(1, 2)), speeds, offers).advice)
+
+
+def test_equal_costs_are_ordered_by_speed_not_by_their_last_bits(need, speed, offer) -> None:
+    """n machines side by side: n times the price, n times the speed, and costs that differ by rounding."""
+    speeds = [speed("gh200-96gb", 8475.92 * n, n) for n in (1, 2, 3, 4)]
+    found = made(need(gpus=(1, 4), mode="infer"), speeds, [offer("gh200-96gb", 1.49)])
+    assert [option.count for option in found.options] == [4, 3, 2, 1]
+    assert [option.frontier for option in found.options] == [True, False, False, False]
+
+
+def test_a_gpu_that_is_there_but_cannot_do_the_work_is_told_of(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), Speed(gpu_id="rtx-4090", refusal="batch 1 does not fit")]
+    found = made(need(have=("rtx-4090", "rtx-4090")), speeds, [offer("rtx-3090", 0.2)])
+    assert found.advice[0] == "rtx-4090 that you have is left out: batch 1 does not fit"
+
+
+def test_a_form_that_nobody_sells_is_no_contradiction(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090-laptop", 80.0)]
+    with pytest.raises(NoDataError, match="no GPU with a speed and a price here keeps --form") as error:
+        made(need(form="mobile"), speeds, [offer("rtx-3090", 0.2)])
+    assert "--prices FILE" in (error.value.hint or "")
+
+
+def test_a_module_is_no_card(need, speed, offer) -> None:
+    speeds = [speed("mi300x", 500.0), speed("rtx-3090", 100.0)]
+    offers = [offer("mi300x", 15000.0, "new"), offer("rtx-3090", 1500.0, "new"), offer("mi300x", 3.0)]
+    said = {
+        (option.gpu_id, option.way): any("not a card for a slot" in text for text in option.why)
+        for option in made(need(), speeds, offers).options
+    }
+    assert said == {("mi300x", "new"): True, ("mi300x", "on-demand"): False, ("rtx-3090", "new"): False}
+
+
+def test_a_bridge_joins_two_and_the_reasons_say_so(need, speed, offer) -> None:
+    """The prediction for eight goes over PCIe: so must the reason that explains it."""
+    speeds = [speed("rtx-3090", 100.0 * n, n) for n in (1, 2, 8)]
+    offers = [offer("rtx-3090", 0.2 * n, count=n) for n in (1, 2, 8)]
+    said = {o.count: o.why[1] for o in made(need(gpus=(1, 8)), speeds, offers).options}
+    assert said[2] == "2 reach 100 % of 2 times one (NVLink, 112.5 GB/s both ways)"
+    assert said[8] == "8 reach 100 % of 8 times one (PCIe 4)"
+    apart = made(need(gpus=(8, 8), mode="infer"), speeds, offers).options[0]
+    assert apart.why[1] == "8 reach 100 % of 8 times one (each works by itself)"
 
 
 def test_cards_that_hardly_scale_are_rejected(need, speed, offer) -> None:
@@ -145,10 +198,9 @@ def test_every_gpu_without_an_option_has_its_reason(need, speed, offer) -> None:
     ("limits", "relaxed"),
     [
         ({"deadline_s": 1800.0}, "--deadline 60min (1 x rtx-4090)"),
-        ({"budget_usd": 0.1}, "--budget '$0.2' (1 x rtx-3090)"),
-        ({"budget_usd": 0.05, "budget_per_hour": True}, "--budget '$0.1/h' (1 x rtx-3090)"),
+        ({"budget_usd": 0.1}, "--budget '$0.20' (1 x rtx-3090)"),
+        ({"budget_usd": 0.05, "budget_per_hour": True}, "--budget '$0.10/h' (1 x rtx-3090)"),
         ({"memory_gb": (30, None)}, "--memory 24GB.. (1 x rtx-"),
-        ({"form": "sxm"}, "no --form"),
         ({"latency_s": 0.01}, "--latency 'TPOT<=100ms' (1 x rtx-4090)"),
         ({"gpus": (1, 1), "period_s": 1800.0}, "--work of 180,000 items (1 x rtx-4090)"),
     ],

@@ -8,6 +8,7 @@ import pytest
 
 from gpuwise import published
 from gpuwise.choose.speeds import PUBLISHED_HALF, alternatives, gather, item_of, quickest
+from gpuwise.errors import NoDataError
 from gpuwise.model.answer import Prediction
 from gpuwise.model.choice import Speed
 from gpuwise.model.result import Interval, Measurement, Result, Telemetry
@@ -166,3 +167,56 @@ def test_scientific_work_comes_from_the_data_sheet(need) -> None:
 def test_the_other_precisions_of_all_workloads(need) -> None:
     assert [n.precision for n in alternatives(need(), 2)] == ["fp16", "tf32", "fp32"]
     assert alternatives(need(), 2)[0].gpus == (2, 2)
+
+
+def rising(config, gpus, *, count, batch, source=None):
+    """A step of 10 ms whatever the batch, of which 256 is the best: as decoding is."""
+    items = batch or 256
+    return tuple(
+        Prediction(
+            gpu_id=gpu, count=count, config=config, item="token", throughput=around(items / 0.01, 1.2),
+            seconds=0.01, batch=items, fits_probability=1.0,
+        )
+        for gpu in gpus
+    )  # fmt: skip
+
+
+def test_a_measurement_at_a_small_batch_does_not_stand_for_the_best(need) -> None:
+    small = result("rtx-3090", 800.0, batch=8, items_per_step=8)
+    found = by_key(gather(need(), ["rtx-3090"], rising, results=[small]))["rtx-3090", 1]
+    assert (found.basis, found.throughput.value) == ("spec-only", 25600.0)
+    near = result("rtx-3090", 21000.0, batch=224, items_per_step=224)
+    assert by_key(gather(need(), ["rtx-3090"], rising, results=[near]))["rtx-3090", 1].basis == "measured"
+    asked = by_key(gather(need(batch=8), ["rtx-3090"], rising, results=[small]))["rtx-3090", 1]
+    assert (asked.basis, asked.batch) == ("measured", 8)
+
+
+def test_a_measurement_stands_where_its_batch_has_no_trace(need) -> None:
+    def untraced(config, gpus, *, count, batch, source=None):
+        if batch == 8:
+            raise NoDataError("no shipped trace")
+        return rising(config, gpus, count=count, batch=batch)
+
+    small = result("rtx-3090", 800.0, batch=8, items_per_step=8)
+    found = by_key(gather(need(), ["rtx-3090"], untraced, results=[small]))["rtx-3090", 1]
+    assert found.basis == "measured"
+
+
+def test_a_measured_step_that_is_too_slow_does_not_hide_a_batch_that_is_quick_enough(need) -> None:
+    slow = result("rtx-3090", 2000.0, batch=64)
+    asked = need(latency_s=0.02)
+    found = by_key(gather(asked, ["rtx-3090"], forecast, results=[slow]))["rtx-3090", 1]
+    assert (found.basis, found.step_s) == ("transferred", 0.01)
+    quick = result("rtx-3090", 1900.0, batch=32, items_per_step=32)
+    found = by_key(gather(asked, ["rtx-3090"], forecast, results=[slow, quick]))["rtx-3090", 1]
+    assert (found.basis, found.batch) == ("measured", 32)
+
+
+def test_a_measurement_that_ships_with_gpuwise_says_where_it_is_from_and_has_its_own_step(need) -> None:
+    def known(config, gpus, *, count, batch, source=None):
+        (found,) = forecast(config, gpus, count=count, batch=batch)
+        return (replace(found, measured=around(50.0, 1.01), measured_in="steps.json", evidence="measured"),)
+
+    (found,) = gather(need(), ["rtx-3090"], known)
+    assert (found.source, found.throughput.value) == ("steps.json", 50.0)
+    assert found.step_s == pytest.approx(0.02)

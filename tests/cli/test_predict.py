@@ -92,6 +92,10 @@ def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
         (("resnet50", "--precision", "fp8"), 2, "no precision fp8"),
         (("resnet50", "--batch", "many"), 2, "positive number or auto"),
         (("resnet50", "--gpu", "t4"), 5, "t4 has no stated bf16 rate"),
+        (("resnet50", "--gpu", "t4"), 5, "next: gpuwise predict resnet50 --gpu t4 --precision fp16"),
+        (("resnet50", "--gpu", "gaudi2"), 5, "next: gpuwise predict resnet50 --gpu all"),
+        (("llm-8b", "--gpu", "l4"), 2, "or llm-8b-prefill or llm-8b-decode"),
+        (("Llama-3.1-8B", "--gpu", "l4"), 2, "gpuwise predict served:llama-3.1-8b"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "batch 8192 does not fit"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "resnet50 --gpu rtx-4090 --batch auto"),
         (("llm-8b-lora", "--gpu", "16GB"), 5, "GPUs can be predicted: batch 1 does not fit"),
@@ -197,3 +201,8 @@ def test_the_documented_errors_are_those_of_the_raw_file() -> None:
     spec.loader.exec_module(module)
     raw = json.loads((ROOT / "results" / "predict" / "steps.json").read_text(encoding="utf-8"))
     assert module.table(raw) in (ROOT / "docs" / "how-it-predicts.md").read_text(encoding="utf-8")
+
+
+def test_a_served_model_is_not_called_eager(gpuwise: Cli) -> None:
+    _, out, _ = gpuwise("predict", "served:llama-3.1-8b", "--gpu", "h100-sxm")
+    assert out.strip().startswith("served:llama-3.1-8b infer bf16, predicted")

@@ -76,6 +76,14 @@ def test_split_state_costs_half_an_exchange_more_and_spares_memory() -> None:
     assert not c.is_split(TRACE, 5.1 * GIB, 8)
 
 
+def test_split_weights_that_do_not_learn_are_gathered_all_the_same() -> None:
+    """An adapter's gradients are a hundredth of the weights, which every pass needs whole."""
+    assert TRACE.memory is not None
+    adapter = replace(TRACE, memory=replace(TRACE.memory, gradients=GIB / 100))
+    gathered = c.exchange(adapter, "h200-sxm", 1e-9, 8, split=True).total
+    assert gathered == pytest.approx(c.exchange(TRACE, "h200-sxm", 1e-9, 8).total, rel=0.02)
+
+
 def test_the_slowest_of_several() -> None:
     assert c.slowest(2) == pytest.approx(0.564, rel=0.05)
     assert c.slowest(8) == pytest.approx(1.424, rel=0.02)

@@ -103,7 +103,7 @@ def test_refusals_have_their_reason() -> None:
     assert v100.refusal == "v100-pcie-16gb has no stated bf16 rate"
     assert mi300.refusal == "no source states how several mi300x are joined"
     assert "machines" in one(RESNET, "h200-sxm", count=16).refusal
-    assert one(RESNET, "b100-sxm").refusal.startswith("no source states")
+    assert one(RESNET, "b100-sxm").refusal == "no source states the L2 cache of b100-sxm"
 
 
 @pytest.mark.parametrize(
@@ -225,3 +225,40 @@ def test_no_machine_is_said_to_hold_several_laptop_gpus() -> None:
     desktop, laptop = forecast(RESNET, ["rtx-4090", "rtx-4090-laptop"], count=2, batch=16)
     assert desktop.throughput is not None
     assert (laptop.throughput, laptop.refusal) == (None, "a laptop holds one GPU")
+
+
+def test_a_measurement_at_a_small_batch_does_not_answer_for_the_best() -> None:
+    """A decode step of 8 sequences takes as long as one of 64: an H200 must not stand behind an H100."""
+    decode = RunConfig(workload="llm-8b-decode", mode="infer", precision="bf16", compile=True)
+    best = one(decode, "h200-sxm")
+    assert best.measured is None
+    assert best.evidence == "spec-only"
+    assert any("1,444 tokens/s were measured at batch 8" in note for note in best.notes)
+    assert best.best is not None
+    assert best.best.value > one(decode, "h100-sxm5-80gb").best.value  # type: ignore[union-attr]
+    asked = one(decode, "h200-sxm", batch=8)
+    assert (asked.evidence, asked.measured_in) == ("measured", "scenarios-llm.json")
+
+
+def test_a_measurement_answers_where_the_batch_matters_little() -> None:
+    found = one(replace(BERT, compile=False), "h200-sxm")
+    assert (found.batch, found.evidence) == (256, "measured")
+    assert any("measured at batch 128" in note for note in found.notes)
+
+
+def test_a_refusal_for_memory_adds_up() -> None:
+    """9.3 GiB do not fit a card of 10: the driver and the context take their part."""
+    found = one(RunConfig(workload="dit-xl2", mode="train", precision="bf16", compile=True), "rtx-3080-10gb")
+    assert "it allocates 9.3 GiB, rtx-3080-10gb leaves 9.2 GiB of 10.0 GiB" in found.refusal
+
+
+def test_several_gpus_that_hold_the_whole_model_each_say_so() -> None:
+    lora = RunConfig(workload="llm-8b-lora", mode="train", precision="bf16", compile=True)
+    assert one(lora, "rtx-4090", count=2).refusal.endswith("each of the 2 holds the whole model")
+    assert "holds the whole" not in one(lora, "rtx-4080", count=2).refusal  # split, and still too large
+
+
+def test_several_gpus_that_are_slower_than_one_say_so() -> None:
+    dit = RunConfig(workload="dit-xl2", mode="train", precision="tf32", compile=True)
+    assert any("slower than one alone: 0.9" in note for note in one(dit, "rtx-4080", count=2).notes)
+    assert not any("slower than" in note for note in one(dit, "h100-sxm5-80gb", count=2).notes)

@@ -55,6 +55,18 @@ def test_peak_names_tell_apart_what_must_not_be_mixed() -> None:
     assert gpus.peak_name(replace(peak, accumulate="fp16", unit="vector")) == "fp16 vector"
 
 
+def test_a_list_shows_what_it_is_sorted_by() -> None:
+    matches = catalog.matching(["rtx-4090"])
+    assert gpus.listing(matches, sorted_by="-memory") == gpus.listing(matches)
+    for field, column, value in (
+        ("-price", "launch price", "1,600 USD"),
+        ("fp8", "fp8", "330.3 TFLOP/s"),
+        ("sm_count", "multiprocessors", "128"),
+    ):
+        table = gpus.listing(matches, sorted_by=field)
+        assert (table.columns[-1], table.rows[0][-1]) == (column, value)
+
+
 def test_every_row_of_a_specification_names_its_source() -> None:
     spec = card("one", vendor="NVIDIA", power_w=700)
     table = gpus.specification(spec)

@@ -34,7 +34,14 @@ def test_specs_are_those_of_every_name() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("resnet", "resnet50 or resnet152"), ("bert", "bert-base or bert-large"), ("bert_large", "bert-large")],
+    [
+        ("resnet", "resnet50 or resnet152"),
+        ("bert", "bert-base or bert-large"),
+        ("bert_large", "bert-large"),
+        ("resnet51", "resnet50 or resnet152"),
+        ("BERT-Large", "bert-large"),
+        ("llm-8b", "llm-8b-lora or llm-8b-prefill or llm-8b-decode or llm-8b-prefill-8k or llm-8b-decode-8k"),
+    ],
 )
 def test_an_unknown_name_is_told_the_nearest(typed: str, meant: str) -> None:
     with pytest.raises(InputError, match=f"unknown workload '{typed}'; did you mean {meant}") as caught:
@@ -42,9 +49,10 @@ def test_an_unknown_name_is_told_the_nearest(typed: str, meant: str) -> None:
     assert caught.value.hint == "gpuwise workloads"
 
 
-def test_a_name_like_no_other_gets_no_guess() -> None:
+@pytest.mark.parametrize("name", ["zzzz", "whisper", "sdxl", ""])
+def test_a_name_like_no_other_gets_no_guess(name: str) -> None:
     with pytest.raises(InputError) as caught:
-        workloads.get("zzzz")
+        workloads.get(name)
     assert "did you mean" not in str(caught.value)
 
 

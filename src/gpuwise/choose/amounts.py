@@ -128,7 +128,7 @@ def positive(text: str, name: str, unit: str = "") -> float:
     plain = re.sub(rf"\s*{unit}\s*$", "", text, flags=re.IGNORECASE) if unit else text
     value = _number(plain, f"{name} {text}")
     if value <= 0:
-        raise InputError(f"{name} must be positive, not {text}", hint=f"write it like {name} 2{unit}")
+        raise InputError(f"{name} must be positive, not {text}", hint=f"a number above 0, like 2{unit}")
     return value
 
 

@@ -40,17 +40,18 @@ def recommend(
     """Ranked options with their reasons, by prices as known on `today`.
 
     Raises InputError where limits contradict each other, with the one to relax and by how much; NoDataError
-    where no GPU has both a speed and a price.
+    where no GPU, or none of the form asked for, has both a speed and a price.
     """
     specs = {spec.id: spec for spec in catalog.all_gpus()} if specs is None else specs
     judged = _judge(need, speeds, offers, today, specs, every_provider)
     them, cost, places = judged.them, judged.cost, judged.places
+    left = rejected(need, them, cost, judged.found, speeds)
     return Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=_options(need, judged, speeds, specs),
-        rejected=rejected(need, them, cost, judged.found, speeds),
+        rejected=left,
         chances=rank.chances(them, cost, places, COMPARED),
         changes=tuple(explain.changes(need, them, cost, places)),
-        advice=tuple(explain.advice(them, cost, places, need, item)),
+        advice=(*explain.absent(need, left), *explain.advice(them, cost, places, need, item, specs)),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from gpuwise.choose.candidates import Candidates
 from gpuwise.choose.cost import Costs, hours_of_use
 from gpuwise.choose.fit import link_of, money
 from gpuwise.choose.rank import chance, worth_per_hour
-from gpuwise.model.choice import Need, Option, Speed
+from gpuwise.model.choice import Need, Option, Rejected, Speed
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.units import percent, significant
 
@@ -25,6 +25,8 @@ _BASES = {
     "transferred": "predicted from another card's measurement",
     "spec-only": "predicted from the data sheet",
 }
+MODULES = ("sxm", "oam")
+"""Forms that no slot takes."""
 LITTLE = 0.1
 """Share of memory below which what stays free is worth a word."""
 MOST = 20
@@ -44,12 +46,15 @@ def _reasons(
     yield _place(found, first)
     if found.count > 1 and one:
         share = found.throughput.value / (found.count * one)
-        yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({link_of(spec)})"
+        how = link_of(spec, found.count) if need.mode == "train" else "each works by itself"
+        yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how})"
     if found.break_even_h is not None:
         planned = hours_of_use(need)
         yield f"pays against rent from {found.break_even_h:,.0f} h of use ({planned:,.0f} h planned)"
     if found.memory_spare is not None and found.memory_spare < LITTLE:
         yield f"only {percent(max(0.0, found.memory_spare), 0)} of its memory stays free"
+    if found.way in ("new", "used") and spec.text("form") in MODULES:
+        yield "a module for the board of a server, not a card for a slot"
     if found.stale:
         yield f"price of {found.seen_on}, old" if found.seen_on else "price without a date"
     yield "speed " + _BASES[found.basis].format(speed.source)
@@ -124,12 +129,23 @@ def _hours(need: Need, them: Candidates, cost: Costs, places: Sequence[int]) -> 
         yield f"{pays} from {hours:.1f} h a week on ({planned:g} h assumed)"
 
 
-def advice(them: Candidates, cost: Costs, places: Sequence[int], need: Need, item: str) -> Iterator[str]:
-    """Two of one against one of another, and why not to mix."""
+def absent(need: Need, left: Sequence[Rejected]) -> Iterator[str]:
+    """Why a GPU that is there already is no option."""
+    reasons = {rejected.gpu_id: rejected.reason for rejected in left}
+    for gpu in dict.fromkeys(need.have):
+        if gpu in reasons:
+            yield f"{gpu} that you have is left out: {reasons[gpu]}"
+
+
+def advice(
+    them: Candidates, cost: Costs, places: Sequence[int], need: Need, item: str, specs: Mapping[str, GpuSpec]
+) -> Iterator[str]:
+    """Two of one against one of another, and why not to mix where they would train together: each GPU answers
+    requests by itself."""
     if need.gpus[0] <= 1 and need.gpus[1] >= 2:
         yield from _two_or_one(them, cost, places)
-    mixed = _pair(them, places, need)
-    if mixed is not None and (need.have or need.gpus[1] > 1):
+    mixed = _pair(them, places, need, specs)
+    if mixed is not None and need.mode == "train" and (need.have or need.gpus[1] > 1):
         yield slowest(*mixed, item)
 
 
@@ -153,10 +169,14 @@ def _two_or_one(them: Candidates, cost: Costs, places: Sequence[int]) -> Iterato
     )
 
 
-def _pair(them: Candidates, places: Sequence[int], need: Need) -> tuple[str, float, str, float] | None:
-    """Two different GPUs that somebody might put into one machine, and the speed of one of each."""
+def _pair(
+    them: Candidates, places: Sequence[int], need: Need, specs: Mapping[str, GpuSpec]
+) -> tuple[str, float, str, float] | None:
+    """Two different cards that somebody might put into a machine of their own, and the speed of each."""
     one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
-    names = [gpu for gpu in dict.fromkeys((*need.have, *(them.rows[p].gpu for p in places))) if gpu in one]
+    own = [them.rows[p].gpu for p in places if them.own[p]]
+    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if specs[gpu].text("form") not in MODULES]
+    names = [gpu for gpu in cards if gpu in one]
     if len(names) < 2:
         return None
     return names[0], one[names[0]], names[1], one[names[1]]

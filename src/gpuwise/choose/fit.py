@@ -18,6 +18,7 @@ from gpuwise.choose.candidates import Array, Candidates, Mask
 from gpuwise.choose.cost import Costs
 from gpuwise.model.choice import Need, Speed
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.predict.collectives import is_linked
 from gpuwise.units import gibibytes, seconds, significant
 
 DATA = Path(__file__).with_name("data")
@@ -86,18 +87,18 @@ def _scales(them: Candidates, specs: Mapping[str, GpuSpec], speeds: Sequence[Spe
     single = np.array([one.get(row.gpu, np.nan) for row in them.rows], dtype=float)
     share = np.where(them.count > 1, them.speed / (them.count * single), 1.0)
     ok = ~(share < WORTH)
-    links = {gpu: link_of(specs[gpu]) for gpu in {row.gpu for row in them.rows}}
-    names = "; ".join(sorted({links[row.gpu] for row, good in zip(them.rows, ok, strict=True) if not good}))
+    poor = {(row.gpu, row.count) for row, good in zip(them.rows, ok, strict=True) if not good}
+    names = "; ".join(sorted({link_of(specs[gpu], count) for gpu, count in poor}))
     return Limit(
         "", ok, share, False, lambda v: f"more of them do not pay: {v:.0%} of n times one ({names})",
         lambda v: "fewer --gpus",
     )  # fmt: skip
 
 
-def link_of(spec: GpuSpec) -> str:
-    """How several of these GPUs talk to each other, as sources state it."""
+def link_of(spec: GpuSpec, count: int) -> str:
+    """How `count` of these GPUs talk to each other, as sources state it."""
     rate, name = spec.number("link_bytes_per_s"), spec.text("link")
-    if name and name != "none":
+    if name and name != "none" and is_linked(spec, count):
         return f"{name}, {rate / 1e9:g} GB/s both ways" if rate else name
     peer = spec.text("pcie_peer_to_peer")
     generation = spec.number("pcie_generation")
@@ -162,7 +163,9 @@ def _money(need: Need, them: Candidates, cost: Costs) -> Iterator[Limit]:
     unit = "/h" if need.budget_per_hour else ""
     spent = cost.per_hour if need.budget_per_hour else np.where(them.own, cost.outlay, cost.total)
     what = "over budget: {}" + unit
-    yield _bound("--budget", spent, need.budget_usd, money, what, lambda v: f"'${ceil(v * 100) / 100}{unit}'")
+    yield _bound(
+        "--budget", spent, need.budget_usd, money, what, lambda v: f"'${ceil(v * 100) / 100:.2f}{unit}'"
+    )
 
 
 def _bound(

@@ -1,6 +1,7 @@
 """Order candidates by the cost of the work, mark the frontier, and say how sure the order is.
 
-    order        cost of an item with its price at the upper end of its interval, then speed
+    order        cost of an item with its price at the upper end of its interval, then speed; costs are equal
+                 to seven digits, for n machines side by side cost n times one only up to the last bits
     one row      of each GPU, number and way (and provider): the cheapest
     frontier     no other candidate is both faster and cheaper (Kung, Luccio & Preparata 1975)
     chance       Phi(log(c2 / c1) / sqrt(s1^2 + s2^2)), c being log-normal with the interval's width
@@ -31,7 +32,7 @@ Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 def ordered(them: Candidates, cost: Costs, ok: Mask, *, every_provider: bool = True) -> list[int]:
     """Places of the best candidate of each GPU, number and way, cheapest work first; of each provider apart
     where that is asked for."""
-    keys = np.lexsort((1 / them.speed, cost.ranked))
+    keys = np.lexsort((1 / them.speed, cost.ranked.astype(np.float32)))
     found: dict[tuple[str, int, str, str], int] = {}
     for place in keys[ok[keys]]:
         row = them.rows[place]
@@ -43,7 +44,8 @@ def ordered(them: Candidates, cost: Costs, ok: Mask, *, every_provider: bool = T
 def frontier(them: Candidates, cost: Costs, places: Sequence[int]) -> set[int]:
     """The places of which no other is both faster and cheaper."""
     best, found = -1.0, set[int]()
-    for place in sorted(places, key=lambda p: (cost.per_item[p], -them.speed[p])):
+    each = cost.per_item.astype(np.float32)
+    for place in sorted(places, key=lambda p: (each[p], -them.speed[p])):
         if them.speed[place] > best:
             best = them.speed[place]
             found.add(place)

@@ -13,7 +13,7 @@ import numpy as np
 from gpuwise.choose.candidates import Array, Candidates
 from gpuwise.choose.cost import Costs
 from gpuwise.choose.fit import Limit, kept
-from gpuwise.errors import InputError
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.model.choice import Need, Rejected, Speed
 
 
@@ -59,8 +59,15 @@ def _no_price(need: Need) -> str:
     return " ".join(part for part in parts if part)
 
 
-def contradiction(them: Candidates, found: Sequence[Limit]) -> InputError:
-    """The error for limits that nothing meets: which one to relax, and by how much."""
+def contradiction(them: Candidates, found: Sequence[Limit]) -> GpuwiseError:
+    """The error for limits that nothing meets: which one to relax, and by how much; NoDataError where what is
+    asked for is not for sale here at all."""
+    for limit in found:
+        if limit.name and not limit.ok.any() and np.isnan(limit.needed).all():
+            return NoDataError(
+                f"no GPU with a speed and a price here keeps {limit.name}",
+                hint="add your own with --prices FILE; speeds alone: gpuwise predict",
+            )
     ways = [text for limit in found if (text := _alone(them, found, limit))]
     if not ways:
         return InputError("nothing meets all limits, nor all but one", hint=_nearest(them, found))

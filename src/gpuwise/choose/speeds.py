@@ -1,7 +1,9 @@
 """How fast each GPU does the work, from the best that is known: measured, else published or predicted.
 
-A measurement of this very cell wins. Else the narrower interval does: a published figure stands alone, with
-other software than the next one, so it counts within a factor of exp(0.5); a prediction says its own width.
+A measurement of this very cell wins, unless another batch is quick enough where its own is not, or gains more
+than the prediction's error (`predict.known`). Else the narrower interval does: a published figure stands
+alone, with other software than the next one, so it counts within a factor of exp(0.5); a prediction says its
+own width.
 For a latency, the largest throughput among batches whose step is quick enough.
 
 A mix of workloads has one speed, the weighted geometric mean: how two GPUs compare then does not depend on
@@ -10,19 +12,21 @@ the GPU on which the shares of time were counted. Widths add as if the errors we
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log
 from typing import Protocol
 
 from gpuwise.choose.sheet import from_sheet
-from gpuwise.errors import InputError
+from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.model.answer import Prediction
 from gpuwise.model.choice import Basis, Need, Speed
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Precision
+from gpuwise.predict.known import answers
 from gpuwise.workloads import registry
 
 PUBLISHED_HALF = 0.5
@@ -63,7 +67,7 @@ def _of_workload(
         workload=workload, mode=need.mode, precision=need.precision, compile=need.compiled, batch=need.batch
     )
     cells = list(_cells(config, results))
-    best = _measured(cells)
+    best = _measured(cells, need.latency_s)
     source = next((result for result, _ in cells), None)
     predicted = _predicted(need, config, gpus, counts, forecast, source)
     stated = _published(config, published)
@@ -71,9 +75,28 @@ def _of_workload(
     for gpu in gpus:
         for count in counts:
             key = (gpu, count)
-            known = [speed for speed in (predicted.get(key), stated.get(key)) if speed is not None]
-            found[key] = best.get(key) or min(known, key=_width, default=_unknown(gpu, count))
+            own, model = best.get(key), predicted.get(key)
+            if own is not None and (model is None or _stands(need, own, model, config, forecast)):
+                found[key] = own
+                continue
+            known = [speed for speed in (model, stated.get(key)) if speed is not None]
+            found[key] = min(known, key=_width, default=_unknown(gpu, count))
     return found
+
+
+def _stands(need: Need, own: Speed, model: Speed, config: RunConfig, forecast: Forecast) -> bool:
+    """Whether a measurement tells what the GPU does at the batch that the prediction found best."""
+    if own.throughput is None or model.throughput is None:
+        return True
+    if _late(own, need.latency_s) and not _late(model, need.latency_s):
+        return False
+    if own.batch is None or model.batch in (None, own.batch):
+        return True
+    try:
+        (there,) = forecast(config, (own.gpu_id,), count=own.count, batch=own.batch, source=None)
+    except GpuwiseError:  # a batch without a trace
+        return True
+    return there.throughput is None or answers(own.throughput, there.throughput, model.throughput)
 
 
 def _unknown(gpu: str, count: int) -> Speed:
@@ -96,8 +119,10 @@ def _cells(config: RunConfig, results: Sequence[Result]) -> Iterable[tuple[Resul
                 yield result, m
 
 
-def _measured(cells: Iterable[tuple[Result, Measurement]]) -> dict[tuple[str, int], Speed]:
-    found: dict[tuple[str, int], Speed] = {}
+def _measured(
+    cells: Iterable[tuple[Result, Measurement]], latency_s: float | None
+) -> dict[tuple[str, int], Speed]:
+    found = defaultdict[tuple[str, int], list[Speed]](list)
     for result, m in cells:
         assert result.environment.gpu_id is not None
         assert m.throughput is not None
@@ -105,13 +130,11 @@ def _measured(cells: Iterable[tuple[Result, Measurement]]) -> dict[tuple[str, in
         watts = m.telemetry.power_w if m.telemetry else None
         speed = Speed(
             gpu_id=key[0], count=key[1], throughput=m.throughput, memory_bytes=m.memory_peak_bytes,
-            watts=watts, basis="measured", source=result.id,
+            watts=watts, basis="measured", source=result.id, batch=m.batch,
             step_s=m.items_per_step / m.throughput.value if m.items_per_step else None,
         )  # fmt: skip
-        known = found.get(key)
-        if known is None or (known.throughput is not None and known.throughput.value < m.throughput.value):
-            found[key] = speed
-    return found
+        found[key].append(speed)
+    return {key: quickest(speeds, latency_s) for key, speeds in found.items()}
 
 
 def _published(config: RunConfig, rows: Sequence[PublishedResult]) -> dict[tuple[str, int], Speed]:
@@ -157,18 +180,25 @@ def quickest(speeds: Sequence[Speed], latency_s: float | None) -> Speed:
     known = [speed for speed in speeds if speed.throughput is not None]
     if not known:
         return speeds[0]
-    fine = [s for s in known if latency_s is None or (s.step_s is not None and s.step_s <= latency_s)]
+    fine = [speed for speed in known if not _late(speed, latency_s)]
     if fine:
         return max(fine, key=lambda s: s.throughput.value if s.throughput else 0.0)
     return min(known, key=lambda s: s.step_s if s.step_s is not None else float("inf"))
 
 
+def _late(speed: Speed, latency_s: float | None) -> bool:
+    return latency_s is not None and (speed.step_s is None or speed.step_s > latency_s)
+
+
 def _speed(found: Prediction) -> Speed:
+    seconds = found.seconds
+    if seconds and found.throughput and found.measured:
+        seconds *= found.throughput.value / found.measured.value
     return Speed(
         gpu_id=found.gpu_id, count=found.count, throughput=found.best,
         memory_bytes=found.memory_bytes.value if found.memory_bytes else None,
-        fits_probability=found.fits_probability, watts=found.watts, step_s=found.seconds,
-        basis=found.evidence, bound=found.bound or "", refusal=found.refusal,
+        fits_probability=found.fits_probability, watts=found.watts, batch=found.batch, step_s=seconds,
+        basis=found.evidence, bound=found.bound or "", source=found.measured_in, refusal=found.refusal,
     )  # fmt: skip
 
 

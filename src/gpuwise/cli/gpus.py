@@ -32,7 +32,7 @@ def command(query: tuple[str, ...], field: str | None, output: Path | None, as_j
     if field is not None:
         matches = catalog.ordered(matches, field)
     printer.deliver(
-        report.listing(matches),
+        report.listing(matches, sorted_by=field),
         lambda: [report.match_document(match) for match in matches],
         as_json=as_json,
         output=output,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,6 +70,8 @@ def command(
     if all(prediction.refusal for prediction in found):
         several = f"none of {len(found)} GPUs can be predicted: " if len(found) > 1 else ""
         other = "--gpu all" if options["batch"] == "auto" else f"--gpu {gpus} --batch auto"
+        if precision := _runs_in(found):
+            other = f"--gpu {gpus} --precision {precision}"
         raise NoDataError(several + found[0].refusal, hint=f"gpuwise predict {workload} {other}")
 
 
@@ -79,7 +82,7 @@ def _traced(
     """A workload's step."""
     from gpuwise.predict.forecast import forecast  # numpy: only when this verb runs
 
-    spec = registry.get(workload).spec
+    spec = _spec(workload)
     config = RunConfig(
         workload=spec.id, mode=mode or spec.modes[0], precision=_precision(precision, spec),
         compile=compiled == "on" and spec.compiles, recipe=recipe,
@@ -88,6 +91,19 @@ def _traced(
         config, gpus, count=count, batch=_batch(batch), calibration=_result(calibrate),
         source=_result(source),
     )  # fmt: skip
+
+
+def _spec(workload: str) -> WorkloadSpec:
+    """A workload's specification. Raises InputError with the served model of that name where there is one."""
+    try:
+        return registry.get(workload).spec
+    except InputError as error:
+        from gpuwise.predict.builders_llm import models  # numpy: only when this verb runs
+
+        if workload.casefold() not in models():
+            raise
+        hint = f"as an engine serves it: gpuwise predict served:{workload.casefold()}"
+        raise InputError(str(error), hint=hint) from None
 
 
 def _served(
@@ -103,6 +119,15 @@ def _served(
         workload=workload, mode="infer", precision=cast(Precision, precision or "bf16"), batch=_batch(batch)
     )
     return forecast_served(config, gpus, lengths=Lengths(prompt=prompt, answer=answer), count=count)
+
+
+def _runs_in(found: Sequence[Prediction]) -> Precision | None:
+    """The precision in which the first GPU could run, where it lacks the one asked for."""
+    config, gpu = found[0].config, catalog.get(found[0].gpu_id)
+    if config.workload.startswith("served:") or gpu.peak(config.precision) is not None:
+        return None
+    own = registry.get(config.workload).spec.precisions
+    return next((p for p in _PREFERRED if p in own and gpu.peak(p) is not None), None)
 
 
 def _precision(asked: str | None, spec: WorkloadSpec) -> Precision:

@@ -50,7 +50,9 @@ class Prediction(Shown):
     throughput: Interval | None = None
     """Predicted items a second of all GPUs together, 80 %."""
     measured: Interval | None = None
-    """What was measured of the same cell on this GPU, where it was."""
+    """What was measured of the same cell on this GPU, at this batch or at one that matters little."""
+    measured_in: str = ""
+    """The file that holds it."""
     seconds: float | None = None
     """Of one step; of one output token of a served model (TPOT)."""
     first_token_s: Interval | None = None

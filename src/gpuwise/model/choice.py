@@ -92,6 +92,8 @@ class Speed:
     """None where it ran, so that it fits."""
     watts: float | None = None
     """Of all together."""
+    batch: int | None = None
+    """Items a step on each GPU."""
     step_s: float | None = None
     basis: Basis = "spec-only"
     bound: str = ""

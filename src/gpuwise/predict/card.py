@@ -136,7 +136,8 @@ def _build(card_id: str) -> Card:
         stated = spec.number(field) if spec is not None else None
         value = stated if stated is not None else extra.get(field, otherwise)
         if value is None:
-            raise NoDataError(f"no source states {field} of {card_id}", hint=f"gpuwise show {card_id}")
+            label = catalog.fields()[field].label
+            raise NoDataError(f"no source states the {label} of {card_id}", hint=f"gpuwise show {card_id}")
         return float(value)
 
     architecture = extra.get("architecture") or (spec.architecture if spec else None) or "unknown"

@@ -12,7 +12,8 @@ Gradients travel in buckets of 25 MiB as soon as the backward pass has made them
 compiler cuts its graphs at the buckets, and what a cut hands on is written and read once more, forward and
 backward (PyTorch, `torch._dynamo.backends.distributed`, DDPOptimizer). Where
 the state of training does not fit one GPU it is split (Zhao et al. 2023, "PyTorch FSDP"): weights are
-gathered block by block before each pass and gradients scattered, three times (n - 1) / n of their bytes.
+gathered block by block before each of two passes and gradients scattered, each (n - 1) / n of their bytes.
+Weights that do not learn are gathered too: of an adapter's training they are nearly all that travels.
 
 The bandwidth is that of the card's link each way, of which nccl-tests reach about 0.78; PCIe without a link
 reaches less, and without peer-to-peer every byte goes through host memory twice. Inference runs apart.
@@ -28,6 +29,7 @@ from types import MappingProxyType
 
 from gpuwise import catalog
 from gpuwise.errors import NoDataError
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.trace import Memory, Trace
 from gpuwise.predict.card import card
 from gpuwise.predict.kernels import KEPT_TRACES
@@ -80,10 +82,11 @@ def exchange(trace: Trace, gpu: str, seconds: float, count: int, *, split: bool 
     if count > MOST:
         raise NoDataError(f"{count} GPUs span machines, and what joins those is not known")
     rate, how = bus(gpu, count)
-    size, last = trace.memory.gradients, min(trace.memory.gradients, BUCKET)
+    averaged = all_reduce(trace.memory.gradients, rate, count)
     # Gathering or scattering once is half of an all-reduce.
-    rounds, hidden = (1.5, 1.0) if split else (1.0, backward_share(trace))
-    total, exposed = rounds * all_reduce(size, rate, count), all_reduce(last, rate, count)
+    total = all_reduce(trace.memory.parameters, rate, count) + averaged / 2 if split else averaged
+    last, hidden = min(trace.memory.gradients, BUCKET), 1.0 if split else backward_share(trace)
+    exposed = all_reduce(last, rate, count)
     exposed += max(0.0, total - exposed - seconds * hidden)
     slowed = CROWDED * (total - exposed) + (0.0 if split else cuts(trace, card(gpu).bytes_per_s))
     return Exchange(seconds=exposed + slowed + seconds * SPREAD * slowest(count), total=total, how=how)
@@ -146,15 +149,20 @@ def all_reduce(size: float, rate: float, count: int) -> float:
     return 2 * (count - 1) * (LATENCY_S + size / count / rate)
 
 
+def is_linked(spec: GpuSpec, count: int) -> bool:
+    """Whether the card's own link joins so many; a bridge joins two unless a source says more."""
+    bridge = spec.text("form") == "pcie"
+    return count <= (spec.number("link_gpus") or (2 if bridge else MOST))
+
+
 def bus(gpu: str, count: int) -> tuple[float, str]:
     """Bytes/s each way that a ring of `count` GPUs reaches, and over what.
 
     Raises NoDataError for a module with a link of its own that no source states.
     """
     spec = catalog.get(gpu)
-    stated, joined = spec.number("link_bytes_per_s"), spec.number("link_gpus")
-    bridge = spec.text("form") == "pcie"  # a bridge joins two cards unless a source says more
-    if stated and count <= (joined or (2 if bridge else MOST)):
+    stated = spec.number("link_bytes_per_s")
+    if stated and is_linked(spec, count):
         return LINK_SHARE * stated / 2, spec.text("link") or "link"
     generation = spec.number("pcie_generation")
     if (spec.text("form") or "") in _MODULES or generation is None:

@@ -22,8 +22,8 @@ from gpuwise.predict.card import Card, card
 from gpuwise.predict.collectives import Exchange, beside, exchange, is_split
 from gpuwise.predict.evidence import Calibration, Transfer, calibration_of, transfer_of
 from gpuwise.predict.interval import around, scaling_half
-from gpuwise.predict.known import Known, known
-from gpuwise.predict.room import Room, room
+from gpuwise.predict.known import Known, answers, known
+from gpuwise.predict.room import Room, free_bytes, room
 from gpuwise.predict.step import Step, step
 from gpuwise.workloads import registry
 
@@ -71,7 +71,7 @@ def forecast(
         transfer=transfer_of(source, config) if source is not None else None,
     )  # fmt: skip
     measured = known(config)
-    return tuple(_beside(_predict(asked, gpu), measured.get(gpu)) for gpu in ids)
+    return tuple(_beside(asked, _predict(asked, gpu), measured.get(gpu)) for gpu in ids)
 
 
 def _check(config: RunConfig, count: int, batch: int | None) -> None:
@@ -102,12 +102,27 @@ def laptops() -> frozenset[str]:
     return frozenset(spec.id for spec in catalog.all_gpus() if spec.text("form") == "laptop")
 
 
-def _beside(p: Prediction, found: Known | None) -> Prediction:
-    """The prediction with what was measured of it, where it was."""
+def _beside(asked: Asked, p: Prediction, found: Known | None) -> Prediction:
+    """The prediction with what was measured of it, where it was; at a batch that says little, as a note."""
     if found is None:
         return p
+    if not _answers(asked, p, found):
+        speed = f"{units.significant(found.throughput.value)} {p.item}s/s"
+        note = f"{speed} were measured at batch {found.batch}, too small to tell the best: {found.where}"
+        return replace(p, notes=(*p.notes, note))
     note = f"measured at batch {found.batch}: {found.where}"
-    return replace(p, measured=found.throughput, evidence="measured", notes=(*p.notes, note))
+    return replace(
+        p, measured=found.throughput, measured_in=found.where, evidence="measured", notes=(*p.notes, note)
+    )
+
+
+def _answers(asked: Asked, p: Prediction, found: Known) -> bool:
+    """Whether a measurement tells the speed at the prediction's batch."""
+    if p.throughput is None or p.batch == found.batch:
+        return True
+    nearest = min(asked.series.batches, key=lambda batch: abs(log(batch / found.batch)))
+    there = _at(asked, p, card(p.gpu_id), asked.series.at(nearest), None).throughput
+    return there is not None and answers(found.throughput, there, p.throughput)
 
 
 def _predict(asked: Asked, gpu: str) -> Prediction:
@@ -125,7 +140,7 @@ def _predict(asked: Asked, gpu: str) -> Prediction:
         rooms = list(_rooms(asked, found))
         fitting = [at for at in rooms if at[1] is None or at[1].fits >= asked.least]
         if not fitting:
-            return _too_large(blank, *rooms[0], found)
+            return _too_large(asked, blank, *rooms[0], found)
         usual = [at for at in fitting if at[0].batch >= asked.series.start] or fitting[-1:]
         return _best([_at(asked, blank, found, *at) for at in usual])
     except NoDataError as refused:
@@ -157,7 +172,7 @@ def _at(asked: Asked, blank: Prediction, found: Card, trace: Trace, space: Room 
         memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
         watts=asked.count * alone.watts, shares=_shares(alone, shared), bound=_shares(alone, shared)[0][0],
         evidence=alone.evidence, measure_command=measure_command(asked.config, trace.batch),
-        notes=_notes(trace, own, shared, space, split=split),
+        notes=_notes(trace, own, shared, space, split=split, gain=asked.count * alone.seconds / seconds),
     )  # fmt: skip
 
 
@@ -189,18 +204,22 @@ def _best(found: Sequence[Prediction]) -> Prediction:
     return next(p for p, speed in zip(found, speeds, strict=True) if speed * GAIN >= max(speeds))
 
 
-def _too_large(blank: Prediction, trace: Trace, space: Room | None, found: Card) -> Prediction:
+def _too_large(asked: Asked, blank: Prediction, trace: Trace, space: Room | None, found: Card) -> Prediction:
     assert space is not None
-    needed, held = units.gibibytes(space.peak.value), units.gibibytes(found.memory_bytes)
+    needed, free = units.gibibytes(space.peak.value), units.gibibytes(free_bytes(found))
+    why = f"it allocates {needed}, {found.id} leaves {free} of {units.gibibytes(found.memory_bytes)}"
+    if asked.count > 1 and not is_split(trace, found.memory_bytes, asked.count):
+        why += f"; each of the {asked.count} holds the whole model"
     return replace(
         blank, batch=trace.batch, memory_bytes=space.peak, fits_probability=space.fits,
-        refusal=f"batch {trace.batch} does not fit: it allocates {needed}, {found.id} has {held}",
+        refusal=f"batch {trace.batch} does not fit: {why}",
     )  # fmt: skip
 
 
 def _notes(
-    trace: Trace, own: Calibration | None, shared: Exchange, space: Room | None, *, split: bool
+    trace: Trace, own: Calibration | None, shared: Exchange, space: Room | None, *, split: bool, gain: float
 ) -> tuple[str, ...]:
+    """What stands behind the figures; `gain` is the speed of all GPUs over that of one at this batch."""
     notes = []
     if own is not None:
         notes.append(str(own))
@@ -208,6 +227,8 @@ def _notes(
         what = "weights and gradients, split over the GPUs," if split else "gradients"
         total, waited = units.seconds(shared.total), units.seconds(shared.seconds)
         notes.append(f"{what} over {shared.how}: {total} of exchange; {waited} are waited for others")
+    if gain < 1.0 and not split:
+        notes.append(f"slower than one alone: {units.significant(gain)} times its speed")
     if trace.unknown:
         notes.append(f"without the time of {', '.join(trace.unknown[:3])}: no cost is known")
     if space is None:

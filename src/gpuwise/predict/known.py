@@ -1,6 +1,8 @@
 """What was measured of a cell on a GPU: in the user's store, and by the project (`data/measured.csv`).
 
 Shown beside a prediction and never mixed with it: a measurement is of one machine and one build of software.
+A measurement at a small batch does not answer for the best batch: a decode step of 8 sequences takes about as
+long as one of 64. It does where the batch matters less than the prediction's own error.
 """
 
 from __future__ import annotations
@@ -59,6 +61,12 @@ def _known(row: dict[str, str]) -> Known:
         gpu_id=row["gpu_id"], cell=row["cell"], batch=int(row["batch"]), version=int(row["version"]),
         throughput=Interval(value=value, low=low, high=high, method="measured"), where=row["file"],
     )  # fmt: skip
+
+
+def answers(measured: Interval, there: Interval, best: Interval) -> bool:
+    """Whether what was `measured` at one batch tells the speed at another, of which `there` and `best` are
+    the predictions: where `best` gains less than its own error, or was reached already."""
+    return best.value <= max(measured.value, there.value * best.high / best.value)
 
 
 def own() -> tuple[Known, ...]:

@@ -28,6 +28,11 @@ VISIBLE = 0.98
 """Share of the stated memory that a process sees: ECC on GDDR and firmware take some."""
 
 
+def free_bytes(card: Card) -> float:
+    """What the framework can allocate on an otherwise idle card."""
+    return VISIBLE * card.memory_bytes - CONTEXT
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """Peak of the framework's allocations with its 80 % interval, and the probability that it fits."""
@@ -43,7 +48,7 @@ def room(trace: Trace, card: Card, *, more: float = 0.0) -> Room | None:
         return None
     predicted = trace.memory.peak + _workspaces(trace, _generation(card)) + more
     factors, low, high = _errors()
-    fitting = bisect_right(factors, (VISIBLE * card.memory_bytes - CONTEXT) / predicted)
+    fitting = bisect_right(factors, free_bytes(card) / predicted)
     return Room(
         peak=Interval(value=predicted, low=predicted * min(1.0, low), high=predicted * max(1.0, high),
                       level=LEVEL, method="errors of measured peaks"),

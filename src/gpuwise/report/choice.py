@@ -36,6 +36,7 @@ def table(
         numeric=frozenset(columns) - {"GPUs", "from", "known by"},
         notes=tuple(_notes(found, shown)),
         dim=frozenset(place for place, option in enumerate(shown) if option.stale),
+        spare=frozenset({"price", "known by"}),
     ).without_empty_columns()
 
 

@@ -161,24 +161,30 @@ def _missing(spec: GpuSpec) -> list[str]:
     ]
 
 
-def listing(matches: Sequence[Match]) -> Table:
-    """One row a GPU: what is compared first when choosing. A count multiplies what adds up."""
+_LISTED = ("id", "name", "architecture", "memory", "bandwidth", "fp32", "16 bit, dense", "power", "launch")
+
+
+def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
+    """One row a GPU: what is compared first when choosing, and what the rows were sorted by. A count
+    multiplies what adds up; what they were sorted by is of one GPU."""
+    field = (sorted_by or "id").removeprefix("-").casefold()
+    more = field not in _LISTED
+    columns = (*_LISTED, "launch price" if field == "price" else label(field)) if more else _LISTED
     return Table(
-        columns=(
-            "id",
-            "name",
-            "architecture",
-            "memory",
-            "bandwidth",
-            "fp32",
-            "16 bit, dense",
-            "power",
-            "launch",
+        columns=columns,
+        rows=tuple((*_row(m.spec, m.count), *([_stated(m.spec, field)] if more else [])) for m in matches),
+        numeric=frozenset(
+            {"memory", "bandwidth", "fp32", "16 bit, dense", "power", *columns[len(_LISTED) :]}
         ),
-        rows=tuple(_row(match.spec, match.count) for match in matches),
-        numeric=frozenset({"memory", "bandwidth", "fp32", "16 bit, dense", "power"}),
         notes=_listing_notes(matches),
+        spare=frozenset({"name"}),
     )
+
+
+def _stated(spec: GpuSpec, field: str) -> str:
+    """A field by the name that `--sort` takes, or a precision's peak."""
+    fact, peak = spec.facts.get("launch_price_usd" if field == "price" else field), spec.peak(field)
+    return shown(fact) if fact else peak_value(peak) if peak else ""
 
 
 def _listing_notes(matches: Sequence[Match]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuwise.model.answer import Prediction
 from gpuwise.model.result import Interval
-from gpuwise.report.results import cell_name, rate
+from gpuwise.report.results import cell_name, per_joule, rate
 from gpuwise.report.table import Table
 from gpuwise.units import gibibytes, percent, seconds, si, significant
 
@@ -66,7 +66,10 @@ def table(found: Sequence[Prediction]) -> Table:
 def _title(p: Prediction) -> str:
     several = f" on {p.count} GPUs" if p.count > 1 else ""
     recipe = f" {p.config.recipe}" if p.config.recipe != "tuned" else ""
-    return f"{cell_name(replace(p.config, gpus=1))}{recipe}{several}, predicted"
+    name = cell_name(replace(p.config, gpus=1))
+    if p.config.workload.startswith("served:"):  # an engine compiles as it likes
+        name = name.removesuffix(" eager")
+    return f"{name}{recipe}{several}, predicted"
 
 
 def _row(p: Prediction) -> tuple[str, ...]:
@@ -82,7 +85,7 @@ def _row(p: Prediction) -> tuple[str, ...]:
         gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
         _chance(p.fits_probability),
         f"{p.watts:,.0f} W" if p.watts else "",
-        f"{_amount(joules)} {p.item}/J" if joules else "",
+        per_joule(joules, p.item) if joules else "",
         f"{p.bound} {percent(p.shares[0][1], 0)}" if p.bound else "",
         p.evidence if p.throughput else "",
         p.refusal,

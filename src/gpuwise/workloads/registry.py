@@ -51,6 +51,9 @@ _BUILT_IN = {
     "all-reduce": "gpuwise.workloads.all_reduce:all_reduce",
 }
 
+_GUESSES = 5
+"""Names that are told where one is unknown."""
+
 _FOREIGN: dict[str, Workload] = {}
 """Foreign workloads that were asked for, by the name that results store."""
 
@@ -73,10 +76,17 @@ def find(name: str) -> tuple[Workload, ...]:
     from gpuwise.workloads import foreign
 
     if not foreign.is_foreign(name):
-        near = difflib.get_close_matches(name, _BUILT_IN, n=2, cutoff=0.5)
+        near = _near(name)
         guess = f"; did you mean {' or '.join(near)}?" if near else ""
         raise InputError(f"unknown workload {name!r}{guess}", hint="gpuwise workloads")
     return tuple(_remember(found) for found in foreign.ask(name))
+
+
+def _near(name: str) -> list[str]:
+    """Built-in names that hold `name`, else those written like it."""
+    plain = name.casefold().replace("_", "-")
+    holding = [full for full in _BUILT_IN if plain in full] if plain else []
+    return holding[:_GUESSES] or difflib.get_close_matches(plain, _BUILT_IN, n=2, cutoff=0.6)
 
 
 def get(name: str) -> Workload:
