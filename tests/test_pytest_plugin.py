@@ -16,7 +16,7 @@ STEP = """
         measured = gpu_bench(lambda: time.sleep({seconds}), items=4, item="image")
         assert measured.throughput.value > 0
 """
-FAST, SLOW = STEP.format(seconds=0.002), STEP.format(seconds=0.004)
+FAST, SLOW = STEP.format(seconds=0.002), STEP.format(seconds=0.02)
 CPU = ("--gpu-bench-device", "cpu", "--gpu-bench-time", "1s", "-p", "no:cacheprovider")
 
 

@@ -29,7 +29,7 @@ from gpuwise.errors import GpuwiseError
 if TYPE_CHECKING:
     from gpuwise.model.answer import Comparison
     from gpuwise.model.result import Measurement, Result
-    from gpuwise.model.run import Device
+    from gpuwise.model.run import Device, Environment
     from gpuwise.model.workload import Precision
     from gpuwise.stats import Condition
 
@@ -241,7 +241,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for line in state.lines:
         terminalreporter.write_line(line)
     if state.baseline is not None:
-        for name, was, is_now in state.baseline.environment.diff(_result(state).environment):
+        for name, was, is_now in state.baseline.environment.diff(_environment(state.device)):
             terminalreporter.write_line(f"since the baseline: {name} was {was}, is {is_now}")
 
 
@@ -255,14 +255,27 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _result(state: _State) -> Result:
-    from dataclasses import replace
-
-    from gpuwise import catalog, store, telemetry
-    from gpuwise.bench.device import visible
+    from gpuwise import store
     from gpuwise.model.result import Result
 
-    now = datetime.now(UTC)
-    there = visible(telemetry.sensors(), os.environ) if state.device == "cuda" else ()
+    now, found = datetime.now(UTC), _environment(state.device)
+    return Result(
+        id=store.new_id(now, found.gpu_id or found.device, secrets.token_hex(2)),
+        created_at=now.isoformat(timespec="seconds"),
+        command=COMMAND,
+        environment=found,
+        measurements=tuple(state.measured),
+    )
+
+
+def _environment(device: Device) -> Environment:
+    """Of the first GPU that torch sees, or of the host."""
+    from dataclasses import replace
+
+    from gpuwise import catalog, telemetry
+    from gpuwise.bench.device import visible
+
+    there = visible(telemetry.sensors(), os.environ) if device == "cuda" else ()
     sensor = next(iter(there), None)
     info = sensor.info() if sensor else None
     spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
@@ -270,10 +283,4 @@ def _result(state: _State) -> Result:
     found = telemetry.environment(info, device=name, gpu_id=spec.id if spec else None, other_processes=None)
     if (build := telemetry.torch_build()) is not None:
         found = replace(found, torch=build.version, cuda=build.cuda or build.hip)
-    return Result(
-        id=store.new_id(now, spec.id if spec else name, secrets.token_hex(2)),
-        created_at=now.isoformat(timespec="seconds"),
-        command=COMMAND,
-        environment=found,
-        measurements=tuple(state.measured),
-    )
+    return found

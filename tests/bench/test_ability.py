@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gpuwise import catalog
+from gpuwise.bench import ability
 from gpuwise.bench.ability import check_gpus, check_precisions, fitted, lacking
-from gpuwise.errors import MachineError
+from gpuwise.errors import InputError, MachineError
 from gpuwise.model.gpu import Fact, GpuSpec, Source
 from gpuwise.model.run import Framework
 
@@ -63,6 +64,18 @@ def test_gpus_that_are_not_there_are_refused_and_left_out_of_a_suite() -> None:
     assert (smaller.gpus, left_out) == ((1, 2), ("8 GPUs",))
     nothing, _ = fitted(replace(asked, gpus=(8,)), 2)
     assert nothing is None
+
+
+@pytest.mark.parametrize(("cores", "most"), [(1, 2), (2, 2), (4, 4)])
+def test_processes_have_a_core_each_and_two_show_that_it_works(
+    monkeypatch: pytest.MonkeyPatch, cores: int, most: int
+) -> None:
+    monkeypatch.setattr(ability, "cpu_count", lambda: cores)
+    asked = request(device="cpu", gpus=(1, most), there=0)
+    check_gpus(asked, 0)
+    with pytest.raises(InputError, match=f"{most + 1} processes .* {cores} core") as caught:
+        check_gpus(replace(asked, gpus=(1, most + 1)), 0)
+    assert caught.value.hint == f"gpuwise bench --device cpu --gpus 1,{most}"
 
 
 @pytest.mark.parametrize(("framework", "counts"), [("tensorflow", (1, 2)), ("torch", (1, 2)), ("jax", (1,))])

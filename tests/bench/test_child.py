@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +82,23 @@ def test_what_fails_in_it_is_told_with_file_and_line(
     assert ending is None
 
 
+@pytest.mark.parametrize(("values", "odd"), [("inf", "holds infinity"), ("0.0", "is 0 everywhere")])
+def test_an_odd_answer_is_a_row_that_says_so(tmp_path: Path, values: str, odd: str) -> None:
+    found, _ = heard(tmp_path, step=f"return torch.full((4, 4), float('{values}'))")
+    last = found[-1]
+    assert isinstance(last, events.Done)
+    assert last.odd == f"the output {odd}"
+
+
+def test_an_answer_of_nan_is_a_failed_row_that_keeps_its_times(tmp_path: Path) -> None:
+    found, ending = heard(tmp_path, build="weights[0] = float('nan')")
+    assert ending is None
+    assert any(isinstance(event, events.Timed) for event in found)
+    last = found[-1]
+    assert isinstance(last, events.Failed)
+    assert "NaN" in last.message
+
+
 def test_what_has_no_input_pipeline_says_so(tmp_path: Path) -> None:
     found, _ = heard(tmp_path, config=replace(CONFIG, input="host"))
     last = found[-1]
@@ -98,6 +118,52 @@ def test_a_fork_in_it_measures_nothing_and_does_not_live_on(tmp_path: Path) -> N
             return
         time.sleep(0.1)
     pytest.fail("the forked process lives on")
+
+
+def test_a_child_that_hangs_up_and_does_not_end_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuwise.bench.process.ENDING_S", 0.2)
+    _, ending = heard(tmp_path, build="os.closerange(3, 50); time.sleep(99)")
+    assert ending == "the measuring process hung up and did not end within 0 s"
+
+
+ALONE = """\
+import os, sys
+from gpuwise.bench.process import Child
+from gpuwise.model.run import RunConfig
+config = RunConfig(workload="net.py:net", mode="infer", precision="fp32", device="cpu", size="toy", batch=4)
+child = Child(config, dict(os.environ), sys.argv[1])
+print(child.pid, flush=True)
+for event in child.events():
+    print(event, flush=True)
+"""
+
+
+def test_a_child_whose_parent_is_killed_ends_at_once_whatever_it_is_at(tmp_path: Path) -> None:
+    path, reached = tmp_path / "net.py", tmp_path / "reached"
+    path.write_text(BODY.format(step="pass", build=f"open({str(reached)!r}, 'w').close(); time.sleep(99)"))
+    parent = subprocess.Popen([sys.executable, "-c", ALONE, f"{path}:net"], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    wait_for(reached.exists, 60.0)
+    parent.kill()
+    parent.communicate()
+    wait_for(lambda: not alive(pid), 10.0)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(yes: Callable[[], bool], patience_s: float) -> None:
+    end = time.monotonic() + patience_s
+    while not yes():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
 
 
 def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:

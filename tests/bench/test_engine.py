@@ -9,6 +9,7 @@ import pytest
 
 from gpuwise.bench.engine import FEWEST, Pace, measure, measure_runs, pace, run_steps, warm_up
 from gpuwise.bench.events import Event, Timed, Warmup
+from gpuwise.errors import RunError
 from gpuwise.model.run import RunConfig
 
 from .conftest import FakeClock
@@ -28,6 +29,11 @@ def test_steps_are_timed_one_by_one_with_one_synchronisation(clock: FakeClock) -
     times = run_steps(clock.stepper(iter([0.1, 0.2, 0.3])), clock, 3)
     assert times == pytest.approx((0.1, 0.2, 0.3))
     assert clock.reads == 1
+
+
+def test_a_step_that_leaves_the_device_nothing_to_do_is_refused(clock: FakeClock) -> None:
+    with pytest.raises(RunError, match="took no time"):
+        heard(clock, itertools.repeat(0.0), Pace(window_s=1.0, windows=5, time_s=60, target_ci=0.01))
 
 
 def test_a_steady_step_ends_after_the_fewest_windows_asked_for(clock: FakeClock) -> None:

@@ -203,6 +203,10 @@ def test_gpus_that_are_not_there_and_batches_that_cannot_be_shared() -> None:
 
 def test_a_training_that_diverges_has_failed() -> None:
     assert "diverged" in one(heard(Pretended(loss=float("nan"))), events.Failed).message
+    inference = replace(CONFIG, mode="infer")
+    assert "NaN" in one(heard(Pretended(loss=float("nan")), inference), events.Failed).message
+    assert one(heard(Pretended(), inference), events.Done).odd is None
+    assert one(heard(Pretended(loss=float("inf")), inference), events.Done).odd == "the output holds infinity"
 
 
 def test_torch_tells_the_versions_of_cuda_where_it_measured_too() -> None:

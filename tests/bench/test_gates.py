@@ -75,6 +75,8 @@ def test_an_interval_wider_than_asked() -> None:
     assert caution.next_step.endswith("--protocol adaptive")
     asked = replace(CONFIG, target_ci=0.03)
     assert codes(replace(sound(), throughput=wide, config=asked)) == []
+    (caution,) = judge(replace(sound(), throughput=replace(wide, high=41 * wide.value)))
+    assert caution.detail == "windows as far apart as their speed when the time was up, asked ±1.0 %"
 
 
 def test_too_few_steps() -> None:
@@ -121,6 +123,18 @@ def test_a_loss_that_rises_on_a_fixed_batch(last: float, found: list[str]) -> No
     assert codes(replace(sound(), loss=(7.0, last))) == found
 
 
+def test_a_loss_that_does_not_move_at_all() -> None:
+    (caution,) = judge(replace(sound(), loss=(7.0, 7.0)))
+    assert (caution.code, caution.detail[:20]) == ("diverging", "loss stayed at 7.000")
+    fed = replace(sound(), loss=(7.0, 7.0), config=replace(CONFIG, input="host"))
+    assert codes(fed) == []
+
+
+def test_an_odd_output() -> None:
+    (caution,) = judge(sound(), odd="the output is 0 everywhere")
+    assert (caution.code, caution.detail) == ("output", "the output is 0 everywhere")
+
+
 def test_a_failed_measurement_is_not_judged_by_its_speed() -> None:
     failed = replace(sound(), status="failed", mfu=3.0)
     assert codes(failed) == []
@@ -143,6 +157,11 @@ def test_throttling_is_taken_from_the_telemetry() -> None:
 def test_a_clock_that_jumps(step_s: float, ended_s: float, found: list[str]) -> None:
     odd = Window(step_s=(step_s,) * 10, started_s=0.0, ended_s=ended_s)
     assert codes(replace(sound(), windows=(*sound().windows, odd))) == found
+
+
+def test_to_read_the_times_of_very_many_steps_takes_time() -> None:
+    brief = Window(step_s=(3e-6,) * 400_000, started_s=0.0, ended_s=1.35)
+    assert codes(replace(sound(), windows=(*sound().windows, brief))) == []
 
 
 def test_no_more_power_than_the_limit_allows() -> None:

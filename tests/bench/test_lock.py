@@ -91,6 +91,16 @@ def test_where_no_file_can_be_locked_there_is_no_lock(
         pass
 
 
+def test_a_full_disk_holds_a_lock_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    refused = pytest.raises(MachineError, match="the CPU is being measured by another process")
+    with lock.only_one(None, "a"), refused, lock.only_one(None, "b"):
+        pass
+
+
 def test_a_file_system_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(descriptor: int, how: int) -> None:
         raise OSError(37, "No locks available")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import stats as scipy_stats
 
 from gpuwise.model.result import Interval
 from gpuwise.stats import mean_of_runs, ratio, ratio_of, throughput
-from gpuwise.stats.interval import t_quantile
+from gpuwise.stats.interval import independent, t_quantile
 
 from ..stopwatch import stopwatch
 
@@ -85,7 +86,7 @@ def test_one_window_agrees_with_the_normal_interval_of_its_mean() -> None:
     """Independent steps: the blocks change nothing, and the mean of 400 is as good as normal."""
     (steps,) = noisy(1, 400)
     spread = 1.96 * scipy_stats.sem(steps) / np.mean(steps)
-    assert throughput([steps], 64).half_width == pytest.approx(spread, rel=0.25)
+    assert ratio([[1.0]], 1, [steps], 64).half_width == pytest.approx(spread, rel=0.25)
 
 
 def test_a_wider_level_gives_a_wider_interval() -> None:
@@ -100,7 +101,7 @@ def test_a_hiccup_counts_as_the_time_it_took() -> None:
 
 
 def test_the_first_step_of_a_window_weighs_like_any_other() -> None:
-    found = throughput([[2.0] + [1.0] * 99], 1)
+    found = throughput([[2.0] + [1.0] * 99] * 2, 1)
     assert found.low < found.value < found.high
 
 
@@ -108,6 +109,20 @@ def test_the_first_step_of_a_window_weighs_like_any_other() -> None:
 def test_without_variation_the_interval_has_no_width(w: list[list[float]]) -> None:
     for found in (throughput(w, 3), mean_of_runs(w, 3)):
         assert (found.low, found.value, found.high) == pytest.approx((6, 6, 6))
+
+
+@pytest.mark.parametrize("estimate", [throughput, mean_of_runs])
+def test_one_window_has_no_interval(estimate: Callable[..., Interval]) -> None:
+    found = estimate([[], *noisy(1, 50)], 64)
+    assert (found.low, found.high, found.level) == (found.value, found.value, None)
+
+
+def test_windows_that_go_alike_count_for_fewer() -> None:
+    alternating, rising = [1.0, 1.1] * 10, [1 + i / 100 for i in range(20)]
+    assert independent(alternating) == 20
+    assert independent(rising) <= 3
+    assert independent(rising[:7]) == 7  # too few to tell
+    assert independent([1.0] * 20) == 20
 
 
 @pytest.mark.parametrize("w", [[], [[]], [[], []], [[0.0]], [[1.0, -1.0]]])

@@ -77,6 +77,16 @@ def test_first_and_last_sample_without_waiting_for_the_period() -> None:
     assert [s.at_s for s in sampler.samples] == [0.0, 1.0]
 
 
+def test_a_device_that_falls_silent_has_failed() -> None:
+    told, nothing = Sample(at_s=1.0, power_w=300.0), Sample(at_s=2.0)
+    with Sampler(ScriptedSensor(INFO, [told, nothing]), period_s=0.001) as lost:
+        wait_for(lambda: lost.error)
+    assert (lost.samples, lost.error) == ((told,), "LookupError: it tells nothing any more")
+    with Sampler(ScriptedSensor(INFO, [nothing]), period_s=0.001) as reticent:
+        wait_for(lambda: len(reticent.samples) > 2)
+    assert reticent.error is None
+
+
 def test_failing_sensor_ends_the_sampling_only() -> None:
     sensor = Failing()
     with Sampler(sensor, period_s=0.001) as sampler:

@@ -39,7 +39,7 @@ def test_inference_has_neither() -> None:
     assert refusal(measurement(norm=None, loss=()), DEFAULT) is None
 
 
-@pytest.mark.parametrize("code", ["mismatch", "diverging", "above-peak"])
+@pytest.mark.parametrize("code", ["mismatch", "diverging", "output", "above-peak"])
 def test_the_cautions_of_every_measurement_hold(code: str) -> None:
     caution = Caution(code=code, detail="too good", next_step="")  # type: ignore[arg-type]
     assert refusal(measurement(cautions=(caution,)), DEFAULT) == f"{code}: too good"

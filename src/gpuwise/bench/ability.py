@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from gpuwise import frameworks, workloads
 from gpuwise.bench.plan import Request, powers, together
-from gpuwise.errors import MachineError
+from gpuwise.errors import InputError, MachineError
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.run import Device
 from gpuwise.model.workload import PRECISIONS, Precision, WorkloadSpec
+from gpuwise.telemetry import cpu_count
 
 NEEDS: dict[Precision, float] = {"tf32": 8.0, "bf16": 8.0, "int8": 8.0, "fp8": 8.9}
 """Least compute capability with the precision in hardware."""
@@ -51,7 +52,14 @@ def check_precisions(
 
 
 def check_gpus(request: Request, gpus: int) -> None:
-    """Raise MachineError where a workload needs more GPUs than there are; a toy needs none."""
+    """Raise MachineError where a workload needs more GPUs than there are, a toy needs none, and InputError
+    where a CPU is to be shared by more processes than it has cores."""
+    cores = max(STAND_INS, cpu_count())
+    if request.device == "cpu" and max(request.gpus, default=1) > cores:
+        raise InputError(
+            f"{max(request.gpus)} processes were asked for, and this CPU has {cpu_count()} core(s) for them",
+            hint=f"gpuwise bench --device cpu --gpus 1,{cores}",
+        )
     if request.device != "cpu" and max(request.gpus, default=1) > gpus:
         raise MachineError(
             f"{max(request.gpus)} GPUs were asked for, and this machine has {gpus}",

@@ -182,6 +182,7 @@ def assemble(
         measured,
         samples=samples,
         mismatch=heard.mismatch,
+        odd=heard.done.odd if heard.done else None,
         sm_clock_max_hz=sm_clock_max_hz,
         power_limit_w=power_limit_w,
         memory_bytes_per_s=gpu.memory_bytes_per_s if gpu is not None else None,

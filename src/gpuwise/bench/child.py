@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from gpuwise import workloads
-from gpuwise.bench import events, memory
+from gpuwise.bench import events, memory, output
 from gpuwise.bench.ability import NEEDS, lacking
 from gpuwise.bench.batch import largest, search, walk_down
 from gpuwise.bench.clock import Clock, clock_for
@@ -147,14 +147,28 @@ def timed(
 
 def _done(config: RunConfig, job: Job, first: torch.Tensor) -> events.Done | events.Failed:
     peak = memory.peak(config.device)
-    if config.mode != "train":
+    if config.mode == "limit":
         return events.Done(memory_peak_bytes=peak, loss=())
-    loss = (float(first), float(job.step()))
+    last = job.step()
+    if config.mode != "train":
+        low, high = extremes(last)
+        return output.ended(peak, low, high, values=last.numel())
+    loss = (float(first), float(last))
     if not all(math.isfinite(value) for value in loss):
         return events.Failed(
             kind="failed", message=f"training diverged: loss went from {loss[0]} to {loss[1]}"
         )
     return events.Done(memory_peak_bytes=peak, loss=loss)
+
+
+def extremes(values: torch.Tensor) -> tuple[float, float]:
+    """The least and the largest value, both NaN where one is, without a copy; (0, 1) for what torch does
+    not compare (float8, sparse, empty)."""
+    try:
+        real = torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
+        return float(real.min()), float(real.max())
+    except (RuntimeError, NotImplementedError):
+        return 0.0, 1.0
 
 
 def to_profile(config: RunConfig, ended: events.Done | events.Failed) -> bool:

@@ -22,6 +22,7 @@ from statistics import median
 
 from gpuwise.bench.clock import Clock
 from gpuwise.bench.events import Report, Timed, Warmup
+from gpuwise.errors import RunError
 from gpuwise.model.run import RunConfig
 from gpuwise.stats import settled, throughput
 
@@ -90,12 +91,15 @@ def pace(config: RunConfig) -> Pace:
 
 
 def run_steps(step: Step, clock: Clock, count: int) -> tuple[float, ...]:
-    """Run `count` steps back to back; seconds of each."""
+    """Run `count` steps back to back; seconds of each. Raises RunError where one took no time."""
     clock.mark()
     for _ in range(count):
         step()
         clock.mark()
-    return clock.read()
+    times = clock.read()
+    if min(times, default=math.inf) <= 0:
+        raise RunError("a step took no time: it leaves the device nothing to do", hint="see what it computes")
+    return times
 
 
 def warm_up(step: Step, clock: Clock, pace: Pace) -> tuple[float, ...]:

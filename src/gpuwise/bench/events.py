@@ -123,6 +123,8 @@ class Done:
 
     memory_peak_bytes: int | None
     loss: tuple[float, ...]
+    odd: str | None = None
+    """What is odd about the last output; of training, its loss tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

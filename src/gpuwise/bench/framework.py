@@ -12,8 +12,10 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import numpy
+
 from gpuwise import frameworks, workloads
-from gpuwise.bench import events
+from gpuwise.bench import events, output
 from gpuwise.bench.batch import search, share
 from gpuwise.bench.clock import ArrivalClock
 from gpuwise.bench.engine import measure_runs, pace, run_steps
@@ -156,9 +158,10 @@ def built(config: RunConfig, spec: WorkloadSpec, job: Job, batch: int) -> events
 
 
 def ended(config: RunConfig, first: Any, last: Any, peak: int | None) -> events.Done | events.Failed:
-    """How the measurement ended; a training must still have a loss."""
+    """How the measurement ended; a training must still have a loss, an inference an answer."""
     if config.mode != "train":
-        return events.Done(memory_peak_bytes=peak, loss=())
+        answer = numpy.asarray(last, dtype=float)
+        return output.ended(peak, float(answer.min()), float(answer.max()), values=answer.size)
     loss = (float(first), float(last))
     if not all(map(math.isfinite, loss)):
         message = f"training diverged: loss went from {loss[0]} to {loss[1]}"

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from gpuwise.gates import ABOVE
-from gpuwise.model.result import Caution, Measurement
+from gpuwise.model.result import WIDE, Caution, Measurement
 from gpuwise.stats import drift
 from gpuwise.telemetry import Sample
 from gpuwise.telemetry import cautions as telemetry_cautions
@@ -36,6 +36,8 @@ OVER_LIMIT = 1.1
 LONG_S, DISAGREE = 0.2, 0.05
 """A window shorter than this spends a part of it on the synchronisation at its end; a longer one whose
 steps add up to something else than the host's clock says was not timed right."""
+READING_S = 1e-6
+"""Of a window's time on the host for each of its steps, to read how long it took."""
 
 _OF_TIME = "when the time was up", "give it more time with --time"
 _OF_RUNS = "over three runs", "measure until it is narrow: --protocol adaptive"
@@ -52,13 +54,15 @@ def judge(
     *,
     samples: Sequence[Sample] = (),
     mismatch: float | None = None,
+    odd: str | None = None,
     sm_clock_max_hz: float | None = None,
     power_limit_w: float | None = None,
     memory_bytes_per_s: float | None = None,
 ) -> tuple[Caution, ...]:
-    """All cautions of one measurement; `samples` are the sensor's over its whole run, the rest is what
-    the device can do by its driver and its data sheet."""
-    found = [*_numerics(m, mismatch), *_power(m, power_limit_w), *_bandwidth(m, memory_bytes_per_s)]
+    """All cautions of one measurement; `samples` are the sensor's over its whole run, `mismatch` and `odd`
+    what the child says of its numbers, the rest what the device can do by its driver and its data sheet."""
+    found = [*_numerics(m, mismatch), *_answer(odd)]
+    found += [*_power(m, power_limit_w), *_bandwidth(m, memory_bytes_per_s)]
     if m.throughput is not None and m.status == "ok":
         found += [*_physics(m), *_clocks(m), *_statistics(m), *_input(m)]
     if m.telemetry is not None:
@@ -113,7 +117,8 @@ def _clocks(m: Measurement) -> Iterator[Caution]:
     """Device and host must agree on how long a window took."""
     for window in m.windows:
         device_s, host_s = sum(window.step_s), window.ended_s - window.started_s
-        if host_s >= LONG_S and abs(device_s - host_s) > DISAGREE * host_s:
+        allowed_s = DISAGREE * host_s + READING_S * len(window.step_s)
+        if host_s >= LONG_S and abs(device_s - host_s) > allowed_s:
             yield Caution(
                 code="clock",
                 detail=f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
@@ -166,12 +171,13 @@ def _statistics(m: Measurement) -> Iterator[Caution]:
             next_step="give it more time, e.g. --time 5min",
         )
     elif m.throughput.half_width > m.config.target_ci:
-        width, asked = percent(m.throughput.half_width), percent(m.config.target_ci)
+        width, asked = m.throughput.half_width, percent(m.config.target_ci)
+        found = f"interval of ±{percent(width)}" if width < WIDE else "windows as far apart as their speed"
         runs = m.config.protocol == "aime" and m.config.mode != "limit"
         when, more = _OF_RUNS if runs else _OF_TIME
         yield Caution(
             code="noisy",
-            detail=f"interval of ±{width} {when}, asked ±{asked}",
+            detail=f"{found} {when}, asked ±{asked}",
             next_step=f"stop other work on this machine, or {more}",
         )
     trend = drift([window.step_s for window in m.windows])
@@ -217,10 +223,20 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
         return
     first, last = m.loss
     # A new batch each step has a loss of its own.
-    if m.config.input == "device" and last > RISE * first:
+    if m.config.input == "device" and (last > RISE * first or last == first):
         steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
+        went = f"stayed at {first:.3f}" if last == first else f"went from {first:.3f} to {last:.3f}"
         yield Caution(
             code="diverging",
-            detail=f"loss went from {first:.3f} to {last:.3f} in {steps} steps on one fixed batch",
+            detail=f"loss {went} in {steps} steps on one fixed batch",
             next_step="the training is not sound in this precision; compare with --precision fp32",
+        )
+
+
+def _answer(odd: str | None) -> Iterator[Caution]:
+    if odd is not None:
+        yield Caution(
+            code="output",
+            detail=odd,
+            next_step="see that the network computes what it should; a fast wrong number is worse than none",
         )

@@ -31,8 +31,9 @@ def only_one(device: DeviceInfo | None, command: str, *, free: int | None = None
         return
     try:
         _take(descriptor, "the CPU" if device is None else f"GPU {device.index}", free)
-        os.truncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()} {command}\n".encode(errors="replace"))
+        with suppress(OSError):  # a full disk has no room for the name, and the lock holds without
+            os.truncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()} {command}\n".encode(errors="replace"))
         yield
     finally:
         os.close(descriptor)

@@ -2,8 +2,8 @@
 
 Reads what to measure as a line of JSON from standard input and writes events to the file descriptor that
 it was started with; where it rests, another line lets it go on. What the work prints goes to standard
-output and error, which the parent keeps as a log. If the parent dies, the next event ends this process;
-so does a fork that a workload makes of it.
+output and error, which the parent keeps as a log. If the parent dies, this process ends at once, whatever
+it is at; a fork that a workload makes of it ends at its first event.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 import gc
 import json
 import os
+import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,6 +48,7 @@ Failure = Callable[[Exception | SystemExit, Order], events.Failed]
 def serve(measure: Measure, failure: Failure) -> None:
     """Take one order and carry it out; the parent hears of every failure."""
     began, report, orders = time.monotonic(), reporter(), _orders()
+    threading.Thread(target=_end_with_parent, args=(orders.fileno(),), daemon=True).start()
 
     def rest() -> None:
         report(events.Resting())
@@ -86,6 +89,15 @@ def reporter() -> events.Report:
         os.killpg(0, signal.SIGKILL)
 
     return report
+
+
+def _end_with_parent(orders: int) -> None:
+    """Wait, reading nothing, until nobody can give orders any more; a compilation may take minutes to say
+    another word, and would hold the device."""
+    hung_up = select.poll()
+    hung_up.register(orders, 0)
+    hung_up.poll()
+    os.killpg(0, signal.SIGKILL)
 
 
 def _orders() -> TextIO:

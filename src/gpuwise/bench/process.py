@@ -24,6 +24,9 @@ from gpuwise.model.run import RunConfig
 SILENCE_S = 900.0
 """A child that says nothing for so long hangs. Compiling a large model takes some minutes."""
 
+ENDING_S = 60.0
+"""A child that has hung up ends at once, unless the driver holds it."""
+
 LOG_TAIL = 2000
 
 
@@ -115,7 +118,10 @@ class Child:
 
     def ending(self) -> str | None:
         """How the child died, with the end of its log; None where it ended well."""
-        code = self._process.wait()
+        try:
+            code = self._process.wait(ENDING_S)
+        except subprocess.TimeoutExpired:
+            return f"the measuring process hung up and did not end within {ENDING_S:.0f} s"
         if code == 0:
             return None
         self._log.seek(0)

@@ -230,7 +230,7 @@ def _alone(config: RunConfig, workload: Workload, batch: int, ranks: Ranks) -> f
 
 
 def together(ended: Sequence[events.Done | events.Failed]) -> events.Done | events.Failed:
-    """How a measurement ended from how each rank did: the first failure, else peak and mean loss."""
+    """How a measurement ended from how each rank did: the first failure, else peak, mean loss and doubt."""
     for rank, event in enumerate(ended):
         if isinstance(event, events.Failed):
             return replace(event, message=f"rank {rank}: {event.message}")
@@ -238,5 +238,7 @@ def together(ended: Sequence[events.Done | events.Failed]) -> events.Done | even
     peaks = [event.memory_peak_bytes for event in done if event.memory_peak_bytes is not None]
     losses = zip(*(event.loss for event in done), strict=True)
     return events.Done(
-        memory_peak_bytes=max(peaks, default=None), loss=tuple(fmean(values) for values in losses)
+        memory_peak_bytes=max(peaks, default=None),
+        loss=tuple(fmean(values) for values in losses),
+        odd=next((f"rank {rank}: {event.odd}" for rank, event in enumerate(done) if event.odd), None),
     )

@@ -27,6 +27,7 @@ CautionCode = Literal[
     "mixed",
     "noisy",
     "order",
+    "output",
     "precision",
     "profile",
     "repeated",
@@ -37,6 +38,10 @@ CautionCode = Literal[
     "throttled",
     "unsteady",
 ]
+
+
+WIDE = 1.0
+"""Half width, as a share of the value, from which on an interval says nothing but that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,10 +27,11 @@ class _Zone:
     carried: int = 0
 
     def joules(self) -> float:
-        """Joules since the kernel began to count, across wraps."""
+        """Joules since the kernel began to count, across wraps. Raises OSError where it counts no more: a
+        counter that seems to stand still would be energy saved."""
         now = _read(self.path / "energy_uj")
         if now is None:
-            now = self.last
+            raise OSError(f"{self.path.name} can no longer be read")
         if now < self.last:
             self.carried += self.wraps_at
         self.last = now

@@ -72,10 +72,18 @@ class Sampler:
             self._take(sensor)
 
     def _take(self, sensor: Sensor) -> bool:
-        """One sample; False where the sensor failed."""
+        """One sample; False where the sensor failed, or has lost its device and tells nothing any more."""
         try:
-            self._samples.append(sensor.sample())
+            taken = sensor.sample()
+            if _silent(taken) and self._samples and not _silent(self._samples[-1]):
+                raise LookupError("it tells nothing any more")
+            self._samples.append(taken)
         except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
             self.error = f"{type(error).__name__}: {error}"
         self._busy_s = time.thread_time()
         return self.error is None
+
+
+def _silent(sample: Sample) -> bool:
+    """Whether it holds nothing but its time, as from a device that has left the bus."""
+    return sample == Sample(at_s=sample.at_s)
