@@ -32,7 +32,11 @@ def browser(*arguments: str) -> Iterator[Browser]:
         ["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        yield Browser(_session(f"http://127.0.0.1:{port}", [*ARGUMENTS, *arguments]))
+        session = _session(f"http://127.0.0.1:{port}", [*ARGUMENTS, *arguments])
+        try:
+            yield Browser(session)
+        finally:
+            _call("DELETE", session)  # a driver that is ended leaves its browser running
     finally:
         driver.terminate()
         driver.wait(timeout=20)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +33,11 @@ def test_what_has_no_room_follows_below_its_row_by_name() -> None:
         (" h100-sxm5-80gb     512   5,553 images/s", "   bound memory 90 %"),
         (" rtx-4090           256   1,525 images/s", "   bound memory 76 %"),
     )
+
+
+def test_a_spare_column_makes_room_for_the_others() -> None:
+    made = narrow(replace(PREDICTED, spare=frozenset({"batch"})), 50)
+    assert made.rows[1] == (" rtx-4090         1,525 images/s   memory 76 %", "   batch 256")
 
 
 def test_a_table_fits_exactly() -> None:

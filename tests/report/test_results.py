@@ -58,6 +58,7 @@ def test_the_spread_is_the_larger_side_and_nothing_where_it_is_not_known() -> No
     skewed = Interval(value=100.0, low=99.0, high=104.0, method="bootstrap")
     assert results.spread(skewed) == " ±4.0 %"
     assert results.spread(replace(skewed, level=None)) == ""
+    assert results.spread(replace(skewed, high=41 * skewed.value)) == " noisy"
 
 
 def test_a_line_of_a_model() -> None:
@@ -122,7 +123,7 @@ def test_the_row_of_a_model() -> None:
         "GPUs": "",
         "peak memory": "22.0 GiB",
         "power": "612 W",
-        "efficiency": "11.8 image/J",
+        "efficiency": "11.8 images/J",
         "cautions": "",
     }
 
@@ -277,7 +278,7 @@ def test_timing_counts_the_steps_of_all_windows() -> None:
 
 
 def test_efficiency_needs_power() -> None:
-    assert "11.8 image/J" in results.measurement_row(OK)
+    assert "11.8 images/J" in results.measurement_row(OK)
     bare = replace(OK, telemetry=Telemetry(samples=0))
     assert not any(cell.endswith("/J") for cell in results.measurement_row(bare))
 

@@ -63,6 +63,13 @@ for (const element of document.querySelectorAll('body *')) {
 }
 return bad;
 """
+UNNAMED = """
+const label = e => e.labels?.[0]?.firstChild.textContent.trim();
+const name = e => e.getAttribute('aria-label') ?? label(e);
+const found = [...document.querySelectorAll('[role=region], select, input:not([type=hidden]), textarea')]
+  .filter(e => e.type !== 'range' && e.type !== 'checkbox').map(name);
+return found.filter((text, place) => !text || found.indexOf(text) !== place);
+"""
 PASTE = """
 const data = new DataTransfer();
 data.items.add(new File([arguments[1]], 'article.md', {type: 'text/markdown'}));
@@ -174,6 +181,19 @@ def matches_dark(visitor: Visitor) -> bool:
     """Whether the page is drawn in dark colours by now."""
     script = "return getComputedStyle(document.body).backgroundColor"
     return str(visitor.driver.execute_script(script)) == "rgb(20, 23, 27)"
+
+
+def test_the_heads_of_a_long_table_stay_in_sight(visitor: Visitor) -> None:
+    visitor.window(1280)
+    visitor.open("/gpus")
+    top = "scrollTo(0, 2000); return document.querySelector('#answer thead th').getBoundingClientRect().top"
+    assert visitor.driver.execute_script(top) == 0
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_field_and_region_has_a_name_of_its_own(path: str, visitor: Visitor) -> None:
+    visitor.open(path)
+    assert visitor.driver.execute_script(UNNAMED) == []
 
 
 def test_a_click_leads_to_the_gpu(visitor: Visitor) -> None:

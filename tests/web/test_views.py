@@ -148,8 +148,46 @@ def test_what_another_framework_measured_is_called_by_its_name(home: Path) -> No
 
 def test_the_scaling_of_a_workload_shows_no_other_one(home: Path) -> None:
     several = of("scaling-resnet50.json")
-    assert "Measured: NVIDIA H200" in several.get("/scaling?workload=resnet50").text
-    assert "Measured: NVIDIA H200" not in several.get("/scaling?workload=bert-large").text
+    page = several.get("/scaling?workload=resnet50").text
+    assert "<h2>Measured</h2>" in page
+    assert "█" not in page  # what a terminal draws with is a bar here
+    assert "<h2>Measured</h2>" not in several.get("/scaling?workload=bert-large").text
+
+
+def test_a_gpu_without_a_forecast_says_why_beside_its_name(client: TestClient) -> None:
+    forecast, refused = client.get("/predict").text.split("<h2>No forecast</h2>")
+    assert "v100-sxm2-16gb" not in forecast.split("<tbody>")[1]
+    (row,) = re.findall(r"v100-sxm2-16gb</a></th>(.*?)</tr>", refused, re.DOTALL)
+    assert "bf16" in row
+    assert "\nv100-sxm2-16gb," in client.get("/predict.csv").text
+    assert "No forecast" not in client.get("/predict?q=h200-sxm").text
+
+
+def test_the_order_of_a_table_is_told_in_words_too(client: TestClient) -> None:
+    assert client.get("/gpus?sort=-power").text.count('class="aside">, sorted, rising<') == 1
+    assert client.get("/gpus?sort=power").text.count('class="aside">, sorted, falling<') == 1
+
+
+def test_a_lone_speed_is_no_bar(client: TestClient, facts: Facts) -> None:
+    several, lone = (client.get(f"/results/files/{result.id}").text for result in facts.results)
+    assert several.count('class="bar-head"') == 2
+    assert 'class="bar-head"' not in lone
+    assert "bert-large infer" in lone.split("Machine and its health")[0]
+
+
+def test_a_command_that_helps_is_shown_as_one(client: TestClient) -> None:
+    assert "On the command line: <code>gpuwise gpus</code>" in client.get("/gpus?q=zzzz").text
+
+
+def test_results_lead_to_their_files_from_every_list(client: TestClient, facts: Facts) -> None:
+    for path in ("/results", "/results/resnet50"):
+        page = client.get(path).text
+        assert all(f"results/files/{result.id}" in page for result in facts.results), path
+
+
+def test_only_the_newest_results_stand_open(monkeypatch: pytest.MonkeyPatch, client: TestClient) -> None:
+    monkeypatch.setattr("gpuwise.web.views.results.NEWEST", 1)
+    assert "<summary>Older ones (1)</summary>" in client.get("/results").text
 
 
 def test_an_article_needs_work_that_both_gpus_do(client: TestClient) -> None:

@@ -15,9 +15,9 @@ from gpuwise.report import known, rents
 from gpuwise.report import uses as use_tables
 from gpuwise.report.gpus import gaps, label, peak_name, peak_value, place, shown
 from gpuwise.report.known import Speed
-from gpuwise.report.page import Figure, Page, References, Section
+from gpuwise.report.page import Page, References, Section
 from gpuwise.report.results import per_joule
-from gpuwise.report.sections.scaling import gpus_figure
+from gpuwise.report.sections.scaling import Curve, gpus_figures, gpus_tables
 from gpuwise.report.standing import ranking, standing
 from gpuwise.report.table import Table
 from gpuwise.report.work import COUNTS, DEEP, KINDS, SCALED, of_kind
@@ -181,16 +181,18 @@ def _use(title: str, p: Prediction, rent: float | None) -> tuple[str, ...] | Non
 
 def several(given: Card) -> Section:
     """Throughput at 1 to 8 GPUs: measured, published and forecast, apart."""
-    figures = [*_known_series(given), *_forecast_series(given)]
+    curves = (*_known_series(given), *_forecast_series(given))
+    figures = gpus_figures(curves)
     return Section(
         id="several",
         title="On 1 to 8 GPUs",
         text=("GPUs of one machine, each with the whole batch; dashed is n times one.",) * bool(figures),
-        figures=tuple(figures),
+        figures=figures,
+        tables=gpus_tables(curves),
     )
 
 
-def _known_series(given: Card) -> Iterator[Figure]:
+def _known_series(given: Card) -> Iterator[Curve]:
     found: dict[tuple[object, ...], dict[int, Speed]] = {}
     for speed in given.speeds:
         if speed.precision == known.UNTOLD or speed.gpus > COUNTS[-1]:
@@ -202,10 +204,10 @@ def _known_series(given: Card) -> Iterator[Figure]:
         if 1 in counts and len(counts) > 1:
             rows = [counts[n] for n in sorted(counts)]
             points = [(s.gpus, s.throughput, s.item, given.cited.mark(s.source)) for s in rows]
-            yield gpus_figure(known.work(rows[0]), points, rows[0].origin, points[-1][3])
+            yield known.work(rows[0]), points, rows[0].origin, points[-1][3]
 
 
-def _forecast_series(given: Card) -> Iterator[Figure]:
+def _forecast_series(given: Card) -> Iterator[Curve]:
     cited = given.cited.mark(known.FORECAST)
     for kind in SCALED:
         found = [(n, of_kind(kind, given.spec.id, given.forecasts, n)) for n in COUNTS]
@@ -213,7 +215,7 @@ def _forecast_series(given: Card) -> Iterator[Figure]:
             (n, p.throughput, p.item, cited) for n, p in found if p is not None and p.throughput is not None
         ]
         if len(points) > 1:
-            yield gpus_figure(f"{kind.workload} {kind.mode} {kind.precision}", points, "forecast", cited)
+            yield f"{kind.workload} {kind.mode} {kind.precision}", points, "forecast", cited
 
 
 def speeds(given: Card) -> Section:

@@ -1,8 +1,9 @@
 """A table where the terminal is narrower than its cells: nothing is left out and no word is broken.
 
-What every row says is said once, above. The leading columns that have room stay a table; the others follow
-below each row, each with its name. A column has room where its cells stay on one line or, for prose, where
-READABLE characters of a line do; TIGHT ones are enough where all columns then have room.
+What every row says is said once, above. The leading columns that have room stay a table, `spare` ones behind
+the others; the rest follow below each row, each with its name. A column has room where its cells stay on one
+line or, for prose, where READABLE characters of a line do; TIGHT ones are enough where all columns then have
+room.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def fits(table: Table, width: int) -> bool:
 def narrow(table: Table, width: int) -> Narrow:
     """The table in lines of at most `width` characters, or of TIGHT where that is less."""
     width = max(width, TIGHT)
-    said, rest = _once(table)
+    said, rest = _once(table.last(table.spare))
     widths = _widths(rest, width - 2)
     lead = len(widths)
     right = [column in table.numeric for column in rest.columns[:lead]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpuwise.model.result import BatchTrial, Interval, Measurement, Result
+from gpuwise.model.result import WIDE, BatchTrial, Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.report.table import Table
 from gpuwise.units import gibibytes, percent, seconds, si, significant
@@ -50,8 +50,11 @@ def counted(number: int, noun: str) -> str:
 
 
 def spread(interval: Interval) -> str:
-    """` ±0.3 %` from a measured interval, nothing from a stated figure."""
-    return "" if interval.level is None else f" ±{percent(interval.half_width)}"
+    """` ±0.3 %` from a measured interval, ` noisy` where it is wider than its value, nothing from a stated
+    figure."""
+    if interval.level is None:
+        return ""
+    return f" ±{percent(interval.half_width)}" if interval.half_width < WIDE else " noisy"
 
 
 def cell_name(config: RunConfig) -> str:
@@ -97,7 +100,7 @@ def line(m: Measurement) -> str:
 def _efficiency(m: Measurement) -> str:
     if m.items_per_joule is None:
         return ""
-    return f"{significant(m.items_per_joule)} {m.item}/J"
+    return per_joule(m.items_per_joule, m.item)
 
 
 def recipe(config: RunConfig) -> str:
@@ -157,6 +160,7 @@ def measurements(result: Result) -> Table:
         rows=tuple(measurement_row(m) for m in result.measurements),
         numeric=NUMERIC,
         notes=notes(result),
+        spare=frozenset({"recipe"}),
     )
     return table.without_empty_columns()
 

@@ -22,6 +22,8 @@ class Table:
     """Lines below the table."""
     dim: frozenset[int] = frozenset()
     """Places of rows that a terminal shows grey: what they say is old."""
+    spare: frozenset[str] = frozenset()
+    """Columns that make room for the others where a terminal is too narrow for all."""
 
     def without_empty_columns(self) -> Table:
         """The table less the columns in which no row says anything; without rows, as it is."""

@@ -63,7 +63,8 @@ class Place:
 
 def page(view: View, place: Place) -> str:
     """The view as HTML."""
-    return _rendered(view.template, place, title=view.title, **view.content)
+    linked = partial(cell, place, links=view.links)
+    return _rendered(view.template, place, title=view.title, cell=linked, **view.content)
 
 
 def data(view: View, form: str) -> bytes:
@@ -81,7 +82,7 @@ def failure(problem: Message, place: Place, title: str) -> str:
 
 def _rendered(template: str, place: Place, **content: Any) -> str:
     shared: Mapping[str, Any] = {
-        "place": place, "link": place.to, "cell": partial(cell, place), "message": None,
+        "place": place, "link": place.to, "cell": partial(cell, place, links={}), "message": None,
         "menu": [entry for entry in MENU if not (place.static and entry[0] in LIVE_ONLY)],
     }  # fmt: skip
     return templates().get_template(template).render({**shared, **content})
@@ -101,12 +102,15 @@ def templates() -> Environment:
     )
 
 
-def cell(place: Place, text: str, sources: int) -> Markup:
-    """A cell's text; where it names a GPU of the catalog (`2 x l40s`), the name leads to it."""
+def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> Markup:
+    """A cell's text; where `links` has it, or it names a GPU of the catalog (`2 x l40s`), it leads there."""
+    if text in links:
+        return Markup('<a class="given" href="{}">{}</a>').format(place.to(links[text]), text)
     before, found, name = text.rpartition(" x ")
     if name not in _ids():
         return html.cited(text, sources)
-    return Markup('{}<a href="{}">{}</a>').format(before + found, place.to(f"/gpus/{name}"), name)
+    counted = (before + found).replace(" ", "\u00a0")  # a count stays on its GPU's line
+    return Markup('{}<a href="{}">{}</a>').format(counted, place.to(f"/gpus/{name}"), name)
 
 
 @cache

@@ -27,6 +27,8 @@ class View:
     """Plain data for JSON, made when asked for."""
     content: Mapping[str, Any] = field(default_factory=dict)
     """What the template shows."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Text of a cell -> the path that it leads to; names of GPUs lead to theirs without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,15 @@ def test_names_of_the_roofline_lie_over_nothing() -> None:
     assert sum(bool(row["right"] or row["left"]) for row in values(dense) if "right" in row) <= 2
 
 
+def test_the_axes_of_the_roofline_have_round_marks_and_room_below_the_lowest_roof() -> None:
+    roofs = [("bf16", 8e14, 4.2e12), ("fp32", 5e13, 4.2e12)]
+    chart = charts.roofline([("one train", "bf16", 100.0, 1e14)], roofs)
+    encoding = chart["layer"][0]["encoding"]
+    low, high = encoding["y"]["scale"]["domain"]
+    assert low < 5e13 < 8e14 < high
+    assert encoding["y"]["axis"]["values"] == pytest.approx([3e13, 1e14, 3e14, 1e15])
+
+
 def test_ticks_of_ratios_are_round_and_hold_one() -> None:
     assert 1 in ticks((0.5, 2.0))
     assert all(0.9 <= tick <= 1.2 for tick in ticks((0.9, 1.2)))

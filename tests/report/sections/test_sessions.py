@@ -29,7 +29,9 @@ def test_a_workload_of_one_configuration_has_no_bar_beside_workloads_of_several(
     found = section(of(measured(), measured("fp32", 50.0), measured(config=other)), "throughput")
     assert len(found.figures) == 1
     assert [row[0] for row in found.tables[0].rows] == ["vit-b16 train"]
-    assert len(section(of(measured(), measured(config=other)), "throughput").figures) == 1
+    alone = section(of(measured(), measured(config=other)), "throughput")
+    assert alone.figures == ()
+    assert [row[0] for row in alone.tables[0].rows] == ["resnet50 train", "vit-b16 train"]
 
 
 def test_a_long_report_draws_the_most_configured_workloads_and_lists_the_others(
@@ -65,6 +67,17 @@ def test_what_differs_between_the_machines_of_sessions_stands_apart() -> None:
     assert ("device", "NVIDIA H200") in common.rows
     assert differs.columns == ("in", "torch", "A")
     assert differs.rows == (("1 session", "2.11.0", ""), ("1 session", "2.12.0", "1"))
+
+
+def test_sessions_on_several_cards_of_a_kind_share_a_row_that_counts_them() -> None:
+    here = store_result(measured())
+    cards = [
+        replace(here, id=name, environment=replace(PLACE, card=name, torch=torch))
+        for name, torch in (("a", PLACE.torch), ("b", PLACE.torch), ("b", PLACE.torch), ("c", "2.12.0"))
+    ]
+    _, differs = section(report(Material(results=tuple(cards), today=TODAY)), "machine").tables
+    assert differs.columns == ("in", "torch", "cards")
+    assert differs.rows == (("3 sessions", "2.11.0", "2"), ("1 session", "2.12.0", "1"))
 
 
 def test_the_timeline_shows_where_samples_say_that_the_clock_was_held() -> None:

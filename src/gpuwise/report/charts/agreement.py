@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, log10
 from typing import Any
 
-from gpuwise.report.charts.theme import AMOUNT, INK, Mark, colour, framed, in_order, rows, shape
+from gpuwise.report.charts.theme import AMOUNT, INK, Mark, colour, decades, framed, in_order, rows, shape
 from gpuwise.report.page import Chart
 
-SIDE = 360
+SIDE = 440
 
 
 def agreement(marks: Sequence[tuple[Mark, float]]) -> Chart:
@@ -55,18 +54,10 @@ def _ends(marks: Sequence[tuple[Mark, float]]) -> tuple[float, float]:
     return min(every) / 1.3, max(every) * 1.3
 
 
-def _decades(ends: tuple[float, float]) -> list[float]:
-    """Powers of ten within the ends, and three times them where there are few."""
-    first, last = floor(log10(ends[0])), ceil(log10(ends[1]))
-    steps = (1, 3) if last - first <= 3 else (1,)
-    every = [step * 10.0**power for power in range(first, last + 1) for step in steps]
-    return [at for at in every if ends[0] <= at <= ends[1]]
-
-
 def _axis(title: str, ends: tuple[float, float]) -> dict[str, Any]:
     return {
         "type": "quantitative",
         "title": title,
         "scale": {"type": "log", "domain": list(ends), "nice": False},
-        "axis": {"labelExpr": AMOUNT, "values": _decades(ends)},
+        "axis": {"labelExpr": AMOUNT, "values": decades(ends)},
     }

@@ -7,7 +7,18 @@ from math import log
 from typing import Any
 
 from gpuwise.report.charts.bars import bars
-from gpuwise.report.charts.theme import INK, LETTER, MUTED, WIDTH, Mark, colour, framed, in_order
+from gpuwise.report.charts.theme import (
+    AMOUNT,
+    INK,
+    LETTER,
+    MUTED,
+    WIDTH,
+    Mark,
+    colour,
+    decades,
+    framed,
+    in_order,
+)
 from gpuwise.report.page import Chart
 
 Point = tuple[str, str, float, float]
@@ -39,12 +50,12 @@ def roofline(points: Sequence[Point], roofs: Sequence[Roof]) -> Chart:
     x = {
         "field": "intensity", "type": "quantitative", "title": "operations per byte of memory traffic",
         "scale": {"type": "log", "domain": list(ends), "nice": False},
-        "axis": {"format": "~s", "tickCount": 6, "grid": False},
+        "axis": {"labelExpr": AMOUNT, "values": decades(ends), "grid": False},
     }  # fmt: skip
     y = {
         "field": "rate", "type": "quantitative", "title": "operations per second",
         "scale": {"type": "log", "domain": list(span), "nice": False},
-        "axis": {"format": "~s", "tickCount": 6, "grid": False},
+        "axis": {"labelExpr": AMOUNT, "values": decades(span), "grid": False},
     }  # fmt: skip
     shared = {"x": x, "y": y, "color": colour("precision", names, title="precision")}
     return framed(
@@ -98,8 +109,9 @@ def _top(roof: Roof, ends: tuple[float, float]) -> list[dict[str, Any]]:
 
 
 def _span(points: Sequence[Point], roofs: Sequence[Roof]) -> tuple[float, float]:
-    """Operations per second from below the slowest point to above the highest roof."""
-    return min(point[3] for point in points) / 2, max([r[1] for r in roofs] + [p[3] for p in points]) * 1.5
+    """Operations per second from below the slowest point or lowest roof to above the highest."""
+    every = [roof[1] for roof in roofs] + [point[3] for point in points]
+    return min(every) / 2, max(every) * 1.5
 
 
 def _sides(points: Sequence[Point], ends: tuple[float, float], span: tuple[float, float]) -> dict[Point, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, floor, log10
 from types import MappingProxyType
 from typing import Any
 
@@ -168,3 +169,11 @@ CONFIG: dict[str, Any] = {
     "rule": {"color": INK},
     "point": {"size": 60, "filled": True},
 }  # fmt: skip
+
+
+def decades(ends: tuple[float, float]) -> list[float]:
+    """Marks of a log axis: powers of ten within its ends, and three times them where these are few."""
+    first, last = floor(log10(ends[0])), ceil(log10(ends[1]))
+    steps = (1, 3) if last - first <= 3 else (1,)
+    every = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    return [at for at in every if ends[0] <= at <= ends[1]]

@@ -48,15 +48,15 @@ def energy(material: Material, references: References) -> Section:
 
 
 def _figure(chosen: Sequence[Measured], devices: Sequence[str], table: Table) -> Figure | None:
-    """Bars of the questions that were measured in the most precisions; of all where none was in several."""
+    """Bars of the questions that were measured in the most precisions; None where none was in several."""
     marks = [_mark(row, devices) for row in chosen if row.measurement.items_per_joule]
     number = Counter(mark.group for mark in marks)
     drawn = [group for group, count in number.most_common(DRAWN) if count > 1]
     several = [mark for mark in marks if mark.group in drawn]
-    if not marks:
+    if not several:
         return None
     return Figure(
-        chart=charts.energy(several or marks),
+        chart=charts.energy(several),
         table=table,
         caption="Items per joule of the device alone, the most efficient configuration of each precision.",
         opened=len(chosen) <= FEW,

@@ -15,10 +15,6 @@ from gpuwise.units import percent
 
 def machine(material: Material) -> Section:
     """What all sessions found, what differs between them, and the health of each in a list."""
-    found: dict[Environment, list[Result]] = {}
-    for result in material.results:
-        found.setdefault(result.environment, []).append(result)
-    places = [(_fields(place), results) for place, results in found.items()]
     return Section(
         id="machine",
         title="Machine and its health",
@@ -26,7 +22,7 @@ def machine(material: Material) -> Section:
             *dict.fromkeys(line for result in material.results for line in _health(result)),
             *_clocks(material),
         ),
-        tables=_environments(places),
+        tables=_environments(_places(material.results)),
     )
 
 
@@ -34,6 +30,24 @@ def _fields(place: Environment) -> dict[str, str]:
     """What was found, each variable apart, so that the one that differs is seen."""
     rows = environment(place).rows
     return {field: found for field, found in rows if field != "variables"} | dict(place.variables)
+
+
+def _places(results: Sequence[Result]) -> list[tuple[dict[str, str], list[Result]]]:
+    """What was found, with the results that found it; of several cards only their number tells apart."""
+    told = [(_fields(result.environment), result) for result in results]
+    several = len({fields.get("card") for fields, _ in told}) > 1
+    found: dict[tuple[tuple[str, str], ...], list[tuple[str | None, Result]]] = {}
+    for fields, result in told:
+        card = fields.pop("card", None) if several else None
+        found.setdefault(tuple(fields.items()), []).append((card, result))
+    return [
+        (dict(fields) | _cards({card for card, _ in of if card}), [result for _, result in of])
+        for fields, of in found.items()
+    ]
+
+
+def _cards(names: set[str]) -> dict[str, str]:
+    return {"cards": str(len(names))} if names else {}
 
 
 def _environments(found: Sequence[tuple[dict[str, str], list[Result]]]) -> tuple[Table, ...]:

@@ -24,6 +24,10 @@ Points = dict[int, float]
 """Throughput by batch."""
 Point = tuple[int, Interval, str, str]
 """(GPUs, items per second of all together, item, where it is from)."""
+Curve = tuple[str, Sequence[Point], str, str]
+"""(what ran, points from one GPU on, origin, who says so)."""
+CURVED = 3
+"""Points from which a line says more than the share of linear at its end."""
 
 
 def scaling(material: Material, references: References) -> Section:
@@ -31,14 +35,12 @@ def scaling(material: Material, references: References) -> Section:
     measured = {row.measurement.config.workload for row in material.speeds}
     published = [row for row in material.published if row.workload in measured]
     curves = sorted(_by_batch(material), key=lambda figure: -len(figure.table.rows))
+    gpus = (*_measured_gpus(material), *_by_gpus(published, references))
     return Section(
         id="scaling",
         title="Scaling",
-        figures=(
-            *curves[:DRAWN],
-            *_measured_gpus(material),
-            *_by_gpus(published, references),
-        ),
+        figures=(*curves[:DRAWN], *gpus_figures(gpus)),
+        tables=gpus_tables(gpus),
         folded=tuple(figure.table for figure in curves[DRAWN:]),
     )
 
@@ -84,7 +86,7 @@ def _batch_figure(title: str, item: str, curves: dict[str, Points]) -> Figure:
     )
 
 
-def _measured_gpus(material: Material) -> Iterator[Figure]:
+def _measured_gpus(material: Material) -> Iterator[Curve]:
     """Throughput over GPUs that worked together, of each cell measured at several counts."""
     found: dict[tuple[str, int | None, str], dict[int, Measured]] = defaultdict(dict)
     for row in material.speeds:
@@ -94,12 +96,8 @@ def _measured_gpus(material: Material) -> Iterator[Figure]:
             found[one, m.batch, row.result.environment.device].setdefault(m.config.gpus, row)
     for (name, _, _), counts in found.items():
         if 1 in counts and len(counts) > 1:
-            yield gpus_figure(
-                name,
-                [_point(counts[n], n) for n in sorted(counts)],
-                "measured",
-                "with the whole batch on each",
-            )
+            points = [_point(counts[n], n) for n in sorted(counts)]
+            yield name, points, "measured", "with the whole batch on each"
 
 
 def _point(row: Measured, count: int) -> Point:
@@ -136,13 +134,36 @@ def series(rows: Sequence[PublishedResult]) -> dict[Series, list[PublishedResult
     }
 
 
-def _by_gpus(rows: Sequence[PublishedResult], references: References) -> Iterator[Figure]:
+def _by_gpus(rows: Sequence[PublishedResult], references: References) -> Iterator[Curve]:
     for (_, workload, mode, precision, _, _), found in series(rows).items():
         points = [(r.n_gpus, stated(r.throughput), r.item, references.mark(r.source)) for r in found]
-        yield gpus_figure(f"{workload} {mode} {precision}", points, "published", points[-1][3])
+        yield f"{workload} {mode} {precision}", points, "published", points[-1][3]
 
 
-def gpus_figure(title: str, points: Sequence[Point], origin: str, by: str) -> Figure:
+def gpus_figures(curves: Sequence[Curve]) -> tuple[Figure, ...]:
+    """A drawing of each curve that has the points for one."""
+    return tuple(_gpus_figure(*curve) for curve in curves if len(curve[1]) >= CURVED)
+
+
+def gpus_tables(curves: Sequence[Curve]) -> tuple[Table, ...]:
+    """One table of the curves that know one GPU and one other count, a row for each."""
+    rows = tuple(_short(*curve) for curve in curves if len(curve[1]) < CURVED)
+    table = Table(
+        title="Several GPUs against one",
+        columns=("work", "origin", "GPUs", "throughput", "one GPU", "of linear", "source"),
+        rows=rows,
+        numeric=frozenset({"GPUs", "throughput", "one GPU", "of linear"}),
+    )
+    return (table,) if rows else ()
+
+
+def _short(title: str, points: Sequence[Point], origin: str, by: str) -> tuple[str, ...]:
+    one, (most, last, item, source) = points[0][1], points[1]
+    speed, share = rate(last.value, item) + spread(last), percent(last.value / one.value / most, 0)
+    return title, origin, str(most), speed, rate(one.value, item), share, source
+
+
+def _gpus_figure(title: str, points: Sequence[Point], origin: str, by: str) -> Figure:
     """Throughput of 1 to n GPUs, with its share of n times one."""
     one, (most, last, item, _) = points[0][1].value, points[-1]
     marks = [

@@ -13,6 +13,7 @@ from gpuwise.report.table import Table
 
 DRAWN = 8
 """Workloads and modes that have a chart: of more, those with the most configurations."""
+LONGER = "; a longer bar is faster"
 
 
 def throughput(material: Material) -> Section:
@@ -20,21 +21,18 @@ def throughput(material: Material) -> Section:
     found = questions(material.speeds)
     drawn = _most_configured(found)
     figures = [_figure(name, rows, material.devices) for name, rows in found if name in drawn]
-    rest = _table("Other workloads", [row for name, rows in found if name not in drawn for row in rows])
-    if not drawn and (whole := chart(material)):
-        figures = [
-            Figure(chart=whole, table=rest, caption="Each workload in one configuration.", opened=True)
-        ]
+    # A lone bar would say nothing: it is as long as its room.
+    lone = [row for name, rows in found if name not in drawn for row in rows]
+    rest = _table("Other workloads" if drawn else "Each workload in one configuration", lone)
     return Section(
         id="throughput",
         title="Throughput",
         text=(
-            "Items per second with the 95 % interval of the step times; a longer bar is faster. "
+            f"Items per second with the 95 % interval of the step times{LONGER * bool(drawn)}. "
             "`tuned` is the best known recipe, `parity` the public script of a well-known benchmark.",
         ),
         figures=tuple(figures),
-        # Beside workloads whose configurations a chart compares, a lone bar would say nothing.
-        tables=(*((rest,) if drawn and rest.rows else ()), *_failed(material)),
+        tables=(*((rest,) if rest.rows else ()), *_failed(material)),
     )
 
 
@@ -82,6 +80,5 @@ def _failed(material: Material) -> tuple[Table, ...]:
         for m in (row.measurement for row in material.every)
         if m.status != "ok"
     )
-    return (
-        (Table(title="Not completed", columns=("measurement", "status", "why"), rows=rows),) if rows else ()
-    )
+    table = Table(title="Not completed", columns=("measurement", "status", "why"), rows=rows)
+    return (table.without_empty_columns(),) if rows else ()

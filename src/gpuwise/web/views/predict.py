@@ -77,9 +77,10 @@ def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Prediction, .
 
 def _view(asked: Asked, asks: Question, found: Sequence[Prediction], problem: Message | None) -> View:
     table = report.table(found).last(LAST) if found else Table(columns=("GPU",), rows=())
+    given = [p for p in found if not p.refusal]
     sheet = Sheet(
-        table=replace(table, title=""),
-        bars=bars([p.throughput for p in found]),
+        table=replace(report.table(given).last(LAST), title="") if given else Table(columns=(), rows=()),
+        bars=bars([p.throughput for p in given]),
         legend="throughput and its 80 % interval",
     )
     return View(
@@ -88,7 +89,14 @@ def _view(asked: Asked, asks: Question, found: Sequence[Prediction], problem: Me
         table=table,
         document=lambda: report.document(found),
         content={
-            "sheet": sheet, "asks": asks, "asked": asked, "workloads": traced(), "counts": MACHINES,
+            "sheet": sheet, "refused": _refused(found), "asks": asks, "asked": asked,
+            "workloads": traced(), "counts": MACHINES,
             "sorts": report.SORTS, "message": problem, "most_batch": MOST_BATCH,
         },
     )  # fmt: skip
+
+
+def _refused(found: Sequence[Prediction]) -> Table:
+    """The GPUs without a forecast, each with its reason."""
+    rows = tuple((p.gpu_id, p.refusal) for p in found if p.refusal)
+    return Table(columns=("GPU", "why not"), rows=rows)

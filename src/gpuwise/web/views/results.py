@@ -23,9 +23,12 @@ from gpuwise.store import pages
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Sheet, View, bars, plain
 
+GLANCE = ("configuration", "throughput (95 %)", "cautions")
 SHOWN = tuple(mode for mode in MODES if mode != "limit")
 NAMED = 4
 """Workloads of a result that a list names."""
+NEWEST = 10
+"""Results that the list shows from the start."""
 MOST_MEASUREMENTS = 500
 """Of one uploaded file; a full suite has some two hundred."""
 
@@ -39,8 +42,26 @@ def listing(facts: Facts, asked: Asked) -> View:
         title="Results", template="results.html", table=table,
         document=lambda: {"workloads": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
                           "results": [_brief(result) for result in kept]},
-        content={"workloads": table, "kept": [(result, _what(result)) for result in kept]},
+        content={"workloads": table, "kept": _sessions(kept[:NEWEST], "Newest results"),
+                 "older": _sessions(kept[NEWEST:], "Older results")},
+        links={**{row[0]: f"/results/{row[0]}" for row in table.rows}, **_files(kept)},
     )  # fmt: skip
+
+
+def _files(found: Sequence[Result]) -> dict[str, str]:
+    """Where each result's name leads."""
+    return {result.id: f"/results/files/{result.id}" for result in found}
+
+
+def _sessions(found: Sequence[Result], title: str) -> Table:
+    """One line for each result."""
+    rows = tuple(
+        (result.id, _what(result), str(len(result.measurements)), result.environment.device,
+         ", ".join(result.environment.software))
+        for result in found
+    )  # fmt: skip
+    columns = ("result", "workloads", "measurements", "device", "software")
+    return Table(title=title, columns=columns, rows=rows, numeric=frozenset({"measurements"}))
 
 
 def _what(result: Result) -> str:
@@ -91,6 +112,7 @@ def workload(facts: Facts, asked: Asked) -> View:
             "name": name, "sheets": sheets, "asked": asked,
             "modes": SHOWN, "precisions": PRECISIONS,
         },
+        links=_files(facts.results),
     )  # fmt: skip
 
 
@@ -195,26 +217,29 @@ def shown(facts: Facts, result: Result) -> View:
 
 
 def _sheets(material: Material) -> list[Sheet]:
-    """Throughput of each question as bars, the fastest first."""
-    found = []
-    for name, rows in questions(material.speeds):
-        ordered = sorted(rows, key=value, reverse=True)
-        table = Table(
-            title=name,
-            columns=("configuration", "throughput (95 %)", "cautions"),
-            rows=tuple(
-                (
-                    setting(row),
-                    results.speed(row.measurement),
-                    ", ".join(c.code for c in row.measurement.cautions),
-                )
-                for row in ordered
-            ),
-            numeric=frozenset({"throughput (95 %)"}),
-        ).without_empty_columns()
-        drawn = bars([row.measurement.throughput for row in ordered])
-        found.append(Sheet(table=table, bars=drawn, legend="throughput and its 95 % interval"))
-    return found
+    """Throughput of each question as bars, the fastest first; what has nothing beside it as one table."""
+    found = [(name, sorted(rows, key=value, reverse=True)) for name, rows in questions(material.speeds)]
+    lone = [(name, *_glance(row)) for name, rows in found for row in rows if len(rows) == 1]
+    drawn = [_drawn(name, rows) for name, rows in found if len(rows) > 1]
+    return [*drawn, Sheet(table=_glances(("workload", *GLANCE), lone))] if lone else drawn
+
+
+def _drawn(name: str, rows: Sequence[Measured]) -> Sheet:
+    return Sheet(
+        table=replace(_glances(GLANCE, [_glance(row) for row in rows]), title=name),
+        bars=bars([row.measurement.throughput for row in rows]),
+        legend="throughput and its 95 % interval",
+    )
+
+
+def _glance(row: Measured) -> tuple[str, ...]:
+    cautions = ", ".join(dict.fromkeys(caution.code for caution in row.measurement.cautions))
+    return setting(row), results.speed(row.measurement), cautions
+
+
+def _glances(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    table = Table(columns=columns, rows=tuple(rows), numeric=frozenset({"throughput (95 %)"}))
+    return table.without_empty_columns()
 
 
 def workloads(facts: Facts) -> tuple[str, ...]:

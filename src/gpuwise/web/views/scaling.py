@@ -17,11 +17,13 @@ from gpuwise.report.scaling import scaling as measured_table
 from gpuwise.report.sections.scaling import series
 from gpuwise.report.table import Table
 from gpuwise.report.work import COUNTS
+from gpuwise.stats.scaling import series as measured_series
 from gpuwise.units import percent
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, bars, message
 from gpuwise.web.views.predict import Question, question
 
+LEGEND = "share of n times one GPU"
 USUAL = ("h100-sxm5-80gb", "rtx-4090")
 MOST = 4
 
@@ -66,7 +68,7 @@ def _curves(found: tuple[Prediction, ...]) -> Sheet:
         numeric=frozenset({"GPUs", "batch each", "throughput", "of perfect"}),
         notes=("forecasts of GPUs in one machine, each with the whole batch; of perfect: of n times one",),
     )  # fmt: skip
-    return Sheet(table=table.without_empty_columns(), bars=bars(shares), legend="share of n times one GPU")
+    return Sheet(table=table.without_empty_columns(), bars=bars(shares), legend=LEGEND)
 
 
 def _share(p: Prediction, one: float | None) -> Interval | None:
@@ -80,7 +82,7 @@ def _view(
     facts: Facts, asked: Asked, asks: Question, found: tuple[Prediction, ...], drawn: Sheet | None,
     table: Table, problem: Message | None,
 ) -> View:  # fmt: skip
-    measured = [(r, made) for r in facts.results if (made := measured_table(_of(r, asks.spec.id)))]
+    measured = [made for r in facts.results if (made := _measured(_of(r, asks.spec.id)))]
     stated = _published(asks.spec.id)
     return View(
         title=f"Scaling: {asks.spec.id} {asks.mode} {asks.precision}",
@@ -100,6 +102,24 @@ def _of(result: Result, workload: str) -> Result:
     return replace(result, measurements=tuple(kept))
 
 
+def _measured(result: Result) -> Sheet | None:
+    """The series of one result; a bar stands where a terminal draws one."""
+    made = measured_table(result)
+    if made is None:
+        return None
+    place = made.columns.index("of perfect")
+    table = replace(
+        made,
+        title=f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC",
+        columns=made.columns[:place] + made.columns[place + 1 :],
+        rows=tuple(row[:place] + row[place + 1 :] for row in made.rows),
+    )
+    one = Interval(value=1.0, low=1.0, high=1.0, level=None, method="itself")
+    factors = [factor for each in measured_series(result.measurements)
+               for factor in (one, *(point.factor for point in each.points))]  # fmt: skip
+    return Sheet(table=table, bars=bars(factors), legend=LEGEND)
+
+
 def _published(workload: str) -> Sheet:
     """Every published series of one GPU at several counts that no check flags."""
     found = series(published.select(workload=workload))
@@ -116,7 +136,7 @@ def _published(workload: str) -> Sheet:
         columns=("GPU", "work", "GPUs", "throughput", "of perfect", "source"), rows=tuple(rows),
         numeric=frozenset({"GPUs", "throughput", "of perfect"}),
     )  # fmt: skip
-    return Sheet(table=table, bars=bars(shares), legend="share of n times one GPU")
+    return Sheet(table=table, bars=bars(shares), legend=LEGEND)
 
 
 def _rows(sheet: Sheet) -> list[dict[str, Any]]:
