@@ -103,7 +103,7 @@ def test_refusals_have_their_reason() -> None:
     assert v100.refusal == "v100-pcie-16gb has no stated bf16 rate"
     assert mi300.refusal == "no source states how several mi300x are joined"
     assert "machines" in one(RESNET, "h200-sxm", count=16).refusal
-    assert one(RESNET, "b100-sxm").refusal == "no source states the L2 cache of b100-sxm"
+    assert one(RESNET, "b100-sxm").refusal == "no source states its memory"
 
 
 @pytest.mark.parametrize(
