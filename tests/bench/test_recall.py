@@ -41,7 +41,7 @@ def test_several_gpus_run_the_recipe_of_one_and_exchange_as_was_found_for_them()
     plan, found = recall((ASKED, two, four), "test-gpu")
     assert [config.switches for config in plan] == [
         TUNED.switches,
-        TUNED.switches,
+        replace(TUNED.switches, exchange="after", bucket="64"),
         replace(TUNED.switches, exchange="after", bucket="64"),
     ]
     assert {config.batch for config in plan} == {512}

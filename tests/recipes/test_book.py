@@ -43,6 +43,9 @@ def test_so_many_gpus_have_a_recipe_of_their_own() -> None:
     assert recipes.keep(four).name.endswith("-compiled-x4.json")
     assert find(replace(ASKED, gpus=4)) == four
     assert find() == TUNED
+    two = replace(TUNED, gpus=2, switches=Switches(bucket="64"))
+    recipes.keep(two)
+    assert [find(replace(ASKED, gpus=gpus)) for gpus in (2, 3, 4, 8)] == [two, four, four, four]
 
 
 def test_another_question_device_or_software_has_no_recipe() -> None:

@@ -17,8 +17,8 @@ def recall(plan: Sequence[RunConfig], device: str) -> tuple[tuple[RunConfig, ...
 
     `device` is the catalog's id, else the driver's name. A batch that was asked for stays; instead of
     searching one, that of the recipe is taken. Several GPUs run the recipe of one, so that they can be held
-    against it, and exchange gradients as was found best for so many. Several machines must run the same,
-    whatever each of them has found, so nothing is taken over there.
+    against it, and exchange gradients as was found best for so many, or for the number next to it. Several
+    machines must run the same, whatever each of them has found, so nothing is taken over there.
     """
     if any(config.nodes > 1 for config in plan):
         return tuple(plan), {}

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,21 @@ def folder() -> Path:
 
 
 def find(config: RunConfig, version: int, *, device: str, torch: str, cuda: str | None) -> Tuned | None:
-    """The recipe for what a configuration asks; None where none is known."""
-    asked = (config.workload, version, config.mode, config.precision, config.compile, config.gpus)
-    for entry in _known():
-        found = (entry.workload, entry.version, entry.mode, entry.precision, entry.compile, entry.gpus)
-        if found == asked and entry.device == device and same_software(entry, torch, cuda):
-            return entry
-    return None
+    """The recipe for what a configuration asks; None where none is known.
+
+    For several GPUs it is one that was found with as many, else with the number next to it: how they are
+    linked decides more than how many there are.
+    """
+    asked = (config.workload, version, config.mode, config.precision, config.compile, config.gpus > 1)
+    fitting = [
+        entry
+        for entry in _known()
+        if asked
+        == (entry.workload, entry.version, entry.mode, entry.precision, entry.compile, entry.gpus > 1)
+        and entry.device == device
+        and same_software(entry, torch, cuda)
+    ]
+    return min(fitting, key=lambda entry: abs(log2(entry.gpus / config.gpus)), default=None)
 
 
 def same_software(entry: Tuned, torch: str, cuda: str | None) -> bool:
