@@ -24,6 +24,9 @@ def json_schema() -> dict[str, Any]:
     made = msgspec.json.schema(result.Result)
     # In memory the number has a default; a file without it is refused.
     made["$defs"]["Result"]["required"].append("schema")
+    for each in made["$defs"].values():
+        if "description" in each:  # the docstring, which Python 3.13 gives without its indent
+            each["description"] = inspect.cleandoc(each["description"])
     for (owner, field), text in _descriptions(result, run, recipe).items():
         if owner in made["$defs"]:
             made["$defs"][owner]["properties"][field]["description"] = text
