@@ -150,15 +150,10 @@ def _done(config: RunConfig, job: Job, first: torch.Tensor) -> events.Done | eve
     if config.mode == "limit":
         return events.Done(memory_peak_bytes=peak, loss=())
     last = job.step()
-    if config.mode != "train":
-        low, high = extremes(last)
-        return output.ended(peak, low, high, values=last.numel())
-    loss = (float(first), float(last))
-    if not all(math.isfinite(value) for value in loss):
-        return events.Failed(
-            kind="failed", message=f"training diverged: loss went from {loss[0]} to {loss[1]}"
-        )
-    return events.Done(memory_peak_bytes=peak, loss=loss)
+    if config.mode == "train":
+        return output.trained(peak, float(first), float(last))
+    low, high = extremes(last)
+    return output.ended(peak, low, high, values=last.numel())
 
 
 def extremes(values: torch.Tensor) -> tuple[float, float]:

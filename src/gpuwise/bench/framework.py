@@ -7,7 +7,6 @@ candidate is compiled for that; a quick run only halves the workload's own batch
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 from typing import Any
@@ -159,14 +158,10 @@ def built(config: RunConfig, spec: WorkloadSpec, job: Job, batch: int) -> events
 
 def ended(config: RunConfig, first: Any, last: Any, peak: int | None) -> events.Done | events.Failed:
     """How the measurement ended; a training must still have a loss, an inference an answer."""
-    if config.mode != "train":
-        answer = numpy.asarray(last, dtype=float)
-        return output.ended(peak, float(answer.min()), float(answer.max()), values=answer.size)
-    loss = (float(first), float(last))
-    if not all(map(math.isfinite, loss)):
-        message = f"training diverged: loss went from {loss[0]} to {loss[1]}"
-        return events.Failed(kind="failed", message=message)
-    return events.Done(memory_peak_bytes=peak, loss=loss)
+    if config.mode == "train":
+        return output.trained(peak, float(first), float(last))
+    answer = numpy.asarray(last, dtype=float)
+    return output.ended(peak, float(answer.min()), float(answer.max()), values=answer.size)
 
 
 def failure(error: Exception | SystemExit, adapter: Adapter | None) -> events.Failed:

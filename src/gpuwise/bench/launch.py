@@ -33,11 +33,12 @@ def launch(
     """Run the ranks of this machine to their end and pass on what the first of them reports."""
     listener = Listener(report, config.gpus // config.nodes)
     arguments = (config, reference, began, listener.ways, listener.board)
-    if config.nodes > 1:
-        _tell_gloo(rendezvous.endpoint)
     try:
         with listener, tempfile.TemporaryDirectory() as logs:
-            _start(launch_config(config, rendezvous, logs), arguments)
+            settings = launch_config(config, rendezvous, logs)
+            if config.nodes > 1:
+                _tell_gloo(settings.local_addr)
+            _start(settings, arguments)
     except ChildFailedError as error:
         report(verdict(*error.get_first_failure(), listener.failures, listener.late))
 
@@ -62,9 +63,9 @@ def launch_config(config: RunConfig, rendezvous: Rendezvous, logs: str) -> Launc
     )
 
 
-def _tell_gloo(endpoint: str) -> None:
-    """Over which interface the machines exchange what travels beside NCCL, unless the user has said so."""
-    own = address.towards(endpoint)
+def _tell_gloo(own: str | None) -> None:
+    """Over which interface, that of this machine's own address, the machines exchange what travels beside
+    NCCL, unless the user has said so."""
     name = None if own is None else address.interface(own)
     if name is not None:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", name)

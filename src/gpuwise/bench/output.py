@@ -1,6 +1,6 @@
 """Is what a step computed an answer? Looked at once, after everything has been timed.
 
-NaN is none: the measurement fails as a training does whose loss is not finite. Infinity and one value
+NaN is none: the measurement fails, as does a training whose loss is not finite. Infinity and one value
 everywhere are answers that few networks give on random input, so they are a caution.
 """
 
@@ -22,3 +22,10 @@ def ended(peak_bytes: int | None, low: float, high: float, *, values: int) -> Do
     elif low == high and values > 1:
         odd = f"the output is {low:g} everywhere"
     return Done(memory_peak_bytes=peak_bytes, loss=(), odd=odd)
+
+
+def trained(peak_bytes: int | None, first: float, last: float) -> Done | Failed:
+    """How a training ended whose loss was `first` and is `last`."""
+    if not (math.isfinite(first) and math.isfinite(last)):
+        return Failed(kind="failed", message=f"training diverged: loss went from {first} to {last}")
+    return Done(memory_peak_bytes=peak_bytes, loss=(first, last))

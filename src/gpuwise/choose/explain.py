@@ -16,6 +16,7 @@ from gpuwise.choose.fit import link_of, money
 from gpuwise.choose.rank import chance, worth_per_hour
 from gpuwise.model.choice import Need, Option, Rejected, Speed
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.predict.collectives import MODULES
 from gpuwise.units import percent, significant
 
 _BASES = {
@@ -25,8 +26,6 @@ _BASES = {
     "transferred": "predicted from another card's measurement",
     "spec-only": "predicted from the data sheet",
 }
-MODULES = ("sxm", "oam")
-"""Forms that no slot takes."""
 LITTLE = 0.1
 """Share of memory below which what stays free is worth a word."""
 MOST = 20

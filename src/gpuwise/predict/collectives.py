@@ -57,7 +57,8 @@ PCIE_LANE: Mapping[int, float] = MappingProxyType({3: 0.985e9, 4: 1.969e9, 5: 3.
 """Bytes/s each way of a lane by generation, after its coding (PCI-SIG)."""
 PCIE_SHARE, STAGED_SHARE = 0.5, 0.25
 """Of PCIe's bandwidth that a ring reaches with and without peer-to-peer (physical priors, not fitted)."""
-_MODULES = ("sxm", "oam", "soc")
+MODULES = ("sxm", "oam")
+"""Forms that no slot takes: they sit on the board of a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +166,7 @@ def bus(gpu: str, count: int) -> tuple[float, str]:
     if stated and is_linked(spec, count):
         return LINK_SHARE * stated / 2, spec.text("link") or "link"
     generation = spec.number("pcie_generation")
-    if (spec.text("form") or "") in _MODULES or generation is None:
+    if spec.text("form") in (*MODULES, "soc") or generation is None:
         raise NoDataError(f"no source states how several {gpu} are joined", hint="gpuwise predict --gpus 1")
     lanes = spec.number("pcie_lanes") or 16.0
     staged = spec.text("pcie_peer_to_peer") == "no"

@@ -167,9 +167,10 @@ _LISTED = ("id", "name", "architecture", "memory", "bandwidth", "fp32", "16 bit,
 def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
     """One row a GPU: what is compared first when choosing, and what the rows were sorted by. A count
     multiplies what adds up; what they were sorted by is of one GPU."""
-    field = (sorted_by or "id").removeprefix("-").casefold()
+    asked = (sorted_by or "id").removeprefix("-").casefold()
+    field = "launch_price_usd" if asked == "price" else asked
     more = field not in _LISTED
-    columns = (*_LISTED, "launch price" if field == "price" else label(field)) if more else _LISTED
+    columns = (*_LISTED, label(field)) if more else _LISTED
     return Table(
         columns=columns,
         rows=tuple((*_row(m.spec, m.count), *([_stated(m.spec, field)] if more else [])) for m in matches),
@@ -182,8 +183,8 @@ def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
 
 
 def _stated(spec: GpuSpec, field: str) -> str:
-    """A field by the name that `--sort` takes, or a precision's peak."""
-    fact, peak = spec.facts.get("launch_price_usd" if field == "price" else field), spec.peak(field)
+    """A field, or a precision's peak."""
+    fact, peak = spec.facts.get(field), spec.peak(field)
     return shown(fact) if fact else peak_value(peak) if peak else ""
 
 

@@ -53,16 +53,19 @@ _MEANS = {
 def scaling(result: Result) -> Table | None:
     """Every series of a result; None where nothing was measured on one GPU and on several."""
     found = series(result.measurements)
-    if not found:
-        return None
-    table = Table(
+    return table(result, found) if found else None
+
+
+def table(result: Result, found: Sequence[Series]) -> Table:
+    """The series that were found in a result, a row for each number of GPUs."""
+    made = Table(
         title="Scaling",
         columns=COLUMNS,
         rows=tuple(row for each in found for row in _rows(each)),
         numeric=NUMERIC,
         notes=(*_verdicts(found), *_links(result.measurements), *_topology(found)),
     )
-    return table.without_empty_columns()
+    return made.without_empty_columns()
 
 
 def bar(share: float, width: int = BAR) -> str:

@@ -13,7 +13,7 @@ from gpuwise.model.answer import Prediction
 from gpuwise.model.result import Interval, Result
 from gpuwise.report import predictions
 from gpuwise.report.results import rate
-from gpuwise.report.scaling import scaling as measured_table
+from gpuwise.report.scaling import table as measured_table
 from gpuwise.report.sections.scaling import series
 from gpuwise.report.table import Table
 from gpuwise.report.work import COUNTS
@@ -104,9 +104,10 @@ def _of(result: Result, workload: str) -> Result:
 
 def _measured(result: Result) -> Sheet | None:
     """The series of one result; a bar stands where a terminal draws one."""
-    made = measured_table(result)
-    if made is None:
+    found = measured_series(result.measurements)
+    if not found:
         return None
+    made = measured_table(result, found)
     place = made.columns.index("of perfect")
     table = replace(
         made,
@@ -115,7 +116,7 @@ def _measured(result: Result) -> Sheet | None:
         rows=tuple(row[:place] + row[place + 1 :] for row in made.rows),
     )
     one = Interval(value=1.0, low=1.0, high=1.0, level=None, method="itself")
-    factors = [factor for each in measured_series(result.measurements)
+    factors = [factor for each in found
                for factor in (one, *(point.factor for point in each.points))]  # fmt: skip
     return Sheet(table=table, bars=bars(factors), legend=LEGEND)
 
