@@ -4,7 +4,8 @@
 
 Every FP8 product of one eager step is made again with all of its sum in the tensor cores' accumulators
 (fast) and carried on in fp32, and held against fp32 arithmetic on the same operands. Then the norm of all
-gradients, eager and compiled, each way, beside that of bf16 products.
+gradients beside that of bf16 products, eager and compiled: all sums fast, those of dw in fp32 (as gpuwise
+trains), and all of the backward pass in fp32.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpuwise import workloads
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads import job as jobs
 from gpuwise.workloads.job import Job, relative_difference
-from gpuwise.workloads.models import float8
+from gpuwise.workloads.models import float8_product
 
 Product = Callable[..., Tensor]
 
@@ -44,7 +45,7 @@ def build(asked: argparse.Namespace, *, compiled: bool) -> Job:
 
 def products(asked: argparse.Namespace) -> list[dict[str, Any]]:
     """Each product of a step: its shape and how far both kinds of sum are off."""
-    job, right, found = build(asked, compiled=False), float8.product, list[dict[str, Any]]()
+    job, right, found = build(asked, compiled=False), float8_product.product, list[dict[str, Any]]()
     assert job.gradient_norm is not None
     job.gradient_norm()  # scales are known after it
 
@@ -59,30 +60,30 @@ def products(asked: argparse.Namespace) -> list[dict[str, Any]]:
         found.append({"m": len(a), "n": len(b), "k": a.shape[1], "dw": how.get("wide", False)} | off)
         return right(a, b, sa, sb, *bias, **how)
 
-    float8.product = watched
+    float8_product.product = watched
     jobs.NORMS[asked.device] = 1
     job.gradient_norm()
     del jobs.NORMS[asked.device]
-    float8.product = right
+    float8_product.product = right
     return found
 
 
-def norms(asked: argparse.Namespace, *, compiled: bool, fast: bool) -> dict[str, Any]:
-    """Norms of all gradients with FP8 and with bf16 products."""
-    right: Product = float8.product
+def norms(asked: argparse.Namespace, *, compiled: bool, sums: str) -> dict[str, Any]:
+    """Norms of all gradients with FP8 and with bf16 products; `sums` are fast, shipped or fp32."""
+    right: Product = float8_product.product
 
     def forced(*operands: Tensor | None, **how: bool) -> Tensor:
-        return right(*operands, **{**how, "fast": True})
+        return right(*operands, **{**how, "fast": sums == "fast"})
 
-    float8.product = forced if fast else right
+    float8_product.product = right if sums == "shipped" else forced
     try:
         job = build(asked, compiled=compiled)
         assert job.gradient_norm is not None
         assert job.reference_norm is not None
         pair = {"fp8": job.gradient_norm(), "bf16": job.reference_norm()}
     finally:
-        float8.product = right
-    return {"compiled": compiled, "fast": fast} | pair
+        float8_product.product = right
+    return {"compiled": compiled, "sums": sums} | pair
 
 
 def main() -> None:
@@ -92,12 +93,14 @@ def main() -> None:
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--toy", action="store_true", help="a shrunken network, to try the script")
     asked = parser.parse_args()
-    ways = [(c, f) for c in (False, True) for f in (False, True) if asked.device == "cuda" or not c]
+    ways = [
+        (c, s) for c in (False, True) for s in ("fast", "shipped", "fp32") if asked.device == "cuda" or not c
+    ]
     whole = {
         "device": torch.cuda.get_device_name() if asked.device == "cuda" else "cpu",
         "torch": torch.__version__,
         "batch": asked.batch,
-        "norms": [norms(asked, compiled=compiled, fast=fast) for compiled, fast in ways],
+        "norms": [norms(asked, compiled=compiled, sums=sums) for compiled, sums in ways],
         "products": products(asked),
     }
     Path(asked.output).write_text(json.dumps(whole, indent=1), encoding="utf-8")

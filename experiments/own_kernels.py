@@ -15,8 +15,8 @@ import torch
 from torch import nn
 from triton.testing import do_bench
 
-from gpuwise.workloads.models import float8
 from gpuwise.workloads.models.casting import cast_both
+from gpuwise.workloads.models.float8_product import cast_in_torch
 from gpuwise.workloads.models.pooling import TritonMaxPool
 
 POOLS = (
@@ -35,7 +35,7 @@ def compared() -> dict[str, Any]:
         torch.randn(49152, 4096, device="cuda", dtype=torch.bfloat16),
         torch.tensor(4.0, device="cuda"),
     )
-    pairs = zip(cast_both(x, largest, 448.0, True), float8.cast_in_torch(x, largest, sums=True), strict=True)
+    pairs = zip(cast_both(x, largest, 448.0, True), cast_in_torch(x, largest, sums=True), strict=True)
     found["cast"] = {
         "off": [float((a.float() - b.float()).abs().max()) for a, b in pairs],
         "ms": bench_ms(lambda: cast_both(x, largest, 448.0, True)),

@@ -108,9 +108,21 @@ def test_any_other_pace_is_one_run_and_rests_never(clock: FakeClock) -> None:
 
 
 def test_limits_are_bursts(clock: FakeClock) -> None:
-    how = pace(config(workload="matmul", mode="limit", time_s=2))
+    how = pace(config(workload="matmul", mode="limit", time_s=2, device="cpu"))
     events = heard(clock, itertools.repeat(0.0014), how, items=1)
     assert sum(sum(e.step_s) for e in events) < 0.1  # type: ignore[union-attr]
+
+
+def test_a_gpu_rests_before_each_burst(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its power limit lowers the clock from the sixth burst on."""
+    rests: list[float] = []
+    monkeypatch.setattr("gpuwise.bench.engine.time.sleep", rests.append)
+    how = pace(config(workload="matmul", mode="limit", time_s=2))
+    events = heard(clock, itertools.repeat(0.0014), how, items=1)
+    assert rests == [how.apart_s] * (len(events) - 1)
+    assert how.apart_s >= 5 * how.window_s
+    for unhurried in (config(mode="limit", device="cpu"), config(mode="limit", size="toy"), config()):
+        assert pace(unhurried).apart_s == 0
 
 
 def test_quick_windows_are_shorter_and_a_toy_s_shortest() -> None:

@@ -44,3 +44,4 @@ def test_one_figure_for_two_networks(row: Row) -> None:
 def test_a_lighter_network_is_faster(row: Row) -> None:
     found = list(tables.judge([row(throughput=100.5), row(workload="resnet152", throughput=200.5)]))
     assert [(index, caution.code) for index, caution in found] == [(0, "order")]
+    assert codes(row(throughput=199.5), row(workload="resnet152", throughput=200.5)) == set()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
 import pytest
 import torch
 from torch import nn
 
-from gpuwise.workloads.models.float8 import (
-    LARGEST,
-    Float8Linear,
-    Scales,
-    cast,
-)
+from gpuwise.workloads.models import bert
+from gpuwise.workloads.models.float8 import Float8Linear, Scales, feed_forward
+from gpuwise.workloads.models.float8_product import LARGEST, cast
 
 from .conftest import build, toy
 
@@ -63,6 +64,51 @@ def test_gradients_point_where_the_exact_ones_do() -> None:
         assert gradient.norm() == pytest.approx(float(exact[name].norm()), rel=0.03), name
 
 
+def test_a_feed_forward_block_in_one_is_its_layers_one_by_one() -> None:
+    """GELU's result and its gradient are not rounded to 16 bits on the way, that is all."""
+    expand, contract = (Float8Linear(nn.Linear(*sides)) for sides in ((32, 128), (128, 32)))
+    x, pull = torch.randn(4, 64, 32, requires_grad=True), torch.randn(4, 64, 32)
+    largest = {expand: (4.5, 0.2, 2.0), contract: (3.5, 0.1, 4.5)}
+    with torch.no_grad():
+        for layer, seen in largest.items():
+            layer.seen.copy_(torch.tensor(seen))
+    nn.init.normal_(expand.bias)
+    trained = [x, expand.weight, expand.bias, contract.weight, expand.seen, contract.seen]
+
+    def run(block: Callable[[], torch.Tensor]) -> list[torch.Tensor]:
+        y = block()
+        return [y, *torch.autograd.grad(y, trained, pull.to(y.dtype))]
+
+    plain = run(lambda: contract.without_bias(nn.functional.gelu(expand(x))))
+    fused = run(lambda: feed_forward(x, expand, contract))
+    for one, other in zip(fused, plain, strict=True):
+        assert one.shape == other.shape
+        assert one.dtype == other.dtype
+        assert (one - other).norm() < 0.04 * other.norm()
+    assert not torch.equal(fused[0], plain[0])
+
+
+def test_a_block_that_is_exact_or_not_in_fp8_is_computed_layer_by_layer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its kernels are Triton's, for which a stand-in computes here."""
+    kernels = ModuleType("gelu")
+    kernels.bias_gelu = lambda x, bias: nn.functional.gelu(x + bias)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "gpuwise.workloads.models.gelu", kernels)
+    torch.manual_seed(0)
+    plain = nn.Linear(32, 64), nn.Linear(64, 32)
+    block = nn.Sequential(*plain)
+    x = torch.randn(16, 32)
+    wanted = nn.functional.linear(nn.functional.gelu(plain[0](x)), plain[1].weight)
+    torch.testing.assert_close(bert.feed_forward(x, *plain), wanted)
+    scales = Scales(block)
+    with scales.off():
+        exact = bert.feed_forward(x, block[0], block[1])  # type: ignore[arg-type]
+    assert (exact - wanted).norm() < 0.01 * wanted.norm()
+    assert (bert.feed_forward(x, block[0], block[1]) - wanted).norm() < 0.2 * wanted.norm()  # type: ignore[arg-type]
+    assert not torch.equal(bert.feed_forward(x, block[0], block[1]), exact)  # type: ignore[arg-type]
+
+
 def test_scales_are_what_the_last_step_saw() -> None:
     _, eight = layers()
     scales = Scales(eight)
@@ -94,13 +140,11 @@ def test_parameters_are_the_same_objects() -> None:
 
 
 def test_bert_trains_in_fp8_as_in_bf16() -> None:
-    """Its first step is only seen at first, so dropout draws other numbers."""
     runs = {}
     for precision in ("bf16", "fp8"):
         job = build(toy("bert-large", "train", precision), 16)  # type: ignore[arg-type]
         assert job.gradient_norm is not None
-        norms = [job.gradient_norm() for _ in range(5)]
-        runs[precision] = [sum(norms) / 5, *(float(job.step()) for _ in range(5))]
+        runs[precision] = [job.gradient_norm(), *(float(job.step()) for _ in range(5))]
     assert runs["fp8"] != runs["bf16"]
     assert runs["fp8"] == pytest.approx(runs["bf16"], rel=0.03)
 
@@ -109,8 +153,7 @@ def test_the_first_step_is_already_scaled() -> None:
     """The steps before it are only seen: no weight moves in them, no gradient stays."""
     job = build(toy("bert-large", "train", "fp8"))
     assert job.gradient_norm is not None
-    first, later = job.gradient_norm(), [job.gradient_norm() for _ in range(3)]
-    assert first == pytest.approx(sum(later) / 3, rel=0.1)
+    assert job.gradient_norm() == pytest.approx(job.gradient_norm(), rel=0.02)
 
 
 def test_bert_answers_in_fp8_as_in_bf16() -> None:
@@ -134,5 +177,5 @@ def test_an_fp8_job_knows_the_norm_of_bf16() -> None:
     job = build(toy("bert-large", "train", "fp8"))
     assert job.gradient_norm is not None
     assert job.reference_norm is not None
-    assert job.gradient_norm() == pytest.approx(job.reference_norm(), rel=0.2)
+    assert job.reference_norm() == pytest.approx(job.gradient_norm(), rel=0.03)
     assert build(toy("bert-large", "train", "bf16")).reference_norm is None

@@ -17,7 +17,16 @@ DEVICE = "cuda" if ON_GPU else "cpu"
 if find_spec("triton") is None:
     pytest.skip("needs triton", allow_module_level=True)
 
-from gpuwise.workloads.models import attention, casting, few_rows, float8, gelu, pooling, quantized, residual  # noqa: E402
+from gpuwise.workloads.models import (  # noqa: E402
+    attention,
+    casting,
+    few_rows,
+    float8_product,
+    gelu,
+    pooling,
+    quantized,
+    residual,
+)
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},  # ResNet's
@@ -63,14 +72,36 @@ def test_only_poolings_that_it_can_do_are_replaced() -> None:
 @pytest.mark.parametrize("shape", [(128, 256), (144, 80)])
 def test_the_cast_is_torchs(shape: tuple[int, int]) -> None:
     x, largest = 3 * torch.randn(shape, device=DEVICE).bfloat16(), torch.tensor(5.0, device=DEVICE)
-    found = casting.cast_both(x, largest, float8.LARGEST, True)
-    wanted = float8.cast_in_torch(x, largest, sums=True)
+    found = casting.cast_both(x, largest, float8_product.LARGEST, True)
+    wanted = float8_product.cast_in_torch(x, largest, sums=True)
     assert torch.equal(found[1].float(), found[0].float().t())
     # Triton's interpreter loses the carry where rounding reaches the next power of two.
     alike = (found[0].float() == wanted[0].float()).float().mean()
     assert alike > (0.999 if ON_GPU else 0.9)
     torch.testing.assert_close(found[2], wanted[2])
     torch.testing.assert_close(found[3], wanted[3], rtol=1e-4, atol=1e-3)  # summed in another order
+
+
+@pytest.mark.parametrize("shape", [(128, 256), (144, 80)])
+def test_gelu_and_its_gradient_are_cast_as_torch_does(shape: tuple[int, int]) -> None:
+    x, dy = (torch.randn(shape, device=DEVICE).bfloat16() for _ in range(2))
+    bias, largest = torch.randn(shape[1], device=DEVICE), torch.tensor(4.0, device=DEVICE)
+    u = (x.float() + bias).requires_grad_()
+    y = nn.functional.gelu(u)
+    (slope,) = torch.autograd.grad(y, u, dy.float())
+    wanted = (
+        float8_product.cast_in_torch(y.detach(), largest)[:3],
+        float8_product.cast_in_torch(slope, largest, sums=True),
+    )
+    found = (
+        casting.gelu_cast(x, bias, largest, float8_product.LARGEST),
+        casting.gelu_cast_backward(dy, x, bias, largest, float8_product.LARGEST),
+    )
+    for right, own in zip(wanted, found, strict=True):
+        assert torch.equal(own[1].float(), own[0].float().t())
+        assert (own[0].float() == right[0].float()).float().mean() > (0.99 if ON_GPU else 0.9)
+        torch.testing.assert_close(own[2], right[2], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found[1][3], wanted[1][3], rtol=1e-4, atol=1e-3)
 
 
 def arguments(rows: int, n: int) -> tuple[torch.Tensor, ...]:

@@ -15,6 +15,7 @@ two of a process takes the same. Steps so slow that fifty take more than 15 s ar
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -59,6 +60,8 @@ class Pace:
     fifth of it, but not before a fifth of these."""
     warmup_min_s: float = 1.0
     """Least load before timing: sampled power is a mean of the last second on most cards."""
+    apart_s: float = 0.0
+    """The device rests so long before each window."""
 
 
 def pace(config: RunConfig) -> Pace:
@@ -69,9 +72,10 @@ def pace(config: RunConfig) -> Pace:
     """
     timed = partial(Pace, windows=5, time_s=config.time_s, target_ci=config.target_ci)
     if config.mode == "limit":
-        # Short bursts: within a tenth of a second a large GPU lowers its clock for a matrix product
-        # (an H200 from 1980 to 1530 MHz), and a limit is what the silicon reaches before that.
-        return timed(window_s=0.007, warmup_steps=3)
+        # Short bursts, apart: within 40 ms a large GPU lowers its clock for a matrix product (an H200
+        # from 1980 to 1530 MHz), and a limit is what the silicon reaches before that.
+        rests = config.device != "cpu" and config.size == "full"
+        return timed(window_s=0.007, warmup_steps=3, apart_s=0.05 if rests else 0.0)
     if config.protocol == "aime":
         return Pace(
             window_s=0.0,
@@ -140,6 +144,8 @@ def measure(step: Step, items: int, clock: Clock, pace: Pace, report: Report) ->
     began = clock.now()
     windows: list[tuple[float, ...]] = []
     while not _enough(windows, items, pace, clock.now() - began):
+        if pace.apart_s:
+            time.sleep(pace.apart_s)
         started = clock.now()
         windows.append(run_steps(step, clock, count))
         report(Timed(step_s=windows[-1], started_s=started, ended_s=clock.now()))

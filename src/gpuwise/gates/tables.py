@@ -23,7 +23,10 @@ EXACT = 2e-4
 four printed digits."""
 
 LIGHTER = 2.0
-"""A network with this many times fewer operations is faster, whatever its layers."""
+"""A network with this many times fewer operations is faster, whatever its layers,"""
+MARGIN = 0.05
+"""or at least no slower by more: one H200 trains Inception v3, eager in fp16, 0.5 % slower than ResNet-152,
+which needs 2.0 times the operations in fewer and larger kernels (results/h200/suite-tf-cnn.json)."""
 
 BUSY = 32
 """Images per step from which a GPU computes rather than launches kernels."""
@@ -155,7 +158,7 @@ def _order(rows: Indexed) -> Found:
             if other_net.family == net.family and other_net.forward_flop >= LIGHTER * net.forward_flop
         ]
         slower = [
-            (times, other) for times, other in heavier if row.throughput < other.throughput * (1 - EXACT)
+            (times, other) for times, other in heavier if row.throughput < other.throughput * (1 - MARGIN)
         ]
         if slower:
             times, other = max(slower, key=lambda pair: pair[1].throughput)

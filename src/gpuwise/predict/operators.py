@@ -30,7 +30,15 @@ from gpuwise.predict.costs import (
     write_only,
 )
 from gpuwise.predict.graph import Call, Node
-from gpuwise.predict.products import CAUSAL, attention, convolution, convolution_backward, matmul, node_of
+from gpuwise.predict.products import (
+    CAUSAL,
+    attention,
+    convolution,
+    convolution_backward,
+    matmul,
+    node_of,
+    product_with_rows,
+)
 
 Rule = Callable[[Call], tuple[Node, ...]]
 
@@ -103,7 +111,8 @@ def _table() -> dict[str, Rule]:
          "lift_fresh _unsafe_view _reshape_alias as_strided set_ resize_ _local_scalar_dense "
          "sym_size", nothing),
     ]  # fmt: skip
-    return {f"aten.{name}": rule for names, rule in pairs for name in names.split()}
+    table = {f"aten.{name}": rule for names, rule in pairs for name in names.split()}
+    return table | {"gpuwise.float8_product": product_with_rows}
 
 
 _RULES = _table()

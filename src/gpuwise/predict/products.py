@@ -60,10 +60,19 @@ def matmul(call: Call) -> tuple[Node, ...]:
     """(batch, m, n, k) of the last two matrix arguments; a bias or addend is read as well."""
     skip = 1 if call.name.rpartition(".")[2].lstrip("_").startswith(("add", "baddbmm")) else 0
     a, b = [v for v in call.args[skip:] if isinstance(v, Value)][:2]
+    return _matmul(call, a, b.shape[-1] if len(b.shape) > 1 else 1)
+
+
+def product_with_rows(call: Call) -> tuple[Node, ...]:
+    """The first matrix times the transpose of the second."""
+    a, b = call.args[:2]
+    return _matmul(call, a, b.shape[0])
+
+
+def _matmul(call: Call, a: Value, n: int) -> tuple[Node, ...]:
     k = a.shape[-1]
     batch = a.shape[0] if a.numel and len(a.shape) == 3 else 1
     m = a.shape[-2] if len(a.shape) > 1 else 1
-    n = b.shape[-1] if len(b.shape) > 1 else 1
     dtype = "tf32" if call.tf32 and a.dtype == "fp32" else a.dtype
     return (node_of(call, "matmul", shape=(batch, m, n, k), flop=2.0 * batch * m * n * k, dtype=dtype),)
 

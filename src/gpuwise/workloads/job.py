@@ -119,11 +119,14 @@ def training_job(
         run = parallel.loss
     scaler = torch.amp.GradScaler(config.device, enabled=config.precision == "fp16")
 
-    def backward() -> Tensor:
+    def know_scales() -> None:
         while scales is not None and not scales.known:
             torch.autograd.backward(run())
             scales.update()
             optimizer.zero_grad(set_to_none=True)
+
+    def backward() -> Tensor:
+        know_scales()
         loss = run()
         torch.autograd.backward(scaler.scale(loss))
         if parallel is not None:
@@ -154,8 +157,14 @@ def training_job(
         optimizer.zero_grad(set_to_none=True)
         return norm
 
+    def mean_norm(of_one: Callable[[], float]) -> float:
+        """With the same values dropped, in whatever precision products are."""
+        know_scales()
+        torch.manual_seed(0)
+        return mean_of_finite(of_one, NORMS.get(config.device, 1))
+
     def gradient_norm() -> float:
-        return mean_of_finite(norm_of_one, NORMS.get(config.device, 1))
+        return mean_norm(norm_of_one)
 
     def exact() -> float:
         # Compiled where the step is: eager, a batch that fills the memory would not fit.
@@ -166,8 +175,9 @@ def training_job(
 
     def reference_norm() -> float:
         assert scales is not None
+        know_scales()
         with scales.off():
-            return mean_of_finite(exact, NORMS.get(config.device, 1))
+            return mean_norm(exact)
 
     def mismatch() -> float:
         with torch.no_grad():

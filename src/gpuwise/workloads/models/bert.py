@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpuwise.workloads.bert import BertShape
+from gpuwise.workloads.models import float8
 from gpuwise.workloads.models.float8 import Float8Linear
 
 LAYER_NORM_EPS = 1e-12
@@ -104,15 +105,13 @@ class Layer(nn.Module):
         return x, x
 
     def _by_kernels(self, x: Tensor, again: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        from gpuwise.workloads.models.gelu import bias_gelu
         from gpuwise.workloads.models.residual import drop_add_norm
 
         seeds = torch.randint(2**31, (2,), device=x.device)
         again = self.handed_on(again)
         y = without_bias(self.project, self.attention(x, mask))
         x, again = drop_add_norm(y, self.project.bias, again, self.norm1, seeds[0], DROPOUT)
-        y = bias_gelu(without_bias(self.expand, x), self.expand.bias)
-        y = without_bias(self.contract, y)
+        y = feed_forward(x, self.expand, self.contract)
         return drop_add_norm(y, self.contract.bias, again, self.norm2, seeds[1], DROPOUT)
 
     def handed_on(self, x: Tensor) -> Tensor:
@@ -124,6 +123,15 @@ def without_bias(linear: nn.Linear, x: Tensor) -> Tensor:
     if isinstance(linear, Float8Linear):
         return linear.without_bias(x)
     return functional.linear(x, linear.weight)
+
+
+def feed_forward(x: Tensor, expand: nn.Linear, contract: nn.Linear) -> Tensor:
+    """contract(gelu(expand(x))) by gpuwise's kernels, without contract's bias."""
+    if isinstance(expand, Float8Linear) and isinstance(contract, Float8Linear) and not expand.exact:
+        return float8.feed_forward(x, expand, contract)
+    from gpuwise.workloads.models.gelu import bias_gelu
+
+    return without_bias(contract, bias_gelu(without_bias(expand, x), expand.bias))
 
 
 class Bert(nn.Module):

@@ -1,9 +1,7 @@
 """GELU of a product and its bias, in Triton: y = gelu(x + bias).
 
-x is the product without its bias, so that the bias's gradient is summed where x's gradient is made. What
-torch.compile generates evaluates erf in some fifty instructions a value, longer than the memory takes. Here
-it is formula 7.1.26 of Abramowitz and Stegun (error at most 1.5e-7, far below what 16 bits can tell), whose
-exponential the derivative needs, too.
+x is the product without its bias, so that the bias's gradient is summed where x's gradient is made. GELU is
+u times the normal distribution's share below u, computed from the share beyond |u| (`normal`).
 """
 
 from __future__ import annotations
@@ -15,20 +13,33 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from gpuwise.workloads.models.normal import TAIL
 from gpuwise.workloads.models.residual import ROWS, WARPS, programs_of
 
 WIDE = 1024
 """Columns of a program."""
 
 
+C0, C1, C2, C3, C4, C5 = (tl.constexpr(c) for c in TAIL)
+
+
 @triton.jit
-def _normal(u):
-    """The normal distribution's share below u, and exp(-u^2 / 2)."""
-    t = 1.0 / (1.0 + 0.3275911 * 0.7071067811865476 * tl.abs(u))
-    bell = tl.exp(-0.5 * u * u)
-    series = 0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))
-    tail = 0.5 * t * series * bell
-    return tl.where(u < 0, tail, 1.0 - tail), bell
+def _beyond(a):
+    return tl.exp2(C0 + a * (C1 + a * (C2 + a * (C3 + a * (C4 + a * C5)))))
+
+
+@triton.jit
+def gelu(u):
+    a = tl.abs(u)
+    return tl.maximum(u, 0.0) - a * _beyond(a)
+
+
+@triton.jit
+def gelu_slope(u):
+    """The share below u, and u times the density there, exp(-u^2 / 2) / sqrt(2 pi)."""
+    beyond = _beyond(tl.abs(u))
+    density = tl.exp2(u * u * -0.7213475204444817 - 1.3257480647361593)
+    return tl.where(u < 0, beyond, 1.0 - beyond) + u * density
 
 
 @triton.jit
@@ -38,8 +49,7 @@ def _gelu_forward(x, bias, y, rows, n, R: tl.constexpr, C: tl.constexpr):
     at = row.to(tl.int64)[:, None] * n + column[None, :]
     u = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
     u += tl.load(bias + column, mask=column < n, other=0.0)[None, :]
-    below, _ = _normal(u)
-    tl.store(y + at, (u * below).to(y.dtype.element_ty), mask=there)
+    tl.store(y + at, gelu(u).to(y.dtype.element_ty), mask=there)
 
 
 @triton.jit
@@ -55,9 +65,7 @@ def _gelu_backward(
         there = (row < rows)[:, None] & wide[None, :]
         at = row.to(tl.int64)[:, None] * n + column[None, :]
         u = tl.load(x + at, mask=there, other=0.0).to(tl.float32) + b
-        below, bell = _normal(u)
-        slope = below + u * bell * 0.3989422804014327  # 1 / sqrt(2 pi)
-        d = tl.load(dy + at, mask=there, other=0.0).to(tl.float32) * slope
+        d = tl.load(dy + at, mask=there, other=0.0).to(tl.float32) * gelu_slope(u)
         tl.store(dx + at, d.to(dx.dtype.element_ty), mask=there)
         d_bias += tl.sum(d, 0)
     tl.store(sums + tl.program_id(0).to(tl.int64) * n + column, d_bias, mask=wide)
