@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.bench.kernels import kind
-from gpuwise.bench.profile import MOST_STEPS, Span, merged, profile, steps_for, summarise, total
+from gpuwise.bench.profile import MOST_STEPS, NAME, NAMED, Span, merged, profile, steps_for, summarise, total
 
 
 def span(name: str, start: float, end: float) -> Span:
@@ -36,6 +36,20 @@ def test_times_of_two_steps_are_those_of_one() -> None:
         ("transfer", 0.5, 0.25),
     ]
     assert found.kernel_count == 2.0
+
+
+def test_the_slowest_names_are_told_apart_from_their_kind() -> None:
+    names = [f"gemm_{i}" for i in range(NAMED + 5)]
+    spans = [span(name, i, i + 0.1 * (i + 1)) for i, name in enumerate(names)]
+    found = summarise([*spans, span("gemm_0", 50, 60)], steps=2, wall_s=100.0)
+    first, second, *_ = found.slowest
+    assert (first.name, first.kind, first.count) == ("gemm_0", "matmul", 1.0)
+    assert first.seconds == pytest.approx(10.1 / 2)
+    assert second.name == names[-1]
+    assert len(found.slowest) == NAMED
+    assert found.kernels[0].name is None
+    (long,) = summarise([span("x" * 500, 0, 1)], steps=1, wall_s=1.0).slowest
+    assert long.name == "x" * NAME
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 10)), max_size=30))
@@ -73,6 +87,10 @@ def test_merged_ranges_cover_the_same_time_once(drawn: list[tuple[float, float]]
         ("void cudnn::ops::nchwToNhwcKernel<...>", "copy"),
         ("Memcpy HtoD (Pinned -> Device)", "transfer"),
         ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "collective"),
+        ("_pull_queries", "attention"),
+        ("_cast", "copy"),
+        ("_gelu_pull", "pointwise"),
+        ("_norm_backward", "normalisation"),
         ("aten::mkldnn_convolution", "convolution"),
         ("aten::addmm", "matmul"),
         ("aten::_scaled_dot_product_flash_attention_for_cpu", "attention"),

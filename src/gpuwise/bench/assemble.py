@@ -94,6 +94,10 @@ def _profile(event: events.Profiled) -> Profile:
             KernelTime(kind=cast(KernelKind, kind), count=count, seconds=seconds)
             for kind, count, seconds in event.kernels
         ),
+        slowest=tuple(
+            KernelTime(kind=cast(KernelKind, kind), count=count, seconds=seconds, name=name)
+            for kind, count, seconds, name in event.slowest
+        ),
     )
 
 

@@ -180,7 +180,8 @@ def look_into(config: RunConfig, job: Job, clock: Clock) -> events.Profiled | ev
     except Exception as error:  # noqa: BLE001
         return events.Unprofiled(reason=f"{type(error).__name__}: {error}".splitlines()[0][:200])
     kernels = tuple((each.kind, each.count, each.seconds) for each in found.kernels)
-    return events.Profiled(**asdict(found) | {"kernels": kernels})
+    slowest = tuple((each.kind, each.count, each.seconds, each.name) for each in found.slowest)
+    return events.Profiled(**asdict(found) | {"kernels": kernels, "slowest": slowest})
 
 
 def cost_of(config: RunConfig, workload: Workload, batch: int) -> Cost | None:

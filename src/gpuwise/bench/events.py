@@ -154,6 +154,8 @@ class Profiled:
     longest_gap_s: float
     kernels: tuple[tuple[str, float, float], ...]
     """(kind, kernels, seconds)."""
+    slowest: tuple[tuple[str, float, float, str], ...]
+    """The same and the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

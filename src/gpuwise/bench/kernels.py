@@ -1,7 +1,8 @@
 """What kind of work a kernel does, told by its name. Data and one pure function.
 
-Names are those of CUDA and ROCm libraries (cuBLAS, cuDNN, CUTLASS, NCCL, Tensile, MIOpen), of torch's own
-kernels, of Triton as torch.compile calls it, and of torch's operators, which stand for kernels on a CPU.
+Names are those of CUDA and ROCm libraries (cuBLAS, cuDNN, CUTLASS, NCCL, Tensile, MIOpen), of torch's and
+gpuwise's own kernels, of Triton as torch.compile calls it, and of torch's operators, which stand for kernels
+on a CPU.
 The first rule that fits decides: a cuDNN attention kernel is called cudnn as well, an implicit-GEMM
 convolution is called gemm, and a fused pointwise kernel lists every operator that it ends.
 """
@@ -15,8 +16,9 @@ RULES: tuple[tuple[KernelKind, tuple[str, ...]], ...] = (
     ("transfer", ("memcpy htod", "memcpy dtoh", "memcpy ptop", "copyhosttodevice", "copydevicetohost")),
     ("pointwise", ("triton_poi",)),
     ("matmul", ("triton_tem", "triton_mm")),
-    ("attention", ("flash", "fmha", "attention", "sdpa")),
+    ("attention", ("flash", "fmha", "attention", "sdpa", "_attend", "_pull_queries", "_pull_keys")),
     ("copy", ("memcpy", "memset", "copy", "nchwtonhwc", "nhwctonchw", "aten::cat", "catarray", "transpose")),
+    ("copy", ("_cast",)),
     ("normalisation", ("_norm", "norm_", "layernorm", "batchnorm", "bn_fw", "bn_bw", "softmax", "welford")),
     ("convolution", ("conv", "fprop", "dgrad", "wgrad", "winograd", "implicit", "cudnn::cnn", "miopen")),
     ("matmul", ("gemm", "gemv", "cutlass", "cublas", "nvjet", "xmma", "splitk", "matmul", "cijk_")),

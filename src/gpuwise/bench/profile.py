@@ -19,6 +19,8 @@ from gpuwise.model.verdict import KernelKind, KernelTime, Profile
 LONGEST_S = 0.4
 """Time for the profiled steps. Reading the trace takes longer than the steps themselves."""
 MOST_STEPS = 10
+NAMED, NAME = 10, 200
+"""Kernels that are told by name, and letters of a name: those of templates fill pages."""
 
 LINK: frozenset[KernelKind] = frozenset({"collective", "transfer"})
 
@@ -76,11 +78,13 @@ def summarise(spans: Sequence[Span], steps: int, wall_s: float) -> Profile:
     kinds = [kind(span.name) for span in spans]
     every = merged((span.start_s, span.end_s) for span in spans)
     work = merged((s.start_s, s.end_s) for s, each in zip(spans, kinds, strict=True) if each not in LINK)
-    count: dict[KernelKind, int] = defaultdict(int)
-    seconds: dict[KernelKind, float] = defaultdict(float)
+    named: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        named[span.name[:NAME]].append(span)
+    every_name = [_together(found, kind(found[0].name), steps, name) for name, found in named.items()]
+    alike: dict[KernelKind, list[Span]] = defaultdict(list)
     for span, each in zip(spans, kinds, strict=True):
-        count[each] += 1
-        seconds[each] += span.own_s
+        alike[each].append(span)
     busy_s, working_s = total(every), total(work)
     return Profile(
         steps=steps,
@@ -88,11 +92,18 @@ def summarise(spans: Sequence[Span], steps: int, wall_s: float) -> Profile:
         busy_s=busy_s / steps,
         link_s=(busy_s - working_s) / steps,
         longest_gap_s=max((after[0] - before[1] for before, after in pairwise(every)), default=0.0),
-        kernels=tuple(
-            KernelTime(kind=each, count=count[each] / steps, seconds=seconds[each] / steps)
-            for each in sorted(seconds, key=lambda each: -seconds[each])
-        ),
+        kernels=_longest_first(_together(found, each, steps) for each, found in alike.items()),
+        slowest=_longest_first(every_name)[:NAMED],
     )
+
+
+def _together(spans: Sequence[Span], kind: KernelKind, steps: int, name: str | None = None) -> KernelTime:
+    seconds = sum(span.own_s for span in spans)
+    return KernelTime(kind=kind, count=len(spans) / steps, seconds=seconds / steps, name=name)
+
+
+def _longest_first(times: Iterable[KernelTime]) -> tuple[KernelTime, ...]:
+    return tuple(sorted(times, key=lambda each: -each.seconds))
 
 
 def merged(ranges: Iterable[tuple[float, float]]) -> Ranges:

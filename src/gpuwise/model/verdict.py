@@ -24,12 +24,14 @@ the cooling, the power limit, the arithmetic, the device's memory."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelTime:
-    """The kernels of one kind in one step."""
+    """The kernels of one kind, or of one name, in one step."""
 
     kind: KernelKind
     count: float
     seconds: float
     """Their times added up; kernels that run at once count each."""
+    name: str | None = None
+    """As the profiler tells it; None = all of the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,9 @@ class Profile:
     longest_gap_s: float
     """The longest time of no kernel in all the profiled steps."""
     kernels: tuple[KernelTime, ...]
-    """Longest first."""
+    """Of each kind, longest first."""
+    slowest: tuple[KernelTime, ...] = ()
+    """Those of the names that take longest, longest first."""
 
     @property
     def kernel_count(self) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpuwise.model.result import WIDE, BatchTrial, Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
+from gpuwise.report.kernels import slowest
 from gpuwise.report.table import Table
 from gpuwise.units import gibibytes, percent, seconds, si, significant
 
@@ -237,8 +238,9 @@ def _yes_no(value: bool | None) -> str:
 
 
 def details(m: Measurement) -> tuple[str, ...]:
-    """What `--full` says of one measurement: its timing, its batches, its verdict with the evidence."""
-    return tuple(text for text in (timing(m), batches(m), explained(m)) if text)
+    """What `--full` says of one measurement: its timing, its batches, its verdict with the evidence, its
+    slowest kernels."""
+    return tuple(text for text in (timing(m), batches(m), explained(m), slowest(m)) if text)
 
 
 def timing(m: Measurement) -> str:
