@@ -16,6 +16,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from gpuwise.workloads.models.float8_product import Cast
 from gpuwise.workloads.models.gelu import gelu, gelu_slope
 
 INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
@@ -24,9 +25,6 @@ CAST = {"R": 128, "C": 128, "num_warps": 4}
 GELU = {"R": 64, "C": 128, "num_warps": 4}
 PULL = {"R": 128, "C": 64, "num_warps": 4}
 """Rows and columns of a tile: of a cast, and of those with GELU and with its gradient."""
-
-Cast = tuple[Tensor, Tensor, Tensor, Tensor]
-"""Cast (M, N), its transpose (N, M), largest magnitude () and column sums (N) or (0)."""
 
 
 @triton.jit

@@ -27,9 +27,14 @@ Cast = tuple[Tensor, Tensor, Tensor, Tensor]
 """Cast (M, N), its transpose (N, M), largest magnitude () and column sums (N) or (0)."""
 
 
+def _has_kernels(x: Tensor) -> bool:
+    """Whether gpuwise's own casts run where x is: they have an instruction of NVIDIA's."""
+    return x.is_cuda and torch.version.hip is None
+
+
 def cast(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
     """x ~ cast * largest / LARGEST, for values up to `largest`; larger ones become it."""
-    if x.is_cuda:
+    if _has_kernels(x):
         from gpuwise.workloads.models.casting import cast_both
 
         found: Cast = cast_both(x, largest, LARGEST, sums)
@@ -39,7 +44,7 @@ def cast(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
 
 def cast_gelu(x: Tensor, bias: Tensor, largest: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The cast of gelu(x + bias), without sums."""
-    if x.is_cuda:
+    if _has_kernels(x):
         from gpuwise.workloads.models.casting import gelu_cast
 
         found: tuple[Tensor, Tensor, Tensor] = gelu_cast(x, bias, largest, LARGEST)
@@ -49,7 +54,7 @@ def cast_gelu(x: Tensor, bias: Tensor, largest: Tensor) -> tuple[Tensor, Tensor,
 
 def cast_gelu_gradient(dy: Tensor, x: Tensor, bias: Tensor, largest: Tensor) -> Cast:
     """The cast of x's gradient from that of gelu(x + bias); its sums are the bias's gradient."""
-    if x.is_cuda:
+    if _has_kernels(x):
         from gpuwise.workloads.models.casting import gelu_cast_backward
 
         found: Cast = gelu_cast_backward(dy, x, bias, largest, LARGEST)
