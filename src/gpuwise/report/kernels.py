@@ -12,8 +12,9 @@ LETTERS = 60
 _ELEMENTWISE = re.compile(r"elementwise_kernel.*?<.*?\b(?!gpu_kernel)(\w+(?:_kernel\w*|Functor\w*|_impl))")
 
 
-def slowest(m: Measurement, most: int = 5) -> str:
-    """The kernels that take longest, with their share of all kernel time; empty where none is known."""
+def slowest(m: Measurement, most: int = 5, *, lead: str | None = None) -> str:
+    """The kernels that take longest, with their share of all kernel time; empty where none is known. `lead`
+    stands in place of what they are called together."""
     if m.profile is None or not m.profile.slowest:
         return ""
     whole = sum(each.seconds for each in m.profile.kernels)
@@ -23,7 +24,7 @@ def slowest(m: Measurement, most: int = 5) -> str:
         for each in m.profile.slowest[:most]
     )
     what = "operators" if m.config.device == "cpu" else "kernels"
-    return f"slowest {what}: {', '.join(told)}"
+    return (f"slowest {what}: " if lead is None else lead) + ", ".join(told)
 
 
 def called(name: str) -> str:

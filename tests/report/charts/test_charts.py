@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gpuwise.report import charts
+from gpuwise.report.charts.kernels import COLOURS
 from gpuwise.report.charts.ratios import ticks
 from gpuwise.report.charts.theme import PALETTE, PRECISION_COLOURS, SERIES, Mark, apart
 from gpuwise.report.html import svg
@@ -53,6 +54,9 @@ EVERY: dict[str, Chart] = {
     "scaling": charts.scaling(MARKS[:2], item="image"),
     "roofline": charts.roofline([("resnet50 train", "bf16", 78.0, 1.8e14)], [("bf16", 8e14, 4.2e12)]),
     "timeline": charts.timeline(SPANS, power_limit_w=700.0),
+    "kernels": charts.kernels(
+        [("a", {"matmul": 0.6, "other": 0.39, "link": 0.01}), ("b", {"attention": 1.0})]
+    ),
 }
 
 
@@ -84,6 +88,19 @@ def test_power_over_time_is_drawn_where_samples_were_kept() -> None:
 def test_no_value_is_lost(name: str) -> None:
     drawn = [row["value"] for row in values(EVERY[name]) if "value" in row]
     assert sorted(set(drawn)) == [10.0, 12.0, 300.0]
+
+
+def test_parts_of_a_step_stand_end_to_end_and_say_what_they_are_where_there_is_room() -> None:
+    parts = [
+        (row["label"], row["kind"], row["start"], row["end"], row["shown"])
+        for row in values(EVERY["kernels"])
+    ]
+    assert parts == [
+        ("a", "matmul", 0.0, 0.6, "matmul"),
+        ("a", "link", 0.6, pytest.approx(0.61), ""),
+        ("a", "other", pytest.approx(0.61), pytest.approx(1.0), "other"),
+        ("b", "attention", 0.0, 1.0, "attention"),
+    ]
 
 
 def test_two_rows_of_one_name_are_not_drawn_over_each_other() -> None:
@@ -156,6 +173,9 @@ def test_text_and_marks_have_the_contrast_of_level_aa(scheme: int) -> None:
     marks = [name for name, (light, _) in PALETTE.items() if light in SERIES]
     for name in marks:
         assert contrast(PALETTE[name][scheme], PALETTE["paper"][scheme]) >= 3.0, name
+    schemes = {light: (light, dark) for light, dark in PALETTE.values()}
+    for kind, colour in COLOURS.items():  # names of kinds are written on them
+        assert contrast(schemes[colour][scheme], PALETTE["paper"][scheme]) >= 4.5, kind
 
 
 def test_each_colour_means_one_thing() -> None:

@@ -24,6 +24,7 @@ from gpuwise.model.result import (
     Window,
 )
 from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.verdict import KernelTime, Profile
 from gpuwise.report.html import html
 from gpuwise.report.page import Page, Section, markdown_page
 from gpuwise.report.sections import report
@@ -231,6 +232,35 @@ def test_the_roofline_holds_points_against_the_limits_of_their_session() -> None
     assert "limits" not in names(of(measured()))
 
 
+def profiled(row: Measurement, **seconds: float) -> Measurement:
+    """With so many seconds of each kind, and the slowest kernel by name."""
+    times = tuple(KernelTime(kind=k, count=1.0, seconds=s) for k, s in seconds.items())  # type: ignore[arg-type]
+    profile = Profile(
+        steps=1, wall_s=1.0, busy_s=0.9, link_s=0.0, longest_gap_s=0.0, kernels=times,
+        slowest=(replace(times[0], name="void at::native::slow_kernel<4>()"),),
+    )  # fmt: skip
+    return replace(row, profile=profile)
+
+
+def test_kernel_time_is_of_the_fastest_of_each_precision() -> None:
+    fast = profiled(measured(speed=200.0), matmul=0.6, copy=0.2, transfer=0.1, collective=0.1)
+    slow = profiled(measured(speed=100.0), matmul=1.0)
+    other = profiled(measured("fp32", 50.0), convolution=0.5, pointwise=0.5)
+    found = section(of(fast, slow, other, measured("tf32", 80.0)), "kernels")
+    assert drawn(found) == ["resnet50 train bf16 eager · 64"] * 3 + ["resnet50 train fp32 eager · 64"] * 2
+    table = found.figures[0].table
+    assert table.columns[2:] == ("matmul", "convolution", "pointwise", "link", "other", "slowest kernels")
+    assert table.rows[0][2:] == ("60 %", "", "", "20 %", "20 %", "60 % slow_kernel")
+    assert len(table.rows) == 2
+
+
+def test_a_lone_profile_is_a_table_and_none_is_no_section() -> None:
+    found = section(of(profiled(measured(), matmul=1.0)), "kernels")
+    assert not found.figures
+    assert found.tables[0].rows[0][-1] == "100 % slow_kernel"
+    assert "kernels" not in names(of(measured()))
+
+
 def test_published_figures_answer_the_same_question_or_are_left_out() -> None:
     row = PublishedResult(
         gpu="H200",
@@ -280,5 +310,5 @@ def test_a_report_of_real_results_holds_them_byte_for_byte_and_stays_small() -> 
     assert len(text.encode()) < 3_000_000
     assert text.count("<figure>") < 40
     assert pages.results(text.encode(), "report.html") == results
-    assert len(page.sections) == 10
+    assert len(page.sections) == 11
     assert "nan" not in markdown_page(page).lower().split()

@@ -6,6 +6,7 @@ the HTML page replaces by variables that follow light, dark and print.
 
 from gpuwise.report.charts.agreement import agreement
 from gpuwise.report.charts.bars import bars
+from gpuwise.report.charts.kernels import kernels
 from gpuwise.report.charts.limits import energy, roofline
 from gpuwise.report.charts.ratios import ratios
 from gpuwise.report.charts.scaling import scaling
@@ -20,6 +21,7 @@ __all__ = [
     "bars",
     "batches",
     "energy",
+    "kernels",
     "ratios",
     "roofline",
     "scaling",

@@ -8,6 +8,7 @@ from gpuwise.report.results import counted
 from gpuwise.report.sections.against import against
 from gpuwise.report.sections.closing import cautions, reproduce
 from gpuwise.report.sections.energy import energy
+from gpuwise.report.sections.kernels import kernels
 from gpuwise.report.sections.limits import limits
 from gpuwise.report.sections.machine import machine
 from gpuwise.report.sections.material import Material
@@ -29,6 +30,7 @@ def report(material: Material) -> Page:
         energy(material, cited),
         timeline(material),
         limits(material),
+        kernels(material),
         against(material, cited),
         cautions(material),
         reproduce(material),

@@ -17,7 +17,7 @@ COLUMNS, DEPTH, WARPS, STAGES = 32, 256, 4, 4
 
 
 @triton.jit
-def _multiply(
+def _few_rows_matmul(
     x, q, scale, y, rows, n,
     k: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
 ):  # fmt: skip
@@ -41,7 +41,7 @@ def few_rows(x: Tensor, q: Tensor, scale: Tensor) -> Tensor:
     x = x.contiguous()
     (rows, k), n = x.shape, len(q)
     y = torch.empty((rows, n), dtype=x.dtype, device=x.device)
-    _multiply[(triton.cdiv(n, COLUMNS),)](
+    _few_rows_matmul[(triton.cdiv(n, COLUMNS),)](
         x, q, scale, y, rows, n,
         k=k, ROWS=max(16, triton.next_power_of_2(rows)), COLUMNS=COLUMNS, DEPTH=DEPTH,
         num_warps=WARPS, num_stages=STAGES,

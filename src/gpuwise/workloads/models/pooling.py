@@ -24,7 +24,7 @@ ELEMENTS = 1024
 
 
 @triton.jit
-def _forward(
+def _max_pool_forward(
     x, y, place, cells, c, h, w, oh, ow,
     K: tl.constexpr, S: tl.constexpr, P: tl.constexpr, CELLS: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
@@ -63,7 +63,7 @@ def _put(dx, total, image, i, j, h, w, c, channel, there):
 
 
 @triton.jit
-def _backward(
+def _max_pool_backward(
     dy, place, dx, cells, c, h, w, oh, ow, rows, columns,
     K: tl.constexpr, S: tl.constexpr, P: tl.constexpr, FIRST: tl.constexpr, SPAN: tl.constexpr,
     CELLS: tl.constexpr, C: tl.constexpr,
@@ -117,7 +117,7 @@ def max_pool(
     y, place = (_empty(x, (batch, channels, high, wide), t) for t in (x.dtype, torch.int8))
     cells, (many, across) = batch * high * wide, _tile(channels)
     grid = (triton.cdiv(cells, many), triton.cdiv(channels, across))
-    _forward[grid](
+    _max_pool_forward[grid](
         x, y, place, cells, channels, h, w, high, wide, K=kernel, S=stride, P=padding, CELLS=many, C=across
     )  # fmt: skip
     return y, place
@@ -135,7 +135,7 @@ def max_pool_backward(
     first, last = -((kernel - 1 - padding) // stride), (stride - 1 + padding) // stride
     cells, (many, across) = batch * rows * columns, _tile(channels)
     grid = (triton.cdiv(cells, many), triton.cdiv(channels, across))
-    _backward[grid](
+    _max_pool_backward[grid](
         dy, place, dx, cells, channels, h, w, high, wide, rows, columns,
         K=kernel, S=stride, P=padding, FIRST=first, SPAN=last - first + 1, CELLS=many, C=across,
     )  # fmt: skip
