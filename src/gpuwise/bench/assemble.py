@@ -90,15 +90,13 @@ def _profile(event: events.Profiled) -> Profile:
         busy_s=event.busy_s,
         link_s=event.link_s,
         longest_gap_s=event.longest_gap_s,
-        kernels=tuple(
-            KernelTime(kind=cast(KernelKind, kind), count=count, seconds=seconds)
-            for kind, count, seconds in event.kernels
-        ),
-        slowest=tuple(
-            KernelTime(kind=cast(KernelKind, kind), count=count, seconds=seconds, name=name)
-            for kind, count, seconds, name in event.slowest
-        ),
+        kernels=tuple(_kernel_time(*each) for each in event.kernels),
+        slowest=tuple(_kernel_time(*each) for each in event.slowest),
     )
+
+
+def _kernel_time(kind: str, count: float, seconds: float, name: str | None = None) -> KernelTime:
+    return KernelTime(kind=cast(KernelKind, kind), count=count, seconds=seconds, name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

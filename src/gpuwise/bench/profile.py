@@ -78,13 +78,11 @@ def summarise(spans: Sequence[Span], steps: int, wall_s: float) -> Profile:
     kinds = [kind(span.name) for span in spans]
     every = merged((span.start_s, span.end_s) for span in spans)
     work = merged((s.start_s, s.end_s) for s, each in zip(spans, kinds, strict=True) if each not in LINK)
-    named: dict[str, list[Span]] = defaultdict(list)
-    for span in spans:
-        named[span.name[:NAME]].append(span)
-    every_name = [_together(found, kind(found[0].name), steps, name) for name, found in named.items()]
     alike: dict[KernelKind, list[Span]] = defaultdict(list)
+    named: dict[tuple[KernelKind, str], list[Span]] = defaultdict(list)
     for span, each in zip(spans, kinds, strict=True):
         alike[each].append(span)
+        named[each, span.name[:NAME]].append(span)
     busy_s, working_s = total(every), total(work)
     return Profile(
         steps=steps,
@@ -93,7 +91,9 @@ def summarise(spans: Sequence[Span], steps: int, wall_s: float) -> Profile:
         link_s=(busy_s - working_s) / steps,
         longest_gap_s=max((after[0] - before[1] for before, after in pairwise(every)), default=0.0),
         kernels=_longest_first(_together(found, each, steps) for each, found in alike.items()),
-        slowest=_longest_first(every_name)[:NAMED],
+        slowest=_longest_first(_together(found, each, steps, name) for (each, name), found in named.items())[
+            :NAMED
+        ],
     )
 
 

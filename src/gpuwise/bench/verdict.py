@@ -91,7 +91,7 @@ def _launch(m: Measurement, step_s: float) -> Judged:
     busy = min(1.0, m.profile.busy_s / step_s)
     what = ("operators run", "operators") if m.config.device == "cpu" else ("GPU busy", "kernels")
     count = m.profile.kernel_count
-    each_s = sum(kernel.seconds for kernel in m.profile.kernels) / count
+    each_s = m.profile.kernel_s / count
     fact = f"{what[0]} {percent(busy, 0)} of a step, {count:,.0f} {what[1]} of {seconds(each_s)} on average"
     return {"launch": (fact, busy < 1 - IDLE)}
 
@@ -143,8 +143,7 @@ def _work(m: Measurement) -> Judged:
 def _kernels(profile: Profile | None) -> list[str]:
     if profile is None:
         return []
-    whole = sum(each.seconds for each in profile.kernels)
-    shares = [(each.kind, each.seconds / whole) for each in profile.kernels]
+    shares = [(each.kind, each.seconds / profile.kernel_s) for each in profile.kernels]
     told = ", ".join(f"{kind} {percent(share, 0)}" for kind, share in shares if share >= TOLD)
     return [f"{told} of kernel time"]
 

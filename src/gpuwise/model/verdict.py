@@ -60,6 +60,11 @@ class Profile:
         """Kernels of a step."""
         return sum(each.count for each in self.kernels)
 
+    @property
+    def kernel_s(self) -> float:
+        """Their times added up."""
+        return sum(each.seconds for each in self.kernels)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:

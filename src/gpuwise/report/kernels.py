@@ -12,19 +12,23 @@ LETTERS = 60
 _ELEMENTWISE = re.compile(r"elementwise_kernel.*?<.*?\b(?!gpu_kernel)(\w+(?:_kernel\w*|Functor\w*|_impl))")
 
 
-def slowest(m: Measurement, most: int = 5, *, lead: str | None = None) -> str:
-    """The kernels that take longest, with their share of all kernel time; empty where none is known. `lead`
-    stands in place of what they are called together."""
-    if m.profile is None or not m.profile.slowest:
+def slowest(m: Measurement) -> str:
+    """The kernels that take longest, with their share of all kernel time; empty where none is known."""
+    told = names_of_slowest(m, 5)
+    what = "operators" if m.config.device == "cpu" else "kernels"
+    return f"slowest {what}: {told}" if told else ""
+
+
+def names_of_slowest(m: Measurement, most: int) -> str:
+    """At most so many, each with its share of all kernel time; empty where none is known."""
+    if m.profile is None:
         return ""
-    whole = sum(each.seconds for each in m.profile.kernels)
-    told = (
+    whole = m.profile.kernel_s
+    return ", ".join(
         f"{percent(each.seconds / whole, 0)} {called(each.name or each.kind)}"
         + (f" x {each.count:.3g}" if each.count != 1 else "")
         for each in m.profile.slowest[:most]
     )
-    what = "operators" if m.config.device == "cpu" else "kernels"
-    return (f"slowest {what}: " if lead is None else lead) + ", ".join(told)
 
 
 def called(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from gpuwise.report.charts.theme import LETTER, PALETTE, WIDTH, framed, row_axis
+from gpuwise.report.charts.theme import LETTER, PALETTE, WIDTH, colour, framed, row_axis
 from gpuwise.report.page import Chart
 
 COLOURS: Mapping[str, str] = MappingProxyType(
@@ -35,11 +35,7 @@ def kernels(rows: Sequence[tuple[str, Shares]]) -> Chart:
         "field": "start", "type": "quantitative", "title": "share of kernel time",
         "scale": {"domain": [0, 1], "nice": False}, "axis": {"format": "%", "grid": False, "tickCount": 5},
     }  # fmt: skip
-    legend = {"title": None, "orient": "top"} if len(present) > 1 else None
-    filled = {
-        "field": "kind", "type": "nominal", "legend": legend,
-        "scale": {"domain": present, "range": [COLOURS[kind] for kind in present]},
-    }  # fmt: skip
+    filled = colour("kind", present, own=COLOURS)
     return framed(
         {
             "width": WIDTH,

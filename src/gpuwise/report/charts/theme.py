@@ -83,10 +83,13 @@ def framed(spec: Chart, *, description: str) -> Chart:
     }
 
 
-def colour(field: str, names: Sequence[str], *, title: str | None = None) -> dict[str, Any]:
-    """A colour channel: precisions have theirs everywhere, other names take the series in order."""
-    own = all(name in PRECISION_COLOURS for name in names)
-    chosen = [PRECISION_COLOURS[n] if own else SERIES[i % len(SERIES)] for i, n in enumerate(names)]
+def colour(
+    field: str, names: Sequence[str], *, title: str | None = None, own: Mapping[str, str] = PRECISION_COLOURS
+) -> dict[str, Any]:
+    """A colour channel: names that all have their `own`, as precisions everywhere, take it; others take the
+    series in order."""
+    owned = all(name in own for name in names)
+    chosen = [own[name] if owned else SERIES[i % len(SERIES)] for i, name in enumerate(names)]
     legend = {"title": title, "orient": "top"} if len(names) > 1 else None
     return {
         "field": field,

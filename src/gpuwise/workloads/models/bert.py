@@ -20,7 +20,6 @@ from torch.nn import functional
 
 from gpuwise.workloads.bert import BertShape
 from gpuwise.workloads.models import float8
-from gpuwise.workloads.models.float8 import Float8Linear
 
 LAYER_NORM_EPS = 1e-12
 DROPOUT = 0.1
@@ -120,14 +119,15 @@ class Layer(nn.Module):
 
 def without_bias(linear: nn.Linear, x: Tensor) -> Tensor:
     """x times the transpose of the weights."""
-    if isinstance(linear, Float8Linear):
+    if isinstance(linear, float8.Float8Linear):
         return linear.without_bias(x)
     return functional.linear(x, linear.weight)
 
 
 def feed_forward(x: Tensor, expand: nn.Linear, contract: nn.Linear) -> Tensor:
     """contract(gelu(expand(x))) by gpuwise's kernels, without contract's bias."""
-    if isinstance(expand, Float8Linear) and isinstance(contract, Float8Linear) and not expand.exact:
+    own = float8.Float8Linear
+    if isinstance(expand, own) and isinstance(contract, own) and not expand.exact:
         return float8.feed_forward(x, expand, contract)
     from gpuwise.workloads.models.gelu import bias_gelu
 

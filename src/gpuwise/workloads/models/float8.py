@@ -50,19 +50,20 @@ class Float8Linear(nn.Linear):
         if self.exact:
             half = None if bias is None else bias.to(torch.bfloat16)
             return nn.functional.linear(x.to(torch.bfloat16), self.weight.to(torch.bfloat16), half)
-        rows = x.to(torch.bfloat16).flatten(0, -2)
-        with torch.autocast(x.device.type, enabled=False):
-            y: Tensor = Product.apply(rows, self.weight, bias, self.seen)  # type: ignore[no-untyped-call]
-        return y.view(*x.shape[:-1], -1)
+        return _on_rows(Product, x, self.weight, bias, self.seen)
 
 
 def feed_forward(x: Tensor, expand: Float8Linear, contract: Float8Linear) -> Tensor:
     """contract(gelu(expand(x))) without contract's bias, what lies between them never written in 16 bits."""
+    trained = (expand.weight, expand.bias, expand.seen, contract.weight, contract.seen)
+    return _on_rows(FeedForward, x, *trained)
+
+
+def _on_rows(function: type[torch.autograd.Function], x: Tensor, *trained: Tensor | None) -> Tensor:
+    """The function of x (..., K) as a matrix in bf16, with its leading sides again."""
     rows = x.to(torch.bfloat16).flatten(0, -2)
     with torch.autocast(x.device.type, enabled=False):
-        y: Tensor = FeedForward.apply(  # type: ignore[no-untyped-call]
-            rows, expand.weight, expand.bias, expand.seen, contract.weight, contract.seen
-        )
+        y: Tensor = function.apply(rows, *trained)  # type: ignore[no-untyped-call]
     return y.view(*x.shape[:-1], -1)
 
 
