@@ -28,7 +28,7 @@ FILES = {
 TUNED = ("resnet50-fp16", "resnet152-fp16", "inception-v3-fp16", "googlenet-fp16", "bert-large-fp8")
 SUMMARIES = ("resnet50-bf16", "bert-large-bf16")
 """Searches of which what `tune -o` wrote is kept, without the power."""
-OTHERS = ("workloads-*.json", "scenarios-*.json", "suite-*.json", "bert-large-fp8-casts.json")
+OTHERS = ("workloads-*.json", "scenarios-*.json", "suite-*.json", "full-*.json", "bert-large-fp8-casts.json")
 WIDEST = 0.03
 ROWS = (("resnet50", "train"), ("resnet50", "infer"), ("bert-large", "train"), ("bert-large", "infer"))
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
@@ -119,7 +119,7 @@ def _rows() -> dict[tuple[str, int], dict[bool, Measurement]]:
     rows: dict[tuple[str, int], dict[bool, Measurement]] = {}
     for path in (path for pattern in OTHERS for path in sorted(RESULTS.glob(pattern))):
         for m in load(path).measurements:
-            if m.throughput is None or m.config.mode == "limit" or m.status != "ok":
+            if m.throughput is None or m.config.mode == "limit" or m.config.gpus > 1 or m.status != "ok":
                 continue
             what = f"{m.config.workload} {m.config.mode} {m.config.precision}"
             if m.config.input == "host":

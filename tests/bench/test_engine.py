@@ -125,6 +125,26 @@ def test_a_gpu_rests_before_each_burst(clock: FakeClock, monkeypatch: pytest.Mon
         assert pace(unhurried).apart_s == 0
 
 
+def test_the_first_step_after_a_rest_is_not_timed(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds what starting takes, which in a burst of five would count for much."""
+    rested = False
+
+    def rest(_: float) -> None:
+        nonlocal rested
+        rested = True
+
+    def step() -> None:
+        nonlocal rested
+        clock.time_s += 0.0016 if rested else 0.0014
+        rested = False
+
+    monkeypatch.setattr("gpuwise.bench.engine.time.sleep", rest)
+    told: list[Event] = []
+    measure(step, 1, clock, pace(config(workload="matmul", mode="limit", time_s=2)), told.append)
+    timed = [seconds for event in told if isinstance(event, Timed) for seconds in event.step_s]
+    assert timed == pytest.approx([0.0014] * len(timed))
+
+
 def test_quick_windows_are_shorter_and_a_toy_s_shortest() -> None:
     assert pace(config(size="toy")).window_s < pace(config(quick=True)).window_s < pace(config()).window_s
     assert pace(config(time_s=7, target_ci=0.02)).target_ci == 0.02

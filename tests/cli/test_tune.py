@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
 from gpuwise.tune import run as tuner
 
@@ -50,6 +52,20 @@ def test_a_toy_is_tuned_and_every_trial_kept(gpuwise: Callable[..., Ran], home: 
     assert {m["config"]["switches"]["weights"] for m in stored} == {"fp32", "half"}
     assert all(m["gradient_norm"] > 0 for m in stored)
     assert not (home / "recipes").exists()  # a toy's recipe is nobody's
+
+
+@pytest.mark.slow
+def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
+    gpuwise: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def known(plan: tuple[RunConfig, ...], device: str) -> tuple[tuple[RunConfig, ...], dict[object, object]]:
+        return tuple(replace(config, switches=Switches(weights="half")) for config in plan), {}
+
+    monkeypatch.setattr("gpuwise.cli.tune.recall", known)
+    code, out, _ = gpuwise("tune", "resnet50", *TOY, "--gpus", "2", "--try", "exchange=after", "--json")
+    assert code == 0
+    tried = [trial["switches"] for trial in json.loads(out)["trials"]]
+    assert tried == [{"weights": "half"}, {"weights": "half", "exchange": "after"}]
 
 
 @pytest.mark.slow

@@ -42,6 +42,11 @@ def test_what_is_said_can_be_read_again() -> None:
             assert parse(f"{n}={w}" for n, w in switches.changed) == switches
 
 
+def test_what_is_not_said_stays_as_it_is_in_the_base() -> None:
+    base = Switches(pooling="triton", exchange="after")
+    assert parse(["exchange=overlapped", "bucket=8"], base=base) == Switches(pooling="triton", bucket="8")
+
+
 @pytest.mark.parametrize("word", ["pooling", "pooling=", "pooling=round", "colour=red", "=torch", ""])
 def test_an_unknown_word_is_refused_with_the_known_ones(word: str) -> None:
     with pytest.raises(InputError) as refused:

@@ -44,7 +44,7 @@ from gpuwise.tune.run import Tuner
     "tried",
     multiple=True,
     metavar="NAME=WORD,...",
-    help="Try these switches together and search no further; may be repeated.",
+    help="Try these switches together on top of those it starts with, and no others; may be repeated.",
 )
 @click.option(
     "--resume",
@@ -82,11 +82,11 @@ def command(
     if output is not None:
         store.check_writable(output)
     time_s = units.parse_seconds(time_text)
-    only = tuple(parse(words.split(",")) for words in tried)
     target = find_target(asked["device"], index)
     config = one(plan_for([_request(asked)], target, suite=False)[0], asked["workload"])
     if config.gpus > 1:
         (config,), _ = recall((config,), target.spec.id if target.spec else target.name)
+    only = tuple(parse(words.split(","), base=config.switches) for words in tried)
     earlier = None if resume is None else store.find(resume)
     words = repeatable()
     quiet = quiet or as_json

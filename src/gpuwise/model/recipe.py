@@ -71,8 +71,8 @@ class Switches:
 USUAL = Switches()
 
 
-def parse(words: Iterable[str]) -> Switches:
-    """Switches from `layout=channels-first`, the rest as usual. Raises InputError for a word unknown."""
+def parse(words: Iterable[str], base: Switches = USUAL) -> Switches:
+    """Switches from `layout=channels-first`, the rest as in `base`. Raises InputError for a word unknown."""
     given: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -80,7 +80,7 @@ def parse(words: Iterable[str]) -> Switches:
             known = "; ".join(f"{switch}={'|'.join(values)}" for switch, values in choices().items())
             raise InputError(f"no switch of a recipe is called {word!r}", hint=f"choose from {known}")
         given[name] = value
-    return Switches(**given)
+    return replace(base, **given)
 
 
 @cache

@@ -82,7 +82,8 @@ def _energy(material: Material) -> Iterator[str]:
 
 
 def _cautions(material: Material) -> str:
-    codes = Counter(code for row in material.every for code in {c.code for c in row.measurement.cautions})
+    found = (dict.fromkeys(c.code for c in row.measurement.cautions) for row in material.every)
+    codes = Counter(code for row in found for code in row)
     doubted = sum(bool(row.measurement.cautions) for row in material.every)
     if not doubted:
         return "No measurement carries a caution."

@@ -1,0 +1,98 @@
+"""Put what the raw result files say into the pages again, after new measurements or a new model.
+
+    python experiments/refill_docs.py DATA_FOLDER
+
+Scores our own steps (results/predict/own.txt, own-family.txt, steps.json; the intervals that gpuwise ships),
+and fills the tables of docs/h200.md, the rows of our own steps and the table of intervals in
+docs/how-it-predicts.md. Prose that speaks of a figure is left to its author: `git diff` shows what moved.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+HERE = ROOT / "experiments"
+RAW = sorted((ROOT / "results" / "h200").glob("*.json"))
+SCORES = ROOT / "results" / "predict"
+H200, PREDICTS = ROOT / "docs" / "h200.md", ROOT / "docs" / "how-it-predicts.md"
+SUMMARY = re.compile(r"^(spec only|limits): (\d+) steps, MAPE ([\d.]+)%, median ([\d.]+)%", re.MULTILINE)
+INTERVALS = "| what, left out | rows | cards |"
+"""How the table of intervals begins."""
+
+
+def main() -> None:
+    """Score, then write both pages."""
+    folder = sys.argv[1]
+    score_own = ("score_own.py", folder, *map(str, RAW))
+    own, family = script(*score_own), script(*score_own, "--family")
+    (SCORES / "own.txt").write_text(own, encoding="utf-8")
+    (SCORES / "own-family.txt").write_text(family, encoding="utf-8")
+    steps = SCORES / "steps.json"
+    script("score_steps.py", folder, *map(str, RAW), "-o", str(steps), "--ship")
+    fill_h200(script("h200_table.py"))
+    lines = PREDICTS.read_text(encoding="utf-8").splitlines()
+    lines = with_table(lines, INTERVALS, script("steps_table.py", str(steps)).splitlines())
+    PREDICTS.write_text(
+        "\n".join(own_row(line, own, family, score_own) for line in lines) + "\n", encoding="utf-8"
+    )
+
+
+def script(name: str, *arguments: str) -> str:
+    """What one of the other scripts prints."""
+    command = [sys.executable, str(HERE / name), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
+def fill_h200(printed: str) -> None:
+    """The tables between their marks, in the order in which they are printed."""
+    tuned, parity, found, others = printed.rstrip("\n").split("\n\n")
+    page = H200.read_text(encoding="utf-8")
+    for mark, table in (
+        ("h200 table", f"{tuned}\n\n{parity}"),
+        ("h200 tuned", found),
+        ("h200 others", others),
+    ):
+        begin, end = f"<!-- {mark} -->\n", f"\n<!-- end of {mark} -->"
+        before, _, rest = page.partition(begin)
+        page = before + begin + table + end + rest.partition(end)[2]
+    H200.write_text(page, encoding="utf-8")
+
+
+def with_table(lines: Sequence[str], head: str, table: Sequence[str]) -> list[str]:
+    """The lines with the table that begins with `head` in place of the old one."""
+    first = next(i for i, line in enumerate(lines) if line.startswith(head))
+    last = next(i for i in range(first, len(lines)) if not lines[i].startswith("|"))
+    return [*lines[:first], *table, *lines[last:]]
+
+
+def own_row(line: str, own: str, family: str, score_own: Sequence[str]) -> str:
+    """The line with today's figures, where it is one of our own steps in the table of scores."""
+    times = re.findall(r"(--since|--until) ([\dT:-]+)", line)
+    if line.startswith("| our H200 steps (time)"):
+        printed, level = own, "spec only"
+    elif line.startswith("| - without any Hopper"):
+        printed, level = family, "spec only"
+    elif line.startswith("| our H200 steps, calibrated by limits"):
+        printed, level = own, "limits"
+    elif line.startswith("| - ") and times:
+        printed, level = script(*score_own, *(word for pair in times for word in pair)), "limits"
+    else:
+        return line
+    n, mape, median = next(found[1:] for found in SUMMARY.findall(printed) if found[0] == level)
+    what, _, _, _, p90, covers, goal, rival, reached, command = (cell.strip() for cell in line.split("|")[1:-1])
+    if times:
+        what = re.sub(r"- \d+ ", f"- {n} ", what)
+    if goal:
+        over = float(mape) - float(goal.removesuffix(" %"))
+        reached = "yes" if over <= 0 else f"no, by {over:.1f}"
+    cells = (what, n, f"{mape} %", f"{median} %", p90, covers, goal, rival, reached, command)
+    return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
+
+
+if __name__ == "__main__":
+    main()
