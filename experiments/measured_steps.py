@@ -28,6 +28,8 @@ LEAST_BATCH = 32
 NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet", "vit-b16", "bert-large-pretrain-s128",
             "bert-large-pretrain-s512")  # fmt: skip
 """Of which published figures are of the same work as ours."""
+PUBLIC_SCRIPT = "aime_"
+"""How names of sources begin that ran the script which the recipe `parity` repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,7 @@ def others(n_gpus: int = 1, *, article: bool = False) -> Iterator[Row]:
         config = RunConfig(
             workload=found.workload, mode=found.mode, precision=found.precision.rstrip("?"),
             compile=bool(found.compiled), gpus=found.n_gpus,
+            recipe="parity" if found.source.id.startswith(PUBLIC_SCRIPT) else "tuned",
         )  # fmt: skip
         row = Row(
             source=found.source.id, gpu=str(found.gpu_id), cell=config.cell,

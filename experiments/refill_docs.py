@@ -3,15 +3,18 @@
     python experiments/refill_docs.py DATA_FOLDER
 
 Scores our own steps (results/predict/own.txt, own-family.txt, steps.json; the intervals that gpuwise ships),
-and fills the tables of docs/h200.md, the rows of our own steps and the table of intervals in
-docs/how-it-predicts.md. Prose that speaks of a figure is left to its author: `git diff` shows what moved.
+and fills the tables of docs/h200.md, the rows of our own steps, the tables of intervals and of coverage and
+the printed examples in docs/how-it-predicts.md, and the examples of `gpuwise choose`. Prose that speaks of a
+figure is left to its author: `git diff` shows what moved.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,8 +24,9 @@ RAW = sorted((ROOT / "results" / "h200").glob("*.json"))
 SCORES = ROOT / "results" / "predict"
 H200, PREDICTS = ROOT / "docs" / "h200.md", ROOT / "docs" / "how-it-predicts.md"
 SUMMARY = re.compile(r"^(spec only|limits): (\d+) steps, MAPE ([\d.]+)%, median ([\d.]+)%", re.MULTILINE)
-INTERVALS = "| what, left out | rows | cards |"
-"""How the table of intervals begins."""
+INTERVALS, COVERAGE = "| what, left out | rows | cards |", "| set, left out | GPUs |"
+"""How these tables begin."""
+EXAMPLE = re.compile(r"```console\n\$ gpuwise (.*)\n((?:.*\n)*?)```")
 
 
 def main() -> None:
@@ -37,15 +41,26 @@ def main() -> None:
     fill_h200(script("h200_table.py"))
     lines = PREDICTS.read_text(encoding="utf-8").splitlines()
     lines = with_table(lines, INTERVALS, script("steps_table.py", str(steps)).splitlines())
-    PREDICTS.write_text(
-        "\n".join(own_row(line, own, family, score_own) for line in lines) + "\n", encoding="utf-8"
-    )
+    lines = with_table(lines, COVERAGE, script("coverage_table.py", str(SCORES)).splitlines())
+    page = "\n".join(own_row(line, own, family, score_own) for line in lines) + "\n"
+    PREDICTS.write_text(EXAMPLE.sub(example, page), encoding="utf-8")
+    script("choose_docs.py")
 
 
 def script(name: str, *arguments: str) -> str:
     """What one of the other scripts prints."""
     command = [sys.executable, str(HERE / name), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
+def example(found: re.Match[str]) -> str:
+    """The example with what its command prints today, without results of one's own."""
+    with tempfile.TemporaryDirectory() as home:
+        command = [sys.executable, "-m", "gpuwise", *found[1].split()]
+        printed = subprocess.run(
+            command, check=True, capture_output=True, text=True, env=os.environ | {"GPUWISE_HOME": home}
+        ).stdout
+    return f"```console\n$ gpuwise {found[1]}\n{printed.rstrip()}\n```"
 
 
 def fill_h200(printed: str) -> None:
@@ -84,13 +99,14 @@ def own_row(line: str, own: str, family: str, score_own: Sequence[str]) -> str:
     else:
         return line
     n, mape, median = next(found[1:] for found in SUMMARY.findall(printed) if found[0] == level)
-    what, _, _, _, p90, covers, goal, rival, reached, command = (cell.strip() for cell in line.split("|")[1:-1])
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    what, _, _, _, p90, covers, goal, rival, reached, command = cells
     if times:
         what = re.sub(r"- \d+ ", f"- {n} ", what)
     if goal:
         over = float(mape) - float(goal.removesuffix(" %"))
         reached = "yes" if over <= 0 else f"no, by {over:.1f}"
-    cells = (what, n, f"{mape} %", f"{median} %", p90, covers, goal, rival, reached, command)
+    cells = [what, n, f"{mape} %", f"{median} %", p90, covers, goal, rival, reached, command]
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
 
 

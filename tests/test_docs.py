@@ -37,12 +37,18 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
+FROM_REST = "2026-11-22T05"
+"""When limits were timed from the first step after a rest, which is longer than the others."""
+
+
 def test_the_acceptance_guide_s_figures_are_those_of_the_raw_files() -> None:
     page = (ROOT / "docs" / "accept.md").read_text(encoding="utf-8")
     found: dict[str, list[float]] = {"matmul bf16": [], "copy": []}
     for path in (ROOT / "results" / "h200").glob("*.json"):
         for m in gpuwise.load(path).measurements:
-            if m.config.gpus == 1 and m.throughput and cell_name(m.config) in found:
+            sound = m.throughput is not None and not m.started_at.startswith(FROM_REST)
+            if m.config.gpus == 1 and sound and cell_name(m.config) in found:
+                assert m.throughput is not None
                 found[cell_name(m.config)].append(m.throughput.value)
     low, high = min(found["matmul bf16"]) / 1e12, max(found["matmul bf16"]) / 1e12
     assert f"{low:.0f} to {high:.0f} TFLOP/s in bf16" in page
@@ -155,14 +161,15 @@ def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "many-gpus.md").read_text(encoding="utf-8")
     section = page.partition("## On H200s")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|") and "/s |" in line]
-    assert len(rows) == 12
-    files = sorted((ROOT / "results" / "h200").glob("scaling-*.json"))
-    assert len(files) == 6
+    assert len(rows) == 20
+    raw = ROOT / "results" / "h200"
+    files = [*sorted(raw.glob("scaling-*.json")), raw / "suite-tf-cnn-two.json"]
+    assert len(files) == 7
     shown = "".join(run(f"gpuwise show {file}", tmp_path).stdout for file in files)
     for row in rows:
         for figure in re.findall(r"[\d.,]+ \w+/s|0\.\d+ \(.*?\)|[\d.]+ %", row):
             assert figure in shown
-    for stated in ("394 GB/s", "289", "325 GB/s"):
+    for stated in ("394 GB/s", "289", "325 GB/s", "382 GB/s"):
         assert stated in section
         assert stated in shown
 

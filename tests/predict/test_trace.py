@@ -135,8 +135,8 @@ def test_precision_decides_the_format_of_the_products() -> None:
         assert {k.dtype for k in trace.kernels if k.kind == "matmul"} == {product}
     flash = [k.name for k in traced("bert-large").kernels if k.kind == "attention"]
     assert flash == [
-        "aten._scaled_dot_product_flash_attention",
-        "aten._scaled_dot_product_flash_attention_backward",
+        "aten._scaled_dot_product_flash_attention:dropout",
+        "aten._scaled_dot_product_flash_attention_backward:dropout",
     ]
 
 
@@ -268,7 +268,7 @@ def test_views_cost_nothing_and_equal_kernels_are_grouped() -> None:
             return x.view(4, -1).t().unsqueeze(0).expand(3, -1, -1).relu().relu().relu()
 
     kernels = module_kernels(Views(), torch.empty(4, 4))
-    assert [(k.name, k.count) for k in kernels] == [("aten.relu", 1), ("aten.relu", 2)]
+    assert [(k.name, k.count) for k in kernels] == [("aten.relu:strided", 1), ("aten.relu", 2)]
     assert kernels[0].bytes_read == 4 * 16  # an expanded dimension is read once
     assert kernels[0].bytes_written == 4 * 48
 
@@ -349,3 +349,36 @@ def test_constants_and_autocast_of_a_tensor_s_own_device_are_cuda_s() -> None:
     trace = trace_of(record(build), about, batch=4, compiled=False)
     products = {kernel.shape: kernel.dtype for kernel in trace.kernels if kernel.kind == "matmul"}
     assert products == {(1, 4, 4, 8): "fp32", (1, 4, 8, 8): "bf16"}
+
+
+class Rotated(nn.Module):
+    """Adds what lies alike, what is spread, and what lies in another order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.empty(64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x + x).mul(self.bias) + x.transpose(0, 1).contiguous().transpose(0, 1)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_operands_that_do_not_lie_alike_are_told(compiled: bool) -> None:
+    found = trace_module(
+        Rotated(), (torch.empty(64, 64, device="meta"),), name="rotated", mode="infer", compiled=compiled
+    )
+    strided = [kernel.name for kernel in found.kernels if kernel.name.endswith(":strided")]
+    expected = ["aten.mul:strided", "aten.clone:strided", "aten.add:strided"]
+    assert sorted(strided) == ([] if compiled else sorted(expected))
+    assert compiled or "aten.add" in {kernel.name for kernel in found.kernels}
+
+
+def test_dropped_attention_is_told_in_both_directions() -> None:
+    found = trace_workload(config("bert-base"), batch=8)
+    names = {kernel.name for kernel in found.kernels if kernel.kind == "attention"}
+    assert len(names) == 2
+    assert all(name.endswith(":dropout") for name in names)
+    (inference,) = {
+        k.name for k in trace_workload(config("bert-base", "infer"), batch=8).kernels if k.kind == "attention"
+    }
+    assert not inference.endswith(":dropout")

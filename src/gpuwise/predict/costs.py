@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from gpuwise.model.trace import KernelClass
-from gpuwise.predict.graph import Call, Node, Role, Value
+from gpuwise.predict.graph import STRIDED, Call, Node, Role, Value
 from gpuwise.predict.products import biggest, node_of, touch
 
 LONGEST_ROW = 16_384
@@ -17,13 +17,21 @@ CACHED = 65_536
 """Bytes of a table of which every later read finds a copy in cache."""
 
 
+def _strided(*values: Value) -> str:
+    """`STRIDED` where operands are spread over others or lie in another order; single numbers are neither."""
+    many = [value for value in values if value.numel > 1]
+    alike = len({value.order for value in many}) < 2 and all(value.dense for value in many)
+    return "" if alike else STRIDED
+
+
 def elementwise(call: Call, kind: KernelClass = "pointwise", *, role: Role = "map") -> Node:
     """Element by element over the largest operand."""
     if call.phase == "optimiser":
         kind = "optimiser"
     domain = max((v.numel for v in (*call.outs, *call.ins)), default=0)
     flop = 0.0 if kind == "copy" else float(domain)
-    return node_of(call, kind, role=role, domain=domain, flop=flop)
+    suffix = _strided(*call.outs, *call.ins) if call.phase != "optimiser" else ""
+    return node_of(call, kind, suffix=suffix, role=role, domain=domain, flop=flop)
 
 
 def write_only(call: Call) -> tuple[Node, ...]:
@@ -36,7 +44,11 @@ def copied(call: Call) -> tuple[Node, ...]:
     """Source read, target written; `copy_` does not read what it overwrites."""
     source = call.args[1] if call.name == "aten.copy_" else None
     reads = touch(source) if source is not None else None
-    return (node_of(call, "copy", reads=reads, role="map"),)
+    parts = [source] if isinstance(source, Value) else list(call.ins)
+    # What several are put together to lies as they do, apart from where each begins.
+    alike = [_strided(*call.outs, part) if len(parts) == 1 else _strided(part) for part in parts]
+    suffix = STRIDED if any(alike) else ""
+    return (node_of(call, "copy", suffix=suffix, reads=reads, role="map"),)
 
 
 def two_pass(call: Call, x: Value, *, training: bool = True) -> tuple[Node, ...]:

@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gpuwise.model.trace import KernelClass
-from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Event, Node, Tape, Touch
+from gpuwise.predict.graph import ALLOCATE, FREE, RUN, STRIDED, Event, Node, Tape, Touch
 
 Key = tuple[int, str, int]
 """(level, phase, elements): only nodes of one key merge."""
@@ -66,6 +66,7 @@ class _Links:
 
 def fuse(tape: Tape) -> Tape:
     """The compiled step: merged nodes in a valid order, with the allocations that remain."""
+    tape = replace(tape, nodes=tuple(_free(node) for node in tape.nodes))
     links = _Links(tape)
     group = _groups(tape.nodes, links)
     members: dict[int, list[int]] = defaultdict(list)
@@ -78,6 +79,11 @@ def fuse(tape: Tape) -> Tape:
     order = _order(merged, members, group, links)
     nodes = tuple(merged[root] for root in order)
     return replace(tape, nodes=nodes, events=tuple(_events(nodes, tape)))
+
+
+def _free(node: Node) -> Node:
+    """The node where code is generated for the order in which its operands lie."""
+    return replace(node, name=node.name.removesuffix(STRIDED))
 
 
 def _mergeable(node: Node) -> bool:

@@ -18,6 +18,9 @@ Role = Literal["map", "row", "column", "opaque"]
 reduction over a row that fits on chip, so that maps before and after it merge with it. column: a
 reduction after which the whole grid must wait. opaque: a library call, or an order of its own."""
 
+STRIDED = ":strided"
+"""How names of kernels end that compute the place of every element, for their operands do not lie alike."""
+
 ALLOCATE, FREE, RUN = 0, 1, 2
 Event = tuple[int, int, float]
 """(ALLOCATE, storage, bytes), (FREE, storage, 0) or (RUN, index of the node, 0), in order."""
@@ -34,6 +37,19 @@ class Value:
     bytes: float
     """Bytes that a kernel touches: an expanded dimension counts once."""
     channels_last: bool = False
+    strides: tuple[int, ...] = ()
+    """Elements from one place to the next along each dimension."""
+
+    @property
+    def order(self) -> tuple[tuple[int, int], ...]:
+        """(size, stride) of every dimension of more than one place: equal orders are walked alike."""
+        sizes = zip(self.shape, self.strides, strict=False)
+        return tuple((size, step) for size, step in sizes if size > 1)
+
+    @property
+    def dense(self) -> bool:
+        """Whether it fills its memory from the first place to the last, in whatever order."""
+        return 1 + sum((size - 1) * step for size, step in self.order) == self.numel
 
     @property
     def numel(self) -> int:

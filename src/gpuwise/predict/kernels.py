@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.model.trace import Kernel, Trace
+from gpuwise.predict.tiles import Tiles, tiles
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -25,10 +26,10 @@ _SHAPES: Mapping[str, int] = {"matmul": 4, "convolution": 11, "attention": 6}
 _WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
 """Operators whose result the host needs before it goes on."""
 _BACKWARD = 0.75
-"""Of the rate of fused attention that its backward pass reaches: five products for two, and sums that blocks
-share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less at short lengths)."""
+"""Of the rate of attention by single warps that its backward pass reaches: five products for two, and sums
+that blocks share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less if short)."""
 _BLOCK = (128.0, 64.0, 32.0)
-"""Queries, keys and width of a head that fused attention computes whole; decoding has fewer queries."""
+"""Queries, keys and width of a head that it computes whole; decoding has fewer queries."""
 CHANNELS_FIRST = ":nchw"
 """How names of convolutions end whose tensors are in that order."""
 
@@ -70,6 +71,8 @@ class Group:
     """What a matmul or a convolution multiplies."""
     depthwise: NDArray[np.bool_] | None = None
     """Convolutions of one channel a group, which run on the vector units."""
+    tiles: Tiles | None = None
+    """Of attention, where groups of warps compute it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,16 +133,18 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
     flop = np.array([kernel.flop for kernel in kernels])
     moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels])
     shapes = np.array([kernel.shape for kernel in kernels], dtype=float) if kind else None
-    products, depthwise = None, None
+    products, depthwise, parts = None, None, None
     if kind == "attention" and shapes is not None:
+        parts = tiles(kernels)
         flop = flop * _whole(shapes, np.array(["_backward" in kernel.name for kernel in kernels]))
     if kind == "matmul" and shapes is not None:
         products = _matmuls(shapes, kernels)
     if kind == "convolution" and shapes is not None:
         products, depthwise = _implicit(shapes, dtype), shapes[:, 8] == shapes[:, 1]
     return Group(
-        kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, depthwise=depthwise
-    )
+        kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, depthwise=depthwise,
+        tiles=parts,
+    )  # fmt: skip
 
 
 def _whole(shapes: Array, backward: NDArray[np.bool_]) -> Array:

@@ -31,7 +31,7 @@ from gpuwise.predict.costs import (
 )
 from gpuwise.predict.graph import Call, Node
 from gpuwise.predict.products import (
-    CAUSAL,
+    IS_CAUSAL,
     attention,
     convolution,
     convolution_backward,
@@ -68,7 +68,7 @@ def _table() -> dict[str, Rule]:
         ),
         ("convolution _convolution", convolution),
         ("convolution_backward", convolution_backward),
-        (" ".join(name.removeprefix("aten.") for name in CAUSAL), attention),
+        (" ".join(name.removeprefix("aten.") for name in IS_CAUSAL), attention),
         (
             "native_batch_norm cudnn_batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional "
             "_batch_norm_with_update _batch_norm_no_update _native_batch_norm_legit_no_training",

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpuwise.model.trace import KernelClass
 from gpuwise.predict.graph import Call, Node, Role, Touch, Value
+from gpuwise.predict.tiles import CAUSAL, DROPOUT
 
 
 def touch(*values: Any) -> tuple[Touch, ...]:
@@ -153,11 +154,11 @@ def attention(call: Call) -> tuple[Node, ...]:
     if causal and queries > 1:
         flop *= (queries + 1) / (2 * queries)
     shape = (batch, heads, queries, keys, width, kv_heads)
-    suffix = ":causal" if causal else ""
+    suffix = (CAUSAL if causal else "") + (DROPOUT if _dropout(call) else "")
     return (node_of(call, "attention", suffix=suffix, shape=shape, flop=flop, dtype=q.dtype),)
 
 
-CAUSAL = {
+IS_CAUSAL = {
     "aten._scaled_dot_product_flash_attention": 4,
     "aten._scaled_dot_product_efficient_attention": 6,
     "aten._scaled_dot_product_cudnn_attention": 6,
@@ -165,9 +166,18 @@ CAUSAL = {
     "aten._scaled_dot_product_efficient_attention_backward": 11,
     "aten._scaled_dot_product_cudnn_attention_backward": 14,
 }
-"""Position of `is_causal` among the arguments."""
+"""Fused attention, with the position of `is_causal` among its arguments."""
 
 
 def _causal_argument(call: Call) -> tuple[Any, ...]:
-    place = CAUSAL[call.name]
+    place = IS_CAUSAL[call.name]
     return call.args[place : place + 1]
+
+
+def _dropout(call: Call) -> bool:
+    """Whether any weight is dropped: the share stands before `is_causal`, in one operator further ahead."""
+    place = _EARLY.get(call.name, IS_CAUSAL[call.name] - 1)
+    return float(call.kwargs.get("dropout_p", next(iter(call.args[place : place + 1]), 0.0))) > 0.0
+
+
+_EARLY = {"aten._scaled_dot_product_efficient_attention_backward": 9}

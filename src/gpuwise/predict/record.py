@@ -110,6 +110,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             dtype=dtype_of(tensor),
             bytes=float(touched),
             channels_last=tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last),
+            strides=tuple(tensor.stride()),
         )
 
     def _tree(self, item: Any) -> Any:

@@ -17,22 +17,33 @@ from numpy.typing import NDArray
 
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.card import Card
+from gpuwise.predict.graph import STRIDED
 from gpuwise.predict.kernels import CHANNELS_FIRST, KEPT_TRACES, Array
 
 _BYTES_A_CLOCK = 18.4
 """Of memory, for each unit of an H200."""
-_POOLING = "max_pool2d_with_indices_backward"
-_SLOW: Mapping[str, float] = {
-    _POOLING: 4.0, "native_dropout": 1.8, "gelu": 1.4, "max_pool2d_with_indices": 3.0, "aten.sum": 2.0,
-    "layer_norm_backward:weight": 2.0, "aten.avg_pool2d_backward": 10.0, "aten.avg_pool2d": 6.0,
+_POOLS: Mapping[str, float] = {
+    "max_pool2d_with_indices_backward": 4.9, "max_pool2d_with_indices": 3.6,
+    "aten.avg_pool2d_backward": 19.0, "aten.avg_pool2d": 19.0,
 }  # fmt: skip
-"""Max pooling takes 3 times forward and 4 (compiled) to 5 backward on the project's H200; random bits and
-erf take longer than the memory there (docs/performance.md); sums over rows read across the order of memory;
-average pooling divides and compares for each element of each window, some hundred instructions a value."""
-_GENERATED = (_POOLING, "native_dropout", "gelu")
-"""Of these, what stays when a step is compiled: the rest is generated better."""
-_NARROW = 1.2
-"""Other eager kernels in 16 bits: they load four elements a thread whatever their size, eight bytes."""
+"""Eager pooling in 16 bits: instructions for each element and each place of a window decide, 4.5 and 8
+picoseconds an element read or written by max pooling on the project's H200, 12 and 18 by average pooling,
+which divides and compares."""
+_WIDE = 0.7
+"""Of these times in fp32, whose elements have twice the bytes in nearly the same time."""
+_GENERATED: Mapping[str, float] = {
+    "max_pool2d_with_indices_backward": 4.0, "native_dropout": 1.8, "gelu": 1.4,
+}  # fmt: skip
+"""Of a compiled step: random bits and erf take longer than the memory there (docs/performance.md)."""
+_SLOW: Mapping[str, float] = {
+    "aten.sum": 2.0, "layer_norm_backward:weight": 2.0, "aten.cat": 2.0, **_GENERATED,
+}  # fmt: skip
+"""Eager: sums over rows read, and tensors put together write, across the order of memory."""
+_STRIDED: Mapping[str, float] = {"pointwise": 2.2, "copy": 4.0}
+"""Eager kernels that divide to find the place of every element, in 16 bits, on average of what rotary
+embeddings, parts of a tensor, caches and transposes take on the project's H200."""
+_STREAMED = 0.8
+"""Eager element-wise kernels of operands that lie alike, as fast as a copy: compiled ones do more at once."""
 _WITH_ARITHMETIC = frozenset({"matmul", "convolution", "attention", "optimiser"})
 """Kinds whose time is told elsewhere; the optimiser's is of fp32."""
 _WINOGRAD = 1.8
@@ -41,6 +52,7 @@ _WINOGRAD = 1.8
 _BATCH_NORM = 1.5
 """Batch norm in training where nothing is compiled: torch's own in bf16, and cuDNN's in channels-first order.
 Channels last has kernels as fast as memory in other formats."""
+_HALF = frozenset({"bf16", "fp16"})
 _3X3 = (3, 3, 1, 1)
 """Window, groups and depth of a convolution, of its shape."""
 
@@ -68,10 +80,26 @@ def _code(trace: Trace, kernel: Kernel, *, channels_first: bool) -> float | None
         return 1.0 / _WINOGRAD if kernel.shape[5:9] == _3X3 else 1.0
     if "native_batch_norm" in kernel.name and trace.mode == "train" and not trace.compiled:
         return _BATCH_NORM if kernel.dtype == "bf16" or channels_first else 1.0
+    moves = kernel.kind in ("pointwise", "copy") and not trace.compiled
+    if moves and not kernel.name.endswith(STRIDED) and _named(trace, kernel) is None:
+        return _STREAMED
     return 1.0 if kernel.kind in _WITH_ARITHMETIC else None
 
 
 def _slow(trace: Trace, kernel: Kernel) -> float:
-    narrow = _NARROW if trace.precision in ("bf16", "fp16") and not trace.compiled else 1.0
+    named = _named(trace, kernel)
+    if named is not None:
+        return named
+    if trace.compiled or not kernel.name.endswith(STRIDED):
+        return 1.0
+    return _STRIDED.get(kernel.kind, 1.0) * (1.0 if kernel.dtype in _HALF else 0.5)
+
+
+def _named(trace: Trace, kernel: Kernel) -> float | None:
+    """Of operators that are known to be slow."""
+    if not trace.compiled:
+        for part, times in _POOLS.items():
+            if part in kernel.name:
+                return times * (1.0 if kernel.dtype in _HALF else _WIDE)
     names = _GENERATED if trace.compiled else _SLOW
-    return next((_SLOW[part] for part in names if part in kernel.name), narrow)
+    return next((times for part, times in names.items() if part in kernel.name), None)

@@ -23,6 +23,7 @@ from gpuwise.predict.card import Card
 from gpuwise.predict.kernels import Group, Kernels, Products, of_trace
 from gpuwise.predict.rates import MATRIX, Parameters, Rates, held, on_card, operation_joules, sustained
 from gpuwise.predict.slow import slowness
+from gpuwise.predict.tiles import ENGINES, tile_seconds
 
 Array = NDArray[np.float64]
 _TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64))
@@ -162,13 +163,23 @@ def _group_seconds(group: Group, card: Card, rates: Rates) -> Array:
     if group.kind == "convolution":
         return np.maximum(_convolutions(group, card, rates), moved)
     if group.kind == "attention":
-        peak = _warp_peak(card, group.dtype) * sustained(rates, card, group.dtype)
-        return np.maximum(group.flop / (peak * rates.get("attention", 0.5)), moved)
+        return np.maximum(_attention(group, card, rates), moved)
     return moved
 
 
+def _attention(group: Group, card: Card, rates: Rates) -> Array:
+    """Seconds of attention: by instructions of one warp, or of groups where the card has such kernels."""
+    held_clock = sustained(rates, card, group.dtype)
+    seconds = group.flop / (_warp_peak(card, group.dtype) * held_clock * rates.get("attention", 0.5))
+    if card.engine not in ENGINES or group.dtype not in _WARP_RATE:
+        return np.asarray(seconds)
+    assert group.tiles is not None
+    reached = card.peak(group.dtype) * held_clock * _share(card, rates, group.dtype)
+    return np.where(group.tiles.fused, tile_seconds(group.tiles, card, reached), seconds)
+
+
 def _warp_peak(card: Card, dtype: str) -> float:
-    """FLOP/s of the matrix units for instructions of one warp, which fused attention was written in.
+    """FLOP/s of the matrix units for instructions of one warp, which attention was first written in.
 
     Those kept their rate for each unit while the peak moved on to instructions of groups of warps: about
     62 % of it on Hopper (Luo et al. 2024, "Benchmarking and dissecting the Nvidia Hopper GPU").
