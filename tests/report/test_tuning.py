@@ -74,8 +74,17 @@ def test_a_line_a_trial() -> None:
 
 
 def test_what_is_taken_over_is_said() -> None:
-    assert report.used(FOUND, 64) == (
-        "resnet50 train bf16 as tuned for h200-sxm, torch 2.11.0: batch 64, pooling=triton"
+    config = RunConfig(
+        workload="resnet50", mode="train", precision="bf16", batch=64, switches=Switches(pooling="triton")
+    )
+    said = "resnet50 train bf16{} as tuned for h200-sxm, torch 2.11.0: batch 64, pooling=triton"
+    assert report.used(config, [FOUND]) == said.format("")
+    assert report.used(replace(config, gpus=4), [FOUND, FOUND]) == said.format(" x4")
+    other = replace(FOUND, workload="bert-large", gpus=2, switches=Switches(exchange="after"))
+    four = replace(config, gpus=4, batch=None, switches=other.switches)
+    assert report.used(four, [other]) == (
+        "resnet50 train bf16 x4 as tuned for h200-sxm, torch 2.11.0: exchange=after; "
+        "exchange as of bert-large bf16"
     )
 
 

@@ -201,8 +201,8 @@ def _with_recipes(
             raise InputError("switches are those of torch's recipe", hint="leave out --switch")
         return tuple(config if config.mode == "limit" else replace(config, switches=given) for config in plan)
     plan, found = recall(plan, device)
-    for config, tuned in found.items():
-        printer.talk(used(tuned, config.batch))
+    for config, known in found.items():
+        printer.talk(used(config, known))
     return plan
 
 

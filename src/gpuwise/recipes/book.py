@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.resources import files
@@ -47,7 +47,28 @@ def find(config: RunConfig, version: int, *, device: str, torch: str, cuda: str 
         and entry.device == device
         and same_software(entry, torch, cuda)
     ]
-    return min(fitting, key=lambda entry: abs(log2(entry.gpus / config.gpus)), default=None)
+    return _nearest(fitting, config.gpus)
+
+
+def exchange(config: RunConfig, *, device: str, torch: str, cuda: str | None) -> Tuned | None:
+    """The recipe of any work by which several such GPUs exchange gradients; None where none is known.
+
+    For work that has none of its own: the links are the same. Compiled and eager steps apart, for these have
+    no graph to cut.
+    """
+    fitting = [
+        entry
+        for entry in _known()
+        if entry.gpus > 1
+        and (entry.mode, entry.compile, entry.device) == (config.mode, config.compile, device)
+        and same_software(entry, torch, cuda)
+    ]
+    return _nearest(fitting, config.gpus)
+
+
+def _nearest(found: Sequence[Tuned], gpus: int) -> Tuned | None:
+    """That of the number of GPUs next to `gpus`, the first of equal ones."""
+    return min(found, key=lambda entry: abs(log2(entry.gpus / gpus)), default=None)
 
 
 def same_software(entry: Tuned, torch: str, cuda: str | None) -> bool:

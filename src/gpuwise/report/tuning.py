@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -71,11 +72,15 @@ def verdict(tuned: Tuned) -> str:
     return f"{setting}: {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f}) times the default recipe"
 
 
-def used(tuned: Tuned, batch: int | None) -> str:
-    """What a measurement takes over from a recipe that was found before."""
-    setting = f"batch {batch}, {tuned.switches}"
-    what = f"{tuned.workload} {tuned.mode} {tuned.precision}"
-    return f"{what} as tuned for {tuned.device}, torch {tuned.torch}: {setting}"
+def used(config: RunConfig, known: Sequence[Tuned]) -> str:
+    """What a measurement takes over from recipes that were found before."""
+    first, last = known[0], known[-1]
+    what = f"{config.workload} {config.mode} {config.precision}"
+    several = f" x{config.gpus}" if config.gpus > 1 else ""
+    batch = f"batch {config.batch}, " if config.batch else ""
+    line = f"{what}{several} as tuned for {first.device}, torch {first.torch}: {batch}{config.switches}"
+    other = (last.workload, last.precision) != (config.workload, config.precision)
+    return f"{line}; exchange as of {last.workload} {last.precision}" if other else line
 
 
 def document(tuning: Tuning) -> dict[str, Any]:
