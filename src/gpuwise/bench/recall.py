@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from gpuwise import recipes, telemetry, workloads
 from gpuwise.model.recipe import Switches
@@ -42,11 +41,12 @@ def recall(plan: Sequence[RunConfig], device: str) -> tuple[tuple[RunConfig, ...
 
 def _known(config: RunConfig, device: str, build: TorchBuild) -> tuple[Tuned, ...]:
     """The recipes of one GPU and of several that a configuration may take over."""
-    software: dict[str, Any] = {"device": device, "torch": build.version, "cuda": build.cuda or build.hip}
-    find = partial(recipes.find, version=workloads.get(config.workload).spec.version, **software)
+    version, cuda = workloads.get(config.workload).spec.version, build.cuda or build.hip
+    find = partial(recipes.find, version=version, device=device, torch=build.version, cuda=cuda)
     known = [find(replace(config, gpus=1))]
     if config.gpus > 1:
-        known.append(find(config) or recipes.exchange(config, **software))
+        other = recipes.exchange(config, device=device, torch=build.version, cuda=cuda)
+        known.append(find(config) or other)
     return tuple(recipe for recipe in known if recipe is not None)
 
 
