@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from gpuwise.model.trace import KernelClass
-from gpuwise.predict.graph import Call, Node, Role, Touch, Value
+from gpuwise.predict.graph import STRIDED, Call, Node, Role, Touch, Value
 from gpuwise.predict.tiles import CAUSAL, DROPOUT
 
 
@@ -111,9 +111,9 @@ def convolution(call: Call) -> tuple[Node, ...]:
     node = node_of(call, "convolution", suffix=_layout(x), shape=shape, flop=flop, dtype=dtype)
     if bias is None:
         return (node,)
-    # cuDNN convolves without the bias; torch adds it in a kernel of its own.
+    # cuDNN convolves without the bias; torch spreads it over the result in a kernel of its own.
     added = Node(
-        kind="pointwise", name="aten.add_", dtype=y.dtype, shape=y.shape, flop=float(y.numel),
+        kind="pointwise", name="aten.add_" + STRIDED, dtype=y.dtype, shape=y.shape, flop=float(y.numel),
         phase=call.phase, reads=touch(y, bias), writes=touch(y), role="map", domain=y.numel,
     )  # fmt: skip
     return (node, added)

@@ -36,9 +36,11 @@ _GENERATED: Mapping[str, float] = {
 }  # fmt: skip
 """Of a compiled step: random bits and erf take longer than the memory there (docs/performance.md)."""
 _SLOW: Mapping[str, float] = {
-    "aten.sum": 2.0, "layer_norm_backward:weight": 2.0, "aten.cat": 2.0, **_GENERATED,
+    "aten.sum": 2.0, "layer_norm_backward:weight": 2.0, "aten.cat": 2.0, "native_group_norm:apply": 2.2,
+    **_GENERATED,
 }  # fmt: skip
-"""Eager: sums over rows read, and tensors put together write, across the order of memory."""
+"""Eager: sums over rows read, and tensors put together write, across the order of memory; group norm spreads
+a factor of each group over its places."""
 _STRIDED: Mapping[str, float] = {"pointwise": 2.2, "copy": 4.0}
 """Eager kernels that divide to find the place of every element, in 16 bits, on average of what rotary
 embeddings, parts of a tensor, caches and transposes take on the project's H200."""
