@@ -3,9 +3,9 @@
     python experiments/refill_docs.py DATA_FOLDER
 
 Scores our own steps (results/predict/own.txt, own-family.txt, steps.json; the intervals that gpuwise ships),
-and fills the tables of docs/h200.md, the rows of our own steps, the tables of intervals and of coverage and
-the printed examples in docs/how-it-predicts.md, and the examples of `gpuwise choose`. Prose that speaks of a
-figure is left to its author: `git diff` shows what moved.
+and fills the tables of docs/h200.md, the rows of our own steps and the tables of intervals and of coverage in
+docs/how-it-predicts.md, and the printed examples of `gpuwise predict` and `gpuwise choose`. Prose that speaks
+of a figure is left to its author: `git diff` shows what moved.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ ROOT = Path(__file__).parents[1]
 HERE = ROOT / "experiments"
 RAW = sorted((ROOT / "results" / "h200").glob("*.json"))
 SCORES = ROOT / "results" / "predict"
-H200, PREDICTS = ROOT / "docs" / "h200.md", ROOT / "docs" / "how-it-predicts.md"
+H200, PREDICTS, README = (ROOT / page for page in ("docs/h200.md", "docs/how-it-predicts.md", "README.md"))
 SUMMARY = re.compile(r"^(spec only|limits): (\d+) steps, MAPE ([\d.]+)%, median ([\d.]+)%", re.MULTILINE)
 INTERVALS, COVERAGE = "| what, left out | rows | cards |", "| set, left out | GPUs |"
 """How these tables begin."""
-EXAMPLE = re.compile(r"```console\n\$ gpuwise (.*)\n((?:.*\n)*?)```")
+EXAMPLE = re.compile(r"```console\n\$ gpuwise (predict .*)\n((?:.*\n)*?)```")
 
 
 def main() -> None:
@@ -43,7 +43,9 @@ def main() -> None:
     lines = with_table(lines, INTERVALS, script("steps_table.py", str(steps)).splitlines())
     lines = with_table(lines, COVERAGE, script("coverage_table.py", str(SCORES)).splitlines())
     page = "\n".join(own_row(line, own, family, score_own) for line in lines) + "\n"
-    PREDICTS.write_text(EXAMPLE.sub(example, page), encoding="utf-8")
+    PREDICTS.write_text(page, encoding="utf-8")
+    for file in (PREDICTS, README):
+        file.write_text(EXAMPLE.sub(example, file.read_text(encoding="utf-8")), encoding="utf-8")
     script("choose_docs.py")
 
 

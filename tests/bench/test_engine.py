@@ -142,6 +142,7 @@ def test_the_first_step_after_a_rest_is_not_timed(clock: FakeClock, monkeypatch:
     told: list[Event] = []
     measure(step, 1, clock, pace(config(workload="matmul", mode="limit", time_s=2)), told.append)
     timed = [seconds for event in told if isinstance(event, Timed) for seconds in event.step_s]
+    assert timed
     assert timed == pytest.approx([0.0014] * len(timed))
 
 

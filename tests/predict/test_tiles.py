@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from gpuwise.model.trace import Kernel
@@ -29,7 +30,8 @@ def attention(
 
 
 def seconds(*args: int, name: str = FUSED, batch: int = 8) -> float:
-    return float(tile_seconds(tiles([attention(*args, name=name, batch=batch)]), H200, RATE)[0])
+    kernel = attention(*args, name=name, batch=batch)
+    return float(tile_seconds(tiles([kernel], np.array([kernel.shape], dtype=float)), H200, RATE)[0])
 
 
 def rate(*args: int, name: str = FUSED) -> float:

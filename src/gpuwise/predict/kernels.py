@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.model.trace import Kernel, Trace
-from gpuwise.predict.tiles import Tiles, tiles
+from gpuwise.predict.tiles import HALF, Tiles, tiles
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -72,7 +72,7 @@ class Group:
     depthwise: NDArray[np.bool_] | None = None
     """Convolutions of one channel a group, which run on the vector units."""
     tiles: Tiles | None = None
-    """Of attention, where groups of warps compute it."""
+    """Of attention in 16 bits, where groups of warps compute it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
     shapes = np.array([kernel.shape for kernel in kernels], dtype=float) if kind else None
     products, depthwise, parts = None, None, None
     if kind == "attention" and shapes is not None:
-        parts = tiles(kernels)
+        parts = tiles(kernels, shapes) if dtype in HALF else None
         flop = flop * _whole(shapes, np.array(["_backward" in kernel.name for kernel in kernels]))
     if kind == "matmul" and shapes is not None:
         products = _matmuls(shapes, kernels)

@@ -19,6 +19,7 @@ from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.card import Card
 from gpuwise.predict.graph import STRIDED
 from gpuwise.predict.kernels import CHANNELS_FIRST, KEPT_TRACES, Array
+from gpuwise.predict.tiles import HALF
 
 _BYTES_A_CLOCK = 18.4
 """Of memory, for each unit of an H200."""
@@ -54,7 +55,6 @@ _WINOGRAD = 1.8
 _BATCH_NORM = 1.5
 """Batch norm in training where nothing is compiled: torch's own in bf16, and cuDNN's in channels-first order.
 Channels last has kernels as fast as memory in other formats."""
-_HALF = frozenset({"bf16", "fp16"})
 _3X3 = (3, 3, 1, 1)
 """Window, groups and depth of a convolution, of its shape."""
 
@@ -94,7 +94,7 @@ def _slow(trace: Trace, kernel: Kernel) -> float:
         return named
     if trace.compiled or not kernel.name.endswith(STRIDED):
         return 1.0
-    return _STRIDED.get(kernel.kind, 1.0) * (1.0 if kernel.dtype in _HALF else 0.5)
+    return _STRIDED.get(kernel.kind, 1.0) * (1.0 if kernel.dtype in HALF else 0.5)
 
 
 def _named(trace: Trace, kernel: Kernel) -> float | None:
@@ -102,6 +102,6 @@ def _named(trace: Trace, kernel: Kernel) -> float | None:
     if not trace.compiled:
         for part, times in _POOLS.items():
             if part in kernel.name:
-                return times * (1.0 if kernel.dtype in _HALF else _WIDE)
+                return times * (1.0 if kernel.dtype in HALF else _WIDE)
     names = _GENERATED if trace.compiled else _SLOW
     return next((times for part, times in names.items() if part in kernel.name), None)

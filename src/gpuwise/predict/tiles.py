@@ -26,6 +26,8 @@ from gpuwise.predict.card import Card
 Array = NDArray[np.float64]
 ENGINES = frozenset({"wgmma", "tcgen05"})
 """How matrix units are fed on cards with such kernels: cuDNN's, which torch takes there in 16 bits."""
+HALF = frozenset({"bf16", "fp16"})
+"""Formats of 16 bits."""
 FUSED = ("_flash_attention", "_cudnn_attention")
 """Operators that are one such kernel there."""
 _QUERIES, _KEYS, _WIDTH = 128.0, 128.0, 64.0
@@ -54,18 +56,19 @@ class Tiles:
     """Exponentials of one tile, and what takes as long."""
 
 
-def tiles(kernels: Sequence[Kernel]) -> Tiles:
-    """The tiles of attention kernels, of shape (batch, heads, queries, keys, head width, kv heads)."""
-    batch, heads, queries, keys, width, _ = np.array([kernel.shape for kernel in kernels], dtype=float).T
+def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
+    """The tiles of attention kernels; `shapes` has a row (batch, heads, queries, keys, head width, kv heads)
+    for each."""
+    batch, heads, queries, keys, width, _ = shapes.T
+    names = [kernel.name for kernel in kernels]
     backward, causal, dropped = (
-        np.array([word in kernel.name for kernel in kernels], dtype=bool)
-        for word in ("_backward", CAUSAL, DROPOUT)
+        np.array([word in name for name in names]) for word in ("_backward", CAUSAL, DROPOUT)
     )
     blocks = np.ceil(keys / _KEYS) * _KEYS
     met = np.where(causal, (blocks + _KEYS) / 2.0, blocks) + _EDGES
     pairs = _QUERIES * met * np.where(backward, _BACKWARD, 1.0)
     return Tiles(
-        fused=np.array([any(name in kernel.name for name in FUSED) for kernel in kernels], dtype=bool),
+        fused=np.array([any(word in name for word in FUSED) for name in names]),
         number=batch * heads * np.ceil(queries / _QUERIES),
         multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs,
         waited=pairs + dropped * _RANDOM * _QUERIES * met,

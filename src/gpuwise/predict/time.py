@@ -171,11 +171,10 @@ def _attention(group: Group, card: Card, rates: Rates) -> Array:
     """Seconds of attention: by instructions of one warp, or of groups where the card has such kernels."""
     held_clock = sustained(rates, card, group.dtype)
     seconds = group.flop / (_warp_peak(card, group.dtype) * held_clock * rates.get("attention", 0.5))
-    if card.engine not in ENGINES or group.dtype not in _WARP_RATE:
-        return np.asarray(seconds)
-    assert group.tiles is not None
-    reached = card.peak(group.dtype) * held_clock * _share(card, rates, group.dtype)
-    return np.where(group.tiles.fused, tile_seconds(group.tiles, card, reached), seconds)
+    if group.tiles is not None and card.engine in ENGINES:
+        reached = card.peak(group.dtype) * held_clock * _share(card, rates, group.dtype)
+        seconds = np.where(group.tiles.fused, tile_seconds(group.tiles, card, reached), seconds)
+    return np.asarray(seconds)
 
 
 def _warp_peak(card: Card, dtype: str) -> float:
