@@ -26,3 +26,5 @@ TUNED = Tuned(
 )
 """A recipe that was found for what ASKED asks."""
 ASKED = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+FROM_REST = "2026-11-22T05"
+"""The hour in which limits were timed from the first step after a rest, which is longer than the others."""

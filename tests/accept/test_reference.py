@@ -18,6 +18,7 @@ from gpuwise.catalog import tables
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.workload import PRECISIONS
 
+from ..examples import FROM_REST
 from .conftest import HEALTHY, speed
 
 Make = Callable[..., Card]
@@ -42,12 +43,11 @@ def test_every_figure_has_a_gpu_a_source_and_a_precision() -> None:
 
 def sessions() -> dict[tuple[str, str, int | None], list[float]]:
     """Every limit of the raw files that was timed in bursts, which have three steps of warm-up."""
-    from_rest = "2026-11-22T05"  # bursts of that hour began with a step after a rest, which is longer
     found: dict[tuple[str, str, int | None], list[float]] = defaultdict(list)
     for path in RAW.glob("*.json"):
         for m in store.load(path).measurements:
             bursts = m.config.mode == "limit" and len(m.warmup_s) == 3
-            if bursts and m.config.gpus == 1 and not m.started_at.startswith(from_rest):
+            if bursts and m.config.gpus == 1 and not m.started_at.startswith(FROM_REST):
                 speed = speed_of(m)
                 assert speed is not None
                 found[m.config.workload, m.config.precision, m.batch].append(speed.value)

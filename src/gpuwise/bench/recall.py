@@ -45,8 +45,8 @@ def _known(config: RunConfig, device: str, build: TorchBuild) -> tuple[Tuned, ..
     find = partial(recipes.find, version=version, device=device, torch=build.version, cuda=cuda)
     known = [find(replace(config, gpus=1))]
     if config.gpus > 1:
-        other = recipes.exchange(config, device=device, torch=build.version, cuda=cuda)
-        known.append(find(config) or other)
+        same = find(config)
+        known.append(same or recipes.exchange(config, device=device, torch=build.version, cuda=cuda))
     return tuple(recipe for recipe in known if recipe is not None)
 
 
@@ -56,8 +56,7 @@ def _with(config: RunConfig, known: Sequence[Tuned]) -> RunConfig:
     switches, batch = Switches(), config.batch
     for recipe in known:
         switches = recipe.switches if recipe.gpus == 1 else switches.exchanging_as(recipe.switches)
-        same = (recipe.workload, recipe.precision) == (config.workload, config.precision)
-        batch = batch or (recipe.batch if same else None)
+        batch = batch or (recipe.batch if recipe.of_work(config) else None)
     return replace(config, switches=switches, batch=batch)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode, Precision
 
 
@@ -59,6 +60,10 @@ class Tuned:
     """UTC, ISO 8601."""
     source: str
     """The result that holds every trial."""
+
+    def of_work(self, config: RunConfig) -> bool:
+        """Whether it was found for this workload in this precision."""
+        return (self.workload, self.precision) == (config.workload, config.precision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

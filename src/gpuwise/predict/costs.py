@@ -26,11 +26,11 @@ def _strided(*values: Value) -> str:
 
 def elementwise(call: Call, kind: KernelClass = "pointwise", *, role: Role = "map") -> Node:
     """Element by element over the largest operand."""
+    suffix = _strided(*call.outs, *call.ins)
     if call.phase == "optimiser":
-        kind = "optimiser"
+        kind, suffix = "optimiser", ""
     domain = max((v.numel for v in (*call.outs, *call.ins)), default=0)
     flop = 0.0 if kind == "copy" else float(domain)
-    suffix = _strided(*call.outs, *call.ins) if call.phase != "optimiser" else ""
     return node_of(call, kind, suffix=suffix, role=role, domain=domain, flop=flop)
 
 

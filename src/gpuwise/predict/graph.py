@@ -37,13 +37,13 @@ class Value:
     bytes: float
     """Bytes that a kernel touches: an expanded dimension counts once."""
     channels_last: bool = False
-    strides: tuple[int, ...] = ()
+    strides: tuple[int, ...]
     """Elements from one place to the next along each dimension."""
 
     @property
     def order(self) -> tuple[tuple[int, int], ...]:
         """(size, stride) of every dimension of more than one place: equal orders are walked alike."""
-        sizes = zip(self.shape, self.strides, strict=False)
+        sizes = zip(self.shape, self.strides, strict=True)
         return tuple((size, step) for size, step in sizes if size > 1)
 
     @property

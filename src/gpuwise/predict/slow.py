@@ -32,16 +32,16 @@ picoseconds an element read or written by max pooling on the project's H200, 12 
 which divides and compares."""
 _WIDE = 0.7
 """Of these times in fp32, whose elements have twice the bytes in nearly the same time."""
-_GENERATED: Mapping[str, float] = {
-    "max_pool2d_with_indices_backward": 4.0, "native_dropout": 1.8, "gelu": 1.4,
-}  # fmt: skip
-"""Of a compiled step: random bits and erf take longer than the memory there (docs/performance.md)."""
+_HARD: Mapping[str, float] = {"native_dropout": 1.8, "gelu": 1.4}
+"""Random bits and erf take longer than the memory there, eager and compiled (docs/performance.md)."""
+_GENERATED: Mapping[str, float] = {"max_pool2d_with_indices_backward": 4.0, **_HARD}
+"""Of a compiled step."""
 _SLOW: Mapping[str, float] = {
     "aten.sum": 2.0, "layer_norm_backward:weight": 2.0, "aten.cat": 2.0, "native_group_norm:apply": 2.2,
-    **_GENERATED,
+    **_HARD,
 }  # fmt: skip
-"""Eager: sums over rows read, and tensors put together write, across the order of memory; group norm spreads
-a factor of each group over its places."""
+"""Of an eager one: sums over rows read, and tensors put together write, across the order of memory; group
+norm spreads a factor of each group over its places."""
 _STRIDED: Mapping[str, float] = {"pointwise": 2.2, "copy": 4.0}
 """Eager kernels that divide to find the place of every element, in 16 bits, on average of what rotary
 embeddings, parts of a tensor, caches and transposes take on the project's H200."""
@@ -70,38 +70,35 @@ def slowness(trace: Trace, card: Card) -> Array:
 def _times(trace: Trace) -> tuple[Array, NDArray[np.bool_]]:
     """On an H200, and whether instructions are waited for."""
     first = any(kernel.name.endswith(CHANNELS_FIRST) for kernel in trace.kernels)
-    code = [_code(trace, kernel, channels_first=first) for kernel in trace.kernels]
-    pairs = zip(code, trace.kernels, strict=True)
-    times = [_slow(trace, kernel) if known is None else known for known, kernel in pairs]
-    return np.array(times), np.array([known is None for known in code], dtype=bool)
+    each = [_code(trace, kernel, channels_first=first) for kernel in trace.kernels]
+    return np.array([times for times, _ in each]), np.array([waits for _, waits in each], dtype=bool)
 
 
-def _code(trace: Trace, kernel: Kernel, *, channels_first: bool) -> float | None:
-    """Of a kernel that takes so many times on every card; None of those that may wait for instructions."""
+def _code(trace: Trace, kernel: Kernel, *, channels_first: bool) -> tuple[float, bool]:
+    """Times of one kernel on an H200; not waiting, it takes them on every card."""
     if kernel.kind == "convolution" and kernel.dtype == "fp32" and kernel.phase == "forward":
-        return 1.0 / _WINOGRAD if kernel.shape[5:9] == _3X3 else 1.0
+        return 1.0 / _WINOGRAD if kernel.shape[5:9] == _3X3 else 1.0, False
     if "native_batch_norm" in kernel.name and trace.mode == "train" and not trace.compiled:
-        return _BATCH_NORM if kernel.dtype == "bf16" or channels_first else 1.0
-    moves = kernel.kind in ("pointwise", "copy") and not trace.compiled
-    if moves and not kernel.name.endswith(STRIDED) and _named(trace, kernel) is None:
-        return _STREAMED
-    return 1.0 if kernel.kind in _WITH_ARITHMETIC else None
+        return _BATCH_NORM if kernel.dtype == "bf16" or channels_first else 1.0, False
+    if kernel.kind in _WITH_ARITHMETIC:
+        return 1.0, False
+    if trace.compiled:
+        return _named(_GENERATED, kernel) or 1.0, True
+    return _eager(kernel)
 
 
-def _slow(trace: Trace, kernel: Kernel) -> float:
-    named = _named(trace, kernel)
-    if named is not None:
-        return named
-    if trace.compiled or not kernel.name.endswith(STRIDED):
-        return 1.0
-    return _STRIDED.get(kernel.kind, 1.0) * (1.0 if kernel.dtype in HALF else 0.5)
+def _eager(kernel: Kernel) -> tuple[float, bool]:
+    """The same of one that only moves bytes."""
+    half = kernel.dtype in HALF
+    if pooling := _named(_POOLS, kernel):
+        return pooling * (1.0 if half else _WIDE), True
+    if slow := _named(_SLOW, kernel):
+        return slow, True
+    if kernel.name.endswith(STRIDED):
+        return _STRIDED.get(kernel.kind, 1.0) * (1.0 if half else 0.5), True
+    return (_STREAMED, False) if kernel.kind in _STRIDED else (1.0, True)
 
 
-def _named(trace: Trace, kernel: Kernel) -> float | None:
-    """Of operators that are known to be slow."""
-    if not trace.compiled:
-        for part, times in _POOLS.items():
-            if part in kernel.name:
-                return times * (1.0 if kernel.dtype in HALF else _WIDE)
-    names = _GENERATED if trace.compiled else _SLOW
-    return next((times for part, times in names.items() if part in kernel.name), None)
+def _named(times: Mapping[str, float], kernel: Kernel) -> float | None:
+    """Those of the first operator of the table that a kernel is."""
+    return next((each for part, each in times.items() if part in kernel.name), None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.resources import files
@@ -38,16 +38,8 @@ def find(config: RunConfig, version: int, *, device: str, torch: str, cuda: str 
     For several GPUs it is one that was found with as many, else with the number next to it: how they are
     linked decides more than how many there are.
     """
-    asked = (config.workload, version, config.mode, config.precision, config.compile, config.gpus > 1)
-    fitting = [
-        entry
-        for entry in _known()
-        if asked
-        == (entry.workload, entry.version, entry.mode, entry.precision, entry.compile, entry.gpus > 1)
-        and entry.device == device
-        and same_software(entry, torch, cuda)
-    ]
-    return _nearest(fitting, config.gpus)
+    alike = _alike(config, device, torch, cuda)
+    return _nearest((entry for entry in alike if entry.of_work(config) and entry.version == version), config)
 
 
 def exchange(config: RunConfig, *, device: str, torch: str, cuda: str | None) -> Tuned | None:
@@ -56,19 +48,21 @@ def exchange(config: RunConfig, *, device: str, torch: str, cuda: str | None) ->
     For work that has none of its own: the links are the same. Compiled and eager steps apart, for these have
     no graph to cut.
     """
-    fitting = [
-        entry
-        for entry in _known()
-        if entry.gpus > 1
-        and (entry.mode, entry.compile, entry.device) == (config.mode, config.compile, device)
-        and same_software(entry, torch, cuda)
-    ]
-    return _nearest(fitting, config.gpus)
+    return _nearest(_alike(config, device, torch, cuda), config)
 
 
-def _nearest(found: Sequence[Tuned], gpus: int) -> Tuned | None:
-    """That of the number of GPUs next to `gpus`, the first of equal ones."""
-    return min(found, key=lambda entry: abs(log2(entry.gpus / gpus)), default=None)
+def _alike(config: RunConfig, device: str, torch: str, cuda: str | None) -> Iterator[Tuned]:
+    """Those of any work that ran as asked, on one GPU or on several, with this device and software."""
+    asked = (config.mode, config.compile, config.gpus > 1, device)
+    for entry in _known():
+        ran = (entry.mode, entry.compile, entry.gpus > 1, entry.device)
+        if ran == asked and same_software(entry, torch, cuda):
+            yield entry
+
+
+def _nearest(found: Iterable[Tuned], config: RunConfig) -> Tuned | None:
+    """That of the number of GPUs next to those asked for, the first of equal ones."""
+    return min(found, key=lambda entry: abs(log2(entry.gpus / config.gpus)), default=None)
 
 
 def same_software(entry: Tuned, torch: str, cuda: str | None) -> bool:

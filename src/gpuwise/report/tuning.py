@@ -79,8 +79,7 @@ def used(config: RunConfig, known: Sequence[Tuned]) -> str:
     several = f" x{config.gpus}" if config.gpus > 1 else ""
     batch = f"batch {config.batch}, " if config.batch else ""
     line = f"{what}{several} as tuned for {first.device}, torch {first.torch}: {batch}{config.switches}"
-    other = (last.workload, last.precision) != (config.workload, config.precision)
-    return f"{line}; exchange as of {last.workload} {last.precision}" if other else line
+    return line if last.of_work(config) else f"{line}; exchange as of {last.workload} {last.precision}"
 
 
 def document(tuning: Tuning) -> dict[str, Any]:
