@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpuwise import catalog, workloads
 from gpuwise.bench import events
 from gpuwise.bench.assemble import Heard, Limits, assemble
-from gpuwise.model.result import Measurement
+from gpuwise.model.result import Compilation, Measurement
 from gpuwise.model.run import RunConfig
 
 CONFIG = RunConfig(workload="bert-large", mode="train", precision="bf16", compile=True)
@@ -16,7 +18,7 @@ WHOLE: list[events.Event] = [
     events.Tried(batch=64, fits=True, compiled=False, items_per_s=450.0),
     events.Built(batch=64, items=64, flop_per_item=739.28e9, bytes_per_item=3.0e9),
     events.Checked(mismatch=1e-4),
-    events.First(seconds=40.0),
+    events.First(seconds=40.0, compile_s=30.0, graphs=3, cached_graphs=1),
     events.Warmup(step_s=(0.12, 0.11)),
     *(events.Timed(step_s=(0.11,) * 10, started_s=i * 2.0, ended_s=i * 2 + 1.1) for i in range(5)),
     events.Done(memory_peak_bytes=2**34, loss=(6.0, 5.9)),
@@ -38,8 +40,15 @@ def test_a_whole_run() -> None:
     assert m.throughput is not None
     assert m.throughput.value == pytest.approx(64 / 0.11)
     assert (m.batch, m.items_per_step, m.cold_start_s, m.memory_peak_bytes) == (64, 64, 40.0, 2**34)
+    assert m.compilation == Compilation(seconds=30.0, graphs=3, cached=1)
     assert m.batch_trials[0].items_per_s == 450.0
     assert len(m.windows) == 5
+
+
+def test_what_compiles_nothing_has_no_compilation() -> None:
+    eager = [events.First(seconds=2.0) if isinstance(e, events.First) else e for e in WHOLE]
+    m = made(eager, replace(CONFIG, compile=False))
+    assert (m.cold_start_s, m.compilation) == (2.0, None)
 
 
 def test_mfu_is_model_flop_over_the_dense_peak() -> None:

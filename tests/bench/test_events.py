@@ -14,6 +14,7 @@ EXAMPLES: list[events.Event] = [
     events.Built(batch=4, items=4),
     events.Checked(mismatch=0.5),
     events.First(seconds=1.5),
+    events.First(seconds=60.2, compile_s=55.1, graphs=2, cached_graphs=1),
     events.Warmup(step_s=(0.1, 0.2)),
     events.Timed(step_s=(0.1,), started_s=1.0, ended_s=1.1),
     events.Done(memory_peak_bytes=None, loss=(7.0, 6.0)),

@@ -6,7 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.model.result import BatchTrial, Caution, Continuation, Interval, Measurement, Result, Telemetry
+from gpuwise.model.result import (
+    BatchTrial,
+    Caution,
+    Compilation,
+    Continuation,
+    Interval,
+    Measurement,
+    Result,
+    Telemetry,
+)
 from gpuwise.model.run import Environment
 from gpuwise.model.verdict import Verdict
 from gpuwise.report import results
@@ -273,6 +282,10 @@ def test_timing_counts_the_steps_of_all_windows() -> None:
     assert results.timing(OK) == (
         "first step after 55.1 s, 2 warm-up steps in 41.2 s, 5 timed steps in 2 windows"
     )
+    compiled = replace(OK, compilation=Compilation(seconds=41.0, graphs=2, cached=0))
+    assert "after 55.1 s (41.0 s of it compiling 2 graphs), 2 warm-up" in results.timing(compiled)
+    found = replace(OK, compilation=Compilation(seconds=4.2, graphs=1, cached=1))
+    assert "(4.20 s of it compiling 1 graph, 1 from the cache)" in results.timing(found)
     assert results.timing(PUBLISHED).endswith("0 timed steps in 0 windows")
     assert results.timing(replace(OK, cold_start_s=None)).startswith("2 warm-up")
 

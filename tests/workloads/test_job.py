@@ -94,6 +94,23 @@ def test_a_step_is_one_descent_and_gradients_do_not_add_up(recipe: Recipe) -> No
     assert job.items == 7
 
 
+@BOTH_RECIPES
+def test_a_rehearsal_is_a_step_that_changes_no_weight(recipe: Recipe) -> None:
+    model = torch.nn.Linear(1, 1, bias=False)
+    seen: list[int] = []
+    model.register_forward_hook(lambda *_: seen.append(1))
+    before = model.weight.detach().clone()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    config = toy("resnet50", "train", "fp32", recipe)
+    job = training_job(model, (torch.tensor([[3.0]]),), lambda y: y.sum(), optimizer, config, 7)
+    assert job.rehearse is not None
+    job.rehearse()
+    assert seen == [1]
+    assert torch.equal(model.weight, before)
+    job.step()
+    assert model.weight.item() == pytest.approx(before.item() - 0.5 * 3.0)  # its gradient is not added
+
+
 def test_tuned_inference_casts_the_weights_and_parity_leaves_them() -> None:
     for recipe, dtype in (("tuned", torch.bfloat16), ("parity", torch.float32)):
         model = torch.nn.Linear(4, 2)

@@ -15,6 +15,7 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import (
     BatchTrial,
     Caution,
+    Compilation,
     InputPipeline,
     Interval,
     Link,
@@ -41,7 +42,7 @@ class Heard:
     mismatch: float | None = None
     gradient_norm: float | None = None
     reference_norm: float | None = None
-    first_s: float | None = None
+    first: events.First | None = None
     warmup_s: tuple[float, ...] = ()
     windows: list[Window] = field(default_factory=list)
     fed: events.Fed | None = None
@@ -65,8 +66,8 @@ class Heard:
             case events.Checked():
                 self.mismatch = event.mismatch
                 self.gradient_norm, self.reference_norm = event.gradient_norm, event.reference_norm
-            case events.First(seconds=seconds):
-                self.first_s = self.first_s or seconds
+            case events.First():
+                self.first = self.first or event
             case events.Warmup(step_s=step_s):
                 self.warmup_s = self.warmup_s or step_s
             case events.Timed(step_s=step_s, started_s=started, ended_s=ended):
@@ -160,7 +161,8 @@ def assemble(
         throughput=_speed(config, heard),
         windows=tuple(heard.windows),
         warmup_s=heard.warmup_s,
-        cold_start_s=heard.first_s,
+        cold_start_s=heard.first.seconds if heard.first else None,
+        compilation=_compilation(heard.first),
         memory_peak_bytes=heard.done.memory_peak_bytes if heard.done else None,
         loss=heard.done.loss if heard.done else (),
         gradient_norm=heard.gradient_norm,
@@ -209,6 +211,12 @@ def _grouped(
         if seen is not None:
             found += named(telemetry_cautions(seen, samples, m.windows), number)
     return replace(m, group=group, telemetry=combined(each)), tuple(found)
+
+
+def _compilation(first: events.First | None) -> Compilation | None:
+    if first is None or first.compile_s is None:
+        return None
+    return Compilation(seconds=first.compile_s, graphs=first.graphs, cached=first.cached_graphs)
 
 
 def _fed(heard: Heard) -> InputPipeline | None:

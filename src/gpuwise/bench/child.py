@@ -6,7 +6,6 @@ Measures one configuration with torch; how it talks with its parent is `orders`.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, replace
@@ -19,6 +18,7 @@ from gpuwise.bench import events, memory, output
 from gpuwise.bench.ability import NEEDS, lacking
 from gpuwise.bench.batch import largest, search, walk_down
 from gpuwise.bench.clock import Clock, clock_for
+from gpuwise.bench.cold import Start
 from gpuwise.bench.engine import measure_runs, pace, run_steps
 from gpuwise.bench.orders import Order, Rest, serve
 from gpuwise.bench.profile import profile, steps_for
@@ -75,6 +75,7 @@ def unsupported(config: RunConfig, workload: Workload) -> str | None:
 
 def run(config: RunConfig, reference: str, report: events.Report, began: float, rest: Rest) -> None:
     """Measure one configuration. Raises torch's own errors."""
+    start = Start(config, began)
     report(ready(config))
     workload = workloads.load(reference)
     if (why := unsupported(config, workload)) is not None:
@@ -82,11 +83,12 @@ def run(config: RunConfig, reference: str, report: events.Report, began: float, 
         return
     torch.manual_seed(0)
     clock = clock_for(config.device)
-    batch = choose_batch(config, workload, clock, report)
-    if batch is None:
-        report(events.Failed(kind="oom", message="not even one item fits"))
-        return
-    cost = cost_of(config, workload, batch)
+    with start.aside():
+        batch = choose_batch(config, workload, clock, report)
+        if batch is None:
+            report(events.Failed(kind="oom", message="not even one item fits"))
+            return
+        cost = cost_of(config, workload, batch)
     job = workload.build(config, batch)
     report(
         events.Built(
@@ -97,8 +99,11 @@ def run(config: RunConfig, reference: str, report: events.Report, began: float, 
         )
     )
     if job.mismatch is not None or job.gradient_norm is not None:
-        report(checked(job))
-    ended = timed(config, job, job.items, clock, report, began, rest)
+        if job.rehearse is not None:
+            job.rehearse()
+        with start.aside() if job.rehearse is not None else nullcontext():
+            report(checked(job))
+    ended = timed(config, job, job.items, clock, report, start, rest)
     report(ended)
     if to_profile(config, ended):
         report(look_into(config, job, clock))
@@ -122,7 +127,7 @@ def timed(
     items: int,
     clock: Clock,
     report: events.Report,
-    began: float,
+    start: Start,
     rest: Rest = lambda: None,
 ) -> events.Done | events.Failed:
     """Time the steps of a job, of `items` each on all ranks together; how it ended."""
@@ -134,7 +139,7 @@ def timed(
         raise InputError(message, hint=user.HOW)
     clock.mark()
     clock.read()
-    report(events.First(seconds=time.monotonic() - began))
+    report(start.first())
     step: Callable[[], torch.Tensor] = job.step
     if config.input == "host":
         from gpuwise.bench.feed import fed

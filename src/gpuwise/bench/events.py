@@ -96,9 +96,13 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class First:
-    """The first step ended, `seconds` after the process began."""
+    """The first step ended, `seconds` after the process began, what only a measurement does left out."""
 
     seconds: float
+    compile_s: float | None = None
+    """None where nothing is compiled, or the framework does not tell."""
+    graphs: int = 0
+    cached_graphs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from gpuwise import frameworks, workloads
 from gpuwise.bench import events, output
 from gpuwise.bench.batch import search, share
 from gpuwise.bench.clock import ArrivalClock
+from gpuwise.bench.cold import Start
 from gpuwise.bench.engine import measure_runs, pace, run_steps
 from gpuwise.bench.orders import Order, Rest, serve
 from gpuwise.errors import GpuwiseError
@@ -55,7 +56,9 @@ def run(adapter: Adapter, config: RunConfig, report: events.Report, began: float
         report(event)
 
     spec = workloads.get(config.workload).spec
-    asked = choose_batch(adapter, config, spec, trial_report)
+    start = Start(config, began)
+    with start.aside():
+        asked = choose_batch(adapter, config, spec, trial_report)
     if asked is None:
         report(events.Failed(kind="oom", message="not even one item fits"))
         return
@@ -65,7 +68,7 @@ def run(adapter: Adapter, config: RunConfig, report: events.Report, began: float
         return
     first, job, batch = first_step(adapter, config, batch, trial_report)
     report(built(config, spec, job, batch))
-    report(events.First(seconds=time.monotonic() - began))
+    report(start.first())
     if job.mismatch is not None:
         report(events.Checked(mismatch=job.mismatch()))
     # A larger batch has touched more memory, and the peak may be that of the whole process.

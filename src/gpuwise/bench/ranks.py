@@ -33,6 +33,7 @@ from gpuwise import workloads
 from gpuwise.bench import child, events, memory
 from gpuwise.bench.batch import share
 from gpuwise.bench.clock import Clock, clock_for
+from gpuwise.bench.cold import Start
 from gpuwise.bench.engine import run_steps
 from gpuwise.bench.pulse import Pulse
 from gpuwise.model.run import RunConfig
@@ -153,6 +154,7 @@ def run(
     config: RunConfig, reference: str, ranks: Ranks, report: events.Report, began: float, pulse: Pulse
 ) -> None:
     """Measure one configuration with the other ranks. Raises torch's own errors."""
+    start = Start(config, began)
     report(child.ready(config))
     workload = workloads.load(reference)
     single = replace(config, gpus=1, nodes=1)
@@ -160,13 +162,15 @@ def run(
     torch.manual_seed(ranks.rank)
     own = clock_for(config.device)
     if why is None:
-        asked = ranks.first(lambda: child.choose_batch(single, workload, own, report))
+        with start.aside():
+            asked = ranks.first(lambda: child.choose_batch(single, workload, own, report))
         batch, why = share(config, asked)
     if why is not None:
         report(events.Failed(kind="unsupported", message=why))
         return
-    alone_s = () if workload.spec.collective else alone(single, workload, batch, ranks, pulse)
-    cost = child.cost_of(single, workload, batch) if ranks.local == 0 else None
+    with start.aside():
+        alone_s = () if workload.spec.collective else alone(single, workload, batch, ranks, pulse)
+        cost = child.cost_of(single, workload, batch) if ranks.local == 0 else None
     job = workload.build(config, batch)
     if config.mode == "train" and job.parallel is None:
         report(events.Failed(kind="unsupported", message=f"{workload.spec.id} exchanges no gradients"))
@@ -176,7 +180,7 @@ def run(
     flop, moved = (cost.flop_per_item, cost.bytes_per_item) if cost else (None, None)
     report(events.Built(batch=batch, items=items, flop_per_item=flop, bytes_per_item=moved))
     clock = CommonClock(own, ranks, pulse)
-    ended = together(ranks.gather(child.timed(config, job, items, clock, report, began)))
+    ended = together(ranks.gather(child.timed(config, job, items, clock, report, start)))
     report(ended)
     if child.to_profile(config, ended):
         report(child.look_into(config, job, clock))

@@ -186,6 +186,18 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compilation:
+    """How long torch.compile worked before the first step ended, and on how much."""
+
+    seconds: float
+    """Tracing and generating code; trying kernels out at their first launch is not in it."""
+    graphs: int
+    """Compiled, forward and backward each."""
+    cached: int
+    """Of these, those whose code was found in torch's cache on disk: then it was no compilation from cold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement(Shown):
     """One configuration, measured."""
 
@@ -205,7 +217,11 @@ class Measurement(Shown):
     warmup_s: tuple[float, ...] = ()
     """Step times before the timed windows; the first holds compilation and autotuning."""
     cold_start_s: float | None = None
-    """From the start of the process, its framework imported, to the end of the first step."""
+    """From the start of the process, its framework imported, to the end of the first step, without what only
+    a measurement does between (batch search, checks, steps of each rank alone; in files before 2026-11-22,
+    09:30 UTC, with it)."""
+    compilation: Compilation | None = None
+    """What torch.compile did of it; None where nothing was compiled, or the framework does not tell."""
     memory_peak_bytes: int | None = None
     """Highest memory allocated on the device by the framework."""
     loss: tuple[float, ...] = ()

@@ -246,9 +246,18 @@ def details(m: Measurement) -> tuple[str, ...]:
 def timing(m: Measurement) -> str:
     """Cold start, warm-up and windows of one measurement, in a sentence."""
     steps = sum(len(window.step_s) for window in m.windows)
-    cold = f"first step after {seconds(m.cold_start_s)}, " if m.cold_start_s else ""
+    cold = f"first step after {seconds(m.cold_start_s)}{compiling(m)}, " if m.cold_start_s else ""
     warm = f"{len(m.warmup_s)} warm-up steps in {seconds(sum(m.warmup_s))}, " if m.warmup_s else ""
     return f"{cold}{warm}{steps} timed steps in {len(m.windows)} windows"
+
+
+def compiling(m: Measurement) -> str:
+    """` (12 s of it compiling 3 graphs, 1 from the cache)`; empty where that is not known."""
+    if m.compilation is None:
+        return ""
+    done = m.compilation
+    found = f", {done.cached} from the cache" if done.cached else ""
+    return f" ({seconds(done.seconds)} of it compiling {counted(done.graphs, 'graph')}{found})"
 
 
 def batches(m: Measurement) -> str:

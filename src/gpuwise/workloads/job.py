@@ -46,6 +46,9 @@ class Job:
 
     step: Callable[[], Tensor]
     items: int
+    rehearse: Callable[[], object] | None = None
+    """A step as far as it changes no weight: what its first call has to compile and try out is done then, and
+    counts as the start of the job and not of the checks below."""
     mismatch: Callable[[], float] | None = None
     gradient_norm: Callable[[], float] | None = None
     """Training: the norm of all gradients of a step from the first weights, without the update. NaN
@@ -149,6 +152,10 @@ def training_job(
         optimizer.zero_grad(set_to_none=True)
         return loss
 
+    def rehearse() -> None:
+        backward()
+        optimizer.zero_grad(set_to_none=True)
+
     def norm_of_one() -> float:
         backward()
         scaler.unscale_(optimizer)
@@ -190,6 +197,7 @@ def training_job(
         step=step,
         items=items,
         inputs=inputs,
+        rehearse=rehearse if parallel is None else None,
         mismatch=mismatch if checked else None,
         gradient_norm=gradient_norm if parallel is None else None,
         reference_norm=reference_norm if parallel is None and scales is not None else None,
@@ -243,6 +251,7 @@ def inference_job(
     return Job(
         step=lambda: call(run),
         items=items,
+        rehearse=lambda: call(run),
         mismatch=mismatch if config.compile else None,
         inputs=inputs,
     )
