@@ -28,9 +28,16 @@ def test_a_network_of_convolutions() -> None:
 
 def test_a_transformer() -> None:
     bert = replace(GPU, workload="bert-large")
-    assert names(bert) == ["stream", "batch", "attention", "graph", "weights", "compiler"]
-    assert names(replace(bert, mode="infer")) == ["batch", "attention", "graph", "compiler"]
-    assert names(replace(bert, precision="fp8")) == ["stream", "batch", "attention", "graph", "compiler"]
+    assert names(bert) == ["stream", "batch", "attention", "graph", "weights", "region", "compiler"]
+    assert names(replace(bert, mode="infer")) == ["batch", "attention", "graph", "region", "compiler"]
+    assert "weights" not in names(replace(bert, precision="fp8"))
+
+
+def test_what_is_made_of_equal_blocks_may_be_compiled_by_them() -> None:
+    for workload in ("llm-1b", "llm-1b-lora", "dit-xl2", "vit-b16"):
+        assert "region" in names(replace(GPU, workload=workload))
+    for workload, mode in (("unet-sd15", "train"), ("llm-1b-decode", "infer"), ("resnet50", "train")):
+        assert "region" not in names(replace(GPU, workload=workload, mode=mode))
 
 
 def test_when_gradients_are_exchanged_matters_to_several_that_train() -> None:
@@ -41,7 +48,9 @@ def test_when_gradients_are_exchanged_matters_to_several_that_train() -> None:
 
 
 def test_eagerly_the_compiler_has_no_say() -> None:
-    assert not {"graph", "compiler"} & set(names(replace(GPU, compile=False)))
+    for workload in ("resnet50", "bert-large"):
+        eager = replace(GPU, workload=workload, compile=False)
+        assert not {"graph", "compiler", "region"} & set(names(eager))
 
 
 def test_weights_are_halved_in_training_and_where_there_are_16_bits() -> None:

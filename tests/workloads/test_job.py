@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import shutil
 import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from gpuwise import workloads
+from gpuwise.model.recipe import Region, Switches
 from gpuwise.model.run import RECIPES, Recipe
 from gpuwise.model.workload import Mode, Precision
 from gpuwise.workloads.job import (
@@ -212,10 +214,16 @@ def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pyte
 @pytest.mark.skipif(not CAN_COMPILE, reason="torch.compile on a CPU needs g++ and Python's headers")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("name", "mode", "recipe"), [("resnet50", "infer", "tuned"), ("bert-large", "train", "parity")]
+    ("name", "mode", "recipe", "region"),
+    [
+        ("resnet50", "infer", "tuned", "step"),
+        ("bert-large", "train", "parity", "step"),
+        ("vit-b16", "train", "tuned", "block"),
+    ],
 )
-def test_compiled_equals_eager(name: Name, mode: Mode, recipe: Recipe) -> None:
-    job = build(toy(name, mode, recipe=recipe, compiled=True))
+def test_compiled_equals_eager(name: Name, mode: Mode, recipe: Recipe, region: Region) -> None:
+    config = toy(name, mode, recipe=recipe, compiled=True)
+    job = build(replace(config, switches=Switches(region=region)))
     assert job.mismatch is not None
     # A training loss has dropout, which draws other numbers under compile.
     assert job.mismatch() < (1e-3 if mode == "infer" else 0.05)

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from gpuwise.model.recipe import Switches
+from gpuwise.model.recipe import Region, Switches
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads import parallel
 from gpuwise.workloads.parallel import Whole, spread
@@ -81,6 +81,15 @@ def test_the_losses_are_those_of_one_process(
 def test_all_parameters_belong_to_the_whole() -> None:
     net = Net()
     assert set(Whole(net, lambda: torch.zeros(())).parameters()) == set(net.parameters())
+
+
+@pytest.mark.parametrize(("region", "cut"), [("step", True), ("block", False)])
+def test_blocks_that_are_compiled_by_themselves_are_not_cut(
+    region: Region, cut: bool, one_rank: None
+) -> None:
+    net, config = Net(), replace(CONFIG, compile=True, switches=Switches(region=region))
+    spread(net, lambda: net(torch.ones(2, 8)).sum(), torch.optim.SGD(net.parameters(), lr=0.1), config)
+    assert torch._dynamo.config.optimize_ddp is cut
 
 
 def test_a_bucket_is_as_large_as_asked(one_rank: None) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import torch
 
+from gpuwise.errors import InputError
 from gpuwise.model.recipe import Switches
-from gpuwise.model.workload import Precision
+from gpuwise.model.workload import Mode, Precision
 from gpuwise.workloads.bert import SWITCHES as OF_BERT
 from gpuwise.workloads.job import training_job
 from gpuwise.workloads.resnet import SWITCHES as OF_RESNET
@@ -110,6 +111,68 @@ def test_the_compiler_gets_its_options(
     assert seen == {"dynamic": False, "options": options}
     compiled(abs, replace(config, switches=switches, recipe="parity"))
     assert seen == {"dynamic": False, "options": None}
+
+
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """What torch.compile hands to a compiler that leaves it as it is."""
+    real, found = torch.compile, list[Any]()
+
+    def backend(graph: Any, _: Any) -> Any:
+        found.append(graph)
+        return graph.forward
+
+    def compile_(function: Any, **given: Any) -> Any:
+        return real(function, dynamic=given["dynamic"], backend=backend)
+
+    monkeypatch.setattr(torch, "compile", compile_)
+    yield found
+    torch.compiler.reset()
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's own
+@pytest.mark.parametrize("name", ["bert-large", "llm-124m", "llm-1b-finetune", "vit-b16", "dit-xl2"])
+def test_equal_blocks_share_one_code_and_compute_the_same(name: str, graphs: list[Any]) -> None:
+    config = toy(name, "train", compiled=True)
+    found = {}
+    for region in ("step", "block"):
+        job = build(replace(config, switches=Switches(region=region)))  # type: ignore[arg-type]
+        found[region] = [float(job.step()) for _ in range(2)]
+        torch.compiler.reset()
+    assert found["block"] == pytest.approx(found["step"], rel=1e-6)
+    assert len(graphs) == 1 + 2  # the step; a block and the loss
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's own
+def test_blocks_of_an_inference_are_compiled_as_well(graphs: list[Any]) -> None:
+    config = replace(toy("bert-large", "infer", compiled=True), switches=Switches(region="block"))
+    compiled_, eager = build(config).step(), build(replace(config, compile=False)).step()
+    assert len(graphs) == 1
+    assert torch.equal(compiled_, eager)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's own
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_compiled_blocks_are_held_against_eager_ones(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a compiler that gets everything wrong by a tenth."""
+    real = torch.compile
+
+    def wrong(graph: Any, _: Any) -> Any:
+        return lambda *given: tuple(1.1 * x for x in graph.forward(*given))
+
+    monkeypatch.setattr(torch, "compile", lambda f, **_: real(f, dynamic=False, backend=wrong))
+    job = build(replace(toy("vit-b16", mode, compiled=True), switches=Switches(region="block")))
+    assert job.mismatch is not None
+    assert job.mismatch() > 0.01
+    torch.compiler.reset()
+
+
+@pytest.mark.parametrize("name", ["resnet50", "googlenet", "unet-sd15"])
+def test_what_is_not_made_of_equal_blocks_says_so(name: str) -> None:
+    config = replace(toy(name, "train", compiled=True), switches=Switches(region="block"))
+    with pytest.raises(InputError, match=f"{name} is not made of equal blocks"):
+        build(config)
+    build(replace(config, compile=False))
 
 
 def test_ieee_convolutions_keep_their_layout(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from gpuwise.errors import InputError
 Layout = Literal["channels-last", "channels-first"]
 Pooling = Literal["torch", "triton"]
 Compiler = Literal["default", "descent", "autotune"]
+Region = Literal["step", "block"]
 Graph = Literal["off", "on"]
 Weights = Literal["fp32", "half"]
 Stream = Literal["fp32", "half", "triton"]
@@ -35,6 +36,9 @@ class Switches:
     """Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`models.pooling`)."""
     compiler: Compiler = "default"
     """torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels."""
+    region: Region = "step"
+    """What torch.compile takes at once: forward pass and loss, or the loss and each repeated block by itself:
+    equal blocks share their code, which is compiled once, but nothing is fused across their ends."""
     graph: Graph = "off"
     """Whether compiled steps are replayed from a CUDA graph."""
     weights: Weights = "fp32"

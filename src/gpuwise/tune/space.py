@@ -25,11 +25,12 @@ ORDER = (
     "weights",
     "exchange",
     "bucket",
+    "region",
     "compiler",
 )
 
 ON_GPUS = frozenset({"pooling", "attention", "graph"})
-COMPILED = frozenset({"graph", "compiler"})
+COMPILED = frozenset({"graph", "region", "compiler"})
 TRAINING = frozenset({"weights", "stream"})
 """Inference has its weights, and with them all between products, in 16 bits."""
 HALF = frozenset({"fp16", "bf16", "fp8"})

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision
+from gpuwise.workloads.workload import REPEATED
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 LEARNING_RATE, DECAY = 1e-6, 0.01
 
-SWITCHES = ("stream", "attention", "weights", "compiler", "graph")
+SWITCHES = ("stream", "attention", "weights", *REPEATED)
 """Of a recipe of BERT."""
 
 FORWARD_VALUES, OPTIMISER_BYTES = 34, 40

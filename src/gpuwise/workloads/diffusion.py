@@ -29,6 +29,7 @@ def denoiser(
     tally: Callable[[], Tally],
     full: Build,
     toy: Build,
+    switches: tuple[str, ...],
 ) -> Workload:
     """A workload whose item is one image-step; `tally` counts one image through the full network."""
 
@@ -49,6 +50,7 @@ def denoiser(
         default_batch=default_batch,
         cpu_batch=1,
         cost=cost,
+        switches=switches,
     )
     return workload(spec)(build)
 

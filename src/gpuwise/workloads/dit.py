@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads.diffusion import LEARNING_RATE, denoiser, noised
 from gpuwise.workloads.dit_shape import DitShape, dit_tally
-from gpuwise.workloads.workload import Workload
+from gpuwise.workloads.workload import REPEATED, Workload
 
 if TYPE_CHECKING:
     import torch
@@ -40,6 +40,7 @@ def dit(name: str, pixels: int, *, default_batch: int) -> Workload:
         tally=lambda: dit_tally(DitShape(), side),
         full=lambda config, batch: _job(config, DitShape(), side, batch),
         toy=lambda config, batch: _job(config, TOY, TOY_SIDE, batch),
+        switches=("weights", *REPEATED),
     )
 
 

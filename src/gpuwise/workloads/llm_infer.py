@@ -42,7 +42,7 @@ from gpuwise.workloads.llm_shape import (
     other_values,
     weight_bytes,
 )
-from gpuwise.workloads.workload import Workload, workload
+from gpuwise.workloads.workload import REPEATED, Workload, workload
 
 if TYPE_CHECKING:
     import torch
@@ -106,6 +106,7 @@ def inference(size: str, phase: Phase, tokens: int, *, default_batch: int, billi
         cpu_batch=1,
         cost=cost,
         precisions=(*NETWORK_PRECISIONS, "fp8", "int8"),
+        switches=REPEATED if phase == "prefill" else (),
     )
     return workload(spec)(build)
 

@@ -35,7 +35,7 @@ from gpuwise.workloads.llm_shape import (
     other_values,
     weight_bytes,
 )
-from gpuwise.workloads.workload import Workload, workload
+from gpuwise.workloads.workload import REPEATED, Workload, workload
 
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
@@ -100,6 +100,7 @@ def lora(name: str, size: str, *, default_batch: int, title: str) -> Workload:
         cpu_batch=1,
         cost=cost,
         precisions=("fp32", "bf16"),
+        switches=REPEATED,
     )
     return workload(spec)(build)
 

@@ -33,7 +33,7 @@ from gpuwise.workloads.llm_shape import (
     linear_values,
     other_values,
 )
-from gpuwise.workloads.workload import Workload, workload
+from gpuwise.workloads.workload import REPEATED, Workload, workload
 
 if TYPE_CHECKING:
     import torch
@@ -88,6 +88,7 @@ def training(
         cpu_batch=1,
         cost=cost,
         precisions=("fp32", "bf16") if finetune else NETWORK_PRECISIONS,
+        switches=REPEATED if finetune else ("weights", *REPEATED),
     )
     return workload(spec)(build)
 

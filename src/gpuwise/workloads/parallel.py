@@ -9,8 +9,9 @@ fsdp2      weights, gradients and optimiser state are split over the ranks, and 
 
 The wrapped module calls whatever computes the loss, compiled or not. A graph that is compiled within
 DDP's forward is cut at the buckets by torch's DDPOptimizer, for gradients of a whole graph are ready at
-once, when it ends. Cuts end what the compiler can fuse, also in the forward pass; on fast links that
-can cost more than the exchange which they hide, and so there is `ddp-after`.
+once, when it ends; not so blocks that are compiled by themselves (the switch region=block). Cuts end what
+the compiler can fuse, also in the forward pass; on fast links that can cost more than the exchange which
+they hide, and so there is `ddp-after`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from torch import Tensor, nn
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads import buckets
 from gpuwise.workloads.shards import fits, shard
+from gpuwise.workloads.switches import by_blocks
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
@@ -110,8 +112,11 @@ def start_alike(whole: Whole, optimizer: Optimizer) -> None:
 def replicated(whole: Whole, config: RunConfig, own: Set[nn.Parameter] = frozenset()) -> nn.Module:
     """DDP without copies of gradients and without a broadcast of batch norm's statistics each step:
     every rank keeps those of its own data, and rank 0's are the ones to save."""
+    from torch._dynamo import config as dynamo
     from torch.nn.parallel import DistributedDataParallel
 
+    # A block's gradients are ready when its backward pass ends: nothing more is to be cut.
+    dynamo.optimize_ddp = not by_blocks(config)
     names = [name for name, parameter in whole.named_parameters() if parameter in own]
     DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(whole, names)  # type: ignore[no-untyped-call]
     named = signature(DistributedDataParallel).parameters

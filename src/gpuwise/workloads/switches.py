@@ -8,8 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gpuwise.errors import InputError
 from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
+from gpuwise.workloads.shards import blocks
 
 SEARCHES: dict[str, dict[str, bool]] = {
     "default": {},
@@ -20,6 +22,30 @@ SEARCHES: dict[str, dict[str, bool]] = {
 
 def compiled(function: Callable[..., Any], config: RunConfig) -> Callable[..., Any]:
     """torch.compile for one shape, with the search and the CUDA graph of the recipe."""
+    found: Callable[..., Any] = torch.compile(function, dynamic=False, options=_options(config))
+    return found
+
+
+def by_blocks(config: RunConfig) -> bool:
+    """Whether repeated blocks are compiled one by one."""
+    return config.compile and config.recipe == "tuned" and config.switches.region == "block"
+
+
+def compile_blocks(model: nn.Module, config: RunConfig) -> None:
+    """Compile every repeated block in place; those that are alike find the code of the first.
+
+    Raises InputError where the model does not consist of such: torch gives up after some that differ.
+    """
+    found = list(blocks(model))
+    alike = {(type(block), *(weight.shape for weight in block.parameters())) for block in found}
+    if not found or len(alike) > len({kind for kind, *_ in alike}):
+        why = f"{config.workload} is not made of equal blocks"
+        raise InputError(why, hint="leave out --switch region=block")
+    for block in found:
+        block.compile(dynamic=False, options=_options(config))
+
+
+def _options(config: RunConfig) -> dict[str, Any] | None:
     tuned = config.recipe == "tuned"
     switches = config.switches if tuned else Switches()
     options: dict[str, Any] = dict(SEARCHES[switches.compiler])
@@ -27,8 +53,7 @@ def compiled(function: Callable[..., Any], config: RunConfig) -> Callable[..., A
         options["triton.cudagraphs"] = True
     if tuned and config.precision == "fp32" and config.device == "cuda":
         options["layout_optimization"] = False  # else convolutions become channels-last (`convnet`)
-    found: Callable[..., Any] = torch.compile(function, dynamic=False, options=options or None)
-    return found
+    return options or None
 
 
 def set_libraries(config: RunConfig) -> None:

@@ -44,6 +44,7 @@ def unet(name: str, pixels: int, *, default_batch: int) -> Workload:
         tally=lambda: unet_tally(UnetShape(), side),
         full=lambda config, batch: _job(config, UnetShape(), side, batch),
         toy=lambda config, batch: _job(config, TOY, TOY_SIDE, batch),
+        switches=("weights", "compiler", "graph"),
     )
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision, WorkloadSpec
-from gpuwise.workloads.workload import workload
+from gpuwise.workloads.workload import REPEATED, workload
 
 if TYPE_CHECKING:
     from torch import nn
@@ -95,6 +95,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=256,
         cpu_batch=4,
         cost=cost,
+        switches=("weights", *REPEATED),
     )
 )
 def vit_b16(config: RunConfig, batch: int) -> Job:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Build = Callable[[RunConfig, int], "Job"]
 
+REPEATED = ("region", "compiler", "graph")
+"""Switches of whatever is compiled and made of repeated blocks."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
