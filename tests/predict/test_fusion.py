@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -112,6 +113,61 @@ def test_backward_computes_again_what_follows_from_what_is_kept() -> None:
     backward = done.nodes[-1]
     assert {value for value, _ in backward.reads} == {0, 4}
     assert all(value != 2 for n in done.nodes for value, _ in n.writes)
+
+
+def test_two_that_read_parts_of_a_tensor_may_read_different_ones() -> None:
+    """Chunks of a loss: merged, all chunks' logits would be there at once."""
+    part = (0, 200.0)
+    first = replace(node("gather", (), (1,)), reads=(part,))
+    second = replace(node("gather", (), (2,)), reads=(part,))
+    given = tape(node("mm", (3,), (0,), "opaque"), first, second, outputs=(1, 2))
+    assert [n.name for n in fuse(given).nodes] == ["aten.mm", "aten.gather", "aten.gather"]
+    whole = tape(*(replace(n, reads=((n.reads[0][0], 400.0),)) for n in given.nodes), outputs=(1, 2))
+    assert [n.name for n in fuse(whole).nodes] == ["aten.mm", "aten.gather+gather"]
+
+
+def widened(reader: Node) -> Tape:
+    """A product in 16 bits (1), cast to 32 (2) for a norm (3) whose result is cast (4) and multiplied (6)."""
+    narrow, wide = 200.0, 400.0
+    return tape(
+        node("mm", (0,), (1,), "opaque", size=narrow),
+        replace(node("_to_copy", (1,), (2,)), reads=((1, narrow),), writes=((2, wide),)),
+        node("native_layer_norm", (2,), (3,), "row", size=wide),
+        replace(node("_to_copy", (3,), (4,)), reads=((3, wide),), writes=((4, narrow),)),
+        node("mul", (4,), (5,), size=narrow),
+        node("mm", (5,), (6,), "opaque", size=narrow),
+        reader,
+        outputs=(6, 7),
+    )
+
+
+def test_backward_keeps_the_narrow_tensor_from_which_it_widens() -> None:
+    backward = node("native_layer_norm_backward:input", (2,), (7,), "row", "backward")
+    done = fuse(widened(backward))
+    assert done.nodes[-1].reads == ((1, 200.0),)
+    assert 2 not in {value for n in done.nodes for value, _ in n.writes}
+
+
+def test_backward_normalises_again_from_what_it_keeps_for_the_norm() -> None:
+    """Two values that follow from one: neither is kept."""
+    both = node("native_layer_norm_backward:input", (2, 4), (7,), "row", "backward")
+    done = fuse(widened(both))
+    assert done.nodes[-1].reads == ((1, 200.0),)
+
+
+def test_backward_keeps_what_would_take_more_to_compute_again() -> None:
+    """Of two tensors added, both would have to be kept for their sum."""
+    done = fuse(
+        tape(
+            node("mm", (0,), (1,), "opaque"),
+            node("mm", (0,), (2,), "opaque"),
+            node("add", (1, 2), (3,)),
+            node("mm", (3,), (4,), "opaque"),
+            node("mul", (3,), (5,), phase="backward"),
+            outputs=(4, 5),
+        )
+    )
+    assert done.nodes[-1].reads == ((3, 400.0),)
 
 
 def test_the_optimiser_is_not_compiled() -> None:

@@ -6,6 +6,7 @@ was measured before (`evidence`), memory (`room`) and several GPUs (`collectives
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache as once
@@ -206,7 +207,10 @@ def _best(found: Sequence[Prediction]) -> Prediction:
 
 def _too_large(asked: Asked, blank: Prediction, trace: Trace, space: Room | None, found: Card) -> Prediction:
     assert space is not None
-    needed, free = units.gibibytes(space.peak.value), units.gibibytes(free_bytes(found))
+    # Rounded apart, so that what lacks a little does not look equal.
+    tenth = 2**30 / 10
+    needed = units.gibibytes(math.ceil(space.peak.value / tenth) * tenth)
+    free = units.gibibytes(math.floor(free_bytes(found) / tenth) * tenth)
     why = f"it allocates {needed}, {found.id} leaves {free} of {units.gibibytes(found.memory_bytes)}"
     if asked.count > 1 and not is_split(trace, found.memory_bytes, asked.count):
         why += f"; each of the {asked.count} holds the whole model"

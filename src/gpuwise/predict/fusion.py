@@ -6,12 +6,13 @@ Rules, after inductor's scheduler (torch/_inductor/scheduler.py) and its partiti
 - element-wise operators, copies and lookups merge with each other and with reductions along a row that
   fits on chip; a reduction down the columns may end a chain, and what needs its result starts another;
 - only loops over equally many elements merge, only within forward or within backward, and only where one
-  reads what the other writes or both read the same large tensor;
+  reads what the other writes or both read the same large tensor whole;
 - matrix products, convolutions, attention, pooling and scatters are library calls or kernels of their own,
   without epilogue; the optimiser is not compiled;
 - a tensor that only its own kernel reads is neither written nor read; one that only backward's chains
-  read again, and that follows from tensors kept anyway, is computed again instead of kept, except what
-  random numbers made: dropout masks are kept, a byte an element;
+  read again is computed again instead of kept, where it follows element by element, norms included, from
+  tensors that are kept anyway or are smaller; not what random numbers made: dropout masks are kept, a byte
+  an element;
 - max pooling keeps the place within its window in one byte, not an index in eight.
 
 Merging is safe from cycles by levels: an edge between nodes that may not merge raises the level by one,
@@ -68,7 +69,7 @@ def fuse(tape: Tape) -> Tape:
     """The compiled step: merged nodes in a valid order, with the allocations that remain."""
     tape = replace(tape, nodes=tuple(_free(node) for node in tape.nodes))
     links = _Links(tape)
-    group = _groups(tape.nodes, links)
+    group = _groups(tape, links)
     members: dict[int, list[int]] = defaultdict(list)
     for index, root in enumerate(group):
         members[root].append(index)
@@ -112,9 +113,11 @@ def _keys(nodes: tuple[Node, ...], links: _Links) -> list[Key]:
     return keys
 
 
-def _groups(nodes: tuple[Node, ...], links: _Links) -> list[int]:
+def _groups(tape: Tape, links: _Links) -> list[int]:
     """For every node the first member of its group."""
+    nodes = tape.nodes
     keys = _keys(nodes, links)
+    sizes = {storage: size for kind, storage, size in tape.events if kind == ALLOCATE} | tape.start
     root = list(range(len(nodes)))
 
     def find(i: int) -> int:
@@ -135,7 +138,8 @@ def _groups(nodes: tuple[Node, ...], links: _Links) -> list[int]:
             if _mergeable(nodes[p]) and nodes[p].role != "column" and keys[p] == keys[index]:
                 join(p, index)
         for value, size in node.reads:
-            if size >= node.domain:
+            # Readers of a part each may read another part.
+            if size >= node.domain and size >= sizes.get(links.storage[value], 0.0):
                 join(reader.setdefault((keys[index], value), index), index)
     return [find(i) for i in range(len(nodes))]
 
@@ -153,21 +157,18 @@ def _stored(
     read_by: dict[int, set[int]] = defaultdict(set)
     for index, node in enumerate(nodes):
         read_by[group[index]].update(value for value, _ in node.reads)
+    kept = {value for value in stored if any(nodes[r].phase == "backward" for r in links.readers[value])}
     for value in sorted(stored):
-        instead = _instead(value, nodes, links, group, stored, read_by)
-        if instead is not None:
-            again[value] = instead
-            stored.discard(value)
+        instead = _instead(value, nodes, links, group, stored, kept, read_by)
+        if instead is None:
+            continue
+        again[value] = tuple(instead.items())
+        stored.discard(value)
+        kept.discard(value)
+        kept |= instead.keys()
+        for reader in links.readers[value]:
+            read_by[group[reader]] |= instead.keys()
     return stored, again
-
-
-def _kept(value: int, nodes: tuple[Node, ...], links: _Links, stored: set[int], but: int) -> bool:
-    """Whether backward finds a value in any case: it is stored and read there by more than what is left
-    out, or was there before the step."""
-    if value not in links.writer:
-        return links.storage[value] in links.lasting
-    others = links.readers[value] - {but}
-    return value in stored and any(nodes[r].phase == "backward" for r in others)
 
 
 def _instead(
@@ -176,27 +177,49 @@ def _instead(
     links: _Links,
     group: list[int],
     stored: set[int],
+    kept: set[int],
     read_by: dict[int, set[int]],
-) -> tuple[Touch, ...] | None:
+) -> dict[int, float] | None:
     """What backward reads in place of a forward value it computes again; None where it must be kept.
 
-    Values come in the order of their writing, so what this one follows from is decided already.
+    Values come in the order of their writing, so what this one follows from is decided already. What
+    backward would not find anyway (`kept`, or there before the step) must be less than the value itself.
     """
     writer = links.writer[value]
-    node = nodes[writer]
     outside = [r for r in links.readers[value] if group[r] != group[writer]]
-    simple = node.phase == "forward" and node.role == "map" and "dropout" not in node.name
-    if not simple or links.outlives(value) or not outside:
+    if links.outlives(value) or not outside:
         return None
     if any(nodes[r].phase != "backward" or not _mergeable(nodes[r]) for r in outside):
         return None
-    if not all(_kept(v, nodes, links, stored, writer) for v, _ in node.reads):
+    sources = _sources(value, nodes, links, stored)
+    if sources is None:
         return None
-    size = dict(node.writes)[value]
+    size = dict(nodes[writer].writes)[value]
+    found = {v for v in sources if v in kept or links.storage[v] in links.lasting}
+    if sum(s for v, s in sources.items() if v not in found) >= size:
+        return None
     for r in outside:
-        if sum(s for v, s in node.reads if v not in read_by[group[r]]) > size:
+        if sum(s for v, s in sources.items() if v not in read_by[group[r]]) > size:
             return None
-    return node.reads
+    return sources
+
+
+def _sources(value: int, nodes: tuple[Node, ...], links: _Links, stored: set[int]) -> dict[int, float] | None:
+    """What a forward value can be computed from again, element by element; None where it cannot."""
+    node = nodes[links.writer[value]]
+    # What a norm subtracts and divides by is kept for its own gradient, a number or two a row.
+    simple = node.role == "map" or (node.role == "row" and "norm" in node.name)
+    if node.phase != "forward" or not simple or "dropout" in node.name:
+        return None
+    found: dict[int, float] = {}
+    for read, size in node.reads:
+        there = read in stored or read not in links.writer
+        earlier = read < value  # what is changed in place reads and writes itself
+        more = {read: size} if there else _sources(read, nodes, links, stored) if earlier else None
+        if more is None:
+            return None
+        found |= more
+    return found
 
 
 def _merge(members: list[Node], stored: set[int], again: dict[int, tuple[Touch, ...]]) -> Node:
