@@ -39,7 +39,9 @@ def losses(workload: str, precision: Precision, switches: Switches) -> list[floa
     return [job.gradient_norm(), *(float(job.step()) for _ in range(4))]
 
 
-@pytest.mark.parametrize("workload", ["resnet50", "bert-large", "llm-124m", "googlenet"])
+@pytest.mark.parametrize(
+    "workload", ["resnet50", "bert-large", "llm-124m", "googlenet", "vit-b16", "dit-xl2", "unet-sd15"]
+)
 def test_half_weights_change_no_bit_of_a_training(workload: str) -> None:
     """The products see the values that autocast rounds to, and the optimiser its own fp32 weights."""
     plain, half = (losses(workload, "bf16", s) for s in (Switches(), Switches(weights="half")))
