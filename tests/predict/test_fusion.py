@@ -170,6 +170,22 @@ def test_backward_keeps_what_would_take_more_to_compute_again() -> None:
     assert done.nodes[-1].reads == ((3, 400.0),)
 
 
+def test_backward_reads_a_branch_from_what_the_branches_were_joined_to() -> None:
+    """The next convolution keeps the whole; its parts end with the forward pass."""
+    steps = (
+        node("mm", (0,), (1,), "opaque"), node("relu", (1,), (2,)),
+        node("mm", (0,), (3,), "opaque"), node("relu", (3,), (4,), domain=50),
+        node("cat", (2, 4), (5,), size=800.0, domain=150),
+        node("convolution", (5,), (6,), "opaque"),
+        node("convolution_backward", (5, 6), (7,), "opaque", "backward"),
+        node("relu_backward", (2, 7), (8,), phase="backward"),
+    )  # fmt: skip
+    done = fuse(tape(*steps, outputs=(8,)))
+    assert dict(done.nodes[-1].reads).keys() == {5, 7}
+    last = {value: i for i, n in enumerate(done.nodes) for value, _ in n.reads}
+    assert done.nodes[last[2]].name == "aten.cat"
+
+
 def test_the_optimiser_is_not_compiled() -> None:
     steps = (node("mul", (0,), (1,), phase="optimiser"), node("add", (1,), (2,), phase="optimiser"))
     assert len(fuse(tape(*steps, outputs=(2,))).nodes) == 2

@@ -231,8 +231,7 @@ def test_workspaces_of_convolutions_are_not_seen() -> None:
 EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
     (lambda row: convolves_4_bytes(row), -0.46, 0.001),
     (lambda row: (row.name, row.recipe, row.compiled) == ("bert-large", "parity", True), -0.002, 0.055),
-    (lambda row: row.name in BRANCHED and row.compiled, 0.0, 0.15),
-    (lambda row: row.name in BRANCHED and row.mode == "infer", -0.32, -0.2),
+    (lambda row: row.name in BRANCHED and row.mode == "infer" and not row.compiled, -0.32, -0.2),
     (lambda row: row.compiled and row.mode == "train" and row.name.startswith("unet-"), 0.05, 0.12),
     (lambda row: row.compiled and row.mode == "train" and row.name in WITH_HEAD, 0.05, 0.16),
     (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.32, -0.25),
@@ -242,7 +241,7 @@ EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
 """What is further off than 4 %, and between which errors. Workspaces of convolutions are not seen: training
 in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 12, that of networks with
 branches in bf16 half a GB beside one. Compiled training holds less than is replayed where the compiler
-computes again what it does not keep (separate attention kernels of BERT, branches, the U-Net), and where the
+computes again what it does not keep (separate attention kernels of BERT, the U-Net), and where the
 gradient of a head is summed over chunks: replayed, all chunks' products are there until they are summed at
 once. Compiled inference took 0.2 GB more than is replayed for ViT and 0.27 for the prefill of the 1 B model:
 where the compiler casts all weights before it multiplies, their 16-bit copies (0.17 GB of ViT) are there at

@@ -12,7 +12,7 @@ Rules, after inductor's scheduler (torch/_inductor/scheduler.py) and its partiti
 - a tensor that only its own kernel reads is neither written nor read; one that only backward's chains
   read again is computed again instead of kept, where it follows element by element, norms included, from
   tensors that are kept anyway or are smaller; not what random numbers made: dropout masks are kept, a byte
-  an element;
+  an element; a part of a concatenation is read from that;
 - max pooling keeps the place within its window in one byte, not an index in eight.
 
 Merging is safe from cycles by levels: an edge between nodes that may not merge raises the level by one,
@@ -147,7 +147,7 @@ def _groups(tape: Tape, links: _Links) -> list[int]:
 def _stored(
     nodes: tuple[Node, ...], links: _Links, group: list[int]
 ) -> tuple[set[int], dict[int, tuple[Touch, ...]]]:
-    """Values that must be written, and for those computed again in backward what is read instead."""
+    """Values that must be written, and for those that backward does not read itself what it reads instead."""
     stored: set[int] = set()
     for value, writer in links.writer.items():
         elsewhere = any(group[r] != group[writer] for r in links.readers[value])
@@ -159,11 +159,13 @@ def _stored(
         read_by[group[index]].update(value for value, _ in node.reads)
     kept = {value for value in stored if any(nodes[r].phase == "backward" for r in links.readers[value])}
     for value in sorted(stored):
-        instead = _instead(value, nodes, links, group, stored, kept, read_by)
+        part = _joined(value, nodes, links, kept)
+        instead = part or _instead(value, nodes, links, group, stored, kept, read_by)
         if instead is None:
             continue
         again[value] = tuple(instead.items())
-        stored.discard(value)
+        if part is None:
+            stored.discard(value)
         kept.discard(value)
         kept |= instead.keys()
         for reader in links.readers[value]:
@@ -204,6 +206,17 @@ def _instead(
     return sources
 
 
+def _joined(value: int, nodes: tuple[Node, ...], links: _Links, kept: set[int]) -> dict[int, float] | None:
+    """What backward reads in place of a forward value that became a part of a larger tensor, which it keeps
+    in any case; None where there is none, or where forward reads the value for anything else."""
+    node, readers = nodes[links.writer[value]], [nodes[r] for r in sorted(links.readers[value])]
+    forward = [reader for reader in readers if reader.phase == "forward"]
+    if [reader.name for reader in forward] != ["aten.cat"] or len(forward) == len(readers):
+        return None
+    whole = forward[0].writes[0][0]
+    return {whole: dict(node.writes)[value]} if whole in kept else None
+
+
 def _sources(value: int, nodes: tuple[Node, ...], links: _Links, stored: set[int]) -> dict[int, float] | None:
     """What a forward value can be computed from again, element by element; None where it cannot."""
     node = nodes[links.writer[value]]
@@ -233,7 +246,8 @@ def _merge(members: list[Node], stored: set[int], again: dict[int, tuple[Touch, 
         for value, size in node.reads:
             if value in inside:
                 continue
-            for real, amount in again.get(value, ((value, size),)):
+            own: tuple[Touch, ...] = ((value, size),)
+            for real, amount in again.get(value, own) if node.phase == "backward" else own:
                 if real not in inside:
                     reads[real] = max(reads.get(real, 0.0), amount)
         writes.update((value, size) for value, size in node.writes if value in stored)
