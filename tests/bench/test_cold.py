@@ -18,7 +18,9 @@ from gpuwise.bench.cold import Start
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads.job import Job
 
-EAGER = RunConfig(workload="resnet50", mode="infer", precision="fp32", device="cpu", size="toy", quick=True)
+EAGER = RunConfig(
+    workload="resnet50", mode="infer", precision="fp32", device="cpu", size="toy", quick=True, time_s=0.1
+)
 COMPILED = replace(EAGER, compile=True)
 TRACED_S = 3.0
 """What `backend` takes."""

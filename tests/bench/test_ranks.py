@@ -8,12 +8,13 @@ import time
 from dataclasses import replace
 
 import pytest
+import torch
 
 from gpuwise.bench import events, launch, listen, pulse
 from gpuwise.bench.batch import share
 from gpuwise.bench.launch import launch_config, verdict
 from gpuwise.bench.process import Child, Rendezvous
-from gpuwise.bench.ranks import together
+from gpuwise.bench.ranks import see_own, together
 from gpuwise.bench.session import Progress, Session, new_session
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
@@ -109,6 +110,20 @@ def test_a_rank_that_hangs_is_named_and_ended(monkeypatch: pytest.MonkeyPatch) -
     last = heard[-1]
     assert isinstance(last, events.Failed)
     assert last.message.startswith("rank 1: hangs: its process was silent for ")
+
+
+def test_every_rank_sees_its_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.version, "hip", None)
+    given = {"CUDA_VISIBLE_DEVICES": "GPU-aa,GPU-bb"}
+    see_own(given, 1)
+    assert given == {"CUDA_VISIBLE_DEVICES": "GPU-bb"}
+    unset: dict[str, str] = {}
+    see_own(unset, 1)
+    assert unset == {"CUDA_VISIBLE_DEVICES": "1"}
+    monkeypatch.setattr(torch.version, "hip", "7.0")
+    radeon = {"CUDA_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "3,5"}
+    see_own(radeon, 0)
+    assert radeon == {"CUDA_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "3"}
 
 
 def test_shares() -> None:
