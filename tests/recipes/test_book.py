@@ -48,6 +48,22 @@ def test_so_many_gpus_have_a_recipe_of_their_own() -> None:
     assert [find(replace(ASKED, gpus=gpus)) for gpus in (2, 3, 4, 8)] == [two, four, four, four]
 
 
+def test_a_batch_that_is_asked_for_has_the_recipe_next_to_it() -> None:
+    recipes.keep(TUNED)  # free to choose 512
+    small = replace(TUNED, batch=64, batch_given=True, switches=Switches(graph="on"))
+    assert recipes.keep(small).name.endswith("-compiled-b64.json")
+    asked = [find(replace(ASKED, batch=batch)) for batch in (None, 32, 128, 256, 1024)]
+    assert asked == [TUNED, small, small, TUNED, TUNED]
+
+
+def test_without_one_that_chose_its_batch_the_fastest_is_taken() -> None:
+    small = replace(TUNED, batch=64, batch_given=True)
+    fast = replace(small, batch=256, throughput=replace(TUNED.throughput, value=2 * TUNED.throughput.value))
+    for entry in (small, fast):
+        recipes.keep(entry)
+    assert find() == fast
+
+
 def test_another_question_device_or_software_has_no_recipe() -> None:
     recipes.keep(TUNED)
     assert find(device="other") is None

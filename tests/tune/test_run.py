@@ -74,6 +74,15 @@ def test_the_best_is_measured_again_beside_the_default() -> None:
     assert {c.time_s for c in session.asked[:-2]} == {TRIAL_S}
 
 
+@pytest.mark.parametrize(("batch", "gpus", "given"), [(None, 1, False), (64, 1, True), (64, 4, False)])
+def test_a_batch_that_was_given_is_told(batch: int | None, gpus: int, given: bool) -> None:
+    """Several GPUs take theirs from the recipe of one, so theirs may not be the user's."""
+    tuning = tune(FakeSession(triton_is_fast), config=replace(CONFIG, batch=batch, gpus=gpus)).tuning
+    assert tuning is not None
+    assert tuning.tuned is not None
+    assert tuning.tuned.batch_given is given
+
+
 def test_a_default_that_is_best_has_a_gain_of_one() -> None:
     tuning = tune(FakeSession(lambda config: 100.0)).tuning
     assert tuning is not None

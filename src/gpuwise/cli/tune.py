@@ -108,7 +108,8 @@ def command(
         raise RunError(report.found(tuner.tuning), hint=f"gpuwise bench {config.workload}")
     if config.size == "full":
         kept = recipes.keep(tuner.tuning.tuned)
-        printer.talk(f"kept in {kept}; gpuwise bench {config.workload} now uses it")
+        given = f" --batch {config.batch}" if tuner.tuning.tuned.batch_given else ""
+        printer.talk(f"kept in {kept}; gpuwise bench {config.workload}{given} now uses it")
 
 
 def one(plan: tuple[RunConfig, ...], name: str) -> RunConfig:

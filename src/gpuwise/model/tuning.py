@@ -51,6 +51,8 @@ class Tuned:
     gpus: int = 1
     """More than one: of the switches, only how these exchange gradients was searched."""
     batch: int
+    batch_given: bool = False
+    """Whether this batch was asked for, so that no other was tried."""
     switches: Switches
     throughput: Interval
     """Items per second, measured anew after the search."""

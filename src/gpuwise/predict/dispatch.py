@@ -39,6 +39,8 @@ class Operator(NamedTuple):
     name: str
     inplace: tuple[int | str, ...]
     """Positions and keywords of the arguments that it overwrites."""
+    aliases: bool
+    """Whether it overwrites an argument or returns a view of one."""
     pointwise: bool
     composite: bool
 
@@ -55,6 +57,7 @@ def operator_of(func: Any) -> Operator:
     return Operator(
         name=schema.name.replace("::", "."),
         inplace=tuple(written),
+        aliases=any(each.alias_info is not None for each in (*schema.arguments, *schema.returns)),
         pointwise=torch.Tag.pointwise in func.tags,
         composite=has("CompositeImplicitAutograd") and not has("Meta"),
     )

@@ -38,6 +38,7 @@ from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape, 
 from gpuwise.predict.operators import nodes_of
 from gpuwise.predict.pretend import pretend_cuda
 from gpuwise.predict.refuse import refusals, refuse
+from gpuwise.predict.rules import Rules
 
 
 class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -55,6 +56,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.recording = False
         self._known: dict[int, tuple[int, weakref.ref[Any]]] = {}
         self._current: dict[int, int] = {}
+        self._rules = Rules()
         self._count = 0
         self._after_backward = False
 
@@ -148,8 +150,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Shapes of the result. Raises InputError where torch has no rule for them."""
         if _keeps_shape(operator, tensors):
             return args[0] if func._schema.returns else None
-        try:
+
+        def ask() -> Any:
             return arranged(operator.name, args, func(*args, **kwargs))
+
+        try:
+            return ask() if operator.aliases else self._rules.answer(func, args, kwargs, tensors, ask)
         except (NotImplementedError, RuntimeError) as error:
             refuse(f"{operator.name}: {str(error).splitlines()[0][:200]}", error)
 

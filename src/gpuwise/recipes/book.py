@@ -36,7 +36,9 @@ def find(config: RunConfig, version: int, *, device: str, torch: str, cuda: str 
     """The recipe for what a configuration asks; None where none is known.
 
     For several GPUs it is one that was found with as many, else with the number next to it: how they are
-    linked decides more than how many there are.
+    linked decides more than how many there are. For a batch that is asked for it is the one whose batch is
+    next to it, since small ones wait for the host where large ones wait for memory; else one that was free to
+    choose its batch.
     """
     alike = _alike(config, device, torch, cuda)
     return _nearest((entry for entry in alike if entry.of_work(config) and entry.version == version), config)
@@ -61,8 +63,15 @@ def _alike(config: RunConfig, device: str, torch: str, cuda: str | None) -> Iter
 
 
 def _nearest(found: Iterable[Tuned], config: RunConfig) -> Tuned | None:
-    """That of the number of GPUs next to those asked for, the first of equal ones."""
-    return min(found, key=lambda entry: abs(log2(entry.gpus / config.gpus)), default=None)
+    """That of the number of GPUs and the batch next to those asked for, the first of equal ones."""
+
+    def distance(entry: Tuned) -> tuple[float, float, float]:
+        gpus = abs(log2(entry.gpus / config.gpus))
+        if config.batch is not None:
+            return gpus, 0.0, abs(log2(entry.batch / config.batch))
+        return gpus, float(entry.batch_given), -entry.throughput.value if entry.batch_given else 0.0
+
+    return min(found, key=distance, default=None)
 
 
 def same_software(entry: Tuned, torch: str, cuda: str | None) -> bool:
@@ -75,7 +84,8 @@ def keep(entry: Tuned) -> Path:
     words = (entry.device, entry.torch, entry.workload, entry.mode, entry.precision)
     how = "compiled" if entry.compile else "eager"
     several = (f"x{entry.gpus}",) if entry.gpus > 1 else ()
-    name = re.sub(r"[^a-z0-9.]+", "-", " ".join((*words, how, *several)).lower())
+    given = (f"b{entry.batch}",) if entry.batch_given else ()
+    name = re.sub(r"[^a-z0-9.]+", "-", " ".join((*words, how, *several, *given)).lower())
     path = folder() / f"{name}.json"
     temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
     try:
@@ -91,7 +101,10 @@ def keep(entry: Tuned) -> Path:
 
 def dumps(entry: Tuned) -> str:
     """Indented JSON; of the switches those that differ from the default."""
-    return json.dumps(asdict(entry) | {"switches": dict(entry.switches.changed)}, indent=1) + "\n"
+    fields = asdict(entry) | {"switches": dict(entry.switches.changed)}
+    if not entry.batch_given:
+        del fields["batch_given"]
+    return json.dumps(fields, indent=1) + "\n"
 
 
 def loads(text: str, origin: str) -> Tuned:

@@ -117,6 +117,8 @@ class Tuner:
             compile=self.config.compile,
             gpus=self.config.gpus,
             batch=best.batch,
+            # Several GPUs keep the batch that was found for one.
+            batch_given=self.config.batch is not None and self.config.gpus == 1,
             switches=best.switches,
             throughput=after.throughput,
             gain=compared.ratio,
