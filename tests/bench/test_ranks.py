@@ -6,18 +6,22 @@ import os
 import signal
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
+from gpuwise import workloads
 from gpuwise.bench import events, launch, listen, pulse
 from gpuwise.bench.batch import share
 from gpuwise.bench.launch import launch_config, verdict
 from gpuwise.bench.process import Child, Rendezvous
 from gpuwise.bench.ranks import see_own, together
 from gpuwise.bench.session import Progress, Session, new_session
+from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
+from gpuwise.workloads import registry
 
 TWO = RunConfig(
     workload="resnet50",
@@ -124,6 +128,41 @@ def test_every_rank_sees_its_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     radeon = {"CUDA_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "3,5"}
     see_own(radeon, 0)
     assert radeon == {"CUDA_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "3"}
+
+
+LINEAR = """\
+import torch
+from torch import nn
+from gpuwise.workloads import WorkloadSpec, workload
+from gpuwise.workloads.job import training_job
+
+@workload(WorkloadSpec(id="linear", version=1, title="", item="thing", modes=("train",), default_batch=2))
+def build(config, batch):
+    model = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    inputs = (torch.rand(batch, 4),)
+    return training_job(model, inputs, lambda y: y.square().mean(), optimizer, config, batch)
+"""
+
+
+def test_ranks_take_what_one_has_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the common step each rank times it without an exchange: that would compile it, too."""
+    cache = tmp_path / "compiled"
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(cache))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # code for a CPU is code for so many threads
+    monkeypatch.setattr(registry, "_FOREIGN", {})
+    (tmp_path / "linear.py").write_text(LINEAR)
+    (found,) = workloads.find(str(tmp_path / "linear.py"))
+    after = Switches(exchange="after")
+    two = replace(TWO, workload=found.spec.id, compile=True, switches=after, time_s=0.1)
+    kept: list[Result] = []
+    entries = []
+    for config in (replace(two, gpus=1), two):
+        (only,) = measured(list(session(kept).measure_all([config])))
+        assert only.status == "ok", only.error
+        entries.append(sorted(path.name for path in cache.glob("fxgraph/*/*/*")))
+    assert entries[0]
+    assert entries[1] == entries[0]
 
 
 def test_shares() -> None:

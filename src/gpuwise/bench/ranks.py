@@ -15,6 +15,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable, MutableMapping, Sequence
@@ -138,6 +139,9 @@ class CommonClock:
 def work(config: RunConfig, reference: str, began: float, ways: Sequence[Connection], board: Any) -> None:
     """Body of one rank. What goes wrong is told before the process ends with an error."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # also ends a rank that waits in an exchange
+    # The first module that has `torch` is part of the keys of torch's cache of compiled code: pickle names
+    # a memory format by it. The process that measures one GPU alone does not have this one.
+    sys.modules.pop("__mp_main__", None)
     rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
     pulse = Pulse(board, local, rank)
 
