@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.bench.verdict import verdict
+from gpuwise.model.recipe import Switches
 from gpuwise.model.result import InputPipeline, Interval, Measurement, Telemetry, Window
 from gpuwise.model.run import RunConfig
 from gpuwise.model.verdict import Bound, KernelTime, Profile
@@ -113,3 +114,45 @@ def test_on_a_cpu_operators_stand_for_kernels() -> None:
     found = verdict(on_cpu)
     assert found is not None
     assert found.evidence[0].startswith("operators run 50 % of a step, 150 operators")
+
+
+LAUNCHES = profile(busy_s=0.05)
+
+
+@pytest.mark.parametrize(
+    ("profiled", "changes", "expected"),
+    [
+        (LAUNCHES, {}, "fewer and longer kernels: --compile on, or a larger --batch"),
+        (
+            LAUNCHES,
+            {"compile": True},
+            "fewer and longer kernels: CUDA graphs (gpuwise tune resnet50 --batch 64 tries them), "
+            "or a larger --batch",
+        ),
+        (
+            LAUNCHES,
+            {"compile": True, "switches": Switches(graph="on")},
+            "fewer and longer kernels: a larger --batch",
+        ),
+        (LAUNCHES, {"compile": True, "recipe": "parity"}, "fewer and longer kernels: a larger --batch"),
+        (LAUNCHES, {"compile": True, "device": "cpu"}, "fewer and longer kernels: a larger --batch"),
+        (LAUNCHES, {"framework": "jax"}, "fewer and longer kernels: a larger --batch"),
+        (profile(), {}, "fusion (--compile on), a lower precision, or a GPU with more memory bandwidth"),
+        (profile(), {"compile": True}, "a lower precision, or a GPU with more memory bandwidth"),
+        (profile(matmul=0.098), {"precision": "fp8"}, "a GPU with more FLOP/s"),
+    ],
+)
+def test_the_next_step_is_one_that_is_not_done(
+    profiled: Profile, changes: dict[str, object], expected: str
+) -> None:
+    config = replace(SOUND.config, **{"device": "cuda", **changes})  # type: ignore[arg-type]
+    found = verdict(replace(SOUND, config=config, profile=profiled, batch=64), switches=("graph",))
+    assert found is not None
+    assert found.next_step == expected
+
+
+def test_a_workload_that_heeds_no_graph_is_not_told_of_them() -> None:
+    config = replace(SOUND.config, compile=True)
+    found = verdict(replace(SOUND, config=config, profile=LAUNCHES, batch=64))
+    assert found is not None
+    assert "CUDA graphs" not in found.next_step

@@ -181,7 +181,8 @@ def assemble(
         cost = heard.built.flop_per_item, heard.built.bytes_per_item
         measured = replace(measured, flop_per_item=cost[0], bytes_per_item=cost[1])
         measured = _against_limits(measured, gpu, limits)
-    measured = replace(measured, verdict=verdict(measured, sm_clock_max_hz=sm_clock_max_hz))
+    bound = verdict(measured, sm_clock_max_hz=sm_clock_max_hz, switches=workload.switches)
+    measured = replace(measured, verdict=bound)
     judged = judge(
         measured,
         samples=samples,

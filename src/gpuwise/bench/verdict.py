@@ -17,9 +17,11 @@ Kernel times are those of the profiled steps, the step time that of the timed wi
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from statistics import median
 
 from gpuwise.model.result import InputPipeline, Measurement
+from gpuwise.model.run import RunConfig
 from gpuwise.model.verdict import Bound, KernelKind, Profile, Verdict
 from gpuwise.telemetry.summary import CAPPED_CLOCK, POWER_CAPPED, THROTTLED
 from gpuwise.units import percent, seconds, significant
@@ -36,19 +38,14 @@ ARITHMETIC: frozenset[KernelKind] = frozenset({"matmul", "convolution", "attenti
 HEAT = frozenset({"thermal", "hw-slowdown"})
 POWER = frozenset({"power-cap", "power-brake"})
 
-NEXT_STEPS: dict[Bound, str] = {
-    "input": "more workers, cheaper decoding, or decode on the GPU",
-    "launch": "fewer and longer kernels: --compile on, a larger --batch, CUDA graphs",
-    "link": "a larger batch per GPU, overlap of communication, or a faster link",
-    "heat": "improve the cooling; the card is slower than it could be",
-    "power": "a higher power limit, where the card has one: gpuwise doctor shows it and the default",
-    "compute": "a lower precision, or a GPU with more FLOP/s",
-    "memory": "fusion (--compile on), a lower precision, or a GPU with more memory bandwidth",
-}
 
+def verdict(
+    m: Measurement, *, sm_clock_max_hz: float | None = None, switches: Collection[str] = ()
+) -> Verdict | None:
+    """The verdict on a measurement; None for a limit, a failure, or where nothing is known.
 
-def verdict(m: Measurement, *, sm_clock_max_hz: float | None = None) -> Verdict | None:
-    """The verdict on a measurement; None for a limit, a failure, or where nothing is known."""
+    `switches` are those that the workload heeds.
+    """
     if m.throughput is None or m.status != "ok" or m.config.mode == "limit":
         return None
     step_s = median(seconds for window in m.windows for seconds in window.step_s)
@@ -62,7 +59,39 @@ def verdict(m: Measurement, *, sm_clock_max_hz: float | None = None) -> Verdict 
         return None
     first = yes[0]
     others = tuple(fact for bound, fact in facts.items() if bound != first and fact)
-    return Verdict(bound=first, evidence=(facts[first], *others), next_step=NEXT_STEPS[first])
+    return Verdict(
+        bound=first, evidence=(facts[first], *others), next_step=next_step(first, m.config, m.batch, switches)
+    )
+
+
+def next_step(bound: Bound, config: RunConfig, batch: int | None, switches: Collection[str]) -> str:
+    """What may help against a bound, of what is not done already."""
+    compiling = () if config.compile or config.framework != "torch" else ("--compile on",)
+    tunable = config.compile and config.recipe == "tuned" and config.device == "cuda" and "graph" in switches
+    tried = f"CUDA graphs (gpuwise tune {config.workload} --batch {batch} tries them)"
+    graph = (tried,) if tunable and config.switches.graph == "off" else ()
+    narrower = () if config.precision == "fp8" else ("a lower precision",)
+    match bound:
+        case "input":
+            return "more workers, cheaper decoding, or decode on the GPU"
+        case "launch":
+            return f"fewer and longer kernels: {_or(*compiling, *graph, 'a larger --batch')}"
+        case "link":
+            return "a larger batch per GPU, overlap of communication, or a faster link"
+        case "heat":
+            return "improve the cooling; the card is slower than it could be"
+        case "power":
+            return "a higher power limit, where the card has one: gpuwise doctor shows it and the default"
+        case "compute":
+            return _or(*narrower, "a GPU with more FLOP/s")
+        case "memory":
+            fusion = tuple(f"fusion ({each})" for each in compiling)
+            return _or(*fusion, *narrower, "a GPU with more memory bandwidth")
+
+
+def _or(*choices: str) -> str:
+    """`a`, `a, or b`, `a, b, or c`."""
+    return ", or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
 
 
 Judged = dict[Bound, tuple[str, bool]]
