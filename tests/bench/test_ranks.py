@@ -16,7 +16,7 @@ from gpuwise.bench import events, launch, listen, pulse
 from gpuwise.bench.batch import share
 from gpuwise.bench.launch import launch_config, verdict
 from gpuwise.bench.process import Child, Rendezvous
-from gpuwise.bench.ranks import see_own, together
+from gpuwise.bench.ranks import own_gpu, together
 from gpuwise.bench.session import Progress, Session, new_session
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Measurement, Result
@@ -119,15 +119,15 @@ def test_a_rank_that_hangs_is_named_and_ended(monkeypatch: pytest.MonkeyPatch) -
 def test_every_rank_sees_its_gpu_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.version, "hip", None)
     given = {"CUDA_VISIBLE_DEVICES": "GPU-aa,GPU-bb"}
-    see_own(given, 1)
+    assert own_gpu(given, 1) == 0
     assert given == {"CUDA_VISIBLE_DEVICES": "GPU-bb"}
     unset: dict[str, str] = {}
-    see_own(unset, 1)
+    assert own_gpu(unset, 1) == 0
     assert unset == {"CUDA_VISIBLE_DEVICES": "1"}
     monkeypatch.setattr(torch.version, "hip", "7.0")
-    radeon = {"CUDA_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "3,5"}
-    see_own(radeon, 0)
-    assert radeon == {"CUDA_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "3"}
+    amd = {"HIP_VISIBLE_DEVICES": "3,5"}
+    assert own_gpu(amd, 1) == 1
+    assert amd == {"HIP_VISIBLE_DEVICES": "3,5"}
 
 
 LINEAR = """\

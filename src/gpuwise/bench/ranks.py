@@ -77,26 +77,28 @@ class Ranks:
         return found[0]  # type: ignore[return-value]
 
 
-def see_own(variables: MutableMapping[str, str], local: int) -> None:
-    """Leave a rank its GPU alone, of those that its machine's ranks have; before CUDA or HIP begins.
+def own_gpu(variables: MutableMapping[str, str], local: int) -> int:
+    """The number of a rank's GPU within its process, which sees no other; asked before CUDA begins.
 
-    It is device 0 then on every rank. The number of a device is part of torch's compiled code and of the key
-    under which that is kept (pytorch issue 108971): ranks with numbers of their own would compile one step
-    each, and none could take what a measurement on one GPU has left. NCCL reads the memory of GPUs that a
-    process does not see, since CUDA 10.1.
+    It is 0 on every rank. The number of a GPU is part of torch's compiled code and of the key under which
+    that is kept (pytorch issue 108971): ranks with numbers of their own would compile one step each, and
+    none could take what a measurement on one GPU has left. NCCL reads the memory of GPUs that a process does
+    not see, since CUDA 10.1; whether RCCL does was not tried, so AMD's ranks see all.
     """
-    name = "HIP_VISIBLE_DEVICES" if torch.version.hip is not None else "CUDA_VISIBLE_DEVICES"
-    seen = variables.get(name)
-    variables[name] = str(local) if seen is None else seen.split(",")[local]
+    if torch.version.hip is not None:
+        return local
+    seen = variables.get("CUDA_VISIBLE_DEVICES")
+    variables["CUDA_VISIBLE_DEVICES"] = str(local) if seen is None else seen.split(",")[local]
+    return 0
 
 
 def join(config: RunConfig) -> Ranks:
     """Meet the other ranks, over NCCL between GPUs and gloo between processors."""
     local = int(os.environ["LOCAL_RANK"])
     if config.device == "cuda":
-        see_own(os.environ, local)
-        torch.cuda.set_device(0)
-        dist.init_process_group("nccl", timeout=TIMEOUT, device_id=torch.device("cuda", 0))
+        device = torch.device("cuda", own_gpu(os.environ, local))
+        torch.cuda.set_device(device)
+        dist.init_process_group("nccl", timeout=TIMEOUT, device_id=device)
     else:
         # Ranks that all use all cores stand in each other's way; OMP_NUM_THREADS may ask for fewer.
         each = cpu_count() // int(os.environ["LOCAL_WORLD_SIZE"])
