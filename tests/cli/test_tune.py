@@ -59,9 +59,15 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
     gpuwise: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def known(plan: tuple[RunConfig, ...], device: str) -> tuple[tuple[RunConfig, ...], dict[object, object]]:
+        assert [config.gpus for config in plan] == [1]  # a recipe of several would be where the search begins
         return tuple(replace(config, switches=Switches(weights="half")) for config in plan), {}
 
+    def locked(plan: tuple[RunConfig, ...], target: object) -> tuple[None]:
+        assert [config.gpus for config in plan] == [2]  # nobody else may measure on the second
+        return (None,)
+
     monkeypatch.setattr("gpuwise.cli.tune.recall", known)
+    monkeypatch.setattr("gpuwise.cli.tune.devices", locked)
     code, out, _ = gpuwise("tune", "resnet50", *TOY, "--gpus", "2", "--try", "exchange=after", "--json")
     assert code == 0
     tried = [trial["switches"] for trial in json.loads(out)["trials"]]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
 from gpuwise import recipes, store, units
-from gpuwise.bench.lock import only_one
+from gpuwise.bench.lock import only_ours
 from gpuwise.bench.plan import Request
 from gpuwise.bench.recall import recall
 from gpuwise.bench.session import Progress
-from gpuwise.bench.start import find_target, plan_for, prepare
+from gpuwise.bench.start import devices, find_target, plan_for, prepare
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import repeatable
 from gpuwise.errors import INTERRUPTED, InputError, RunError
@@ -85,12 +86,14 @@ def command(
     target = find_target(asked["device"], index)
     config = one(plan_for([_request(asked)], target, suite=False)[0], asked["workload"])
     if config.gpus > 1:
-        (config,), _ = recall((config,), target.spec.id if target.spec else target.name)
+        # What several were found to do is left out: the gain is over how they exchange by default.
+        (one_gpu,), _ = recall((replace(config, gpus=1),), target.spec.id if target.spec else target.name)
+        config = replace(one_gpu, gpus=config.gpus)
     only = tuple(parse(words.split(","), base=config.switches) for words in tried)
     earlier = None if resume is None else store.find(resume)
     words = repeatable()
     quiet = quiet or as_json
-    with only_one(target.info, words, free=target.free):
+    with only_ours(devices((config,), target), words, free=target.free):
         made = prepare((config,), target, command=words, output=None, earlier=earlier)
         tuner = Tuner(session=made.session, config=config, time_s=time_s, only=only)
         complete = _run(tuner, quiet=quiet)
