@@ -56,6 +56,22 @@ def test_a_batch_that_is_asked_for_has_the_recipe_next_to_it() -> None:
     assert asked == [TUNED, small, small, TUNED, TUNED]
 
 
+def test_how_other_work_exchanges_does_not_hang_on_its_batch() -> None:
+    two = replace(TUNED, workload="bert-large", gpus=2, batch=1024)
+    eight = replace(TUNED, workload="llm-1b", gpus=8, batch=8)
+    for entry in (two, eight):
+        recipes.keep(entry)
+    asked = [replace(ASKED, gpus=gpus, batch=batch) for gpus in (2, 8) for batch in (None, 8, 1024)]
+    known = [recipes.exchange(each, device="test-gpu", torch="2.11.0", cuda="13.0") for each in asked]
+    assert known == [two, two, two, eight, eight, eight]
+    assert recipes.exchange(asked[0], device="other", torch="2.11.0", cuda="13.0") is None
+    four = replace(ASKED, gpus=4)  # as far from one as from the other
+    first = recipes.exchange(four, device="test-gpu", torch="2.11.0", cuda="13.0")
+    for batch in (8, 1024):
+        again = replace(four, batch=batch)
+        assert recipes.exchange(again, device="test-gpu", torch="2.11.0", cuda="13.0") == first
+
+
 def test_without_one_that_chose_its_batch_the_fastest_is_taken() -> None:
     small = replace(TUNED, batch=64, batch_given=True)
     fast = replace(small, batch=256, throughput=replace(TUNED.throughput, value=2 * TUNED.throughput.value))

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from math import log2
@@ -48,9 +48,9 @@ def exchange(config: RunConfig, *, device: str, torch: str, cuda: str | None) ->
     """The recipe of any work by which several such GPUs exchange gradients; None where none is known.
 
     For work that has none of its own: the links are the same. Compiled and eager steps apart, for these have
-    no graph to cut.
+    no graph to cut. Batches of different work do not compare.
     """
-    return _nearest(_alike(config, device, torch, cuda), config)
+    return _nearest(_alike(config, device, torch, cuda), replace(config, batch=None))
 
 
 def _alike(config: RunConfig, device: str, torch: str, cuda: str | None) -> Iterator[Tuned]:
@@ -101,10 +101,7 @@ def keep(entry: Tuned) -> Path:
 
 def dumps(entry: Tuned) -> str:
     """Indented JSON; of the switches those that differ from the default."""
-    fields = asdict(entry) | {"switches": dict(entry.switches.changed)}
-    if not entry.batch_given:
-        del fields["batch_given"]
-    return json.dumps(fields, indent=1) + "\n"
+    return json.dumps(asdict(entry) | {"switches": dict(entry.switches.changed)}, indent=1) + "\n"
 
 
 def loads(text: str, origin: str) -> Tuned:
