@@ -47,6 +47,11 @@ class Target:
     """Whether the user named the GPU: a suite then keeps to it."""
 
     @property
+    def id(self) -> str:
+        """Its catalog entry, else its name: what recipes are kept by."""
+        return self.spec.id if self.spec else self.name
+
+    @property
     def gpus(self) -> int:
         """GPUs of the machine; an unwatched one counts as one."""
         return 0 if self.device == "cpu" else 1 + len(self.others)
@@ -155,8 +160,7 @@ def prepare(
     `earlier` is the file of a session to go on with; the result goes to `output`, else there.
     """
     others, cautions = _company(plan, target)
-    name = target.spec.id if target.spec else target.name
-    identity = store.new_id(datetime.now(UTC), name, secrets.token_hex(2))
+    identity = store.new_id(datetime.now(UTC), target.id, secrets.token_hex(2))
     path = result_path(output, identity)
     if earlier is not None and (output is None or output.suffix != ".json"):
         path = earlier

@@ -91,7 +91,8 @@ def next_step(bound: Bound, config: RunConfig, batch: int | None, switches: Coll
 
 def _or(*choices: str) -> str:
     """`a`, `a, or b`, `a, b, or c`."""
-    return ", or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
+    *others, last = choices
+    return f"{', '.join(others)}, or {last}" if others else last
 
 
 Judged = dict[Bound, tuple[str, bool]]

@@ -173,7 +173,7 @@ def command(**options: Any) -> None:
     meeting = meet(options["nodes"] or 1, options["rdzv"], options["node_rank"])
     target = find_target(options["device"], options["index"], options["framework"])
     plan, left_out = plan_for(asked, target, suite=options["suite"] is not None)
-    plan = _with_recipes(plan, options["switch"], target.spec.id if target.spec else target.name)
+    plan = _with_recipes(plan, options["switch"], target.id)
     earlier = earlier_session(options["resume"], output) if options["resume"] is not None else None
     words = repeatable()
     with only_ours(devices(plan, target), words, free=target.free):

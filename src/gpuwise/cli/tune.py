@@ -87,7 +87,7 @@ def command(
     config = one(plan_for([_request(asked)], target, suite=False)[0], asked["workload"])
     if config.gpus > 1:
         # What several were found to do is left out: the gain is over how they exchange by default.
-        (one_gpu,), _ = recall((replace(config, gpus=1),), target.spec.id if target.spec else target.name)
+        (one_gpu,), _ = recall((replace(config, gpus=1),), target.id)
         config = replace(one_gpu, gpus=config.gpus)
     only = tuple(parse(words.split(","), base=config.switches) for words in tried)
     earlier = None if resume is None else store.find(resume)
