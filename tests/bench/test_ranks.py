@@ -16,7 +16,7 @@ from gpuwise.bench import events, launch, listen, pulse
 from gpuwise.bench.batch import share
 from gpuwise.bench.launch import launch_config, verdict
 from gpuwise.bench.process import Child, Rendezvous
-from gpuwise.bench.ranks import own_gpu, together
+from gpuwise.bench.ranks import attributed, own_gpu, together
 from gpuwise.bench.session import Progress, Session, new_session
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Measurement, Result
@@ -61,6 +61,14 @@ def test_two_ranks_train_together_and_share_the_batch_of_one() -> None:
     assert (group.backend, group.parallel) == ("gloo", "ddp")
     assert [(rank.rank, rank.node, rank.device) for rank in group.ranks] == [(0, 0, "cpu"), (1, 0, "cpu")]
     assert all(rank.alone_s for rank in group.ranks)
+
+
+def test_a_search_builds_no_step_that_only_tells_causes() -> None:
+    spec = workloads.get("resnet50").spec
+    assert attributed(TWO, spec)
+    assert attributed(replace(TWO, compile=True, quick=False), spec)
+    assert not attributed(replace(TWO, compile=True), spec)  # a trial of `gpuwise tune`
+    assert not attributed(TWO, workloads.get("all-reduce").spec)
 
 
 def test_a_killed_rank_is_named_and_the_rest_go_on() -> None:
@@ -154,7 +162,7 @@ def test_ranks_take_what_one_has_compiled(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "linear.py").write_text(LINEAR)
     (found,) = workloads.find(str(tmp_path / "linear.py"))
     after = Switches(exchange="after")
-    two = replace(TWO, workload=found.spec.id, compile=True, switches=after, time_s=0.1)
+    two = replace(TWO, workload=found.spec.id, compile=True, quick=False, switches=after, time_s=0.1)
     kept: list[Result] = []
     entries = []
     for config in (replace(two, gpus=1), two):

@@ -5,9 +5,9 @@ rank r, step k takes max_r c(r, k) - max_r c(r, k-1), and a window the time of i
 rank sees these same times and rank 0's clock, so all decide alike when to stop, and no rank is left
 waiting in an exchange. Items are those that all ranks really processed.
 
-Before that, each rank times the same step without any exchange, all at once. What one GPU alone is
-faster than that is lost to what the ranks share (power, heat, host); what the slowest rank needs more
-than the middle one is lost by waiting for it; the rest is the exchange.
+Before that, unless a search wants a speed only, each rank times the same step without any exchange, all
+at once. What one GPU alone is faster than that is lost to what the ranks share (power, heat, host); what
+the slowest rank needs more than the middle one is lost by waiting for it; the rest is the exchange.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from gpuwise.bench.cold import Start
 from gpuwise.bench.engine import run_steps
 from gpuwise.bench.pulse import Pulse
 from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import WorkloadSpec
 from gpuwise.telemetry import cpu_count
 from gpuwise.workloads import Workload
 from gpuwise.workloads.job import Job
@@ -189,7 +190,7 @@ def run(
         report(events.Failed(kind="unsupported", message=why))
         return
     with start.aside():
-        alone_s = () if workload.spec.collective else alone(single, workload, batch, ranks, pulse)
+        alone_s = alone(single, workload, batch, ranks, pulse) if attributed(config, workload.spec) else ()
         cost = child.cost_of(single, workload, batch) if ranks.local == 0 else None
     job = workload.build(config, batch)
     if config.mode == "train" and job.parallel is None:
@@ -220,6 +221,14 @@ def ranked(config: RunConfig, job: Job, ranks: Ranks, alone_s: tuple[float, ...]
         pids=pids,
         alone_s=alone_s,
     )
+
+
+def attributed(config: RunConfig, spec: WorkloadSpec) -> bool:
+    """Whether what several GPUs lose is told apart by its causes, for which each rank works alone first.
+
+    A trial of `gpuwise tune` asks for a speed only: alone, each would build and compile its step once more.
+    """
+    return not (spec.collective or (config.quick and config.compile))
 
 
 def alone(config: RunConfig, workload: Workload, batch: int, ranks: Ranks, pulse: Pulse) -> tuple[float, ...]:
