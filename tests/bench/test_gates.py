@@ -73,6 +73,9 @@ def test_an_interval_wider_than_asked() -> None:
     (caution,) = judge(replace(sound(), throughput=wide, config=replace(CONFIG, protocol="aime")))
     assert caution.detail == "interval of ±2.3 % over three runs, asked ±1.0 %"
     assert caution.next_step.endswith("--protocol adaptive")
+    hardly = Interval(value=2500, low=2474, high=2526, method="bootstrap")
+    (caution,) = judge(replace(sound(), throughput=hardly))
+    assert caution.detail.startswith("interval of ±1.04 % when")  # not "±1.0 %, asked ±1.0 %"
     asked = replace(CONFIG, target_ci=0.03)
     assert codes(replace(sound(), throughput=wide, config=asked)) == []
     (caution,) = judge(replace(sound(), throughput=replace(wide, high=41 * wide.value)))

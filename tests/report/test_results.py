@@ -186,6 +186,14 @@ def test_a_note_of_several_measurements_stands_once_with_their_names() -> None:
     assert both[0].startswith("resnet50 train bf16 compiled, resnet50 train fp16 compiled: throttled")
 
 
+def test_cautions_that_differ_in_numbers_only_stand_once_with_their_range() -> None:
+    worse = replace(THROTTLED, detail="38.5 % of the time")
+    every = [replace(OK, config=replace(OK.config, gpus=n), cautions=(THROTTLED, worse)) for n in range(2, 8)]
+    (note,) = results.notes(result(MATMUL, *every))
+    names = ", ".join(f"resnet50 train bf16 compiled x{n}" for n in range(2, 6))
+    assert note == f"{names} and 2 more: throttled: 5.0 to 38.5 % of the time. Cool the card"
+
+
 def test_each_distinct_caution_is_noted_once_with_its_next_step() -> None:
     hot = Caution(code="hot-start", detail="began at 71 C", next_step="wait")
     parity = replace(OK, config=replace(OK.config, recipe="parity"), cautions=(THROTTLED,))

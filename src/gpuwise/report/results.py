@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpuwise.model.result import WIDE, BatchTrial, Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
+from gpuwise.report.alike import merged, shape
 from gpuwise.report.kernels import slowest
 from gpuwise.report.table import Table
 from gpuwise.units import gibibytes, percent, seconds, si, significant
@@ -16,6 +17,9 @@ _PLURAL = {
 }  # fmt: skip
 _PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
 """Items that come by the billion, with their symbol."""
+
+NAMED = 4
+"""Measurements that are named beside a caution."""
 
 
 def speed(m: Measurement) -> str:
@@ -176,20 +180,33 @@ def headline(result: Result) -> str:
 
 
 def notes(result: Result) -> tuple[str, ...]:
-    """Every distinct caution and error of a result, in words, and the source of a published one."""
-    names: dict[str, list[str]] = {}
-    for m in result.measurements:
-        told = [f"{c.code}: {c.detail}. {_sentence(c.next_step)}" for c in m.cautions]
-        told += [f"{m.status}: {m.error.splitlines()[0]}"] if m.error else []
-        for text in dict.fromkeys(told):
-            names.setdefault(text, []).append(cell_name(m.config))
+    """Every distinct caution and error of a result, in words, and the source of a published one.
+
+    Cautions that differ in their numbers only stand together.
+    """
+    told: dict[str, list[str]] = {}
+    whose: dict[str, dict[int, str]] = {}
+    for number, m in enumerate(result.measurements):
+        cautions = [f"{c.code}: {c.detail}. {_sentence(c.next_step)}" for c in m.cautions]
+        errors = [f"{m.status}: {m.error.splitlines()[0]}"] if m.error else []
+        for key, text in [(shape(text), text) for text in cautions] + [(text, text) for text in errors]:
+            told.setdefault(key, []).append(text)
+            whose.setdefault(key, {})[number] = cell_name(m.config)
     source = (f"Source: {result.source}",) if result.source else ()
-    return (*source, *(f"{_whose(of, len(result.measurements))}: {text}" for text, of in names.items()))
+    every = len(result.measurements)
+    return (*source, *(f"{_whose(whose[key], every)}: {merged(texts)}" for key, texts in told.items()))
 
 
-def _whose(names: Sequence[str], every: int) -> str:
-    """Whose a note is: all of them, or their names."""
-    return "all measurements" if len(names) == every > 1 else ", ".join(dict.fromkeys(names))
+def _whose(names: Mapping[int, str], every: int) -> str:
+    """Whose a note is: all measurements', or their names."""
+    return "all measurements" if len(names) == every > 1 else some(tuple(names.values()))
+
+
+def some(names: Sequence[str]) -> str:
+    """The first names and the number of the others."""
+    told = list(dict.fromkeys(names))
+    more = f" and {len(told) - NAMED} more" if len(told) > NAMED else ""
+    return ", ".join(told[:NAMED]) + more
 
 
 def _sentence(text: str) -> str:

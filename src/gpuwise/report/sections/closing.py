@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gpuwise.report.page import Section
-from gpuwise.report.results import cell_name, counted
+from gpuwise.report.results import cell_name, counted, some
 from gpuwise.report.sections.material import Material
 from gpuwise.report.table import Table
-
-NAMED = 4
-"""Measurements that are named beside a kind of caution."""
 
 
 def cautions(material: Material) -> Section:
@@ -25,7 +20,7 @@ def cautions(material: Material) -> Section:
         name = cell_name(m.config)
         kinds.setdefault((caution.code, caution.next_step), []).append(name)
         each.setdefault((caution.code, caution.detail), []).append(name)
-    rows = tuple((code, str(len(of)), _some(of), step) for (code, step), of in sorted(kinds.items()))
+    rows = tuple((code, str(len(of)), some(of), step) for (code, step), of in sorted(kinds.items()))
     full = tuple((code, ", ".join(dict.fromkeys(of)), detail) for (code, detail), of in sorted(each.items()))
     return Section(
         id="cautions",
@@ -35,13 +30,6 @@ def cautions(material: Material) -> Section:
         ),
         folded=(Table(columns=("caution", "of", "what"), rows=full),),
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first names and the number of the others."""
-    told = list(dict.fromkeys(names))
-    more = f" and {len(told) - NAMED} more" if len(told) > NAMED else ""
-    return ", ".join(told[:NAMED]) + more
 
 
 def reproduce(material: Material) -> Section:
