@@ -158,11 +158,18 @@ def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "many-gpus.md").read_text(encoding="utf-8")
     section = page.partition("## On H200s")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|") and "/s |" in line]
-    assert len(rows) == 45
+    assert len(rows) == 47
     raw = ROOT / "results" / "h200"
-    suites = ("two", "four", "compiled-fp16", "compiled-fp32")
+    suites = (
+        "two",
+        "four",
+        "compiled-fp16",
+        "compiled-fp32",
+        "compiled-googlenet-fp16",
+        "compiled-googlenet-fp32",
+    )
     files = [*raw.glob("scaling-*.json"), *(raw / f"suite-tf-cnn-{name}.json" for name in suites)]
-    assert len(files) == 10
+    assert len(files) == 12
     shown = "".join(run(f"gpuwise show {file}", tmp_path).stdout for file in files)
     for row in rows:
         for figure in re.findall(r"[\d.,]+ \w+/s|0\.\d+ \(.*?\)|[\d.]+ %", row):
