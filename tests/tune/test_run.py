@@ -11,6 +11,7 @@ from gpuwise.bench.session import Progress
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
+from gpuwise.report import tuning as report
 from gpuwise.tune.run import FINAL_S, TRIAL_S, Tuner
 
 from .conftest import measurement
@@ -108,6 +109,16 @@ def test_the_time_ends_it() -> None:
     assert tuning is not None
     assert tuning.left > 0
     assert session.time_s <= 300.0
+
+
+def test_time_for_the_default_only_finds_nothing() -> None:
+    """Its recipe would go before one that a longer search had found."""
+    session = FakeSession(triton_is_fast)
+    tuning = tune(session, time_s=60.0).tuning
+    assert tuning is not None
+    assert (len(session.asked), tuning.tuned) == (1, None)
+    assert tuning.left > 0
+    assert report.found(tuning) == "no recipe is kept: there was time for the default only"
 
 
 def test_nothing_runs_nothing_is_found() -> None:

@@ -108,11 +108,13 @@ def command(
         sys.exit(INTERRUPTED)
     assert tuner.tuning is not None
     if tuner.tuning.tuned is None:
-        raise RunError(report.found(tuner.tuning), hint=f"gpuwise bench {config.workload}")
+        kept = made.keeper.kept
+        go_on = f"go on: the same command with --resume {kept}" if tuner.tuning.left and kept else None
+        raise RunError(report.found(tuner.tuning), hint=go_on or f"gpuwise bench {config.workload}")
     if config.size == "full":
-        kept = recipes.keep(tuner.tuning.tuned)
+        place = recipes.keep(tuner.tuning.tuned)
         given = f" --batch {config.batch}" if tuner.tuning.tuned.batch_given else ""
-        printer.talk(f"kept in {kept}; gpuwise bench {config.workload}{given} now uses it")
+        printer.talk(f"kept in {place}; gpuwise bench {config.workload}{given} now uses it")
 
 
 def one(plan: tuple[RunConfig, ...], name: str) -> RunConfig:

@@ -9,7 +9,7 @@ from typing import Any
 from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
 from gpuwise.model.tuning import Trial, Tuned, Tuning
-from gpuwise.report.results import rate, spread
+from gpuwise.report.results import counted, rate, spread
 from gpuwise.report.table import Table
 from gpuwise.units import percent
 
@@ -48,7 +48,7 @@ def trials(config: RunConfig, tuning: Tuning) -> Table:
 
 def notes(tuning: Tuning) -> tuple[str, ...]:
     """The best recipe, its gain, and what was not tried."""
-    left = f"{tuning.left} settings were not tried: the time was up; --time gives it more"
+    left = f"{counted(tuning.left, 'setting')} not tried: the time was up; --time gives it more"
     return (found(tuning), *((left,) if tuning.left else ()))
 
 
@@ -59,6 +59,8 @@ def found(tuning: Tuning) -> str:
     best = next((trial.setting for trial in reversed(tuning.trials) if trial.adopted), None)
     if best is None:
         return "no setting ran to its end"
+    if len(tuning.trials) == 1 and tuning.left:
+        return "no recipe is kept: there was time for the default only"
     return (
         f"fastest so far: batch {best.batch}, {best.switches}; no recipe is kept, for default and best were "
         "not measured again at the end"

@@ -2,7 +2,8 @@
 
 At the end the default recipe and the best one are measured once more, longer and one after the other:
 the gain is the ratio of these two. That of the trials would flatter, for the best of many is chosen by
-its luck, too. A trial that the session holds from before it was interrupted is not measured again.
+its luck, too. Where there was time for the default only, nothing is found. A trial that the session holds
+from before it was interrupted is not measured again.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Tuner:
             self.tuning = Tuning(trials=tuple(self.trials))
             yield trial
         self.tuning = replace(self.tuning or Tuning(), left=len(search.skipped - search.tried))
-        if search.best is not None:
+        compared = len(self.trials) > 1 or not self.tuning.left
+        if search.best is not None and compared:
             self.tuning = replace(self.tuning, tuned=self._final(start, search.best.setting, tell))
 
     def _measure(self, setting: Setting, tell: Tell, *, quick: bool) -> Measurement:
