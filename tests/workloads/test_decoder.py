@@ -9,14 +9,17 @@ import torch
 from torch.nn import functional
 
 from gpuwise.workloads.llm_shape import SHAPES
+from gpuwise.workloads.models import decoder
 from gpuwise.workloads.models.decoder import (
     Attention,
     Cache,
     Decoder,
     Norm,
     build_decoder,
+    has_flash,
     rotary_table,
     rotate,
+    shares_heads,
 )
 
 SHAPE = replace(SHAPES["toy"], vocabulary=64)
@@ -103,6 +106,36 @@ def test_grouped_heads_share_keys_as_if_repeated() -> None:
     full.output.weight.copy_(grouped.output.weight)
     x, table = torch.randn(2, TOKENS, SHAPE.hidden), rotary_table(SHAPE, TOKENS, CPU)
     torch.testing.assert_close(grouped(x, table), full(x, table), rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_where_no_fused_kernel_shares_heads_they_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    usual = functional.scaled_dot_product_attention
+
+    def plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **how: bool) -> torch.Tensor:
+        asked.append(how["enable_gqa"])
+        assert key.shape[1] == (SHAPE.kv_heads if how["enable_gqa"] else SHAPE.heads)
+        return usual(query, key, value, **how)
+
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", plain)
+    attention = Attention(SHAPE)
+    x, table = torch.randn(2, TOKENS, SHAPE.hidden), rotary_table(SHAPE, TOKENS, CPU)
+    shared = attention(x, table)
+    monkeypatch.setattr(decoder, "shares_heads", lambda query: False)
+    torch.testing.assert_close(attention(x, table), shared, rtol=1e-4, atol=1e-5)
+    assert asked == [True, False]
+
+
+def test_flash_attention_alone_shares_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    single, half = torch.empty(1, device="meta"), torch.empty(1, device="meta", dtype=torch.bfloat16)
+    assert shares_heads(half)
+    assert not shares_heads(single)
+    assert shares_heads(torch.empty(1))  # a CPU's fused kernel does it in any type
+    for capability, found in (((7, 5), False), ((8, 0), True)):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda c=capability: c)
+        assert has_flash("cuda") is found
+        assert has_flash("mps")
 
 
 def test_the_norm_by_hand() -> None:

@@ -2,7 +2,8 @@
 
 Pre-norm with RMSNorm, rotary positions, grouped-query attention, SwiGLU, no biases, no dropout.
 Query, key and value are one product, gate and up another. Attention goes through
-scaled_dot_product_attention with the causal flag and never a mask, so the flash kernel is taken.
+scaled_dot_product_attention with the causal flag and never a mask, so the flash kernel is taken; where
+that cannot run, keys and values are repeated for the next best.
 
 Three ways through it: `forward` (all positions, training), `prefill` (fills a cache, last position)
 and `decode` (one token a sequence against a full cache).
@@ -59,6 +60,23 @@ def rotate(x: Tensor, table: Tensor) -> Tensor:  # (B, H, T, D), (2, T, D / 2) -
     return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=-1)
 
 
+def shares_heads(query: Tensor) -> bool:
+    """Whether a fused kernel lets several query heads read one key head: flash attention does, in 16 bits.
+
+    Elsewhere on a GPU torch would take attention apart into plain products, with all scores in memory.
+    """
+    if query.device.type == "cpu":
+        return True
+    return query.dtype in (torch.float16, torch.bfloat16) and has_flash(query.device.type)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def has_flash(kind: str) -> bool:
+    """Whether flash attention runs here: on NVIDIA's from compute capability 8.0 on."""
+    nvidia = kind == "cuda" and torch.version.hip is None
+    return not nvidia or torch.cuda.get_device_capability() >= (8, 0)
+
+
 class Attention(nn.Module):
     """Causal self-attention in which `heads / kv_heads` query heads share one key and value head."""
 
@@ -81,9 +99,11 @@ class Attention(nn.Module):
             if cache is not None:
                 cache[0].copy_(key)
                 cache[1].copy_(value)
-            y = functional.scaled_dot_product_attention(
-                query, key, value, is_causal=True, enable_gqa=s.heads != s.kv_heads
-            )
+            grouped = s.heads != s.kv_heads
+            if grouped and not shares_heads(query):
+                key, value = (each.repeat_interleave(s.heads // s.kv_heads, 1) for each in (key, value))
+                grouped = False
+            y = functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=grouped)
         out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, hidden))
         return out
 
