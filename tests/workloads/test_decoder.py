@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional
 
 from gpuwise.workloads.llm_shape import SHAPES
-from gpuwise.workloads.models import decoder
 from gpuwise.workloads.models.decoder import (
     Attention,
     Cache,
@@ -17,9 +16,9 @@ from gpuwise.workloads.models.decoder import (
     Norm,
     build_decoder,
     has_flash,
+    outline,
     rotary_table,
     rotate,
-    shares_heads,
 )
 
 SHAPE = replace(SHAPES["toy"], vocabulary=64)
@@ -122,19 +121,24 @@ def test_where_no_fused_kernel_shares_heads_they_are_repeated(monkeypatch: pytes
     attention = Attention(SHAPE)
     x, table = torch.randn(2, TOKENS, SHAPE.hidden), rotary_table(SHAPE, TOKENS, CPU)
     shared = attention(x, table)
-    monkeypatch.setattr(decoder, "shares_heads", lambda query: False)
+    monkeypatch.setattr(attention, "_shares_heads", lambda query: False)
     torch.testing.assert_close(attention(x, table), shared, rtol=1e-4, atol=1e-5)
     assert asked == [True, False]
 
 
 def test_flash_attention_alone_shares_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shares(model: Decoder, query: torch.Tensor) -> set[bool]:
+        return {m._shares_heads(query) for m in model.modules() if isinstance(m, Attention)}
+
     single, half = torch.empty(1, device="meta"), torch.empty(1, device="meta", dtype=torch.bfloat16)
-    assert shares_heads(half)
-    assert not shares_heads(single)
-    assert shares_heads(torch.empty(1))  # a CPU's fused kernel does it in any type
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.version, "hip", None)
     for capability, found in (((7, 5), False), ((8, 0), True)):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda c=capability: c)
-        assert has_flash("cuda") is found
+        model = outline(SHAPE, TOKENS, torch.float32, "cuda")
+        assert shares(model, half) == {found}
+        assert shares(model, single) == {False}
+        assert shares(model, torch.empty(1)) == {True}  # a CPU's fused kernel does it in any type
         assert has_flash("mps")
 
 

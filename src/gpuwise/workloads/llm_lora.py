@@ -117,7 +117,7 @@ def _job(config: RunConfig, shape: DecoderShape, tokens: int, batch: int) -> Job
     from gpuwise.workloads.shards import given_memory
 
     dtype = DTYPES.get(config.precision, torch.float32)
-    model = add_lora(outline(shape, tokens, dtype), RANK)
+    model = add_lora(outline(shape, tokens, dtype, config.device), RANK)
     given_memory(model, config)
     if config.device == "cuda":
         free = torch.cuda.mem_get_info()[0]

@@ -104,7 +104,7 @@ def _job(config: RunConfig, shape: DecoderShape, tokens: int, batch: int, *, fin
     from gpuwise.workloads.shards import given_memory
 
     narrow = finetune and config.precision == "bf16"
-    model = outline(shape, tokens, torch.bfloat16 if narrow else torch.float32)
+    model = outline(shape, tokens, torch.bfloat16 if narrow else torch.float32, config.device)
     given_memory(model, config)
     inputs, targets = random_tokens(shape, batch, tokens, config.device)
     rate = LEARNING_RATE_BF16 if narrow else LEARNING_RATE

@@ -60,21 +60,11 @@ def rotate(x: Tensor, table: Tensor) -> Tensor:  # (B, H, T, D), (2, T, D / 2) -
     return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=-1)
 
 
-def shares_heads(query: Tensor) -> bool:
-    """Whether a fused kernel lets several query heads read one key head: flash attention does, in 16 bits.
-
-    Elsewhere on a GPU torch would take attention apart into plain products, with all scores in memory.
-    """
-    if query.device.type == "cpu":
+def has_flash(device: str) -> bool:
+    """Whether flash attention runs there: on NVIDIA's from compute capability 8.0 on."""
+    if device != "cuda" or torch.version.hip is not None or not torch.cuda.is_available():
         return True
-    return query.dtype in (torch.float16, torch.bfloat16) and has_flash(query.device.type)
-
-
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def has_flash(kind: str) -> bool:
-    """Whether flash attention runs here: on NVIDIA's from compute capability 8.0 on."""
-    nvidia = kind == "cuda" and torch.version.hip is None
-    return not nvidia or torch.cuda.get_device_capability() >= (8, 0)
+    return torch.cuda.get_device_capability() >= (8, 0)
 
 
 class Attention(nn.Module):
@@ -82,7 +72,7 @@ class Attention(nn.Module):
 
     def __init__(self, shape: DecoderShape) -> None:
         super().__init__()
-        self.shape = shape
+        self.shape, self.flash = shape, True
         self.qkv = nn.Linear(shape.hidden, shape.hidden + 2 * shape.kv_width, bias=False)
         self.output = nn.Linear(shape.hidden, shape.hidden, bias=False)
 
@@ -100,12 +90,19 @@ class Attention(nn.Module):
                 cache[0].copy_(key)
                 cache[1].copy_(value)
             grouped = s.heads != s.kv_heads
-            if grouped and not shares_heads(query):
+            if grouped and not self._shares_heads(query):
                 key, value = (each.repeat_interleave(s.heads // s.kv_heads, 1) for each in (key, value))
                 grouped = False
             y = functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=grouped)
         out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, hidden))
         return out
+
+    def _shares_heads(self, query: Tensor) -> bool:
+        """Whether a fused kernel lets several query heads read one key head: flash attention, in 16 bits.
+
+        Elsewhere on a GPU torch would take attention apart into plain products, with all scores in memory.
+        """
+        return query.device.type == "cpu" or (self.flash and query.dtype in (torch.float16, torch.bfloat16))
 
     def _over_cache(
         self, query: Tensor, key: Tensor, value: Tensor, cache: Layer, position: Tensor
@@ -245,14 +242,18 @@ class Cache(nn.Module):
         return tuple((self.get_buffer(f"keys{i}"), self.get_buffer(f"values{i}")) for i in range(self.count))
 
 
-def outline(shape: DecoderShape, positions: int, dtype: torch.dtype) -> Decoder:
-    """A decoder without memory, on the meta device."""
+def outline(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str) -> Decoder:
+    """A decoder for `device`, yet without memory, on the meta device."""
     with torch.device("meta"):
-        return Decoder(shape, positions).to(dtype)
+        model = Decoder(shape, positions).to(dtype)
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.flash = has_flash(device)
+    return model
 
 
 def build_decoder(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str) -> Decoder:
     """A decoder with random weights, made in `dtype` where it will live: no copy in fp32 comes before."""
-    model = outline(shape, positions, dtype).to_empty(device=device)
+    model = outline(shape, positions, dtype, device).to_empty(device=device)
     model.initialise()
     return model
