@@ -187,7 +187,9 @@ def test_the_plain_loop_s_table_is_that_of_the_raw_files() -> None:
         found = json.loads((ROOT / "results" / "experiments" / f"side-by-side-{name}.json").read_text())
         (row,) = re.findall(rf"^\| {name} {found['precision']} b{found['batch']}.*$", page, re.MULTILINE)
         ratio, speeds = found["ratio"], found["items_per_s"]
-        assert f"| {ratio['value']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f}) |" in row
+        stated_ratio = f"{ratio['value']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})"
+        assert f"| {stated_ratio} |" in row
+        assert stated_ratio in README
         stated = [float(word.replace(",", "")) for word in re.findall(r"\| ([\d.,]+)", row)[:2]]
         assert stated == pytest.approx([speeds["plain"]["value"], speeds["gpuwise"]["value"]], rel=1e-4)
 
