@@ -102,6 +102,7 @@ def shipped(document: dict[str, Any]) -> dict[str, Any]:
         },
         "cards": {level: found["cards"] for level, found in levels.items()},
         "scaling": round(document["scaling"]["half_width"], 4),
+        "watts": round(document["watts"]["half_width"], 4),
         "memory": document["memory"]["errors"],
     }
 
@@ -250,10 +251,13 @@ def memory(rows: Sequence[Row]) -> dict[str, Any]:
 def watts(rows: Sequence[Row]) -> dict[str, Any]:
     """Predicted over measured watts of the own results, by predicted step times."""
     pairs = [(row, trace_of(row)) for row in rows if row.watts]
-    ratios = np.array([step(t, card(row.gpu)).watts / (row.watts or 1.0) for row, t in pairs if t])
-    sizes = np.abs(ratios - 1.0)
+    known = [(row, t) for row, t in pairs if t]
+    ratios = np.array([step(t, card(row.gpu)).watts.value / (row.watts or 1.0) for row, t in known])
+    sizes, errors = np.abs(ratios - 1.0), np.log(ratios)
+    half = half_width(errors, [row.gpu for row, _ in known])
     return {"n": len(ratios), "mape": float(sizes.mean()), "median": float(np.median(sizes)),
-            "bias": float(np.exp(np.log(ratios).mean()))}  # fmt: skip
+            "bias": float(np.exp(errors.mean())), "half_width": half,
+            "coverage": float((np.abs(errors) <= half).mean())}  # fmt: skip
 
 
 def scaling(table: Path, results: Sequence[Path]) -> dict[str, Any]:

@@ -55,7 +55,8 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield _row('false "fits", our H200 at every memory size', memory["verdicts"], 1,
                percent(memory["false_fits"]), goal="2 %")  # fmt: skip
     yield _row("watts, our H200 (one share set on it)", watts["n"], 1, percent(watts["mape"]),
-               percent(watts["median"]), bias=times(watts["bias"]))  # fmt: skip
+               percent(watts["median"]), bias=times(watts["bias"]),
+               interval=f"x or / {exp(watts['half_width']):.2f}")  # fmt: skip
 
 
 def _line(name: str, found: Mapping[str, Any]) -> str:

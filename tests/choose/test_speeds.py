@@ -24,7 +24,7 @@ def forecast(config, gpus, *, count, batch, source=None):
     return tuple(
         Prediction(
             gpu_id=gpu, count=count, config=config, item="image", throughput=around(100.0 * count, 1.2),
-            seconds=0.01 * (batch or 1), watts=200.0 * count, fits_probability=1.0,
+            seconds=0.01 * (batch or 1), watts=around(200.0 * count, 1.1), fits_probability=1.0,
             evidence="transferred" if source else "spec-only",
         )
         for gpu in gpus

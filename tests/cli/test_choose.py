@@ -35,10 +35,13 @@ def _predict(config, gpu: str, count: int, batch: int | None) -> Prediction:
     if bandwidth is None:
         return Prediction(gpu_id=gpu, count=count, config=config, item="image", refusal="no bandwidth")
     value = bandwidth / 1e9 * count
-    interval = Interval(value=value, low=value / 1.2, high=value * 1.2, level=0.8, method="made up")
+
+    def around(value: float) -> Interval:
+        return Interval(value=value, low=value / 1.2, high=value * 1.2, level=0.8, method="made up")
+
     return Prediction(
-        gpu_id=gpu, count=count, config=config, item="image", throughput=interval, watts=300.0 * count,
-        seconds=0.02 * (batch or 1), fits_probability=1.0, bound="memory",
+        gpu_id=gpu, count=count, config=config, item="image", throughput=around(value),
+        watts=around(300.0 * count), seconds=0.02 * (batch or 1), fits_probability=1.0, bound="memory",
     )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def test_filters_of_the_catalog_and_sorting(gpuwise: Cli) -> None:
 def test_efficiency_sorts_by_items_a_joule(gpuwise: Cli) -> None:
     _, out, _ = gpuwise("predict", "resnet50", "--gpu", "all", "--sort", "efficiency", "--json")
     found = [p for p in json.loads(out)["predictions"] if not p["refusal"]]
-    ratios = [p["throughput"]["value"] / p["watts"] for p in found]
+    ratios = [p["throughput"]["value"] / p["watts"]["value"] for p in found]
     assert ratios == sorted(ratios, reverse=True)
     assert len(json.loads(out)["predictions"]) >= 71
 

@@ -23,9 +23,18 @@ def test_a_step_says_how_fast_and_why() -> None:
     found = step(TRACE, card("h100-sxm5-80gb"))
     assert found.throughput.low < found.throughput.value < found.throughput.high
     assert 100 < found.throughput.value < 1000
-    assert 300 < found.watts <= 700
+    assert 300 < found.watts.low < found.watts.value < found.watts.high <= 700
     assert sum(share for _, share in found.shares) == pytest.approx(1.0)
     assert found.bound in ("compute", "memory")
+
+
+def test_no_watts_are_above_the_limit() -> None:
+    cool, hot = (
+        step(TRACE, replace(card("h100-sxm5-80gb"), power_w=limit)).watts for limit in (2000.0, 250.0)
+    )
+    assert cool.high / cool.value == pytest.approx(cool.value / cool.low)
+    assert (hot.value, hot.high) == (250.0, 250.0)
+    assert hot.low < 250.0
 
 
 def test_newer_cards_are_faster() -> None:

@@ -19,7 +19,7 @@ def forecast(kind: Kind, gpu_id: str, speed: float, count: int = 1) -> Predictio
         item="image",
         batch=8,
         bound="memory",
-        watts=100.0 * count,
+        watts=memory(100.0 * count),
         throughput=Interval(value=value, low=value * 0.9, high=value * 1.1, level=0.8, method="conformal"),
         memory_bytes=memory(4 * 2**30),
     )

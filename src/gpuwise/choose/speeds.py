@@ -197,7 +197,8 @@ def _speed(found: Prediction) -> Speed:
     return Speed(
         gpu_id=found.gpu_id, count=found.count, throughput=found.best,
         memory_bytes=found.memory_bytes.value if found.memory_bytes else None,
-        fits_probability=found.fits_probability, watts=found.watts, batch=found.batch, step_s=seconds,
+        fits_probability=found.fits_probability, watts=found.watts.value if found.watts else None,
+        batch=found.batch, step_s=seconds,
         basis=found.evidence, bound=found.bound or "", source=found.measured_in, refusal=found.refusal,
     )  # fmt: skip
 

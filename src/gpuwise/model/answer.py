@@ -60,8 +60,8 @@ class Prediction(Shown):
     memory_bytes: Interval | None = None
     """Peak of what the framework allocates on one GPU, 80 %: what a Measurement holds, without context."""
     fits_probability: float | None = None
-    watts: float | None = None
-    """Mean draw of all GPUs together while steps run."""
+    watts: Interval | None = None
+    """Mean draw of all GPUs together while steps run, 80 %, at most their power limits."""
     bound: Bound | None = None
     shares: tuple[tuple[Bound, float], ...] = ()
     """Share of a step's time by bound, largest first."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from math import ceil, exp, inf, sqrt
 from pathlib import Path
@@ -78,6 +79,11 @@ def around(value: float, half: float, *, level: float = LEVEL, method: str = "co
     )  # fmt: skip
 
 
+def several(one: Interval, count: int) -> Interval:
+    """The interval of so many alike together, each as uncertain as the other."""
+    return replace(one, value=count * one.value, low=count * one.low, high=count * one.high)
+
+
 def shipped_half(group: str, evidence: str) -> float:
     """Half width of a fitted group at an evidence level, from the shipped errors of left-out cards.
 
@@ -129,6 +135,11 @@ def step_difficulty(evidence: str) -> Difficulty:
 def scaling_half() -> float:
     """Half width of the efficiency of several GPUs, in log space."""
     return float(errors()["scaling"])
+
+
+def watts_half() -> float:
+    """Half width of the mean watts of a step, in log space: of one card's, and so widened for the next."""
+    return float(errors()["watts"])
 
 
 @cache

@@ -6,7 +6,7 @@ were measured on it or a factor from its own workloads, `transferred` from anoth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal
 
@@ -16,7 +16,7 @@ from gpuwise.model.result import Interval
 from gpuwise.model.trace import Trace
 from gpuwise.predict import host, rates
 from gpuwise.predict.card import Card
-from gpuwise.predict.interval import around, step_difficulty, step_half, widened
+from gpuwise.predict.interval import around, step_difficulty, step_half, watts_half, widened
 from gpuwise.predict.kernels import KEPT_TRACES, Array, Kernels, of_trace
 from gpuwise.predict.power import mean_watts
 from gpuwise.predict.rates import Parameters, Rates
@@ -37,7 +37,7 @@ class Step:
     throughput: Interval
     """Items a second."""
     seconds: float
-    watts: float
+    watts: Interval
     bound: Bound
     shares: tuple[tuple[Bound, float], ...]
     """Share of the step's time that each bound takes, largest first."""
@@ -147,14 +147,17 @@ def _shares(kernels: Kernels, card: Card, each: Array, idle: float) -> tuple[tup
     return tuple((name, seconds / total) for name, seconds in ordered)
 
 
-def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> float:
+def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> Interval:
+    """Mean draw with its interval, whose high end no limit lets pass."""
     kernels = of_trace(trace)
     operations = kernels.flop * kernels.counts
-    return mean_watts(
+    mean = mean_watts(
         _energy_rates(card), card, dtype=trace.precision if trace.precision in card.peaks else "fp32",
         flop=float(operations[kernels.heavy].sum()), moved=float(kernels.moved @ kernels.counts),
         seconds=seconds, busy=min(1.0, busy / seconds),
     )  # fmt: skip
+    found = around(mean, watts_half())
+    return replace(found, high=min(found.high, card.power_w))
 
 
 @cache

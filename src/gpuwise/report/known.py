@@ -125,7 +125,7 @@ def forecast_speed(p: Prediction) -> Speed | None:
     return Speed(
         origin="predicted", gpu_id=p.gpu_id, gpus=p.count, workload=p.config.workload, mode=p.config.mode,
         precision=p.config.precision, compiled=p.config.compile, batch=p.batch, item=p.item,
-        throughput=p.throughput, watts=p.watts, source=FORECAST,
+        throughput=p.throughput, watts=p.watts.value if p.watts else None, source=FORECAST,
     )  # fmt: skip
 
 

@@ -40,13 +40,13 @@ def _speed(p: Prediction) -> float | None:
 
 
 def _per_joule(p: Prediction) -> float | None:
-    return p.throughput.value / p.watts if p.throughput and p.watts else None
+    return p.throughput.value / p.watts.value if p.throughput and p.watts else None
 
 
 _KEYS: dict[str, Callable[[Prediction], Any]] = {
     "speed": lambda p: _falling(_speed(p)),
     "efficiency": lambda p: _falling(_per_joule(p)),
-    "power": lambda p: p.watts if p.watts is not None else inf,
+    "power": lambda p: p.watts.value if p.watts else inf,
     "memory": lambda p: p.memory_bytes.value if p.memory_bytes else inf,
     "name": lambda p: p.gpu_id,
 }
@@ -84,7 +84,7 @@ def _row(p: Prediction) -> tuple[str, ...]:
         rate(p.measured.value, p.item) if p.measured else "",
         gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
         _chance(p.fits_probability),
-        f"{p.watts:,.0f} W" if p.watts else "",
+        f"{p.watts.value:,.0f} W ({p.watts.low:,.0f} to {p.watts.high:,.0f})" if p.watts else "",
         per_joule(joules, p.item) if joules else "",
         f"{p.bound} {percent(p.shares[0][1], 0)}" if p.bound else "",
         p.evidence if p.throughput else "",

@@ -58,7 +58,7 @@ def _items_per_joule(duel: Duel) -> list[tuple[str, ...]]:
 
 
 def _per_joule(p: Prediction) -> float | None:
-    return p.throughput.value / p.watts if p.throughput is not None and p.watts else None
+    return p.throughput.value / p.watts.value if p.throughput is not None and p.watts else None
 
 
 def _measured_watts(duel: Duel) -> tuple[str, ...]:
