@@ -15,7 +15,7 @@ from gpuwise.units import gibibytes, percent, seconds, si, significant
 
 COLUMNS = (
     "GPU", "batch", "throughput", "80 % interval", "step", "first token", "measured", "peak memory", "fits",
-    "power", "per joule", "bound", "evidence", "why not",
+    "power", "power, 80 %", "per joule", "bound", "evidence", "why not",
 )  # fmt: skip
 SORTS = ("speed", "efficiency", "power", "memory", "name")
 _TOLD = (
@@ -58,7 +58,7 @@ def table(found: Sequence[Prediction]) -> Table:
         title=_title(found[0]),
         columns=COLUMNS,
         rows=tuple(_row(p) for p in found),
-        numeric=frozenset(COLUMNS[1:11]),
+        numeric=frozenset(COLUMNS[1:12]),
         notes=tuple(_notes(found)),
     ).without_empty_columns()
 
@@ -84,7 +84,8 @@ def _row(p: Prediction) -> tuple[str, ...]:
         rate(p.measured.value, p.item) if p.measured else "",
         gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
         _chance(p.fits_probability),
-        f"{p.watts.value:,.0f} W ({p.watts.low:,.0f} to {p.watts.high:,.0f})" if p.watts else "",
+        f"{p.watts.value:,.0f} W" if p.watts else "",
+        f"{p.watts.low:,.0f} to {p.watts.high:,.0f} W" if p.watts else "",
         per_joule(joules, p.item) if joules else "",
         f"{p.bound} {percent(p.shares[0][1], 0)}" if p.bound else "",
         p.evidence if p.throughput else "",
