@@ -58,6 +58,16 @@ def test_errors_of_speed_and_price_add_in_quadrature(need, speed, offer, today: 
     assert costs(asked, made).half[0] == pytest.approx(math.hypot(1.0, made.price_half[0]))
 
 
+def test_errors_of_watts_count_by_what_the_cards_draw_of_the_cost(need, speed, offer, today: date) -> None:
+    asked = need(items=3.6e5, have=("rtx-4090",), acquire="both")
+    here = [speed("rtx-4090", 100.0, watts_half=0.2)]
+    them = candidates(asked, here, [offer("rtx-4090", 1.0)], today=today)
+    rented, there = costs(asked, them).half
+    assert rented == pytest.approx(math.hypot(math.log(1.2), them.price_half[0]))  # energy is in the rent
+    # Nothing but energy is paid; 300 of 400 W are the card's.
+    assert there == pytest.approx(math.hypot(math.log(1.2), 0.2 * 300 / 400))
+
+
 def test_what_is_there_costs_its_energy_alone(need, speed, today: date) -> None:
     asked = need(items=3.6e5, have=("rtx-4090",))
     them = candidates(asked, [speed("rtx-4090", 100.0)], [], today=today)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 
 import pytest
 
@@ -52,6 +53,7 @@ def test_every_number_of_gpus_is_asked_for_and_one_besides(need) -> None:
     found = by_key(gather(need(gpus=(2, 4)), ["rtx-3090"], forecast))
     assert [count for _, count in found] == [1, 2, 3, 4]
     assert found["rtx-3090", 4].watts == 800
+    assert found["rtx-3090", 4].watts_half == pytest.approx(log(1.1))
 
 
 def test_a_measurement_of_the_cell_wins_and_helps_other_gpus(need) -> None:
@@ -67,7 +69,7 @@ def test_watts_of_several_gpus_are_measured_together(need) -> None:
     config = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True, gpus=2)
     both = result("rtx-3090", 1800.0, config=config, telemetry=Telemetry(samples=9, power_w=640.0))
     found = by_key(gather(need(gpus=(2, 2)), ["rtx-3090"], forecast, results=[both]))["rtx-3090", 2]
-    assert (found.basis, found.watts) == ("measured", 640.0)
+    assert (found.basis, found.watts, found.watts_half) == ("measured", 640.0, 0.0)
 
 
 def test_a_measurement_of_another_cell_does_not_count(need) -> None:

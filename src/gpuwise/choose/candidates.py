@@ -63,6 +63,7 @@ class Candidates:
     speed_half: Array
     watts: Array
     """Of all GPUs; NaN where unknown."""
+    watts_half: Array
     own: Mask
     """Bought, or there already."""
     have: Mask
@@ -94,6 +95,7 @@ def columns(rows: Sequence[Row]) -> Candidates:
         speed=speed,
         speed_half=half,
         watts=np.array([np.nan if row.speed.watts is None else row.speed.watts for row in rows], dtype=float),
+        watts_half=np.array([row.speed.watts_half for row in rows], dtype=float),
         own=np.array([row.way in ("new", "used", "have") for row in rows], dtype=bool),
         have=np.array([row.way == "have" for row in rows], dtype=bool),
     )

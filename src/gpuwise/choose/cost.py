@@ -6,8 +6,8 @@
     owning, energy    (watts + host watts) x cooling x price of a kWh, for each hour
     a service         comes again each period: paid for around the clock, energy for the busy share
 
-Errors of speed and price are independent, so their half widths in log space add in quadrature; the running
-energy of an owned card has no price error of its own.
+Errors of speed, price and watts are independent, so their half widths in log space, each times its share of
+the cost, add in quadrature; the price of a kWh and what a host draws are taken as they are said.
 """
 
 from __future__ import annotations
@@ -60,11 +60,12 @@ def costs(need: Need, them: Candidates) -> Costs:
     share = np.divide(fixed, per_hour, out=np.ones_like(fixed), where=per_hour > 0)
     # A service is paid for whether it is busy or not: its speed then costs nothing.
     speed_half = them.speed_half * (1.0 if need.period_s is None else 0.0)
+    drawn = them.watts_half * (1.0 - share) * _of_cards(a, them)
     worse = share * np.exp(them.price_half) + 1 - share
     return Costs(
         outlay=outlay, per_hour=per_hour, fixed=fixed, running=running, time=time,
         total=per_item * (np.nan if need.items is None else need.items), per_item=per_item,
-        half=np.hypot(speed_half, them.price_half * share), ranked=per_item * worse,
+        half=np.hypot(np.hypot(speed_half, them.price_half * share), drawn), ranked=per_item * worse,
         joules=(them.watts + a.host_w * them.count) * a.cooling / them.speed,
     )  # fmt: skip
 
@@ -78,6 +79,13 @@ def power_price(a: Assumptions, watts: Array, count: Array) -> Array:
     """USD an hour for energy; what is not known to draw anything costs its host's share only."""
     drawn = np.nan_to_num(watts) + a.host_w * count
     return np.asarray(drawn / 1000 * a.cooling * a.electricity_usd_per_kwh)
+
+
+def _of_cards(a: Assumptions, them: Candidates) -> Array:
+    """Share of the energy that the cards draw; the rest is their hosts'."""
+    watts = np.nan_to_num(them.watts)
+    whole = watts + a.host_w * them.count
+    return np.divide(watts, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
 def hours_of_use(need: Need) -> float:

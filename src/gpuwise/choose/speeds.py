@@ -198,6 +198,7 @@ def _speed(found: Prediction) -> Speed:
         gpu_id=found.gpu_id, count=found.count, throughput=found.best,
         memory_bytes=found.memory_bytes.value if found.memory_bytes else None,
         fits_probability=found.fits_probability, watts=found.watts.value if found.watts else None,
+        watts_half=log(found.watts.value / found.watts.low) if found.watts else 0.0,
         batch=found.batch, step_s=seconds,
         basis=found.evidence, bound=found.bound or "", source=found.measured_in, refusal=found.refusal,
     )  # fmt: skip
@@ -228,7 +229,7 @@ def _mix(speeds: Sequence[Speed], shares: Sequence[float]) -> Speed:
         throughput=Interval(value=value, low=low, high=high, level=0.8, method="geometric mean"),
         memory_bytes=max(memory, default=None), fits_probability=min(chances, default=None),
         watts=sum(w * s for w, s in zip(watts, shares, strict=True)) if len(watts) == len(speeds) else None,
-        basis=weakest.basis, source=weakest.source,
+        watts_half=max(speed.watts_half for speed in speeds), basis=weakest.basis, source=weakest.source,
     )  # fmt: skip
 
 

@@ -92,6 +92,8 @@ class Speed:
     """None where it ran, so that it fits."""
     watts: float | None = None
     """Of all together."""
+    watts_half: float = 0.0
+    """Half width of them in log space; 0 where they were measured."""
     batch: int | None = None
     """Items a step on each GPU."""
     step_s: float | None = None
