@@ -246,9 +246,10 @@ def outline(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str
     """A decoder for `device`, yet without memory, on the meta device."""
     with torch.device("meta"):
         model = Decoder(shape, positions).to(dtype)
+    flash = has_flash(device)
     for module in model.modules():
         if isinstance(module, Attention):
-            module.flash = has_flash(device)
+            module.flash = flash
     return model
 
 
