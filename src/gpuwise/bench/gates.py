@@ -171,15 +171,10 @@ def _statistics(m: Measurement) -> Iterator[Caution]:
             next_step="give it more time, e.g. --time 5min",
         )
     elif m.throughput.half_width > m.config.target_ci:
-        asked = percent(m.config.target_ci)
-        width = percent(m.throughput.half_width)
-        if width == asked:  # wider by what rounding hides
-            width = percent(m.throughput.half_width, 2)
-        found = (
-            f"interval of ±{width}"
-            if m.throughput.half_width < WIDE
-            else "windows as far apart as their speed"
-        )
+        width, asked = m.throughput.half_width, percent(m.config.target_ci)
+        # Another digit where it is wider by what rounding hides.
+        shown = percent(width, 2 if percent(width) == asked else 1)
+        found = f"interval of ±{shown}" if width < WIDE else "windows as far apart as their speed"
         runs = m.config.protocol == "aime" and m.config.mode != "limit"
         when, more = _OF_RUNS if runs else _OF_TIME
         yield Caution(

@@ -77,15 +77,18 @@ def lost_share(a: Assumptions) -> float:
 
 def power_price(a: Assumptions, watts: Array, count: Array) -> Array:
     """USD an hour for energy; what is not known to draw anything costs its host's share only."""
-    drawn = np.nan_to_num(watts) + a.host_w * count
-    return np.asarray(drawn / 1000 * a.cooling * a.electricity_usd_per_kwh)
+    return np.asarray(_drawn(a, watts, count) / 1000 * a.cooling * a.electricity_usd_per_kwh)
+
+
+def _drawn(a: Assumptions, watts: Array, count: Array) -> Array:
+    """Watts of cards and their hosts' shares."""
+    return np.asarray(np.nan_to_num(watts) + a.host_w * count)
 
 
 def _of_cards(a: Assumptions, them: Candidates) -> Array:
     """Share of the energy that the cards draw; the rest is their hosts'."""
-    watts = np.nan_to_num(them.watts)
-    whole = watts + a.host_w * them.count
-    return np.divide(watts, whole, out=np.zeros_like(whole), where=whole > 0)
+    whole = _drawn(a, them.watts, them.count)
+    return np.divide(np.nan_to_num(them.watts), whole, out=np.zeros_like(whole), where=whole > 0)
 
 
 def hours_of_use(need: Need) -> float:

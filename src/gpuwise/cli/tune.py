@@ -97,18 +97,18 @@ def command(
         made = prepare((config,), target, command=words, output=None, earlier=earlier)
         tuner = Tuner(session=made.session, config=config, time_s=time_s, only=only)
         complete = _run(tuner, quiet=quiet)
-    if made.keeper.kept is not None:
-        printer.talk(f"every trial is kept in {made.keeper.kept}")
+    kept = made.keeper.kept
+    if kept is not None:
+        printer.talk(f"every trial is kept in {kept}")
     if tuner.tuning is not None:
         table, document = report.trials(config, tuner.tuning), report.document(tuner.tuning)
         printer.deliver(table, lambda: document, as_json=as_json, output=output)
     if not complete:
-        if made.keeper.kept is not None:
-            printer.talk(f"go on later: the same command with --resume {made.keeper.kept}")
+        if kept is not None:
+            printer.talk(f"go on later: the same command with --resume {kept}")
         sys.exit(INTERRUPTED)
     assert tuner.tuning is not None
     if tuner.tuning.tuned is None:
-        kept = made.keeper.kept
         go_on = f"go on: the same command with --resume {kept}" if tuner.tuning.left and kept else None
         raise RunError(report.found(tuner.tuning), hint=go_on or f"gpuwise bench {config.workload}")
     if config.size == "full":

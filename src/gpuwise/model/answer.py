@@ -78,6 +78,11 @@ class Prediction(Shown):
         return self.config.cell
 
     @property
+    def items_per_joule(self) -> float | None:
+        """Predicted energy efficiency."""
+        return self.throughput.value / self.watts.value if self.throughput and self.watts else None
+
+    @property
     def best(self) -> Interval | None:
         """The measured speed where there is one, else the predicted."""
         return self.measured or self.throughput

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpuwise.model.run import Environment, RunConfig
@@ -61,6 +61,10 @@ class Interval:
     def half_width(self) -> float:
         """The larger distance to either end, as a share of the value."""
         return max(self.value - self.low, self.high - self.value) / self.value
+
+    def times(self, factor: float) -> Interval:
+        """In another unit, or of so many alike together, each as uncertain as the other."""
+        return replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

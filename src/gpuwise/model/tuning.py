@@ -76,4 +76,9 @@ class Tuning:
     left: int = 0
     """Settings that the time did not reach."""
     tuned: Tuned | None = None
-    """None where nothing ran, or default and best were not measured again."""
+    """None where nothing ran or was compared, or default and best were not measured again."""
+
+    @property
+    def compared(self) -> bool:
+        """Whether anything was held against the default, or nothing else was there to be tried."""
+        return len(self.trials) > 1 or not self.left

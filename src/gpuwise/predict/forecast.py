@@ -22,7 +22,7 @@ from gpuwise.predict import cache
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.collectives import Exchange, beside, exchange, is_split
 from gpuwise.predict.evidence import Calibration, Transfer, calibration_of, transfer_of
-from gpuwise.predict.interval import around, scaling_half, several
+from gpuwise.predict.interval import around, scaling_half
 from gpuwise.predict.known import Known, answers, known
 from gpuwise.predict.room import Room, free_bytes, room
 from gpuwise.predict.step import Step, step
@@ -171,7 +171,7 @@ def _at(asked: Asked, blank: Prediction, found: Card, trace: Trace, space: Room 
         blank, batch=trace.batch, seconds=seconds,
         throughput=around(asked.count * trace.items / seconds, half, method=alone.throughput.method),
         memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
-        watts=several(alone.watts, asked.count),
+        watts=alone.watts.times(asked.count),
         shares=_shares(alone, shared), bound=_shares(alone, shared)[0][0], evidence=alone.evidence,
         measure_command=measure_command(asked.config, trace.batch),
         notes=_notes(trace, own, shared, space, split=split, gain=asked.count * alone.seconds / seconds),

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from math import ceil, exp, inf, sqrt
 from pathlib import Path
@@ -77,11 +76,6 @@ def around(value: float, half: float, *, level: float = LEVEL, method: str = "co
         value=value, low=value * exp(-half), high=value * exp(half) if half < 700 else inf, level=level,
         method=method,
     )  # fmt: skip
-
-
-def several(one: Interval, count: int) -> Interval:
-    """The interval of so many alike together, each as uncertain as the other."""
-    return replace(one, value=count * one.value, low=count * one.low, high=count * one.high)
 
 
 def shipped_half(group: str, evidence: str) -> float:

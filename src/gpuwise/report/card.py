@@ -174,7 +174,7 @@ def _use(title: str, p: Prediction, rent: float | None) -> tuple[str, ...] | Non
     memory = gibibytes(p.memory_bytes.value) if p.memory_bytes else ""
     if speed is None:
         return (title, named, str(p.batch), "does not fit", memory, "", "", "") if p.memory_bytes else None
-    joule = per_joule(speed.throughput.value / p.watts.value, p.item) if p.watts else ""
+    joule = per_joule(p.items_per_joule, p.item) if p.items_per_joule else ""
     cost = rents.dollars(rents.million(speed.throughput.value, rent)) if rent else ""
     return (title, named, str(p.batch or ""), known.shown(speed), memory, p.bound or "", joule, cost)
 

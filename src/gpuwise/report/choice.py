@@ -89,7 +89,7 @@ def _row(option: Option, scale: float, items: str, speed: str) -> dict[str, str]
         "known by": option.basis,
         "time": seconds(option.time_s.value) if option.time_s else "",
         "cost": span(option.cost_usd, usd) if option.cost_usd else "",
-        f"cost of {items}": span(_times(option.cost_per_item_usd, scale), usd),
+        f"cost of {items}": span(option.cost_per_item_usd.times(scale), usd),
         "energy": _joules(option.energy_j_per_item, scale),
         "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
         "pays from": f"{option.break_even_h:,.0f} h" if option.break_even_h is not None else "",
@@ -126,13 +126,6 @@ def rate(value: float) -> str:
 def usd(value: float) -> str:
     """`$0.041`, `$3.20`, `$1,250`."""
     return f"${significant(value, 2)}" if value < 1 else f"${value:,.2f}" if value < 100 else f"${value:,.0f}"
-
-
-def _times(interval: Interval, scale: float) -> Interval:
-    return Interval(
-        value=interval.value * scale, low=interval.low * scale, high=interval.high * scale,
-        level=interval.level, method=interval.method,
-    )  # fmt: skip
 
 
 def _joules(joules: float | None, scale: float) -> str:

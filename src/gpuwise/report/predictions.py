@@ -39,13 +39,9 @@ def _speed(p: Prediction) -> float | None:
     return p.best.value if p.best else None
 
 
-def _per_joule(p: Prediction) -> float | None:
-    return p.throughput.value / p.watts.value if p.throughput and p.watts else None
-
-
 _KEYS: dict[str, Callable[[Prediction], Any]] = {
     "speed": lambda p: _falling(_speed(p)),
-    "efficiency": lambda p: _falling(_per_joule(p)),
+    "efficiency": lambda p: _falling(p.items_per_joule),
     "power": lambda p: p.watts.value if p.watts else inf,
     "memory": lambda p: p.memory_bytes.value if p.memory_bytes else inf,
     "name": lambda p: p.gpu_id,
@@ -73,7 +69,7 @@ def _title(p: Prediction) -> str:
 
 
 def _row(p: Prediction) -> tuple[str, ...]:
-    joules = _per_joule(p)
+    joules = p.items_per_joule
     return (
         p.gpu_id if p.count == 1 else f"{p.count} x {p.gpu_id}",
         str(p.batch or ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gpuwise.model.result import WIDE, BatchTrial, Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
@@ -19,7 +19,7 @@ _PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
 """Items that come by the billion, with their symbol."""
 
 NAMED = 4
-"""Measurements that are named beside a caution."""
+"""Names that a list tells before it counts the rest."""
 
 
 def speed(m: Measurement) -> str:
@@ -184,22 +184,22 @@ def notes(result: Result) -> tuple[str, ...]:
 
     Cautions that differ in their numbers only stand together.
     """
-    told: dict[str, list[str]] = {}
-    whose: dict[str, dict[int, str]] = {}
+    told: dict[str, list[tuple[int, str]]] = {}
     for number, m in enumerate(result.measurements):
         cautions = [f"{c.code}: {c.detail}. {_sentence(c.next_step)}" for c in m.cautions]
         errors = [f"{m.status}: {m.error.splitlines()[0]}"] if m.error else []
         for key, text in [(shape(text), text) for text in cautions] + [(text, text) for text in errors]:
-            told.setdefault(key, []).append(text)
-            whose.setdefault(key, {})[number] = cell_name(m.config)
+            told.setdefault(key, []).append((number, text))
     source = (f"Source: {result.source}",) if result.source else ()
+    return (*source, *(_note(result, *zip(*each, strict=True)) for each in told.values()))
+
+
+def _note(result: Result, numbers: Sequence[int], texts: Sequence[str]) -> str:
+    """Whose a note is, all measurements' or those with these `numbers`, and what it says."""
     every = len(result.measurements)
-    return (*source, *(f"{_whose(whose[key], every)}: {merged(texts)}" for key, texts in told.items()))
-
-
-def _whose(names: Mapping[int, str], every: int) -> str:
-    """Whose a note is: all measurements', or their names."""
-    return "all measurements" if len(names) == every > 1 else some(tuple(names.values()))
+    names = [cell_name(result.measurements[number].config) for number in numbers]
+    whose = "all measurements" if len(set(numbers)) == every > 1 else some(names)
+    return f"{whose}: {merged(texts)}"
 
 
 def some(names: Sequence[str]) -> str:

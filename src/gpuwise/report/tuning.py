@@ -59,7 +59,7 @@ def found(tuning: Tuning) -> str:
     best = next((trial.setting for trial in reversed(tuning.trials) if trial.adopted), None)
     if best is None:
         return "no setting ran to its end"
-    if len(tuning.trials) == 1 and tuning.left:
+    if not tuning.compared:
         return "no recipe is kept: there was time for the default only"
     return (
         f"fastest so far: batch {best.batch}, {best.switches}; no recipe is kept, for default and best were "

@@ -87,8 +87,7 @@ def factor(one: Measurement, several: Measurement) -> Interval:
     """T(n) / (n T(1)) with its interval. Raises ValueError without a throughput on either side."""
     if one.throughput is None or several.throughput is None:
         raise ValueError("a scale factor needs two throughputs")
-    found, n = ratio_between(one, several), several.config.gpus
-    return replace(found, value=found.value / n, low=found.low / n, high=found.high / n)
+    return ratio_between(one, several).times(1 / several.config.gpus)
 
 
 def losses(one: Measurement, several: Measurement) -> Losses | None:

@@ -71,8 +71,7 @@ class Tuner:
             self.tuning = Tuning(trials=tuple(self.trials))
             yield trial
         self.tuning = replace(self.tuning or Tuning(), left=len(search.skipped - search.tried))
-        compared = len(self.trials) > 1 or not self.tuning.left
-        if search.best is not None and compared:
+        if search.best is not None and self.tuning.compared:
             self.tuning = replace(self.tuning, tuned=self._final(start, search.best.setting, tell))
 
     def _measure(self, setting: Setting, tell: Tell, *, quick: bool) -> Measurement:

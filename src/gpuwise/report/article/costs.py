@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gpuwise import prices
-from gpuwise.model.answer import Prediction
 from gpuwise.report import known, rents
 from gpuwise.report.article.duel import Duel, short
 from gpuwise.report.page import Section
@@ -48,17 +47,13 @@ def _items_per_joule(duel: Duel) -> list[tuple[str, ...]]:
     rows = []
     for kind in KINDS:
         two = [of_kind(kind, spec.id, duel.forecasts) for spec in duel.both]
-        each = [_per_joule(p) for p in two if p is not None]
+        each = [p.items_per_joule for p in two if p is not None]
         item = next((p.item for p in two if p is not None), "")
         if len(each) == 2 and each[0] and each[1]:
             shown = [per_joule(value, item) for value in each if value]
             cited = duel.cited.mark(known.FORECAST)
             rows.append((kind.title, *shown, f"{each[1] / each[0]:.2f}", f"forecast {cited}"))
     return rows
-
-
-def _per_joule(p: Prediction) -> float | None:
-    return p.throughput.value / p.watts.value if p.throughput is not None and p.watts else None
 
 
 def _measured_watts(duel: Duel) -> tuple[str, ...]:

@@ -25,8 +25,6 @@ from gpuwise.web.view import Sheet, View, bars, plain
 
 GLANCE = ("configuration", "throughput (95 %)", "cautions")
 SHOWN = tuple(mode for mode in MODES if mode != "limit")
-NAMED = 4
-"""Workloads of a result that a list names."""
 NEWEST = 10
 """Results that the list shows from the start."""
 MOST_MEASUREMENTS = 500
@@ -66,9 +64,8 @@ def _sessions(found: Sequence[Result], title: str) -> Table:
 
 def _what(result: Result) -> str:
     """`resnet50, bert-large and 3 more`: its workloads, limits apart."""
-    names = list(dict.fromkeys(m.config.workload for m in result.measurements if m.config.mode != "limit"))
-    rest = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "") if names else "limits"
+    names = [m.config.workload for m in result.measurements if m.config.mode != "limit"]
+    return results.some(names) if names else "limits"
 
 
 def _brief(result: Result) -> dict[str, Any]:

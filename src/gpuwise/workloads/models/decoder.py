@@ -62,9 +62,8 @@ def rotate(x: Tensor, table: Tensor) -> Tensor:  # (B, H, T, D), (2, T, D / 2) -
 
 def has_flash(device: str) -> bool:
     """Whether flash attention runs there: on NVIDIA's from compute capability 8.0 on."""
-    if device != "cuda" or torch.version.hip is not None or not torch.cuda.is_available():
-        return True
-    return torch.cuda.get_device_capability() >= (8, 0)
+    nvidia = device == "cuda" and torch.version.hip is None
+    return not nvidia or torch.cuda.get_device_capability() >= (8, 0)
 
 
 class Attention(nn.Module):
