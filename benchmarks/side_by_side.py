@@ -2,14 +2,17 @@
 
     python benchmarks/side_by_side.py resnet50 --precision bf16 --batch 256
     python benchmarks/side_by_side.py bert-large --precision bf16 --batch 64 --gpus 4
+    python benchmarks/side_by_side.py bert-large --precision fp16 --batch 64 --against parity
 
 gpuwise runs what `gpuwise bench` would: the recipe found or shipped for this GPU, torch and precision, else
 its default; --switch sets another. The plain loop is what a careful user writes: the reference model, fused
 where torch's defaults fuse, autocast, a gradient scaler for fp16, torch.compile on the model, and
-DistributedDataParallel with its defaults on several GPUs. Both train the same model on the same batch; each
-round times one after the other, in an order that changes, so that heat and clocks favour neither. The ratio
-is that of the median speeds, with the interval of `gpuwise compare`. Ctrl-C, SIGTERM or a rank that dies ends
-it: the rounds that were done are told and written, and the exit code is not 0.
+DistributedDataParallel with its defaults on several GPUs. --against parity takes instead what the benchmark
+article's public script does, as `gpuwise bench --recipe parity`, but for its copy of each batch from host
+memory. Both train the same model on the same batch; each round times one after the other, in an order that
+changes, so that heat and clocks favour neither. The ratio is that of the median speeds, with the interval of
+`gpuwise compare`. Ctrl-C, SIGTERM or a rank that dies ends it: the rounds that were done are told and
+written, and the exit code is not 0.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -52,6 +55,7 @@ class Asked:
     """The command line."""
 
     config: RunConfig
+    against: str
     batch: int
     rounds: int
     output: Path | None
@@ -91,6 +95,7 @@ def plain_bert_large(config: RunConfig, batch: int) -> Step:
 
 
 PLAIN = {"resnet50": plain_resnet50, "bert-large": plain_bert_large}
+AGAINST = {"plain": "the plain loop", "parity": "the public script's recipe"}
 
 
 def loop(
@@ -124,11 +129,15 @@ def alternate(asked: Asked, ranks: Ranks | None, kept: Path) -> None:
     config, clock = asked.config, clock_for(asked.config.device)
     if ranks is not None:
         clock = CommonClock(clock, ranks, Pulse(board(1), 0, ranks.rank))
+    build = workloads.load(config.workload).build
     torch.manual_seed(0)
-    job = workloads.load(config.workload).build(config, asked.batch)
+    job = build(config, asked.batch)
     steps: dict[str, Step] = {"gpuwise": job.step}
     torch.manual_seed(0)
-    steps["plain"] = PLAIN[config.workload](config, asked.batch)
+    if asked.against == "parity":
+        steps["parity"] = build(replace(config, recipe="parity", switches=Switches()), asked.batch).step
+    else:
+        steps["plain"] = PLAIN[config.workload](config, asked.batch)
     counts = {name: warm(step, clock, config) for name, step in steps.items()}
     device = torch.cuda.get_device_name() if config.device == "cuda" else "cpu"
     windows: dict[str, list[tuple[float, ...]]] = {name: [] for name in steps}
@@ -145,7 +154,7 @@ def findings(asked: Asked, done: dict[str, Any]) -> dict[str, Any]:
     """Speeds and ratio of the rounds that are done."""
     config, items, windows = asked.config, done["items"], done["windows"]
     found = {name: stats.throughput(each, items) for name, each in windows.items()}
-    ratio = stats.ratio(windows["plain"], items, windows["gpuwise"], items)
+    ratio = stats.ratio(windows[asked.against], items, windows["gpuwise"], items)
     return {
         "workload": config.workload,
         "precision": config.precision,
@@ -155,7 +164,7 @@ def findings(asked: Asked, done: dict[str, Any]) -> dict[str, Any]:
         "device": done["device"],
         "torch": torch.__version__,
         "item": workloads.get(config.workload).spec.item,
-        "rounds": {"done": len(windows["plain"]), "asked": asked.rounds},
+        "rounds": {"done": len(windows["gpuwise"]), "asked": asked.rounds},
         "ratio": {"value": ratio.value, "low": ratio.low, "high": ratio.high},
         "items_per_s": {name: {"value": f.value, "low": f.low, "high": f.high} for name, f in found.items()},
         "windows": windows,
@@ -189,7 +198,8 @@ def tell(asked: Asked, found: dict[str, Any]) -> None:
             f"{name:8} {speed['value']:,.1f} {found['item']}s/s ({speed['low']:,.1f} to {speed['high']:,.1f})"
         )
     ratio = found["ratio"]
-    print(f"gpuwise is {ratio['value']:.3f} times the plain loop ({ratio['low']:.3f} to {ratio['high']:.3f})")
+    other, low, high = AGAINST[asked.against], ratio["low"], ratio["high"]
+    print(f"gpuwise is {ratio['value']:.3f} times {other} ({low:.3f} to {high:.3f})")
     if asked.output is not None:
         store.write(json.dumps(found, indent=1).encode(), asked.output)
 
@@ -202,6 +212,7 @@ def parsed() -> Asked:
     parser.add_argument("--gpus", type=positive, default=1)
     parser.add_argument("--rounds", type=positive, default=10)
     parser.add_argument("--switch", action="append", default=[], help="as in gpuwise bench")
+    parser.add_argument("--against", choices=tuple(AGAINST), default="plain", help="the other side")
     parser.add_argument("--eager", action="store_true", help="neither is compiled")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--toy", action="store_true", help="shrunken models, to try the script")
@@ -227,7 +238,13 @@ def parsed() -> Asked:
         batch=given.batch,
         switches=switches,
     )
-    return Asked(config=as_bench(config), batch=given.batch, rounds=given.rounds, output=given.output)
+    return Asked(
+        config=as_bench(config),
+        against=given.against,
+        batch=given.batch,
+        rounds=given.rounds,
+        output=given.output,
+    )
 
 
 def positive(text: str) -> int:

@@ -29,24 +29,27 @@ def start(*words: str | Path) -> subprocess.Popen[str]:
     )
 
 
-def check(found: dict[str, Any], said: str) -> None:
+def check(found: dict[str, Any], said: str, against: str = "plain") -> None:
     """The file holds as many rounds as it says, and the ratio is the one that was printed."""
     done = found["rounds"]["done"]
-    assert {name: len(each) for name, each in found["windows"].items()} == {"gpuwise": done, "plain": done}
-    assert f"gpuwise is {found['ratio']['value']:.3f} times the plain loop" in said
+    assert {name: len(each) for name, each in found["windows"].items()} == {"gpuwise": done, against: done}
+    other = {"plain": "the plain loop", "parity": "the public script's recipe"}[against]
+    assert f"gpuwise is {found['ratio']['value']:.3f} times {other}" in said
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gpus", ["1", "2"])
-def test_a_ratio_is_printed_and_written(gpus: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("gpus", "against"), [("1", "plain"), ("2", "plain"), ("1", "parity"), ("2", "parity")]
+)
+def test_a_ratio_is_printed_and_written(gpus: str, against: str, tmp_path: Path) -> None:
     kept = tmp_path / "ratio.json"
-    ran = start("--rounds", "2", "--gpus", gpus, "-o", kept)
+    ran = start("--rounds", "2", "--gpus", gpus, "--against", against, "-o", kept)
     out, err = ran.communicate(timeout=200)
     assert ran.returncode == 0, err
     found = json.loads(kept.read_text())
     assert found["rounds"] == {"done": 2, "asked": 2}
     assert found["gpus"] == int(gpus)
-    check(found, out)
+    check(found, out, against)
 
 
 def interrupt(ran: subprocess.Popen[str]) -> None:
