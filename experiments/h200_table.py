@@ -25,7 +25,14 @@ FILES = {
               "bert-large-tuned.json"),
     "parity": ("resnet50-parity.json", "bert-large-parity.json"),
 }  # fmt: skip
-TUNED = ("resnet50-fp16", "resnet152-fp16", "inception-v3-fp16", "googlenet-fp16", "bert-large-fp8")
+TUNED = (
+    "resnet50-fp16",
+    "resnet152-fp16",
+    "inception-v3-fp16",
+    "googlenet-fp16",
+    "bert-large-fp16",
+    "bert-large-fp8",
+)
 SUMMARIES = ("resnet50-bf16", "bert-large-bf16")
 """Searches of which what `tune -o` wrote is kept, without the power."""
 OTHERS = ("workloads-*.json", "scenarios-*.json", "suite-*.json", "full-*.json", "bert-large-fp8-casts.json")

@@ -30,8 +30,14 @@ EXAMPLE = re.compile(r"```console\n\$ gpuwise (predict .*)\n((?:.*\n)*?)```")
 
 
 def main() -> None:
+    """Write the pages without results of one's own, and without traces kept by code that is older."""
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["GPUWISE_HOME"] = home
+        refill(sys.argv[1])
+
+
+def refill(folder: str) -> None:
     """Score, then write both pages."""
-    folder = sys.argv[1]
     score_own = ("score_own.py", folder, *map(str, RAW))
     own, family = script(*score_own), script(*score_own, "--family")
     (SCORES / "own.txt").write_text(own, encoding="utf-8")
@@ -51,18 +57,18 @@ def main() -> None:
 
 def script(name: str, *arguments: str) -> str:
     """What one of the other scripts prints."""
-    command = [sys.executable, str(HERE / name), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    return printed(str(HERE / name), *arguments)
 
 
 def example(found: re.Match[str]) -> str:
-    """The example with what its command prints today, without results of one's own."""
-    with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-m", "gpuwise", *found[1].split()]
-        printed = subprocess.run(
-            command, check=True, capture_output=True, text=True, env=os.environ | {"GPUWISE_HOME": home}
-        ).stdout
-    return f"```console\n$ gpuwise {found[1]}\n{printed.rstrip()}\n```"
+    """The example with what its command prints today."""
+    return f"```console\n$ gpuwise {found[1]}\n{printed('-m', 'gpuwise', *found[1].split()).rstrip()}\n```"
+
+
+def printed(*words: str) -> str:
+    """What a Python of these words prints."""
+    command = [sys.executable, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
 
 
 def fill_h200(printed: str) -> None:

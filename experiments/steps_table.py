@@ -40,7 +40,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield _line("efficiency of several GPUs", scaling)
     yield _row("the same without question answering", scaling["n_without_squad"], "",
                percent(scaling["without_squad"]))  # fmt: skip
-    yield _row("the same, our H200 (two and four GPUs)", scaling["n_ours"], 1, percent(scaling["ours"]))
+    yield _row("the same, our H200 (two to four GPUs)", scaling["n_ours"], 1, percent(scaling["ours"]))
     yield _row(
         "the same, of an article that the gates doubt", scaling["n_article"], 1, percent(scaling["article"])
     )

@@ -158,7 +158,7 @@ def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "many-gpus.md").read_text(encoding="utf-8")
     section = page.partition("## On H200s")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|") and "/s |" in line]
-    assert len(rows) == 47
+    assert len(rows) == 56
     raw = ROOT / "results" / "h200"
     suites = (
         "two",
@@ -167,9 +167,11 @@ def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
         "compiled-fp32",
         "compiled-googlenet-fp16",
         "compiled-googlenet-fp32",
+        "four-fp32",
+        "four-googlenet-fp16",
     )
     files = [*raw.glob("scaling-*.json"), *(raw / f"suite-tf-cnn-{name}.json" for name in suites)]
-    assert len(files) == 12
+    assert len(files) == 15
     shown = "".join(run(f"gpuwise show {file}", tmp_path).stdout for file in files)
     for row in rows:
         for figure in re.findall(r"[\d.,]+ \w+/s|0\.\d+ \(.*?\)|[\d.]+ %", row):
@@ -179,19 +181,35 @@ def test_the_scaling_table_is_that_of_the_raw_files(tmp_path: Path) -> None:
         assert stated in shown
 
 
-def test_the_plain_loop_s_table_is_that_of_the_raw_files() -> None:
+def test_the_side_by_side_table_is_that_of_the_raw_files() -> None:
     import json
 
     page = (ROOT / "docs" / "many-gpus.md").read_text(encoding="utf-8")
-    for name in ("bert-large", "resnet50"):
-        found = json.loads((ROOT / "results" / "experiments" / f"side-by-side-{name}.json").read_text())
-        (row,) = re.findall(rf"^\| {name} {found['precision']} b{found['batch']}.*$", page, re.MULTILINE)
+    table = page.partition("## Against a plain loop")[2]
+    rows = [line for line in table.splitlines() if re.match(r"\| (bert|resnet)", line)]
+    files = sorted((ROOT / "results" / "experiments").glob("side-by-side-*.json"))
+    assert len(files) == len(rows) == 9
+    ratios = {}
+    for file in files:
+        found = json.loads(file.read_text())
         ratio, speeds = found["ratio"], found["items_per_s"]
-        stated_ratio = f"{ratio['value']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})"
-        assert f"| {stated_ratio} |" in row
-        assert stated_ratio in README
+        (against,) = speeds.keys() - {"gpuwise"}
+        several = ", four GPUs" if found["gpus"] == 4 else ""
+        what = f"{found['workload']} {found['precision']} b{found['batch']}{several}"
+        (row,) = [row for row in rows if re.match(rf"\| {what}(, [`a].*)? \| {against} \|", row)]
+        ratios[what, against] = f"{ratio['value']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})"
+        assert f"| {ratios[what, against]} |" in row
         stated = [float(word.replace(",", "")) for word in re.findall(r"\| ([\d.,]+)", row)[:2]]
-        assert stated == pytest.approx([speeds["plain"]["value"], speeds["gpuwise"]["value"]], rel=1e-4)
+        assert stated == pytest.approx([speeds[against]["value"], speeds["gpuwise"]["value"]], rel=2e-4)
+    claimed = " ".join(README.split())
+    for what, against in (
+        ("bert-large bf16 b64", "parity"),
+        ("bert-large bf16 b64, four GPUs", "parity"),
+        ("bert-large bf16 b64", "plain"),
+        ("resnet50 fp16 b256", "parity"),
+        ("resnet50 fp16 b256", "plain"),
+    ):
+        assert ratios[what, against] in claimed
 
 
 def test_what_tune_wrote_is_in_the_notebook() -> None:

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -73,8 +74,9 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
     gpuwise: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def known(plan: tuple[RunConfig, ...], device: str) -> tuple[tuple[RunConfig, ...], dict[object, object]]:
-        assert [config.gpus for config in plan] == [1]  # a recipe of several would be where the search begins
-        return tuple(replace(config, switches=Switches(weights="half")) for config in plan), {}
+        (config,) = plan
+        exchange: Literal["overlapped", "after"] = "overlapped" if config.gpus == 1 else "after"
+        return (replace(config, switches=Switches(weights="half", exchange=exchange)),), {}
 
     def locked(plan: tuple[RunConfig, ...], target: object) -> tuple[None]:
         assert [config.gpus for config in plan] == [2]  # nobody else may measure on the second
@@ -83,10 +85,12 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
     monkeypatch.setattr("gpuwise.cli.tune.recall", known)
     monkeypatch.setattr("gpuwise.cli.tune.devices", locked)
     monkeypatch.setattr(tuner.Tuner, "_final", lambda *_: TUNED)  # the trials are what this is about
-    code, out, _ = gpuwise("tune", "resnet50", *TOY, "--gpus", "2", "--try", "exchange=after", "--json")
+    code, out, _ = gpuwise("tune", "resnet50", *TOY, "--gpus", "2", "--try", "bucket=64", "--json")
     assert code == 0
     tried = [trial["switches"] for trial in json.loads(out)["trials"]]
-    assert tried == [{"weights": "half"}, {"weights": "half", "exchange": "after"}]
+    # What was found for several is no gain over itself, so the search does not begin there.
+    exchanges: tuple[dict[str, str], ...] = ({}, {"exchange": "after"}, {"bucket": "64"})
+    assert tried == [{"weights": "half"} | exchange for exchange in exchanges]
 
 
 @pytest.mark.slow

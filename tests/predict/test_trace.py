@@ -351,6 +351,15 @@ def test_constants_and_autocast_of_a_tensor_s_own_device_are_cuda_s() -> None:
     assert products == {(1, 4, 4, 8): "fp32", (1, 4, 8, 8): "bf16"}
 
 
+def test_a_network_that_asks_whether_autocast_is_on_hears_yes() -> None:
+    """Decoders cast their residual stream then; on the H200 its peak told that they were traced without."""
+    for precision in ("bf16", "fp32"):
+        trace = trace_workload(config("llm-124m", "train", precision, size="toy"), 2)
+        norms = [kernel for kernel in trace.kernels if "rms_norm" in kernel.name]
+        assert len(norms) >= 2
+        assert {kernel.dtype for kernel in norms} == {precision}
+
+
 class Rotated(nn.Module):
     """Adds what lies alike, what is spread, and what lies in another order."""
 

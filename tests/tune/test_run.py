@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -46,8 +47,8 @@ class FakeSession:
             yield found
 
 
-def tune(session: FakeSession, time_s: float = 1e6, config: RunConfig = CONFIG) -> Tuner:
-    tuner = Tuner(session=session, config=config, time_s=time_s, now=lambda: session.time_s)  # type: ignore[arg-type]
+def tune(session: FakeSession, time_s: float = 1e6, config: RunConfig = CONFIG, **given: Any) -> Tuner:
+    tuner = Tuner(session=session, config=config, time_s=time_s, now=lambda: session.time_s, **given)  # type: ignore[arg-type]
     told: list[Progress] = []
     assert list(tuner.run(told.append)) == tuner.trials
     assert len(told) == len(session.asked)
@@ -126,6 +127,20 @@ def test_nothing_runs_nothing_is_found() -> None:
     assert tuning is not None
     assert tuning.tuned is None
     assert len(tuning.trials) == 1
+
+
+@pytest.mark.parametrize("only", [(), (Switches(graph="on"),)])
+def test_what_is_found_is_no_slower_than_the_recipe_that_is_known(only: tuple[Switches, ...]) -> None:
+    """What is kept goes before it, also after a search that would not have met it."""
+    session = FakeSession(triton_is_fast)
+    known = replace(CONFIG, switches=Switches(pooling="triton"), batch=512)
+    tuning = tune(session, known=known, only=only).tuning
+    assert tuning is not None
+    assert tuning.tuned is not None
+    assert (tuning.tuned.switches, tuning.tuned.batch) == (known.switches, known.batch)
+    assert (session.asked[1].switches, session.asked[1].batch) == (known.switches, known.batch)
+    if only:
+        assert [t.setting.switches for t in tuning.trials] == [Switches(), known.switches, *only]
 
 
 def test_a_given_batch_is_kept() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from gpuwise.model.recipe import Switches, choices
 from gpuwise.model.result import Interval, Measurement
@@ -135,19 +136,34 @@ def test_faster_needs_the_whole_interval_and_a_margin() -> None:
 
 
 def test_what_is_asked_for_is_all_that_is_tried() -> None:
-    asked = (Switches(layout="channels-first", compiler="descent"), Switches(compiler="autotune"))
+    switches = (Switches(layout="channels-first", compiler="descent"), Switches(compiler="autotune"))
+    asked = [Setting(switches=each, batch=START.batch) for each in switches]
     settings: list[Setting] = []
 
     def measure(setting: Setting) -> Measurement:
         settings.append(setting)
         return measurement(100.0 + len(settings), switches=setting.switches, batch=setting.batch)
 
-    found = Search(
-        measure=measure, refuse=lambda _: None, in_time=lambda: True, axes={BATCH: ()} | AXES, only=asked
-    )
+    found = Search(measure=measure, refuse=lambda _: None, in_time=lambda: True, axes={}, also=asked)
     assert len(list(found.run(START))) == 3
-    assert settings == [START, *(Setting(switches=s, batch=START.batch) for s in asked)]
-    assert best(found).switches == asked[1]
+    assert settings == [START, *asked]
+    assert best(found) == asked[1]
+
+
+def test_the_axes_go_on_from_what_was_asked_for_where_that_is_faster() -> None:
+    """And what the start already was is not measured again."""
+    fast = Setting(switches=Switches(layout="channels-first"), batch=32)
+    found = Search(
+        measure=lambda s: measurement(
+            100.0 + s.batch + 50 * (s.switches.compiler == "descent"), switches=s.switches, batch=s.batch
+        ),
+        refuse=lambda _: None,
+        in_time=lambda: True,
+        axes={"compiler": AXES["compiler"]},
+        also=(START, fast),
+    )
+    assert [t.setting for t in found.run(START)][:2] == [START, fast]
+    assert best(found) == Setting(switches=replace(fast.switches, compiler="descent"), batch=32)
 
 
 def test_a_switch_that_excludes_the_fastest_is_changed_with_it() -> None:

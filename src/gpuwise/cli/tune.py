@@ -45,7 +45,8 @@ from gpuwise.tune.run import Tuner
     "tried",
     multiple=True,
     metavar="NAME=WORD,...",
-    help="Try these switches together on top of those it starts with, and no others; may be repeated.",
+    help="Try these switches together on top of those it starts with, and of others only the recipe that is "
+    "known; may be repeated.",
 )
 @click.option(
     "--resume",
@@ -76,6 +77,7 @@ def command(
 ) -> None:
     """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
 
+    It starts with the default, then the recipe that is known, if there is one: found here before, or shipped.
     A setting whose loss or gradients differ from the default recipe's does not count. The best is
     kept, and `gpuwise bench --recipe tuned` uses it on this kind of device with this torch.
     """
@@ -85,6 +87,7 @@ def command(
     time_s = units.parse_seconds(time_text)
     target = find_target(asked["device"], index)
     config = one(plan_for([_request(asked)], target, suite=False)[0], asked["workload"])
+    (known,), _ = recall((config,), target.id)
     if config.gpus > 1:
         # What several were found to do is left out: the gain is over how they exchange by default.
         (one_gpu,), _ = recall((replace(config, gpus=1),), target.id)
@@ -95,7 +98,7 @@ def command(
     quiet = quiet or as_json
     with only_ours(devices((config,), target), words, free=target.free):
         made = prepare((config,), target, command=words, output=None, earlier=earlier)
-        tuner = Tuner(session=made.session, config=config, time_s=time_s, only=only)
+        tuner = Tuner(session=made.session, config=config, time_s=time_s, known=known, only=only)
         complete = _run(tuner, quiet=quiet)
     kept = made.keeper.kept
     if kept is not None:

@@ -18,6 +18,7 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 
+from gpuwise import __version__
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
@@ -93,8 +94,8 @@ def obtain(config: RunConfig, batch: int | None = None) -> Trace:
 
 
 def folder() -> Path:
-    """Where traces are kept that were not shipped."""
-    return home() / "traces"
+    """Where traces are kept that were not shipped: another release may record a step otherwise."""
+    return home() / "traces" / __version__
 
 
 def variant(config: RunConfig, batch: int | None = None) -> str:

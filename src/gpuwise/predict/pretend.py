@@ -152,6 +152,15 @@ def _autocast_here(begin: Callable[..., None]) -> Callable[..., None]:
     return init
 
 
+def _asked_here(ask: Callable[..., Any]) -> Callable[..., Any]:
+    """A question about the autocast of a tensor's own device type, which here is CUDA's."""
+
+    def answer(*device_type: str) -> Any:
+        return ask(*("cuda" if kind == "meta" else kind for kind in device_type))
+
+    return answer
+
+
 def _patches(autocast: Autocast) -> Iterator[Any]:
     """Replacements of the questions that torch asks of a CUDA device."""
     from torch.optim import optimizer
@@ -174,6 +183,12 @@ def _patches(autocast: Autocast) -> Iterator[Any]:
     yield mock.patch.object(quantized.Int8Linear, "_kernel", _few_rows)
     yield mock.patch.object(torch, "clear_autocast_cache", autocast.clear)
     yield mock.patch.object(torch.autocast, "__init__", _autocast_here(torch.autocast.__init__))
+    for place, name in (
+        (torch.amp, "is_autocast_available"),
+        (torch, "is_autocast_enabled"),
+        (torch, "get_autocast_dtype"),
+    ):
+        yield mock.patch.object(place, name, _asked_here(getattr(place, name)))
     yield mock.patch("torch.cuda.amp.common.amp_definitely_not_available", return_value=False)
     for name, value in (
         ("_lazy_init", None),

@@ -44,8 +44,10 @@ class Tuner:
     config: RunConfig
     """What is tuned, from which switches on; its batch, where it has one, is kept."""
     time_s: float
+    known: RunConfig | None = None
+    """What `gpuwise bench` would run today: tried next to the default, for what is kept goes before it."""
     only: tuple[Switches, ...] = ()
-    """If given, these are tried beside the default, and no more."""
+    """If given, these are tried beside the two, and no more."""
     now: Clock = time.monotonic
     trials: list[Trial] = field(default_factory=list)
     tuning: Tuning | None = None
@@ -57,14 +59,18 @@ class Tuner:
         spec = workloads.get(self.config.workload).spec
         began = self.now()
         default = spec.default_batch if self.config.device == "cuda" else spec.cpu_batch
-        start = Setting(switches=self.config.switches, batch=self.config.batch or default)
+        start, *also = (
+            Setting(switches=config.switches, batch=config.batch or default)
+            for config in (self.config, self.known or self.config)
+        )
+        also += [replace(start, switches=switches) for switches in self.only]
         search = Search(
             measure=lambda setting: self._measure(setting, tell, quick=True),
             refuse=lambda m: refusal(m, self._defaults.get(m.batch)),
             in_time=lambda: self.now() - began + ROOM * self._longest_s < self.time_s,
-            axes=axes(spec, self.config),
+            axes={} if self.only else axes(spec, self.config),
             settle=settled,
-            only=self.only,
+            also=also,
         )
         for trial in search.run(start):
             self.trials.append(trial)

@@ -38,8 +38,8 @@ class Search:
     """What is tried, in this order: switches with their words, and BATCH, which has none."""
     settle: Settle = lambda switches, changed: switches
     """Puts back what the switch that was changed does not go with."""
-    only: Sequence[Switches] = ()
-    """If given, these are tried beside the start, and no more."""
+    also: Sequence[Setting] = ()
+    """Tried after the start, before the axes."""
     best: Trial | None = None
     tried: set[Setting] = field(default_factory=set)
     skipped: set[Setting] = field(default_factory=set)
@@ -48,10 +48,12 @@ class Search:
     def run(self, start: Setting) -> Iterator[Trial]:
         """Trials as they end, the start first. Ends where the start does not count."""
         yield from self._try(start)
-        for switches in self.only:
-            yield from self._try(replace(start, switches=switches))
-        changed = self.best is not None and not self.only
-        while changed and self.best is not None:
+        if self.best is None:
+            return
+        for setting in self.also:
+            yield from self._try(setting)
+        changed = True
+        while changed:
             before = self.best
             for name, words in self.axes.items():
                 if name == BATCH:
