@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from gpuwise.cluster.job import Job
+from gpuwise.cluster.submitted import Ended
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -39,6 +42,58 @@ def test_slurm_without_sbatch(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) ->
     assert "--dry-run prints the script" in err
 
 
+class Pretended:
+    """A job whose machines end with 0 and 4."""
+
+    id = "17"
+
+    def states(self) -> Iterator[str]:
+        yield from ("PENDING", "RUNNING")
+
+    def ended(self) -> Ended:
+        return Ended(script="#!/bin/bash\n", codes=(0, 4), result=Path("shared/gpuwise-17.json"))
+
+
+def test_a_job_is_waited_for_and_its_code_is_the_command_s(
+    gpuwise: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, tuple[str, ...]]] = []
+
+    def follow(job: Job, options: tuple[str, ...]) -> Pretended:
+        asked.append((job.nodes, options))
+        return Pretended()
+
+    monkeypatch.setattr("gpuwise.cluster.follow", follow)
+    words = ("launch", "slurm", "--nodes", "2", "--wait", "--sbatch=--partition=gpu")
+    code, out, err = gpuwise(*words, "--", "resnet50")
+    assert code == 4
+    assert asked == [(2, ("--partition=gpu",))]
+    assert [line for line in err.splitlines() if line] == [
+        "job 17 is submitted",
+        "job 17: PENDING",
+        "job 17: RUNNING",
+    ]
+    assert "gpuwise show shared/gpuwise-17.json" in out
+    code, out, _ = gpuwise(*words, "--json", "--", "resnet50")
+    assert json.loads(out) == {
+        "script": "#!/bin/bash\n",
+        "job": "17",
+        "codes": [0, 4],
+        "result": "shared/gpuwise-17.json",
+    }
+
+
+def test_who_stops_waiting_hears_how_to_end_the_job(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Pretended) -> Ended:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Pretended, "ended", interrupted)
+    monkeypatch.setattr("gpuwise.cluster.follow", lambda job, options: Pretended())
+    code, _, err = gpuwise("launch", "slurm", "--wait", "--", "resnet50")
+    assert code == 130
+    assert "job 17 goes on without you; scancel 17 ends it" in err
+
+
 def test_kubernetes_prints_a_manifest(gpuwise: Call) -> None:
     code, out, _ = gpuwise("launch", "kubernetes", "--nodes", "3", "--image", "me/it", "--", "bert-large")
     assert code == 0
@@ -58,6 +113,8 @@ def test_what_the_job_sets_is_refused(gpuwise: Call) -> None:
         (("slurm", "--dry-run", "--", "resnet50", "--precison", "fp16"), "--precison"),
         (("slurm", "--dry-run", "--", "resnet50", "--recipe", "fast"), "Invalid value for '--recipe'"),
         (("slurm", "--dry-run", "--sbatch", "partition=gpu", "--", "resnet50"), "no option of sbatch"),
+        (("slurm", "--dry-run", "--wait", "--", "resnet50"), "--dry-run submits nothing to wait for"),
+        (("slurm", "--wait", "--sbatch=-p", "--", "resnet50"), "in its long form"),
         (("kubernetes", "--image", "", "--", "resnet50"), "an image has a name"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,6 +12,8 @@ from gpuwise import cluster
 from gpuwise.cli import bench
 from gpuwise.cli import print as printer
 from gpuwise.cluster.job import Job, arguments_of, check
+from gpuwise.cluster.submitted import Submitted
+from gpuwise.errors import INTERRUPTED, InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,10 +48,21 @@ def command() -> None:
     "--sbatch", multiple=True, metavar="OPTION", help="A further option, e.g. --sbatch=--partition=gpu."
 )
 @click.option("--dry-run", is_flag=True, help="Print the script, submit nothing.")
+@click.option(
+    "--wait",
+    is_flag=True,
+    help="Stay until the job has ended, through submitit: its exit code is this one's.",
+)
 @printer.json_option
-def slurm(sbatch: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any) -> None:
+def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **options: Any) -> None:
     """Submit `gpuwise bench BENCH_ARGUMENTS` to Slurm; results are merged into one file in --folder."""
-    text = cluster.script(_job(options), sbatch)
+    job = _job(options)
+    if wait and dry_run:
+        raise InputError("--dry-run submits nothing to wait for", hint="leave one of them out")
+    if wait:
+        _wait(cluster.follow(job, sbatch), as_json=as_json)
+        return
+    text = cluster.script(job, sbatch)
     answer = None if dry_run else cluster.submit(text)
     if as_json:
         printer.out(printer.json_text({"script": text, "answer": answer}))
@@ -64,6 +78,24 @@ def slurm(sbatch: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any)
 def kubernetes(image: str, claim: str | None, **options: Any) -> None:
     """Print the manifest that runs `gpuwise bench BENCH_ARGUMENTS`: pipe it to kubectl apply -f -."""
     printer.out(cluster.manifest(_job(options), image=image, claim=claim))
+
+
+def _wait(submitted: Submitted, *, as_json: bool) -> None:
+    """Tell the job's states, then where its results are; exit as its machines did."""
+    printer.talk(f"job {submitted.id} is submitted")
+    try:
+        for state in submitted.states():
+            printer.talk(f"job {submitted.id}: {state}")
+        ended = submitted.ended()
+    except KeyboardInterrupt:
+        printer.talk(f"job {submitted.id} goes on without you; scancel {submitted.id} ends it")
+        sys.exit(INTERRUPTED)
+    if as_json:
+        document = {"job": submitted.id, "codes": ended.codes, "result": str(ended.result)}
+        printer.out(printer.json_text({"script": ended.script} | document))
+    else:
+        printer.out(f"results are in {ended.result}; see them with: gpuwise show {ended.result}")
+    sys.exit(max(ended.codes))
 
 
 def _job(options: dict[str, Any]) -> Job:

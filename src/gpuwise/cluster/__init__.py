@@ -3,5 +3,6 @@
 from gpuwise.cluster.job import Job
 from gpuwise.cluster.kubernetes import manifest
 from gpuwise.cluster.slurm import script, submit
+from gpuwise.cluster.submitted import follow
 
-__all__ = ["Job", "manifest", "script", "submit"]
+__all__ = ["Job", "follow", "manifest", "script", "submit"]

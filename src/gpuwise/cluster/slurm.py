@@ -1,6 +1,7 @@
 """A Slurm batch script: one task a machine, each starts a rank per GPU through torchrun's rendezvous.
 
-Slurm's own variables say who is who, so no library is needed in the job or here.
+Slurm's own variables say who is who, so no library is needed in the job or here; `submitted` is for who stays
+with the job to its end.
 Reference: https://slurm.schedmd.com/sbatch.html, https://pytorch.org/docs/stable/elastic/run.html
 """
 
@@ -14,6 +15,8 @@ from gpuwise.cluster.job import Job
 from gpuwise.errors import InputError, MachineError, RunError
 
 SUBMIT_S = 60.0
+HEAD = 'export head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
+"""The machine where all meet."""
 
 
 def script(job: Job, options: tuple[str, ...] = ()) -> str:
@@ -34,22 +37,38 @@ def script(job: Job, options: tuple[str, ...] = ()) -> str:
         shlex.quote(f"--output={job.folder}/%x-%j.log"),
         *options,
     )
-    line = job.command(
-        host="$head", rank="$SLURM_NODEID", output=f"{job.folder}/{job.name}-$SLURM_JOB_ID-$SLURM_NODEID.json"
-    )
     return "\n".join(
         (
             "#!/bin/bash",
             *(f"#SBATCH {directive}" for directive in directives),
             "set -euo pipefail",
-            'export head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+            HEAD,
             "code=0",
-            f"srun --kill-on-bad-exit=1 bash -c {_quoted(line)} || code=$?",
-            *_merge(job),
+            f"srun --kill-on-bad-exit=1 bash -c {_quoted(task_line(job))} || code=$?",
+            *merge(job),
             "exit $code",
             "",
         )
     )
+
+
+def task_line(job: Job) -> str:
+    """What one machine runs, in which its shell puts Slurm's variables and `head`."""
+    output = f"{_stem(job, '$SLURM_JOB_ID')}-$SLURM_NODEID.json"
+    return job.command(host="$head", rank="$SLURM_NODEID", output=output)
+
+
+def merge(job: Job) -> tuple[str, ...]:
+    """When all machines are done, their files become one."""
+    if job.nodes == 1:
+        return ()
+    stem = _stem(job, "$SLURM_JOB_ID")
+    return (f'gpuwise merge "{stem}"-*.json --output "{stem}.json"',)
+
+
+def results(job: Job, number: str) -> str:
+    """The file that holds all results when the job of that number has ended."""
+    return f"{_stem(job, number)}{'-0' if job.nodes == 1 else ''}.json"
 
 
 def submit(text: str) -> str:
@@ -70,12 +89,8 @@ def submit(text: str) -> str:
     return done.stdout.strip()
 
 
-def _merge(job: Job) -> tuple[str, ...]:
-    """When all machines are done, their files become one."""
-    if job.nodes == 1:
-        return ()
-    stem = f"{job.folder}/{job.name}-$SLURM_JOB_ID"
-    return (f'gpuwise merge "{stem}"-*.json --output "{stem}.json"',)
+def _stem(job: Job, number: str) -> str:
+    return f"{job.folder}/{job.name}-{number}"
 
 
 def _quoted(line: str) -> str:
