@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise.cluster.job import Job
-from gpuwise.cluster.submitted import Ended
+from gpuwise.cluster.submitted import Ended, Machine
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -43,7 +43,7 @@ def test_slurm_without_sbatch(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) ->
 
 
 class Pretended:
-    """A job whose machines end with 0 and 4."""
+    """A job of whose machines one ends with 0, one with 4 and one not at all."""
 
     id = "17"
 
@@ -51,7 +51,8 @@ class Pretended:
         yield from ("PENDING", "RUNNING")
 
     def ended(self) -> Ended:
-        return Ended(script="#!/bin/bash\n", codes=(0, 4), result=Path("shared/gpuwise-17.json"))
+        machines = tuple(Machine(code=code, log=Path(f"{code}.out")) for code in (0, 4, None))
+        return Ended(script="#!/bin/bash\n", machines=machines, results=(Path("shared/gpuwise-17.json"),))
 
 
 def test_a_job_is_waited_for_and_its_code_is_the_command_s(
@@ -72,14 +73,16 @@ def test_a_job_is_waited_for_and_its_code_is_the_command_s(
         "job 17 is submitted",
         "job 17: PENDING",
         "job 17: RUNNING",
+        "machine 1 ended with exit code 4; its log: 4.out",
+        "machine 2 did not come to its end; its log: None.out",
     ]
     assert "gpuwise show shared/gpuwise-17.json" in out
     code, out, _ = gpuwise(*words, "--json", "--", "resnet50")
     assert json.loads(out) == {
         "script": "#!/bin/bash\n",
         "job": "17",
-        "codes": [0, 4],
-        "result": "shared/gpuwise-17.json",
+        "codes": [0, 4, None],
+        "results": ["shared/gpuwise-17.json"],
     }
 
 

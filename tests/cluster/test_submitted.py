@@ -10,6 +10,7 @@ import pytest
 
 from gpuwise import cluster
 from gpuwise.cluster import submitted as module
+from gpuwise.cluster import task
 from gpuwise.cluster.job import Job
 from gpuwise.errors import InputError, MachineError, RunError
 
@@ -22,22 +23,23 @@ export SLURM_JOB_ID=17 SLURM_JOB_NODELIST='node[0-1]' SLURM_NTASKS=2 SLURM_JOB_N
 echo 'Submitted batch job 17'
 """
 SRUN = """#!/bin/bash
-# Runs the task once for each machine, one after the other.
+# Runs the task for each machine, one after the other, until one fails.
 while [[ $1 == --* ]]; do case $1 in --output|--error) shift 2;; *) shift;; esac; done
-for SLURM_NODEID in 0 1; do export SLURM_NODEID SLURM_PROCID=$SLURM_NODEID; bash -c "$*" >&2; done
+for SLURM_NODEID in 0 1; do export SLURM_NODEID SLURM_PROCID=$SLURM_NODEID; bash -c "$*" >&2 || exit 1; done
 """
-SACCT = """#!/bin/bash
-state=RUNNING; [ -e "$PLACE/over" ] && state=COMPLETED
-[ -e "$PLACE/state" ] && state=$(cat "$PLACE/state")
-printf 'JobID|State|NodeList\\n17|%s|node[0-1]\\n' $state
+SQUEUE = """#!/bin/bash
+[ -e "$PLACE/silent" ] && { rm "$PLACE/silent"; echo 'Unable to contact slurm controller' >&2; exit 1; }
+[ -e "$PLACE/gone" ] && { echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1; }
+cat "$PLACE/state" 2> /dev/null || { [ -e "$PLACE/over" ] && echo COMPLETED || echo RUNNING; }
 """
 SCONTROL = "#!/bin/bash\nprintf 'node0\\nnode1\\n'\n"
 GPUWISE = """#!/bin/bash
 echo "$@" >> "$PLACE/calls"
+[ "$1" = merge ] && [ $# -lt 5 ] && exit 2  # the file of one machine is merged with nothing
 while [ $# -gt 1 ]; do [ "$1" = --output ] && echo '{}' > "$2"; shift; done
 exit ${CODE:-0}
 """
-PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "sacct": SACCT, "scontrol": SCONTROL, "gpuwise": GPUWISE}
+PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "squeue": SQUEUE, "scontrol": SCONTROL, "gpuwise": GPUWISE}
 
 
 @pytest.fixture
@@ -50,7 +52,8 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("PLACE", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    monkeypatch.setattr(module, "POLL_S", 0.1)
+    monkeypatch.setattr(module, "ASK_S", 0.05)
+    monkeypatch.setattr(module, "FILES_S", 0)
     return tmp_path
 
 
@@ -66,7 +69,8 @@ def test_a_job_is_submitted_followed_and_merged(slurm: Path) -> None:
     assert "RUNNING" in list(submitted.states())
     ended = submitted.ended()
     stem = slurm / "shared" / "gpuwise-17"
-    assert (ended.codes, ended.result) == ((0, 0), Path(f"{stem}.json"))
+    assert ([machine.code for machine in ended.machines], ended.code) == ([0, 0], 0)
+    assert ended.results == (Path(f"{stem}.json"),)
     each = "bench resnet50 --mode train --gpus 8 --nodes 2 --rdzv node0:29400 --node-rank {} --output {}"
     assert (slurm / "calls").read_text().splitlines() == [
         each.format(0, f"{stem}-0.json"),
@@ -79,31 +83,38 @@ def test_a_job_is_submitted_followed_and_merged(slurm: Path) -> None:
     assert "#SBATCH --overcommit\n" in ended.script
 
 
-def test_exit_codes_of_the_machines_come_back(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CODE", "4")
+def test_a_session_that_fails_ends_the_others_and_is_named(
+    slurm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODE", "5")
     submitted = cluster.follow(job(slurm))
     list(submitted.states())
-    assert submitted.ended().codes == (4, 4)
+    ended = submitted.ended()
+    assert ([machine.code for machine in ended.machines], ended.code) == ([5, None], 5)
+    assert ended.machines[0].log.name == "17_0_log.out"
+    assert ended.results == (slurm / "shared" / "gpuwise-17-0.json",)
+    assert "srun --unbuffered --output" in ended.script
+    assert "--kill-on-bad-exit=1" in ended.script
 
 
-def test_a_machine_that_tells_nothing_is_named(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("state", "told"), [("state", "NODE_FAIL"), ("gone", "COMPLETED")])
+def test_machines_that_did_not_come_to_their_end_are_told(slurm: Path, state: str, told: str) -> None:
+    """Also where Slurm has forgotten the job, and where it did not answer once."""
     (slurm / "bin" / "srun").write_text("#!/bin/bash\nexit 1\n")
-    (slurm / "state").write_text("NODE_FAIL")
+    (slurm / "silent").touch()
+    (slurm / state).write_text("NODE_FAIL\n")
     submitted = cluster.follow(job(slurm))
-    assert list(submitted.states()) == ["NODE_FAIL"]
-    monkeypatch.setattr(type(submitted.handle), "_results_timeout_s", 0)
-    with pytest.raises(RunError, match="machine 0 of job 17 ended without a word") as raised:
-        submitted.ended()
-    assert "17_0_log.out" in str(raised.value.hint)
+    assert list(submitted.states()) == [told]
+    ended = submitted.ended()
+    assert ([machine.code for machine in ended.machines], ended.code) == ([None, None], 4)
+    assert ended.results == ()
 
 
-def test_a_job_that_leaves_no_file_is_told(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (slurm / "bin" / "gpuwise").write_text("#!/bin/bash\nexit 4\n")
-    monkeypatch.setattr(module, "MERGE_S", 0.2)
-    submitted = cluster.follow(job(slurm))
-    list(submitted.states())
-    with pytest.raises(RunError, match=r"job 17 ended with exit codes 4, 4 and left no .*gpuwise-17\.json"):
-        submitted.ended()
+def test_other_errors_of_a_machine_are_no_exit_codes() -> None:
+    assert task.code_in("gpuwise.cluster.task.SessionError: exit code 137\n") == 137
+    assert task.code_in("ModuleNotFoundError: No module named 'gpuwise'") is None
+    with pytest.raises(task.SessionError, match="exit code 143"):
+        task.run("kill $$")
 
 
 def test_what_cannot_be_submitted(slurm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +124,7 @@ def test_what_cannot_be_submitted(slurm: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(RunError, match="sbatch refused"):
         cluster.follow(job(slurm))
     (slurm / "bin" / "srun").unlink()
+    monkeypatch.setenv("PATH", str(slurm / "bin"))
     with pytest.raises(MachineError, match="there is no srun here"):
         cluster.follow(job(slurm))
     monkeypatch.setitem(sys.modules, "submitit", None)

@@ -90,12 +90,20 @@ def _wait(submitted: Submitted, *, as_json: bool) -> None:
     except KeyboardInterrupt:
         printer.talk(f"job {submitted.id} goes on without you; scancel {submitted.id} ends it")
         sys.exit(INTERRUPTED)
+    for number, machine in enumerate(ended.machines):
+        if machine.code != 0:
+            how = (
+                "did not come to its end" if machine.code is None else f"ended with exit code {machine.code}"
+            )
+            printer.talk(f"machine {number} {how}; its log: {machine.log}")
     if as_json:
-        document = {"job": submitted.id, "codes": ended.codes, "result": str(ended.result)}
-        printer.out(printer.json_text({"script": ended.script} | document))
-    else:
-        printer.out(f"results are in {ended.result}; see them with: gpuwise show {ended.result}")
-    sys.exit(max(ended.codes))
+        codes = [machine.code for machine in ended.machines]
+        files = [str(file) for file in ended.results]
+        document = {"job": submitted.id, "script": ended.script, "codes": codes, "results": files}
+        printer.out(printer.json_text(document))
+    for file in () if as_json else ended.results:
+        printer.out(f"results are in {file}; see them with: gpuwise show {file}")
+    sys.exit(ended.code)
 
 
 def _job(options: dict[str, Any]) -> Job:

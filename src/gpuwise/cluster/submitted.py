@@ -1,32 +1,44 @@
 """Submit a job to Slurm through submitit, and stay with it to its end.
 
-submitit writes the batch script, hands it to sbatch, asks sacct how the job is, and brings back what each
-machine's task came to. Reference: https://github.com/facebookincubator/submitit
+submitit writes the batch script, hands it to sbatch, and brings back what each machine's task came to. squeue
+is asked how the job is: submitit asks sacct, which knows nothing on a cluster without accounting.
+Reference: https://github.com/facebookincubator/submitit, https://slurm.schedmd.com/squeue.html
 """
 
 from __future__ import annotations
 
 import math
 import shutil
+import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.cluster import task
 from gpuwise.cluster.job import Job, seconds
-from gpuwise.cluster.slurm import HEAD, merge, results, task_line
+from gpuwise.cluster.slurm import HEAD, SUBMIT_S, merge, results, task_line
 from gpuwise.errors import InputError, MachineError, RunError
 
 if TYPE_CHECKING:
     import submitit
 
-POLL_S, ASK_S = 1.0, 15.0
-"""How often files are looked for, and sacct is asked."""
-MERGE_S = 60.0
-"""From the end of the last task to the merged file, at most."""
+ASK_S = 10.0
+"""How often squeue is asked."""
+FILES_S = 30.0
+"""How long after the job's end its files may take to be seen on a shared disk."""
+OVER = {"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT"}
+"""States that a job does not leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What became of one machine's session."""
+
+    code: int | None
+    """Its exit code; None where it did not come to its end."""
+    log: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +47,17 @@ class Ended:
 
     script: str
     """What was submitted."""
-    codes: tuple[int, ...]
-    """Exit codes of the machines' sessions."""
-    result: Path
-    """The file that holds all of them."""
+    machines: tuple[Machine, ...]
+    results: tuple[Path, ...]
+    """The file that holds what all measured; where there is none, those of the machines that left one."""
+
+    @property
+    def code(self) -> int:
+        """0 where every session ended so, else the lowest other exit code: those of sessions that were ended
+        for another's sake are higher."""
+        codes = [machine.code for machine in self.machines]
+        failed = [code for code in codes if code]
+        return min(failed) if failed else RunError.exit_code if None in codes else 0
 
 
 @dataclass(slots=True)
@@ -46,52 +65,36 @@ class Submitted:
     """A job that was submitted. Iterate `states()`, then call `ended()`."""
 
     job: Job
-    handle: submitit.Job[int]
-    sleep: Callable[[float], None] = time.sleep
+    handle: submitit.Job[None]
+    state: str = ""
+    """Slurm's last word."""
 
     @property
     def id(self) -> str:
         return self.handle.job_id
 
     def states(self) -> Iterator[str]:
-        """Slurm's word for how the job is (PENDING, RUNNING, ...) whenever it is another, until all tasks
-        have ended."""
-        last = ""
-        for number in count():
-            if number % round(ASK_S / POLL_S) == 0:
-                self.handle.get_info()  # by itself submitit asks at longer and longer intervals
-            done, state = self.handle.done(), self.handle.state
-            if state not in (last, "UNKNOWN"):
+        """Slurm's word for how the job is (PENDING, RUNNING, ...) whenever it is a new one, to its end."""
+        while True:
+            state = _asked(self.id, otherwise=self.state)
+            if state != self.state:
+                self.state = state
                 yield state
-            last = state
-            if done:
+            if state in OVER:
                 return
-            self.sleep(POLL_S)
+            time.sleep(ASK_S)
 
     def ended(self) -> Ended:
-        """What became of it. Raises RunError where a machine's task told nothing, or no file came."""
-        codes = []
-        for number in range(self.job.nodes):
-            try:
-                codes.append(self.handle.task(number).result())
-            except RuntimeError as error:  # submitit's own are
-                why = str(error).strip().splitlines()
-                raise RunError(
-                    f"machine {number} of job {self.id} ended without a word: {why[0] if why else 'no log'}",
-                    hint=f"its log: {self.handle.task(number).paths.stdout}",
-                ) from error
-        result = Path(results(self.job, self.id))
-        for _ in range(round(MERGE_S / POLL_S)):
-            if result.exists():
-                break
-            self.sleep(POLL_S)
-        else:
-            raise RunError(
-                f"job {self.id} ended with {_told(codes)} and left no {result}",
-                hint=f"its log: {self.handle.task(0).paths.stdout}",
-            )
-        script = self.handle.paths.submission_file.read_text(encoding="utf-8")
-        return Ended(script=script, codes=tuple(codes), result=result)
+        """What became of it, as far as its files come to be seen here."""
+        sessions = [self.handle.task(number) for number in range(self.job.nodes)]
+        whole = Path(results(self.job, self.id))
+        _await((*(session.paths.result_pickle for session in sessions), whole))
+        parts = sorted(whole.parent.glob(f"{self.job.name}-{self.id}-*.json"))
+        return Ended(
+            script=self.handle.paths.submission_file.read_text(encoding="utf-8"),
+            machines=tuple(_machine(session) for session in sessions),
+            results=(whole,) if whole.exists() else tuple(parts),
+        )
 
 
 def follow(job: Job, options: Sequence[str] = ()) -> Submitted:
@@ -108,7 +111,7 @@ def follow(job: Job, options: Sequence[str] = ()) -> Submitted:
         raise MachineError(
             "waiting for a job needs submitit, which is not installed", hint='pip install "gpuwise[slurm]"'
         ) from error
-    for program in ("sbatch", "srun"):
+    for program in ("sbatch", "srun", "squeue"):
         if shutil.which(program) is None:
             raise MachineError(
                 f"there is no {program} here", hint="gpuwise launch slurm --dry-run prints a script"
@@ -123,6 +126,7 @@ def follow(job: Job, options: Sequence[str] = ()) -> Submitted:
         time=math.ceil(seconds(job.time) / 60),
         setup=["set -uo pipefail", HEAD],
         teardown=list(merge(job)),
+        srun_args=["--kill-on-bad-exit=1"],
         stderr_to_stdout=True,
         wckey=None,
         additional_parameters=further,
@@ -143,5 +147,28 @@ def _named(option: str) -> tuple[str, Any]:
     return name, value if equals else True
 
 
-def _told(codes: Sequence[int]) -> str:
-    return "exit code" + ("s " if len(codes) > 1 else " ") + ", ".join(map(str, codes))
+def _await(files: Sequence[Path]) -> None:
+    """Until all are there, FILES_S at most."""
+    until = time.monotonic() + FILES_S
+    while not all(file.exists() for file in files) and time.monotonic() < until:
+        time.sleep(1.0)
+
+
+def _machine(session: submitit.Job[None]) -> Machine:
+    code: int | None = None
+    if session.paths.result_pickle.exists():  # without it, submitit would ask sacct for how it ended
+        error = session.exception()
+        code = 0 if error is None else task.code_in(str(error))
+    return Machine(code=code, log=session.paths.stdout)
+
+
+def _asked(number: str, *, otherwise: str) -> str:
+    """The state of a job; `otherwise` where Slurm does not answer. One that it has forgotten has ended."""
+    words = ["squeue", "--noheader", "--states=all", "--format=%T", f"--jobs={number}"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=SUBMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return otherwise
+    if done.returncode:
+        return "COMPLETED" if "Invalid job id" in done.stderr else otherwise
+    return done.stdout.strip() or "COMPLETED"
