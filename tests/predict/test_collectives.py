@@ -12,6 +12,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.model.trace import Memory
 from gpuwise.predict import collectives as c
 from gpuwise.predict.builders import transformer
+from gpuwise.predict.card import card
 
 GIB = 2**30
 TRACE = replace(
@@ -87,6 +88,20 @@ def test_split_weights_that_do_not_learn_are_gathered_all_the_same() -> None:
 def test_the_slowest_of_several() -> None:
     assert c.slowest(2) == pytest.approx(0.564, rel=0.05)
     assert c.slowest(8) == pytest.approx(1.424, rel=0.02)
+
+
+def test_gradients_are_copied_to_their_buckets_unless_the_state_is_split() -> None:
+    """Many small ones take longer than one of all their bytes: each has a kernel of its own."""
+    assert TRACE.memory is not None
+    h200 = card("h200-sxm")
+    one, many = (c.copies(replace(TRACE.memory, gradient_count=n), h200) for n in (1.0, 1000.0))
+    assert 1.0 < one / (2 * GIB / h200.bytes_per_s) < 1.6  # no kernel reaches all of the bandwidth
+    assert 1e-3 < many - one < 1e-2
+    counted = replace(TRACE, memory=replace(TRACE.memory, gradient_count=1000.0))
+    more = c.exchange(counted, "h200-sxm", 1.0, 4).seconds - c.exchange(TRACE, "h200-sxm", 1.0, 4).seconds
+    assert more == pytest.approx(many)
+    whole, alone = (c.exchange(trace, "h200-sxm", 1.0, 4, split=True) for trace in (counted, TRACE))
+    assert whole == alone
 
 
 def test_a_compiled_step_loses_what_its_graphs_are_cut_at() -> None:

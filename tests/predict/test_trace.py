@@ -82,13 +82,14 @@ def traced(name: str, mode: str = "train", precision: str = "bf16", compiled: bo
     return trace_workload(config(name, mode, precision, compile=compiled))
 
 
-@pytest.mark.parametrize("name", ["resnet50", "bert-large", "vit-b16"])
-def test_parameters_are_those_of_the_workload(name: str) -> None:
+@pytest.mark.parametrize(("name", "tensors"), [("resnet50", 161), ("bert-large", 295), ("vit-b16", 152)])
+def test_parameters_are_those_of_the_workload(name: str, tensors: int) -> None:
     trace = traced(name)
     assert trace.parameters == workloads.get(name).spec.parameters
     assert trace.memory is not None
     assert trace.memory.parameters == 4 * trace.parameters
     assert trace.memory.gradients == 4 * trace.parameters
+    assert trace.memory.gradient_count == tensors
 
 
 def test_optimiser_state_is_one_moment_of_sgd_and_two_of_adamw() -> None:

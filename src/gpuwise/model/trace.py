@@ -49,6 +49,8 @@ class Memory:
 
     parameters: float
     gradients: float
+    gradient_count: float = 0.0
+    """By number: one of each parameter that learns."""
     optimiser: float
     peak: float
     """Highest sum of live tensors, after the caching allocator's rounding; without context."""

@@ -5,10 +5,12 @@ Data parallel training (Li et al. 2020, "PyTorch Distributed") averages the grad
     all-reduce = steps x latency + 2 (n - 1) / n x bytes / bandwidth        a ring (Patarasu & Yuan 2009)
     exposed    = last bucket + what the rest takes longer than the backward pass it overlaps with
     crowding   = share x what is hidden                       units and bandwidth that the exchange takes
+    copies     = gradients x a copy's time                    each goes to its bucket by a kernel of its own
     cuts       = (buckets - 1) x 4 x activation / memory bandwidth        of compiled graphs
     waiting    = step x spread x E[largest of n standard normals]               the slowest sets the pace
 
-Gradients travel in buckets of 25 MiB as soon as the backward pass has made them; only the last waits. A
+Gradients travel in buckets of 25 MiB as soon as the backward pass has made them; only the last waits. Alone,
+a GPU keeps each where it was made; here it is divided and copied to its bucket (PyTorch, `reducer.cpp`). A
 compiler cuts its graphs at the buckets, and what a cut hands on is written and read once more, forward and
 backward (PyTorch, `torch._dynamo.backends.distributed`, DDPOptimizer). Where
 the state of training does not fit one GPU it is split (Zhao et al. 2023, "PyTorch FSDP"): weights are
@@ -27,13 +29,17 @@ from functools import lru_cache
 from statistics import NormalDist
 from types import MappingProxyType
 
+import numpy as np
+
 from gpuwise import catalog
 from gpuwise.errors import NoDataError
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.trace import Memory, Trace
-from gpuwise.predict.card import card
+from gpuwise.predict.card import Card, card
 from gpuwise.predict.kernels import KEPT_TRACES
 from gpuwise.predict.memory import MIB
+from gpuwise.predict.rates import usual
+from gpuwise.predict.time import moved_seconds
 
 MOST = 8
 """GPUs of one machine; what lies between machines is not a property of the card."""
@@ -89,8 +95,18 @@ def exchange(trace: Trace, gpu: str, seconds: float, count: int, *, split: bool 
     last, hidden = min(trace.memory.gradients, BUCKET), 1.0 if split else backward_share(trace)
     exposed = all_reduce(last, rate, count)
     exposed += max(0.0, total - exposed - seconds * hidden)
-    slowed = CROWDED * (total - exposed) + (0.0 if split else cuts(trace, card(gpu).bytes_per_s))
+    slowed = CROWDED * (total - exposed)
+    if not split:
+        slowed += copies(trace.memory, card(gpu)) + cuts(trace, card(gpu).bytes_per_s)
     return Exchange(seconds=exposed + slowed + seconds * SPREAD * slowest(count), total=total, how=how)
+
+
+def copies(memory: Memory, card: Card) -> float:
+    """Seconds in which every gradient is read and written once more, each by a kernel of its own."""
+    if not memory.gradient_count:
+        return 0.0
+    each = np.array([2.0 * memory.gradients / memory.gradient_count])
+    return memory.gradient_count * float(moved_seconds(each, card, usual(card))[0])
 
 
 @lru_cache(maxsize=KEPT_TRACES)

@@ -143,6 +143,7 @@ class Tape:
     parameters: int = 0
     parameter_bytes: float = 0.0
     gradient_bytes: float = 0.0
+    gradient_count: int = 0
     optimiser_bytes: float = 0.0
     unknown: tuple[str, ...] = ()
     items: float = 0.0

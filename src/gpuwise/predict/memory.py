@@ -141,6 +141,7 @@ def memory_of(tape: Tape) -> Memory:
     return Memory(
         parameters=tape.parameter_bytes,
         gradients=tape.gradient_bytes,
+        gradient_count=tape.gradient_count,
         optimiser=tape.optimiser_bytes,
         peak=played.peak,
         largest=played.largest,

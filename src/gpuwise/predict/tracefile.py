@@ -22,10 +22,10 @@ from gpuwise.errors import InputError
 from gpuwise.model.trace import Kernel, KernelClass, Memory, Phase, Trace
 from gpuwise.predict.graph import grouped
 
-SCHEMA = 1
+SCHEMA = 2
 Document = dict[str, Any]
 _SIZES = ("count", "flop", "bytes_read", "bytes_written")
-_MEMORY = ("parameters", "gradients", "optimiser", "peak", "largest")
+_MEMORY = ("parameters", "gradients", "gradient_count", "optimiser", "peak", "largest")
 
 
 class _Tables:
