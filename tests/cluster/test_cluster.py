@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -23,22 +24,17 @@ SBATCH = """#!/bin/bash
 export SLURM_JOB_ID=17 SLURM_JOB_NODELIST='node[0-1]'
 bash -s > /dev/null && echo 'Submitted batch job 17'
 """
-SCONTROL = "#!/bin/bash\nprintf 'node0\\nnode1\\n'\n"
 GPUWISE = '#!/bin/bash\necho "$@" >> "$CALLS"\n'
 
 
 @pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def slurm(
+    install: Callable[[Mapping[str, str]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A Slurm that runs jobs here and at once; the calls of gpuwise are written to the returned file."""
-    folder, calls = tmp_path / "bin", tmp_path / "calls"
-    folder.mkdir()
-    programs = {"srun": SRUN, "sbatch": SBATCH, "scontrol": SCONTROL, "gpuwise": GPUWISE}
-    for name, text in programs.items():
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    monkeypatch.setenv("CALLS", str(calls))
-    return calls
+    install({"srun": SRUN, "sbatch": SBATCH, "gpuwise": GPUWISE})
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    return tmp_path / "calls"
 
 
 def test_slurm_runs_the_same_on_every_machine_and_merges(slurm: Path) -> None:

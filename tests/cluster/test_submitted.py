@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -32,24 +33,21 @@ SQUEUE = """#!/bin/bash
 [ -e "$PLACE/gone" ] && { echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1; }
 cat "$PLACE/state" 2> /dev/null || { [ -e "$PLACE/over" ] && echo COMPLETED || echo RUNNING; }
 """
-SCONTROL = "#!/bin/bash\nprintf 'node0\\nnode1\\n'\n"
 GPUWISE = """#!/bin/bash
 echo "$@" >> "$PLACE/calls"
 [ "$1" = merge ] && [ $# -lt 5 ] && exit 2  # the file of one machine is merged with nothing
 while [ $# -gt 1 ]; do [ "$1" = --output ] && echo '{}' > "$2"; shift; done
 exit ${CODE:-0}
 """
-PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "squeue": SQUEUE, "scontrol": SCONTROL, "gpuwise": GPUWISE}
+PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "squeue": SQUEUE, "gpuwise": GPUWISE}
 
 
 @pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def slurm(
+    install: Callable[[Mapping[str, str]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A folder with those programs in `bin`, where the job leaves what it did."""
-    (tmp_path / "bin").mkdir()
-    for name, text in PROGRAMS.items():
-        (tmp_path / "bin" / name).write_text(text)
-        (tmp_path / "bin" / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    install(PROGRAMS)
     monkeypatch.setenv("PLACE", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.setattr(module, "ASK_S", 0.05)

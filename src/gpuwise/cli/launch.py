@@ -101,8 +101,9 @@ def _wait(submitted: Submitted, *, as_json: bool) -> None:
         files = [str(file) for file in ended.results]
         document = {"job": submitted.id, "script": ended.script, "codes": codes, "results": files}
         printer.out(printer.json_text(document))
-    for file in () if as_json else ended.results:
-        printer.out(f"results are in {file}; see them with: gpuwise show {file}")
+    else:
+        for file in ended.results:
+            printer.out(f"results are in {file}; see them with: gpuwise show {file}")
     sys.exit(ended.code)
 
 

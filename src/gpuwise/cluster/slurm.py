@@ -76,8 +76,7 @@ def submit(text: str) -> str:
 
     Raises MachineError where there is no sbatch, RunError where it refuses.
     """
-    if shutil.which("sbatch") is None:
-        raise MachineError("there is no sbatch here", hint="gpuwise launch slurm --dry-run prints the script")
+    require("sbatch")
     try:
         done = subprocess.run(
             ["sbatch"], input=text, capture_output=True, text=True, timeout=SUBMIT_S, check=False
@@ -87,6 +86,15 @@ def submit(text: str) -> str:
     if done.returncode:
         raise RunError(f"sbatch refused: {done.stderr.strip()}", hint="gpuwise launch slurm --dry-run")
     return done.stdout.strip()
+
+
+def require(*programs: str) -> None:
+    """Raise MachineError where one of Slurm's programs is missing."""
+    for program in programs:
+        if shutil.which(program) is None:
+            raise MachineError(
+                f"there is no {program} here", hint="gpuwise launch slurm --dry-run prints the script"
+            )
 
 
 def _stem(job: Job, number: str) -> str:

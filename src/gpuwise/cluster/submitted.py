@@ -8,7 +8,6 @@ Reference: https://github.com/facebookincubator/submitit, https://slurm.schedmd.
 from __future__ import annotations
 
 import math
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.cluster import task
 from gpuwise.cluster.job import Job, seconds
-from gpuwise.cluster.slurm import HEAD, SUBMIT_S, merge, results, task_line
+from gpuwise.cluster.slurm import HEAD, SUBMIT_S, merge, require, results, task_line
 from gpuwise.errors import InputError, MachineError, RunError
 
 if TYPE_CHECKING:
@@ -111,11 +110,7 @@ def follow(job: Job, options: Sequence[str] = ()) -> Submitted:
         raise MachineError(
             "waiting for a job needs submitit, which is not installed", hint='pip install "gpuwise[slurm]"'
         ) from error
-    for program in ("sbatch", "srun", "squeue"):
-        if shutil.which(program) is None:
-            raise MachineError(
-                f"there is no {program} here", hint="gpuwise launch slurm --dry-run prints a script"
-            )
+    require("sbatch", "srun", "squeue")
     executor = submitit.SlurmExecutor(folder=Path(job.folder) / f"{job.name}-%j")
     executor.update_parameters(
         job_name=job.name,

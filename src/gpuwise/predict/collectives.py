@@ -97,7 +97,8 @@ def exchange(trace: Trace, gpu: str, seconds: float, count: int, *, split: bool 
     exposed += max(0.0, total - exposed - seconds * hidden)
     slowed = CROWDED * (total - exposed)
     if not split:
-        slowed += copies(trace.memory, card(gpu)) + cuts(trace, card(gpu).bytes_per_s)
+        one = card(gpu)
+        slowed += copies(trace.memory, one) + cuts(trace, one.bytes_per_s)
     return Exchange(seconds=exposed + slowed + seconds * SPREAD * slowest(count), total=total, how=how)
 
 

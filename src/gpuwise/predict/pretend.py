@@ -143,22 +143,16 @@ class _Constants(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def _autocast_here(begin: Callable[..., None]) -> Callable[..., None]:
-    """`torch.autocast` that takes a tensor's own device type, which is meta here, for CUDA."""
+def _of_cuda(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What of autocast is told a tensor's own device type, which is meta here, and takes it for CUDA's."""
 
-    def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
-        begin(self, "cuda" if device_type == "meta" else device_type, *args, **kwargs)
+    def there(value: Any) -> Any:
+        return "cuda" if isinstance(value, str) and value == "meta" else value
 
-    return init
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*(there(x) for x in args), **{key: there(x) for key, x in kwargs.items()})
 
-
-def _asked_here(ask: Callable[..., Any]) -> Callable[..., Any]:
-    """A question about the autocast of a tensor's own device type, which here is CUDA's."""
-
-    def answer(*device_type: str) -> Any:
-        return ask(*("cuda" if kind == "meta" else kind for kind in device_type))
-
-    return answer
+    return call
 
 
 def _patches(autocast: Autocast) -> Iterator[Any]:
@@ -182,13 +176,13 @@ def _patches(autocast: Autocast) -> Iterator[Any]:
     yield mock.patch.object(quantized, "on_gpu", _on_gpu)
     yield mock.patch.object(quantized.Int8Linear, "_kernel", _few_rows)
     yield mock.patch.object(torch, "clear_autocast_cache", autocast.clear)
-    yield mock.patch.object(torch.autocast, "__init__", _autocast_here(torch.autocast.__init__))
     for place, name in (
+        (torch.autocast, "__init__"),
         (torch.amp, "is_autocast_available"),
         (torch, "is_autocast_enabled"),
         (torch, "get_autocast_dtype"),
     ):
-        yield mock.patch.object(place, name, _asked_here(getattr(place, name)))
+        yield mock.patch.object(place, name, _of_cuda(getattr(place, name)))
     yield mock.patch("torch.cuda.amp.common.amp_definitely_not_available", return_value=False)
     for name, value in (
         ("_lazy_init", None),

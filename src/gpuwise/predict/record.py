@@ -52,8 +52,9 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.storage: dict[int, int] = {}
         self.unknown: dict[str, None] = {}
         self.parameters: dict[int, tuple[int, float]] = {}
-        self.gradient_bytes = self.optimiser_bytes = 0.0
-        self.gradient_count = 0
+        self.gradients: list[float] = []
+        """Bytes of each."""
+        self.optimiser_bytes = 0.0
         self.recording = False
         self._known: dict[int, tuple[int, weakref.ref[Any]]] = {}
         self._current: dict[int, int] = {}
@@ -64,8 +65,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def begin(self) -> dict[int, float]:
         """Forget what was recorded and start; what is alive now is the state before the step."""
         self.nodes, self.events, self.unknown = [], [], {}
-        self.gradient_bytes, self.gradient_count = 0.0, 0
-        self.recording, self._after_backward = True, False
+        self.gradients, self.recording, self._after_backward = [], True, False
         return dict(self.alive)
 
     def _phase(self) -> Phase:
@@ -212,8 +212,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if p.is_meta:
                 self._value(p)
             if p.grad is not None:
-                self.gradient_bytes += p.grad.numel() * p.grad.itemsize
-                self.gradient_count += 1
+                self.gradients.append(p.grad.numel() * p.grad.itemsize)
 
     def after_optimiser(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         """The state is complete here."""
@@ -259,8 +258,8 @@ def _tape(recorder: Recorder, start: dict[int, float], items: float) -> Tape:
         storage=recorder.storage,
         parameters=sum(count for count, _ in recorder.parameters.values()),
         parameter_bytes=sum(size for _, size in recorder.parameters.values()),
-        gradient_bytes=recorder.gradient_bytes,
-        gradient_count=recorder.gradient_count,
+        gradient_bytes=float(sum(recorder.gradients)),
+        gradient_count=len(recorder.gradients),
         optimiser_bytes=recorder.optimiser_bytes,
         unknown=tuple(recorder.unknown),
         items=items,
