@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import gpuwise
+from gpuwise import workloads
 from gpuwise.cli.main import VERBS
 from gpuwise.report.results import cell_name, line
 
@@ -210,6 +211,39 @@ def test_the_side_by_side_table_is_that_of_the_raw_files() -> None:
         ("resnet50 fp16 b256", "plain"),
     ):
         assert ratios[what, against] in claimed
+
+
+def test_the_floors_follow_from_the_costs_and_the_limits_of_the_raw_files() -> None:
+    def limits(name: str) -> dict[str, float]:
+        """Of products by precision, and of the copy."""
+        found = gpuwise.load(ROOT / "results" / "h200" / f"{name}.json").measurements
+        return {
+            "copy" if m.config.workload == "copy" else m.config.precision: m.throughput.value
+            for m in found
+            if m.config.mode == "limit" and m.throughput
+        }
+
+    def number(text: str) -> float:
+        return float(text.replace(",", ""))
+
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (.*) (train|infer) (fp16|bf16|fp8) b(\d+) \| ([\d.]+) GFLOP \| ([\d.]+) ([MG])B "
+        r"\| ([\d,]+) \w+/s \| ([\d,]+) \| ([\d,]+)(?: at b\d+)? \| (\d+) % \|$",
+        page, re.MULTILINE,
+    )  # fmt: skip
+    assert len(rows) == 11
+    usual, fp8 = limits("resnet50-tuned"), limits("bert-large-fp8")
+    for name, mode, precision, batch, flop, size, prefix, floor, whole, measured, share in rows:
+        spec = workloads.get(name.lower().replace(" ", "-").replace("resnet-", "resnet")).spec
+        cost = spec.cost(mode, precision, int(batch))
+        rate = fp8 if precision == "fp8" else usual
+        products, traffic = cost.flop_per_item / rate[precision], cost.bytes_per_item / rate["copy"]
+        assert float(flop) == pytest.approx(cost.flop_per_item / 1e9, rel=5e-3)
+        assert float(size) == pytest.approx(cost.bytes_per_item / {"M": 1e6, "G": 1e9}[prefix], rel=5e-3)
+        assert number(floor) == pytest.approx(1 / max(products, traffic), rel=1e-3)
+        assert number(whole) == pytest.approx(1 / (products + traffic), rel=1e-3)
+        assert float(share) == pytest.approx(100 * number(measured) / number(floor), abs=0.6)
 
 
 def test_what_tune_wrote_is_in_the_notebook() -> None:
