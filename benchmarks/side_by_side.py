@@ -36,13 +36,14 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalEx
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.nn.parallel import DistributedDataParallel
 
-from gpuwise import catalog, stats, store, workloads
-from gpuwise.bench.clock import clock_for
-from gpuwise.bench.engine import run_steps
-from gpuwise.bench.pulse import Pulse, board
-from gpuwise.bench.ranks import CommonClock, Ranks, join
-from gpuwise.bench.recall import recall
+from gpuwise import stats, store, workloads
 from gpuwise.errors import INTERRUPTED, GpuwiseError
+from gpuwise.facts import catalog
+from gpuwise.measure.clock import clock_for
+from gpuwise.measure.engine import run_steps
+from gpuwise.measure.pulse import Pulse, board
+from gpuwise.measure.ranks import CommonClock, Ranks, join
+from gpuwise.measure.recall import recall
 from gpuwise.model.recipe import Switches, parse
 from gpuwise.model.run import RunConfig
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from gpuwise.audit import claims, judge
-from gpuwise.audit.blocks import of_markdown
+from gpuwise.judge.audit import claims, judge
+from gpuwise.judge.audit.blocks import of_markdown
 from gpuwise.model.claim import Claim, Finding
 
 GOLD = Path(__file__).with_name("audit_gold.csv")

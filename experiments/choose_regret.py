@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gpuwise.choose.regret import Entry, regret, score, small_menus
+from gpuwise.judge.choose.regret import Entry, regret, score, small_menus
 from gpuwise.predict.validate import Predictions, load, predict_all
 
 SEED, SIZE, DRAWS = 7, 3, 100

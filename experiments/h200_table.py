@@ -12,11 +12,11 @@ import json
 from pathlib import Path
 
 from gpuwise import Measurement, load, workloads
+from gpuwise.facts.recipes import book
 from gpuwise.model.tuning import Tuned
-from gpuwise.recipes import book
-from gpuwise.report.results import rate, spread
-from gpuwise.report.results import speed as interval
-from gpuwise.units import significant
+from gpuwise.model.units import significant
+from gpuwise.show.results import rate, spread
+from gpuwise.show.results import speed as interval
 
 RESULTS = Path(__file__).parent.parent / "results" / "h200"
 FILES = {

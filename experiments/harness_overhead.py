@@ -20,8 +20,8 @@ from statistics import median
 import torch
 
 from gpuwise import workloads
-from gpuwise.bench.clock import CudaClock
-from gpuwise.bench.engine import run_steps
+from gpuwise.measure.clock import CudaClock
+from gpuwise.measure.engine import run_steps
 from gpuwise.model.run import RunConfig
 
 ROUNDS, WARM = 11, 20

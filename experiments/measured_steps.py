@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gpuwise import published
 from gpuwise.errors import GpuwiseError
+from gpuwise.facts import published
 from gpuwise.model.recipe import USUAL
 from gpuwise.model.result import Measurement
 from gpuwise.model.run import RunConfig

@@ -17,9 +17,9 @@ from pathlib import Path
 import torch
 
 from gpuwise import workloads
-from gpuwise.bench.clock import CudaClock
-from gpuwise.bench.engine import pace as pace_of
-from gpuwise.bench.engine import run_steps, warm_up
+from gpuwise.measure.clock import CudaClock
+from gpuwise.measure.engine import pace as pace_of
+from gpuwise.measure.engine import run_steps, warm_up
 from gpuwise.model.run import RunConfig
 from gpuwise.stats import throughput
 

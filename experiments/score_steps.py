@@ -40,8 +40,8 @@ from measured_steps import (
     trace_of,
 )
 
-from gpuwise import catalog
 from gpuwise.errors import GpuwiseError
+from gpuwise.facts import catalog
 from gpuwise.predict import cross, known
 from gpuwise.predict.calibrate import own_factor, own_width, transferred
 from gpuwise.predict.card import card

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from gpuwise import telemetry
-from gpuwise.bench.clock import clock_for
-from gpuwise.bench.engine import pace, run_steps, warm_up
+from gpuwise.measure import telemetry
+from gpuwise.measure.clock import clock_for
+from gpuwise.measure.engine import pace, run_steps, warm_up
 from gpuwise.model.run import Device, RunConfig
 from gpuwise.stats import mean_of_runs
 

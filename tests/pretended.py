@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import ClassVar
 
-from gpuwise.bench import events
+from gpuwise.measure import events
 from gpuwise.model.run import RunConfig
 
 

@@ -15,7 +15,7 @@ import pytest
 import gpuwise
 from gpuwise import workloads
 from gpuwise.cli.main import VERBS
-from gpuwise.report.results import cell_name, line
+from gpuwise.show.results import cell_name, line
 
 from .examples import FROM_REST
 

@@ -201,7 +201,7 @@ def test_what_takes_long_is_run_without_its_measurements(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GPUWISE_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("gpuwise.bench.session.Child", Pretended)
+    monkeypatch.setattr("gpuwise.measure.session.Child", Pretended)
     for words in benches(page):
         with suppress(SystemExit):
             run([*words, "--toy", "--device", "cpu", "-o", "made.json"])

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from gpuwise.catalog import all_gpus
-    from gpuwise.catalog import find as find_gpu
     from gpuwise.errors import GpuwiseError
+    from gpuwise.facts.catalog import all_gpus
+    from gpuwise.facts.catalog import find as find_gpu
     from gpuwise.model.gpu import GpuSpec
     from gpuwise.model.result import Measurement, Result
     from gpuwise.stats import pair as compare_results
@@ -32,9 +32,9 @@ _HOMES = {
     "GpuwiseError": "errors:GpuwiseError",
     "Measurement": "model.result:Measurement",
     "Result": "model.result:Result",
-    "all_gpus": "catalog:all_gpus",
+    "all_gpus": "facts.catalog:all_gpus",
     "compare_results": "stats:pair",
-    "find_gpu": "catalog:find",
+    "find_gpu": "facts.catalog:find",
     "find_result": "store:find",
     "load": "store:load",
     "save": "store:save",

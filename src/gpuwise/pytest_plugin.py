@@ -81,8 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def _state(config: pytest.Config, wanted: dict[str, str | None]) -> _State:
     from gpuwise import store
     from gpuwise.errors import InputError
+    from gpuwise.model.units import parse_seconds
     from gpuwise.stats import parse_condition
-    from gpuwise.units import parse_seconds
 
     if wanted["fail"] and not wanted["compare"]:
         raise InputError("--gpu-bench-fail needs a baseline", hint="add --gpu-bench-compare FILE")
@@ -169,10 +169,10 @@ def _measure(
 ) -> Measurement:
     from dataclasses import replace
 
-    from gpuwise.bench import events
-    from gpuwise.bench.clock import clock_for
-    from gpuwise.bench.engine import measure, pace
-    from gpuwise.bench.gates import judge
+    from gpuwise.measure import events
+    from gpuwise.measure.clock import clock_for
+    from gpuwise.measure.engine import measure, pace
+    from gpuwise.measure.gates import judge
     from gpuwise.model.result import Measurement, Window
     from gpuwise.model.run import RunConfig
     from gpuwise.stats import throughput
@@ -219,7 +219,7 @@ def _compared(measured: Measurement, state: _State) -> Comparison | None:
 
 
 def _line(measured: Measurement, comparison: Comparison | None, state: _State) -> str:
-    from gpuwise.report.results import speed
+    from gpuwise.show.results import speed
 
     text = f"{measured.config.workload}: {speed(measured)}"
     if comparison is not None:
@@ -272,8 +272,9 @@ def _environment(device: Device) -> Environment:
     """Of the first GPU that torch sees, or of the host."""
     from dataclasses import replace
 
-    from gpuwise import catalog, telemetry
-    from gpuwise.bench.device import visible
+    from gpuwise.facts import catalog
+    from gpuwise.measure import telemetry
+    from gpuwise.measure.device import visible
 
     there = visible(telemetry.sensors(), os.environ) if device == "cuda" else ()
     sensor = next(iter(there), None)

@@ -11,9 +11,8 @@ from typing import ClassVar
 
 import pytest
 
-from gpuwise import telemetry
-from gpuwise.bench import events
 from gpuwise.cli.main import run
+from gpuwise.measure import events, telemetry
 
 from ..pretended import Pretended
 
@@ -32,9 +31,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a GPU or energy counters and with space on the disk, whatever this machine has; a test may
     say otherwise."""
-    monkeypatch.setattr("gpuwise.telemetry.rapl.ZONES", Path("/nonexistent"))
+    monkeypatch.setattr("gpuwise.measure.telemetry.rapl.ZONES", Path("/nonexistent"))
     monkeypatch.setattr(telemetry, "sensors", lambda: ())
-    monkeypatch.setattr("gpuwise.telemetry.detect.sensors", lambda: ())
+    monkeypatch.setattr("gpuwise.measure.telemetry.detect.sensors", lambda: ())
     monkeypatch.setattr(telemetry, "disk_free_bytes", lambda path: 80 * 10**9)
 
 
@@ -78,5 +77,5 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> type[Pretended]:
     class Mine(Pretended):
         ends: ClassVar[dict[str, events.Failed | str]] = {}
 
-    monkeypatch.setattr("gpuwise.bench.session.Child", Mine)
+    monkeypatch.setattr("gpuwise.measure.session.Child", Mine)
     return Mine

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise import store, telemetry
-from gpuwise.bench import suites
-from gpuwise.bench.plan import Request
-from gpuwise.bench.session import Session
-from gpuwise.bench.start import Target, plan_for
+from gpuwise import store
 from gpuwise.cli.accept import QUICK, once
+from gpuwise.measure import suites, telemetry
+from gpuwise.measure.plan import Request
+from gpuwise.measure.session import Session
+from gpuwise.measure.start import Target, plan_for
+from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild, Wear
 from gpuwise.model.result import Interval, Measurement, Telemetry
 from gpuwise.model.run import RunConfig
-from gpuwise.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild, Wear
 
 Call = Callable[..., tuple[int, str, str]]
 

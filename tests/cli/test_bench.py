@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise import store, telemetry
-from gpuwise.bench import suites
-from gpuwise.bench.events import Failed
-from gpuwise.bench.plan import Request
+from gpuwise import store
+from gpuwise.measure import suites, telemetry
+from gpuwise.measure.events import Failed
+from gpuwise.measure.plan import Request
 
 from ..pretended import Pretended
 
@@ -115,7 +115,7 @@ def test_an_unwritable_output_is_refused_before_measuring(
     gpuwise: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr("gpuwise.bench.session.Child", None)  # to start one would raise
+    monkeypatch.setattr("gpuwise.measure.session.Child", None)  # to start one would raise
     code, out, err = gpuwise(*TOY, "-o", str(tmp_path / "file" / "x.json"))
     assert (code, out) == (2, "")
     assert "cannot write" in err

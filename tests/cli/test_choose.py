@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise import catalog
+from gpuwise.facts import catalog
 from gpuwise.model.answer import Prediction
 from gpuwise.model.result import Interval
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise import store, telemetry
-from gpuwise.bench import suites
-from gpuwise.bench.plan import schedule
+from gpuwise import store
 from gpuwise.cli import bench
-from gpuwise.frameworks import support
+from gpuwise.measure import suites, telemetry
+from gpuwise.measure.frameworks import support
+from gpuwise.measure.plan import schedule
 
 Call = Callable[..., tuple[int, str, str]]
 

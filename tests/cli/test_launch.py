@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise.cluster.job import Job
-from gpuwise.cluster.submitted import Ended, Machine
+from gpuwise.measure.cluster.job import Job
+from gpuwise.measure.cluster.submitted import Ended, Machine
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -30,7 +30,7 @@ def test_the_script_and_slurms_answer_as_a_document(gpuwise: Call, monkeypatch: 
     script = gpuwise("launch", "slurm", "--dry-run", "--", "resnet50")[1]
     document = json.loads(gpuwise("launch", "slurm", "--dry-run", "--json", "--", "resnet50")[1])
     assert document == {"script": script, "answer": None}
-    monkeypatch.setattr("gpuwise.cluster.submit", lambda text: "Submitted batch job 17")
+    monkeypatch.setattr("gpuwise.measure.cluster.submit", lambda text: "Submitted batch job 17")
     document = json.loads(gpuwise("launch", "slurm", "--json", "--", "resnet50")[1])
     assert document["answer"] == "Submitted batch job 17"
 
@@ -64,7 +64,7 @@ def test_a_job_is_waited_for_and_its_code_is_the_command_s(
         asked.append((job.nodes, options))
         return Pretended()
 
-    monkeypatch.setattr("gpuwise.cluster.follow", follow)
+    monkeypatch.setattr("gpuwise.measure.cluster.follow", follow)
     words = ("launch", "slurm", "--nodes", "2", "--wait", "--sbatch=--partition=gpu")
     code, out, err = gpuwise(*words, "--", "resnet50")
     assert code == 4
@@ -91,7 +91,7 @@ def test_who_stops_waiting_hears_how_to_end_the_job(gpuwise: Call, monkeypatch: 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Pretended, "ended", interrupted)
-    monkeypatch.setattr("gpuwise.cluster.follow", lambda job, options: Pretended())
+    monkeypatch.setattr("gpuwise.measure.cluster.follow", lambda job, options: Pretended())
     code, _, err = gpuwise("launch", "slurm", "--wait", "--", "resnet50")
     assert code == 130
     assert "job 17 goes on without you; scancel 17 ends it" in err
@@ -150,7 +150,7 @@ def test_counts_and_meetings_that_mean_nothing(gpuwise: Call, options: tuple[str
 
 
 def test_the_guides_commands_are_good(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuwise.telemetry.sensors", lambda: ())
+    monkeypatch.setattr("gpuwise.measure.telemetry.sensors", lambda: ())
     page = (Path(__file__).parents[2] / "docs" / "many-gpus.md").read_text(encoding="utf-8")
     lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
     lines = [line for line in lines if line.startswith("gpuwise ")]

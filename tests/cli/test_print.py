@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gpuwise.cli import print as printer
-from gpuwise.report.table import Table
+from gpuwise.show.table import Table
 
 
 @pytest.mark.parametrize("text", ["resnet50:train:fp32", "[bold]x[/bold]", "a [link", "\\[x]"])

@@ -11,9 +11,9 @@ from typing import Literal
 
 import pytest
 
+from gpuwise.measure.tune import run as tuner
 from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
-from gpuwise.tune import run as tuner
 
 from ..examples import TUNED
 

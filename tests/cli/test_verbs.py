@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise import store, telemetry, workloads
-from gpuwise.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild
+from gpuwise import store, workloads
+from gpuwise.measure import telemetry
+from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild
 
 RESULTS = Path(__file__).parents[2] / "results"
 TUNED = str(RESULTS / "h200" / "resnet50-tuned.json")
@@ -211,7 +212,7 @@ def with_gpu(monkeypatch: pytest.MonkeyPatch, *processes: Process, name: str = "
     sensor = ScriptedSensor(replace(INFO, name=name), [Sample(at_s=0, utilisation=0.9)], processes)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(telemetry, "sensors", lambda: (sensor,))
-    monkeypatch.setattr("gpuwise.telemetry.detect.sensors", lambda: (sensor,))
+    monkeypatch.setattr("gpuwise.measure.telemetry.detect.sensors", lambda: (sensor,))
     monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.11.0+cu130", cuda="13.0"))
 
 

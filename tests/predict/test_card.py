@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpuwise import catalog
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog
 from gpuwise.predict.card import card
 
 NAMES = {

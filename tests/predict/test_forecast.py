@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise import catalog, store
+from gpuwise import store
 from gpuwise.errors import InputError
+from gpuwise.facts import catalog
 from gpuwise.model.answer import Prediction
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig

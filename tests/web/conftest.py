@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from gpuwise.errors import INTERRUPTED
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
 from gpuwise.web.app import create
 
 H200 = Path(__file__).parents[2] / "results" / "h200"

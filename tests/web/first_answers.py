@@ -13,7 +13,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
 from gpuwise.web.app import create
 from gpuwise.web.rehearsal import rehearse
 

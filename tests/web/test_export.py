@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
 from gpuwise.web import api, export
 from gpuwise.web.views.compare import pairs
 

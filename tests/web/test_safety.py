@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
 from gpuwise.web.app import create
 from gpuwise.web.guard import LARGEST_BODY
 from gpuwise.web.views.audit import LARGEST

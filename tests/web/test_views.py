@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from gpuwise import catalog
-from gpuwise.gather.facts import Facts
-from gpuwise.gather.forecasts import traced
+from gpuwise.facts import catalog
+from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.forecasts import traced
 from gpuwise.web.app import create
 
 from .conftest import H200, HOST

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from gpuwise import workloads
-from gpuwise.bench.child import cost_of
 from gpuwise.errors import InputError, MachineError
+from gpuwise.measure.child import cost_of
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode
 from gpuwise.workloads import adapters, registry

@@ -14,22 +14,23 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gpuwise import store, telemetry, units
-from gpuwise.accept import Acceptance, Card, Lookup, check_last, judge, lookup
-from gpuwise.bench import suites
-from gpuwise.bench.device import visible
-from gpuwise.bench.lock import only_ours
-from gpuwise.bench.plan import Request
-from gpuwise.bench.start import Target, devices, find_target, plan_for, prepare
+from gpuwise import store
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import REFERENCE
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, MachineError
+from gpuwise.judge.accept import Acceptance, Card, Lookup, check_last, judge, lookup
+from gpuwise.measure import suites, telemetry
+from gpuwise.measure.device import visible
+from gpuwise.measure.lock import only_ours
+from gpuwise.measure.plan import Request
+from gpuwise.measure.start import Target, devices, find_target, plan_for, prepare
+from gpuwise.measure.telemetry import Wear
+from gpuwise.model import units
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
-from gpuwise.report import acceptance as report
-from gpuwise.report.table import markdown
-from gpuwise.telemetry import Wear
+from gpuwise.show import acceptance as report
+from gpuwise.show.table import markdown
 
 QUICK = Request(workloads=units.parse_list(REFERENCE), quick=True, time_s=0.0)
 """What `gpuwise bench --quick` measures."""
@@ -236,7 +237,7 @@ def _deliver(found: Acceptance, output: Path | None, *, as_json: bool, serials: 
     table = report.acceptance(found)
     bundled = output if output is not None and output.suffix == BUNDLE else None
     if bundled is not None:
-        from gpuwise.accept import bundle
+        from gpuwise.judge.accept import bundle
 
         cards = [judged.card for judged in found.cards]
         data = bundle.pack(cards, _checks(), markdown(table), report.document(found), serials=serials)
@@ -262,7 +263,7 @@ def _fleet(
     paths: Sequence[Path], known: Lookup, margin: float, output: Path | None, *, quiet: bool, as_json: bool
 ) -> None:
     """Judge files. Raises GateFailed where a card or host fails."""
-    from gpuwise.accept import collect, fleet
+    from gpuwise.judge.accept import collect, fleet
 
     printer.check_output(output)
     found = fleet.summarise(*collect.gather(paths), known, margin)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from gpuwise import audit
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed
+from gpuwise.judge import audit
 from gpuwise.model.claim import Audit
-from gpuwise.report import audits as report
+from gpuwise.show import audits as report
 
 
 @click.command("audit", short_help="Find wrong figures in articles, tables and results.")

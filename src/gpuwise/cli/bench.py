@@ -10,20 +10,20 @@ from typing import Any, cast
 
 import click
 
-from gpuwise import units
-from gpuwise.bench import suites
-from gpuwise.bench.lock import only_ours
-from gpuwise.bench.meeting import meet
-from gpuwise.bench.plan import Request
-from gpuwise.bench.recall import recall
-from gpuwise.bench.start import devices, earlier_session, find_target, plan_for, prepare
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError
+from gpuwise.measure import suites
+from gpuwise.measure.lock import only_ours
+from gpuwise.measure.meeting import meet
+from gpuwise.measure.plan import Request
+from gpuwise.measure.recall import recall
+from gpuwise.measure.start import devices, earlier_session, find_target, plan_for, prepare
+from gpuwise.model import units
 from gpuwise.model.recipe import parse
 from gpuwise.model.run import DEVICES, FRAMEWORKS, PROTOCOLS, RECIPES, SCALINGS, RunConfig
 from gpuwise.model.workload import MODES, PRECISIONS, Mode, Precision
-from gpuwise.report.tuning import used
+from gpuwise.show.tuning import used
 
 REFERENCE = "resnet50,bert-large"
 TOY_S = 0.5

@@ -10,15 +10,16 @@ from typing import Any
 
 import click
 
-from gpuwise import catalog, prices, published, store
+from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError
-from gpuwise.gather.results import known
+from gpuwise.facts import catalog, prices, published
+from gpuwise.facts.prices.query import parse_days, parse_rate
+from gpuwise.jobs.results import known
 from gpuwise.model.choice import Need, Recommendation, Speed
 from gpuwise.model.offer import Offer
 from gpuwise.model.result import Result
-from gpuwise.prices.query import parse_days, parse_rate
-from gpuwise.units import parse_list
+from gpuwise.model.units import parse_list
 
 MODES = ("train", "infer", "finetune", "compute")
 
@@ -87,8 +88,8 @@ def command(
     llm-inference, llm-finetuning, vision-cnn, vision-diffusion, scientific-fp64, mobile), or a recommendation
     that was kept with -o FILE.json, which is then made again. Without anything: five questions.
     """
-    from gpuwise.choose import again
-    from gpuwise.report import choice as report
+    from gpuwise.judge.choose import again
+    from gpuwise.show import choice as report
     from gpuwise.store import choice as kept
 
     printer.check_output(output)
@@ -115,7 +116,7 @@ def _decide(
     old: Recommendation | None, workload: str | None, asked: dict[str, Any], every_provider: bool
 ) -> Recommendation:
     """The recommendation for what was asked, or the kept one made again."""
-    from gpuwise.choose import need as needs
+    from gpuwise.judge.choose import need as needs
 
     rates = dict(parse_rate(text) for text in asked.pop("rates"))
     offers = _offers(asked.pop("files"), rates)
@@ -148,8 +149,8 @@ def _plain(workload: str | None, asked: dict[str, Any]) -> dict[str, Any]:
 def _recommend(
     need: Need, offers: Sequence[Offer], results: Sequence[Result], every_provider: bool
 ) -> Recommendation:
-    from gpuwise.choose import alternatives, gather, recommend, with_precisions
-    from gpuwise.choose.speeds import item_of
+    from gpuwise.judge.choose import alternatives, gather, recommend, with_precisions
+    from gpuwise.judge.choose.speeds import item_of
     from gpuwise.predict.forecast import forecast
 
     gpus = [spec.id for spec in catalog.all_gpus()]
@@ -176,7 +177,7 @@ def _offers(files: Sequence[Path], rates: dict[str, float]) -> tuple[Offer, ...]
 
 def _have(named: Sequence[str]) -> tuple[tuple[str, ...], list[Result]]:
     """Ids of the GPUs that are there, one entry each, and the results that name some of them."""
-    from gpuwise.choose.speeds import gpu_of
+    from gpuwise.judge.choose.speeds import gpu_of
 
     ids: list[str] = []
     results = []

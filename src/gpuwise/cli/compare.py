@@ -7,14 +7,15 @@ from pathlib import Path
 
 import click
 
-from gpuwise import catalog, store
+from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.show import find_result
 from gpuwise.errors import GateFailed, InputError, NoDataError
+from gpuwise.facts import catalog
 from gpuwise.model.answer import Comparison
 from gpuwise.model.result import Result
-from gpuwise.report import comparisons as report
-from gpuwise.report import gpus as gpu_report
+from gpuwise.show import comparisons as report
+from gpuwise.show import gpus as gpu_report
 from gpuwise.stats import Condition, pair, parse_condition, violations
 
 
@@ -110,9 +111,9 @@ def _article(
         raise InputError(
             "an article compares two different GPUs", hint="gpuwise compare rtx-a5000 rtx-a4000 --article"
         )
-    from gpuwise.gather import compose
-    from gpuwise.gather.facts import Facts
-    from gpuwise.report.article import article
+    from gpuwise.jobs import compose
+    from gpuwise.jobs.facts import Facts
+    from gpuwise.show.article import article
 
     page = article(compose.duel(Facts(files, tell=printer.talk), specs[0], specs[1]))
     printer.deliver_page(page, lambda: None, as_json=as_json, output=output)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from gpuwise import store, telemetry
+from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import MachineError
-from gpuwise.report import health as report
+from gpuwise.measure import telemetry
+from gpuwise.show import health as report
 
 
 @click.command("doctor", short_help="Check this machine; say how to fix what is wrong.")

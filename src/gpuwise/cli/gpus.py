@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from gpuwise import catalog
 from gpuwise.cli import print as printer
-from gpuwise.report import gpus as report
+from gpuwise.facts import catalog
+from gpuwise.show import gpus as report
 
 
 @click.command("gpus", short_help="List the GPUs of the catalog.")

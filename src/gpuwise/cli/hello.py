@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gpuwise import __version__, catalog, store, telemetry
+from gpuwise import __version__, store
 from gpuwise.cli import print as printer
-from gpuwise.report import hello as report
+from gpuwise.facts import catalog
+from gpuwise.measure import telemetry
+from gpuwise.show import hello as report
 
 
 def hello() -> None:

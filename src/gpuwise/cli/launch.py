@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import click
 
-from gpuwise import cluster
 from gpuwise.cli import bench
 from gpuwise.cli import print as printer
-from gpuwise.cluster.job import Job, arguments_of, check
-from gpuwise.cluster.submitted import Submitted
 from gpuwise.errors import INTERRUPTED, InputError
+from gpuwise.measure import cluster
+from gpuwise.measure.cluster.job import Job, arguments_of, check
+from gpuwise.measure.cluster.submitted import Submitted
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from gpuwise import store, units
-from gpuwise.bench.keep import Keeper
-from gpuwise.bench.session import Progress, Session
+from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import RunError
+from gpuwise.measure.keep import Keeper
+from gpuwise.measure.session import Progress, Session
+from gpuwise.model import units
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
-from gpuwise.report import results as report
-from gpuwise.report.counts import counts
-from gpuwise.report.scaling import scaling
+from gpuwise.show import results as report
+from gpuwise.show.counts import counts
+from gpuwise.show.scaling import scaling
 
 
 def measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from gpuwise import store
-from gpuwise.bench.merge import merged
 from gpuwise.cli import print as printer
-from gpuwise.report import results as report
-from gpuwise.report.scaling import scaling
+from gpuwise.measure.merge import merged
+from gpuwise.show import results as report
+from gpuwise.show.scaling import scaling
 
 
 @click.command("merge", short_help="One result of the files of several machines.")

@@ -8,14 +8,16 @@ from typing import Any, cast
 
 import click
 
-from gpuwise import catalog, store, units
+from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog
+from gpuwise.model import units
 from gpuwise.model.answer import Prediction
 from gpuwise.model.result import Result
 from gpuwise.model.run import RECIPES, Recipe, RunConfig
 from gpuwise.model.workload import Mode, Precision, WorkloadSpec
-from gpuwise.report import predictions as report
+from gpuwise.show import predictions as report
 from gpuwise.workloads import registry
 
 _PREFERRED: tuple[Precision, ...] = ("bf16", "fp16", "tf32", "fp32")

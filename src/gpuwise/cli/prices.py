@@ -12,13 +12,13 @@ from typing import Any, get_args
 import click
 from click.core import ParameterSource
 
-from gpuwise import prices
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import prices
+from gpuwise.facts.prices.query import Order, parse_days, parse_rate
 from gpuwise.model.offer import Offer, OfferKind
-from gpuwise.prices.query import Order, parse_days, parse_rate
-from gpuwise.report import prices as report
-from gpuwise.units import parse_list
+from gpuwise.model.units import parse_list
+from gpuwise.show import prices as report
 
 KINDS: tuple[str, ...] = get_args(OfferKind)
 
@@ -177,7 +177,7 @@ def _refuse_options(ctx: click.Context) -> None:
 
 
 def _update(as_json: bool) -> None:
-    from gpuwise.prices.fetch import update
+    from gpuwise.facts.prices.fetch import update
 
     done = update(today())
     if as_json:

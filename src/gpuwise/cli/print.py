@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.report.narrow import fits, narrow
-from gpuwise.report.page import Chart, Page, markdown_page
-from gpuwise.report.page import document as page_document
-from gpuwise.report.table import Table, comma_separated, markdown
+from gpuwise.show.narrow import fits, narrow
+from gpuwise.show.page import Chart, Page, markdown_page
+from gpuwise.show.page import document as page_document
+from gpuwise.show.table import Table, comma_separated, markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -169,7 +169,7 @@ def _page_bytes(page: Page, chart: Callable[[], Chart | None], output: Path) -> 
         return markdown_page(page).encode()
     if output.suffix == ".json":
         return (json_text(page_document(page)) + "\n").encode()
-    from gpuwise.report import html
+    from gpuwise.show import html
 
     return html.html(page).encode() if output.suffix == ".html" else _drawing(chart(), output)
 
@@ -183,7 +183,7 @@ def draw(chart: Chart | None, output: Path) -> None:
 def _drawing(chart: Chart | None, output: Path) -> bytes:
     if chart is None:
         raise NoDataError("there is no figure to draw", hint=f"write the page: -o {output.stem}.html")
-    from gpuwise.report import html
+    from gpuwise.show import html
 
     return html.svg(chart).encode() if output.suffix == ".svg" else html.png(chart)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from gpuwise.choose.presets import presets
 from gpuwise.errors import InputError
+from gpuwise.judge.choose.presets import presets
 
 
 def ask(terminal: bool) -> dict[str, Any]:

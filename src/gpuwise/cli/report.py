@@ -31,14 +31,14 @@ def command(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     printer.check_output(output, printer.PAGE_SUFFIXES)
     results = [result for name in what or ("last",) for result in store.load_all(store.find(name))]
     # Rendering and forecasts load what no other verb needs.
-    from gpuwise.report import html
+    from gpuwise.show import html
 
     if output is not None and output.suffix == ".html":
         html.warm()
-    from gpuwise.gather import compose
-    from gpuwise.gather.facts import Facts
-    from gpuwise.report.sections import report
-    from gpuwise.report.sections.throughput import chart
+    from gpuwise.jobs import compose
+    from gpuwise.jobs.facts import Facts
+    from gpuwise.show.sections import report
+    from gpuwise.show.sections.throughput import chart
 
     material = compose.material(Facts(tell=printer.talk), results)
     page = report(material)

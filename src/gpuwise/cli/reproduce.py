@@ -10,14 +10,14 @@ from pathlib import Path
 import click
 
 from gpuwise import store, workloads
-from gpuwise.bench.lock import only_ours
-from gpuwise.bench.start import devices, find_target, prepare
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, NoDataError
+from gpuwise.measure.lock import only_ours
+from gpuwise.measure.start import devices, find_target, prepare
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
-from gpuwise.report import comparisons as report
+from gpuwise.show import comparisons as report
 from gpuwise.stats import pair, reproduced
 
 

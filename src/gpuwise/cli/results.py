@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
-from gpuwise import catalog, published, store
+from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.gather.results import known
+from gpuwise.facts import catalog, published
+from gpuwise.jobs.results import known
 from gpuwise.model.published import PublishedResult
-from gpuwise.report import speeds as report
+from gpuwise.show import speeds as report
 from gpuwise.workloads import registry
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")

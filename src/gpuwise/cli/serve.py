@@ -73,7 +73,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _export(files: tuple[Path, ...], folder: Path, as_json: bool) -> None:
-    from gpuwise.gather.facts import Facts
+    from gpuwise.jobs.facts import Facts
     from gpuwise.web.export import export
 
     written = []

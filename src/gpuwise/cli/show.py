@@ -7,16 +7,17 @@ from pathlib import Path
 
 import click
 
-from gpuwise import catalog, store
+from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Result
-from gpuwise.report import bars
-from gpuwise.report import gpus as gpu_report
-from gpuwise.report import results as report
-from gpuwise.report.counts import counts
-from gpuwise.report.scaling import scaling
+from gpuwise.show import bars
+from gpuwise.show import gpus as gpu_report
+from gpuwise.show import results as report
+from gpuwise.show.counts import counts
+from gpuwise.show.scaling import scaling
 
 
 @click.command("show", short_help="Show a result file, or what is known of a GPU.")
@@ -80,9 +81,9 @@ def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_js
 
 def _page_of_gpu(spec: GpuSpec, output: Path) -> None:
     """Everything known of one GPU as a page; it has no chart that stands for the whole."""
-    from gpuwise.gather import compose
-    from gpuwise.gather.facts import Facts
-    from gpuwise.report.card import card
+    from gpuwise.jobs import compose
+    from gpuwise.jobs.facts import Facts
+    from gpuwise.show.card import card
 
     facts = Facts(tell=printer.talk)
     page = card(compose.card(facts, spec, compose.uses(facts, spec)))
@@ -90,19 +91,19 @@ def _page_of_gpu(spec: GpuSpec, output: Path) -> None:
 
 
 def _page_of_results(results: Sequence[Result], output: Path) -> None:
-    from gpuwise.gather import compose
-    from gpuwise.gather.facts import Facts
-    from gpuwise.report.sections import report as whole
-    from gpuwise.report.sections.throughput import chart
+    from gpuwise.jobs import compose
+    from gpuwise.jobs.facts import Facts
+    from gpuwise.show.sections import report as whole
+    from gpuwise.show.sections.throughput import chart
 
     material = compose.material(Facts(tell=printer.talk), results)
     printer.deliver_page(whole(material), lambda: chart(material), as_json=False, output=output)
 
 
 def _for_whom(spec: GpuSpec, as_json: bool, output: Path | None) -> None:
-    from gpuwise.gather import compose
-    from gpuwise.gather.facts import Facts
-    from gpuwise.report import uses as use_report
+    from gpuwise.jobs import compose
+    from gpuwise.jobs.facts import Facts
+    from gpuwise.show import uses as use_report
 
     found = compose.uses(Facts(tell=printer.talk), spec)
     printer.deliver(

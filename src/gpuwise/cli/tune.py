@@ -10,20 +10,22 @@ from typing import Any, cast
 
 import click
 
-from gpuwise import recipes, store, units
-from gpuwise.bench.lock import only_ours
-from gpuwise.bench.plan import Request
-from gpuwise.bench.recall import recall
-from gpuwise.bench.session import Progress
-from gpuwise.bench.start import devices, find_target, plan_for, prepare
+from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import repeatable
 from gpuwise.errors import INTERRUPTED, InputError, RunError
+from gpuwise.facts import recipes
+from gpuwise.measure.lock import only_ours
+from gpuwise.measure.plan import Request
+from gpuwise.measure.recall import recall
+from gpuwise.measure.session import Progress
+from gpuwise.measure.start import devices, find_target, plan_for, prepare
+from gpuwise.measure.tune.run import Tuner
+from gpuwise.model import units
 from gpuwise.model.recipe import parse
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import PRECISIONS, Mode, Precision
-from gpuwise.report import tuning as report
-from gpuwise.tune.run import Tuner
+from gpuwise.show import tuning as report
 
 
 @click.command("tune", short_help="Find the fastest recipe of a workload on this machine.")

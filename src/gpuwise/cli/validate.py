@@ -9,7 +9,7 @@ import click
 
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError
-from gpuwise.report import validation as report
+from gpuwise.show import validation as report
 
 NAMES = ("neusight", "timm", "lambda", "serving", "power", "gemm")
 HOLDOUTS = ("none", "gpu", "family", "model")

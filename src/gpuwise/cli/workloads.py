@@ -8,7 +8,7 @@ import click
 
 from gpuwise import workloads
 from gpuwise.cli import print as printer
-from gpuwise.report import workloads as report
+from gpuwise.show import workloads as report
 
 
 @click.command("workloads", short_help="List what can be measured.")

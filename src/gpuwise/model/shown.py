@@ -13,5 +13,5 @@ class Shown:
     def _repr_html_(self) -> str:
         """HTML with a table, and a chart where vl-convert is installed; nothing is loaded before."""
         # By name: the nouns import nothing of what shows them.
-        html: str = import_module("gpuwise.report.notebook").html(self)
+        html: str = import_module("gpuwise.show.notebook").html(self)
         return html

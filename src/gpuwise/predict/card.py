@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from gpuwise import catalog
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 
 DATA = Path(__file__).with_name("data")

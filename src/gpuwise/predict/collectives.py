@@ -31,8 +31,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from gpuwise import catalog
 from gpuwise.errors import NoDataError
+from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.trace import Memory, Trace
 from gpuwise.predict.card import Card, card

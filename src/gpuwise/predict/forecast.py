@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cache as once
 from math import hypot, log
 
-from gpuwise import catalog, units
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog
+from gpuwise.model import units
 from gpuwise.model.answer import Bound, Prediction
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpuwise import units
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.model import units
 from gpuwise.model.answer import Evidence, Prediction
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.builders_llm import Served, models

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpuwise.choose.presets import presets
-from gpuwise.gather.facts import Facts
-from gpuwise.gather.forecasts import traced
+from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.forecasts import traced
+from gpuwise.judge.choose.presets import presets
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import View
 from gpuwise.web.views import audit, choose, compare, gpus, home, predict, results, scaling

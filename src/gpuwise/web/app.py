@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
 from gpuwise.web import pages
 from gpuwise.web.api import ADDRESSES, LIVE, Address
 from gpuwise.web.asked import Asked

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
 from gpuwise.web import pages
 from gpuwise.web.api import ADDRESSES, Address
 from gpuwise.web.app import FILES, STATIC

@@ -15,9 +15,9 @@ from urllib.parse import quote, urlencode
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
-from gpuwise import catalog
-from gpuwise.report import html
-from gpuwise.report.table import comma_separated
+from gpuwise.facts import catalog
+from gpuwise.show import html
+from gpuwise.show.table import comma_separated
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, View
 
@@ -97,9 +97,7 @@ def style() -> str:
 def templates() -> Environment:
     """Own templates before the report's, with the report's filters."""
     shared = html.templates()
-    return shared.overlay(
-        loader=ChoiceLoader([PackageLoader("gpuwise.web"), PackageLoader("gpuwise.report")])
-    )
+    return shared.overlay(loader=ChoiceLoader([PackageLoader("gpuwise.web"), PackageLoader("gpuwise.show")]))
 
 
 def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> Markup:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from gpuwise.errors import GpuwiseError
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
 from gpuwise.web.api import ADDRESSES, LIVE
 from gpuwise.web.asked import Asked
 from gpuwise.web.pages import Place, page

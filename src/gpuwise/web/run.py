@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import uvicorn
 
 from gpuwise.errors import InputError
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
 from gpuwise.web.app import create
 from gpuwise.web.guard import LOOPBACK
 from gpuwise.web.rehearsal import rehearse

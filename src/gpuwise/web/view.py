@@ -8,8 +8,8 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.model.result import Interval
-from gpuwise.report.page import Page, Section
-from gpuwise.report.table import Table
+from gpuwise.show.page import Page, Section
+from gpuwise.show.table import Table
 
 ROOM = 100.0
 """Width of every bar's drawing, in its own units."""

@@ -6,14 +6,14 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from gpuwise.audit import audit_text
-from gpuwise.audit.files import decoded
 from gpuwise.errors import InputError
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs.facts import Facts
+from gpuwise.judge.audit import audit_text
+from gpuwise.judge.audit.files import decoded
 from gpuwise.model.claim import Audit, Finding
-from gpuwise.report import audits as report
-from gpuwise.report.gpus import label
-from gpuwise.report.table import Table
+from gpuwise.show import audits as report
+from gpuwise.show.gpus import label
+from gpuwise.show.table import Table
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import View
 

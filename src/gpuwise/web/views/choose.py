@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuwise.choose import amounts, gather, recommend
-from gpuwise.choose import need as needs
-from gpuwise.choose.presets import presets
-from gpuwise.choose.speeds import item_of
 from gpuwise.errors import GpuwiseError, NoDataError
-from gpuwise.gather.facts import Facts
-from gpuwise.gather.forecasts import traced
+from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.forecasts import traced
+from gpuwise.judge.choose import amounts, gather, recommend
+from gpuwise.judge.choose import need as needs
+from gpuwise.judge.choose.presets import presets
+from gpuwise.judge.choose.speeds import item_of
 from gpuwise.model.choice import Need, Recommendation
+from gpuwise.model.units import percent
 from gpuwise.model.workload import WorkloadSpec
-from gpuwise.report import choice as report
-from gpuwise.report.table import Table
+from gpuwise.show import choice as report
+from gpuwise.show.table import Table
 from gpuwise.store import choice as store
-from gpuwise.units import percent
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, bars, message
 from gpuwise.workloads import registry

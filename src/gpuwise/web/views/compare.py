@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.gather import compose
-from gpuwise.gather.facts import Facts
+from gpuwise.jobs import compose
+from gpuwise.jobs.facts import Facts
 from gpuwise.model.answer import Prediction
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.report import gpus as report
-from gpuwise.report import known, page, rents
-from gpuwise.report.article import article as whole
-from gpuwise.report.article.duel import short
-from gpuwise.report.page import References
-from gpuwise.report.table import Table
-from gpuwise.report.work import KINDS, Kind, of_kind
+from gpuwise.show import gpus as report
+from gpuwise.show import known, page, rents
+from gpuwise.show.article import article as whole
+from gpuwise.show.article.duel import short
+from gpuwise.show.page import References
+from gpuwise.show.table import Table
+from gpuwise.show.work import KINDS, Kind, of_kind
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Bar, Sheet, View, bars, plain
 
@@ -128,7 +128,7 @@ def _cost(facts: Facts, specs: Sequence[GpuSpec], cited: References) -> Sheet:
 
 
 def _document(facts: Facts, specs: Sequence[GpuSpec]) -> dict[str, Any]:
-    from gpuwise.report.predictions import document
+    from gpuwise.show.predictions import document
 
     return {"gpus": [report.document(spec) for spec in specs], **document(_forecasts(facts, specs))}
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuwise.catalog import Match, matching, ordered
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.gather import compose
-from gpuwise.gather.facts import Facts
+from gpuwise.facts.catalog import Match, matching, ordered
+from gpuwise.jobs import compose
+from gpuwise.jobs.facts import Facts
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.report import gpus as report
-from gpuwise.report import page
-from gpuwise.report.card import card
-from gpuwise.report.table import Table
-from gpuwise.units import gibibytes, si, significant
+from gpuwise.model.units import gibibytes, si, significant
+from gpuwise.show import gpus as report
+from gpuwise.show import page
+from gpuwise.show.card import card
+from gpuwise.show.table import Table
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, message, plain
 from gpuwise.web.views.compare import neighbours

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpuwise.gather.facts import Facts
-from gpuwise.gather.forecasts import traced
-from gpuwise.report.table import Table
+from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.forecasts import traced
+from gpuwise.show.table import Table
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import View
 

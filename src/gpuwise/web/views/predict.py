@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from gpuwise import catalog
 from gpuwise.errors import GpuwiseError, NoDataError
-from gpuwise.gather.facts import Facts
-from gpuwise.gather.forecasts import traced
+from gpuwise.facts import catalog
+from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.forecasts import traced
 from gpuwise.model.answer import Prediction
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode, Precision, WorkloadSpec
-from gpuwise.report import predictions as report
-from gpuwise.report.table import Table
-from gpuwise.report.work import COUNTS
+from gpuwise.show import predictions as report
+from gpuwise.show.table import Table
+from gpuwise.show.work import COUNTS
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, bars, message
 

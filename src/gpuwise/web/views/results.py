@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpuwise import catalog, published, store
+from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.gather import compose
-from gpuwise.gather.facts import Facts
+from gpuwise.facts import catalog, published
+from gpuwise.jobs import compose
+from gpuwise.jobs.facts import Facts
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.workload import MODES, PRECISIONS
-from gpuwise.report import results, speeds
-from gpuwise.report.sections import report
-from gpuwise.report.sections.material import Material, questions, setting, value
-from gpuwise.report.speeds import Measured
-from gpuwise.report.table import Table
+from gpuwise.show import results, speeds
+from gpuwise.show.sections import report
+from gpuwise.show.sections.material import Material, questions, setting, value
+from gpuwise.show.speeds import Measured
+from gpuwise.show.table import Table
 from gpuwise.store import pages
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Sheet, View, bars, plain

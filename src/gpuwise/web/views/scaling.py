@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpuwise import published
 from gpuwise.errors import GpuwiseError
-from gpuwise.gather.facts import Facts
-from gpuwise.gather.forecasts import traced
+from gpuwise.facts import published
+from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.forecasts import traced
 from gpuwise.model.answer import Prediction
 from gpuwise.model.result import Interval, Result
-from gpuwise.report import predictions
-from gpuwise.report.results import rate
-from gpuwise.report.scaling import table as measured_table
-from gpuwise.report.sections.scaling import series
-from gpuwise.report.table import Table
-from gpuwise.report.work import COUNTS
+from gpuwise.model.units import percent
+from gpuwise.show import predictions
+from gpuwise.show.results import rate
+from gpuwise.show.scaling import table as measured_table
+from gpuwise.show.sections.scaling import series
+from gpuwise.show.table import Table
+from gpuwise.show.work import COUNTS
 from gpuwise.stats.scaling import series as measured_series
-from gpuwise.units import percent
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, bars, message
 from gpuwise.web.views.predict import Question, question

@@ -1,0 +1,99 @@
+"""No speed above the hardware's arithmetic: what a throughput would need against what there is.
+
+needed = items per second and GPU * operations per item, held against the dense peak of the claimed
+precision. A figure called fp32 that only TF32 can reach was TF32: cuDNN allows it by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuwise.checks import networks
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.published import PublishedResult
+from gpuwise.model.result import Caution
+from gpuwise.model.units import percent, si
+
+ABOVE = 1.02
+"""Share of a peak above which a number is wrong, not lucky: boost clocks exceed the clock of the
+data sheet by no more."""
+
+UNHEARD = 0.85
+"""Share of a dense peak that no whole network reaches: the best matrix products alone come to 0.8
+to 0.9 of it on most GPUs."""
+
+
+def needed_flop_per_s(row: PublishedResult) -> float | None:
+    """Operations per second that each GPU must have done; None for a network of unknown cost."""
+    network = networks.find(row.workload)
+    if network is None or network.item != row.item:
+        return None
+    return row.throughput / row.n_gpus * network.flop(row.mode)
+
+
+def least_flop_per_s(row: PublishedResult, precision: str) -> float | None:
+    """The same, less what Winograd's convolutions may have saved in fp32."""
+    needed, network = needed_flop_per_s(row), networks.find(row.workload)
+    if needed is None or network is None:
+        return None
+    return needed * network.least if precision == "fp32" else needed
+
+
+def judge(row: PublishedResult) -> Iterator[Caution]:
+    """Cautions of one published throughput against its GPU's peaks."""
+    precision = row.precision.rstrip("?")
+    needed, spec = least_flop_per_s(row, precision), _spec(row.gpu_id)
+    if needed is None or spec is None:
+        return
+    name, peak = _ceiling(spec, precision)
+    if peak is None:
+        return
+    share = needed / peak
+    if share <= UNHEARD:
+        return
+    above = share > ABOVE
+    tf32 = spec.peak("tf32")
+    if precision == "fp32" and tf32 is not None and needed <= tf32.flop_per_s:
+        yield Caution(
+            code="precision",
+            detail=f"{percent(share, 0)} of the fp32 peak ({si(peak, 'FLOP/s')}): it ran as tf32",
+            next_step="compare it with tf32, not with fp32",
+        )
+    else:
+        yield Caution(
+            code="above-peak",
+            detail=f"{'INVALID' if above else 'SUSPECT'}: needs {si(needed, 'FLOP/s')} per GPU, "
+            f"{percent(share, 0)} of the dense {name} peak",
+            next_step="check the precision, the batch and the count of GPUs of the source",
+        )
+
+
+def ran_as(precision: str, row: PublishedResult) -> str:
+    """`precision`, or `tf32?` where it says fp32 and the speed needs more than the FP32 peak."""
+    needed, spec = needed_flop_per_s(row), _spec(row.gpu_id)
+    if precision != "fp32" or needed is None or spec is None or spec.peak("tf32") is None:
+        return precision
+    peak = spec.peak("fp32")
+    return "tf32?" if peak is not None and needed > peak.flop_per_s else precision
+
+
+def _spec(gpu_id: str | None) -> GpuSpec | None:
+    try:
+        return None if gpu_id is None else catalog.get(gpu_id)
+    except InputError:
+        return None
+
+
+def _ceiling(spec: GpuSpec, precision: str) -> tuple[str, float | None]:
+    """(name, FLOP/s) of the peak that bounds this precision; the highest dense one of 16 bits or
+    more where the precision is unknown, as nothing faster trains these networks."""
+    if precision == "int8":
+        rates = [peak.flop_per_s for peak in spec.peaks if peak.format == "int8" and not peak.sparse]
+        return precision, max(rates, default=None)
+    candidates = (precision,) if spec.peak(precision) is not None else ("bf16", "fp16", "tf32", "fp32")
+    if precision in ("fp32", "fp64", "tf32") and spec.peak(precision) is None:
+        candidates = ("fp32",)
+    stated = [(name, peak.flop_per_s) for name in candidates if (peak := spec.peak(name)) is not None]
+    return max(stated, key=lambda pair: pair[1], default=(precision, None))

@@ -1,0 +1,37 @@
+"""What is known of each GPU, every value with its source and the date on which it was read.
+
+The facts are data (`data/*.csv`), never code; an unknown GPU is unknown.
+"""
+
+from __future__ import annotations
+
+from gpuwise.facts.catalog.chips import FullDie, Rate, chips, full_die, rates
+from gpuwise.facts.catalog.derive import Derived, derive
+from gpuwise.facts.catalog.filters import Match, matching, ordered, select, sortable
+from gpuwise.facts.catalog.load import all_gpus, fields, get, sizes_outside, sources
+from gpuwise.facts.catalog.mention import Mention, mentions
+from gpuwise.facts.catalog.query import find, resolve_device
+
+__all__ = [
+    "Derived",
+    "FullDie",
+    "Match",
+    "Mention",
+    "Rate",
+    "all_gpus",
+    "chips",
+    "derive",
+    "fields",
+    "find",
+    "full_die",
+    "get",
+    "matching",
+    "mentions",
+    "ordered",
+    "rates",
+    "resolve_device",
+    "select",
+    "sizes_outside",
+    "sortable",
+    "sources",
+]

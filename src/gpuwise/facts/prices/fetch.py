@@ -1,0 +1,217 @@
+"""Fetch today's prices through gpuhunt: the one place of gpuwise that touches the network.
+
+gpuhunt lists whole instances: `price` is USD per hour for all `gpu_count` GPUs, `gpu_memory` GB of one.
+Rows without a GPU (the host alone), without a price, and chips that are no GPU are left out and counted;
+a share of a GPU (less memory than the card has) counts as that fraction. Of all regions of an instance
+the cheapest is kept. The file is replaced only after everything was fetched: a failure loses nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from gpuwise.errors import InputError, MachineError, NoDataError
+from gpuwise.facts.prices.load import fetched_path
+
+COLUMNS = ("gpu", "count", "kind", "amount", "currency", "per", "provider", "instance", "region", "seen_on")
+_SAME = {"lambdalabs": "lambda", "vastai": "vast", "oci": "oracle cloud"}
+"""gpuhunt's spelling of providers that the shipped facts name otherwise."""
+_NO_GPU = ("google", "tenstorrent")
+_Row = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """What was fetched, and what was left out of it."""
+
+    path: Path
+    seen_on: str
+    offers: int
+    providers: tuple[str, ...]
+    silent: tuple[str, ...]
+    """Providers that did not answer; their former offers stay."""
+    left_out: Mapping[str, int]
+    """How many rows, by reason."""
+
+
+def update(today: date, library: Any = None) -> Update:
+    """Fetch every offer that gpuhunt can see and keep them in the home folder, dated `today`.
+
+    The former offers of a provider that did not answer now stay, with their date. Raises MachineError
+    without gpuhunt or network, NoDataError where nothing came back; then the former file stays as it is.
+    """
+    hunt = _gpuhunt() if library is None else library
+    items, failed = _fetch(hunt)
+    kept, left_out = convert(items, _known_memory(hunt), today)
+    if not kept:
+        raise NoDataError("gpuhunt returned no GPU offer; the prices fetched before stay", hint="try later")
+    path = fetched_path()
+    providers = {row["provider"] for row in kept}
+    former = tuple(row for row in _former(path) if row["provider"] not in providers)
+    _write(path, kept + former)
+    return Update(
+        path=path,
+        seen_on=today.isoformat(),
+        offers=len(kept),
+        providers=tuple(sorted(providers)),
+        silent=tuple(sorted((failed | {row["provider"] for row in former}) - providers)),
+        left_out=MappingProxyType(dict(left_out)),
+    )
+
+
+def convert(
+    items: Iterable[Any], known_memory: Mapping[str, frozenset[float]], today: date
+) -> tuple[tuple[_Row, ...], Counter[str]]:
+    """gpuhunt's items as rows of a price file, the cheapest region of each, and what was left out."""
+    cheapest: dict[tuple[str, ...], _Row] = {}
+    left_out: Counter[str] = Counter()
+    for item in items:
+        try:
+            row = _row(item, known_memory, today)
+        except ValueError as reason:
+            left_out[str(reason)] += 1
+            continue
+        key = tuple(row[column] for column in ("provider", "instance", "gpu", "count", "kind"))
+        if key in cheapest:
+            left_out["dearer region of the same instance"] += 1
+        if key not in cheapest or float(row["amount"]) < float(cheapest[key]["amount"]):
+            cheapest[key] = row
+    return tuple(cheapest[key] for key in sorted(cheapest)), left_out
+
+
+def _row(item: Any, known_memory: Mapping[str, frozenset[float]], today: date) -> _Row:
+    """One item as a row. Raises ValueError with the reason where it is no price of a GPU."""
+    if not item.gpu_count or not item.gpu_name:
+        raise ValueError("host without GPU")
+    vendor = getattr(item.gpu_vendor, "value", item.gpu_vendor)
+    if vendor in _NO_GPU:
+        raise ValueError("no GPU")
+    # A price of 0 is gpuhunt's word for "not offered", as with spot prices.
+    if not item.price or item.price <= 0:
+        raise ValueError("no price")
+    share = _share(item.gpu_memory, known_memory.get(item.gpu_name.casefold(), frozenset()))
+    whole = "" if share != 1 or not item.gpu_memory else f" {item.gpu_memory:g}GB"
+    return {
+        "gpu": f"{item.gpu_name}{whole}",
+        "count": str(Fraction(item.gpu_count) * share),
+        "kind": "spot" if item.spot else "on-demand",
+        "amount": f"{item.price:.6f}",
+        "currency": "USD",
+        "per": "hour",
+        "provider": _provider(item.provider),
+        "instance": item.instance_name or "",
+        "region": item.location or "",
+        "seen_on": today.isoformat(),
+    }
+
+
+def _share(memory: float | None, known: frozenset[float]) -> Fraction:
+    """The part of a GPU that is offered: 1, or memory over the card's where only a slice is rented."""
+    # 10 % below is how a driver rounds; less is a slice.
+    if not memory or not known or memory >= 0.9 * min(known):
+        return Fraction(1)
+    if len(known) > 1:
+        raise ValueError("slice of a GPU of unknown size")
+    return Fraction(memory / min(known)).limit_denominator(64)
+
+
+def _gpuhunt() -> Any:
+    try:
+        return import_module("gpuhunt")
+    except ImportError as missing:
+        raise MachineError(
+            "fetching prices needs gpuhunt, which is not installed", hint='pip install "gpuwise[prices]"'
+        ) from missing
+
+
+def _fetch(library: Any) -> tuple[list[Any], set[str]]:
+    """Every item of every provider that answers, and the providers that do not.
+
+    Each is asked alone: in one query for all, gpuhunt lets a single failing provider fail everything.
+    """
+    # Its log prints a traceback for every provider that does not answer; they are returned instead.
+    logging.getLogger("gpuhunt").setLevel(logging.CRITICAL)
+    items: list[Any] = []
+    failed: dict[str, Exception] = {}
+    # gpuhunt passes on whatever its providers' libraries raise; each of it means: not fetched.
+    try:
+        catalog = library.default_catalog()
+        names = [*catalog.catalog, *(provider.NAME for provider in catalog.providers)]
+    except Exception as failure:
+        raise _unreachable(failure) from failure
+    for name in names:
+        try:
+            items += catalog.query(provider=name, min_gpu_count=1)
+        except Exception as failure:  # noqa: BLE001
+            failed[_provider(name)] = failure
+    if failed and len(failed) == len(names):
+        first = next(iter(failed.values()))
+        raise _unreachable(first) from first
+    return items, set(failed)
+
+
+def _unreachable(failure: Exception) -> MachineError:
+    reason = f"{type(failure).__name__}: {failure}".rstrip(": ")
+    message = f"prices could not be fetched ({reason}); those fetched before stay"
+    return MachineError(message, hint="check the network, then: gpuwise prices update")
+
+
+def _provider(name: str) -> str:
+    word = name.casefold()
+    return _SAME.get(word, word)
+
+
+def _known_memory(library: Any) -> dict[str, frozenset[float]]:
+    """Memory in GB of each GPU that gpuhunt knows, by its name for it."""
+    found: dict[str, frozenset[float]] = {}
+    for known in getattr(library, "KNOWN_ACCELERATORS", ()):
+        name = known.name.casefold()
+        found[name] = found.get(name, frozenset()) | {float(known.memory)}
+    return found
+
+
+def _former(path: Path) -> list[_Row]:
+    """The rows fetched before; none where the file is missing or damaged."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
+    return [row for row in rows if list(row) == list(COLUMNS) and None not in row.values()]
+
+
+def _write(path: Path, rows: tuple[_Row, ...]) -> None:
+    """Write the rows so that a reader sees the old file or the new one, never half of it."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            file.write(text.getvalue())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as failure:
+        raise InputError(
+            f"cannot write {path}: {failure.strerror}", hint="set GPUWISE_HOME to a folder you may write"
+        ) from failure
+    finally:
+        # After the rename it is gone; after anything else, Ctrl-C included, it must go.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,173 @@
+"""Pick offers: by GPU, kind, provider, count, region, price and age, and the newest of each.
+
+Two offers are the same offer at two times when provider, instance, GPU, count, kind and region agree.
+`today` is an argument everywhere: age is a fact of the caller's clock, not of the data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from typing import Literal
+
+from gpuwise.errors import InputError
+from gpuwise.facts.prices import fields
+from gpuwise.facts.prices.names import Wanted, chip
+from gpuwise.model.offer import Offer
+
+STALE_DAYS = 180
+"""An older price is marked stale: one AWS instance lost a third of its price between two looks."""
+
+Order = Literal["price", "date", "provider"]
+_DAYS = {"d": 1, "day": 1, "w": 7, "week": 7, "y": 365, "year": 365}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """The most that one GPU may cost in USD: per hour (rent) or once (purchase)."""
+
+    amount: float
+    per_hour: bool
+
+    def allows(self, offer: Offer) -> bool:
+        return offer.per_hour == self.per_hour and offer.per_gpu <= self.amount
+
+
+def per_gpu_hour(offer: Offer) -> float | None:
+    """Rent of one GPU for an hour, in the offer's currency; None for a purchase."""
+    return offer.per_gpu if offer.per_hour else None
+
+
+def age_days(offer: Offer, today: date) -> int | None:
+    """Days since the price was seen; None where the source does not date it."""
+    return (today - fields.day(offer.seen_on)).days if offer.seen_on else None
+
+
+def is_stale(offer: Offer, today: date) -> bool:
+    """Whether the price is older than 180 days; one without a date may be of any age."""
+    age = age_days(offer, today)
+    return age is None or age > STALE_DAYS
+
+
+def is_quote(offer: Offer) -> bool:
+    """Whether somebody asked this price; an article's illustrative range is none."""
+    return offer.source.kind != "article"
+
+
+def select(
+    offers: Sequence[Offer],
+    *,
+    today: date,
+    wanted: Wanted | None = None,
+    kinds: Collection[str] = (),
+    providers: Collection[str] = (),
+    count: float | None = None,
+    region: str | None = None,
+    limit: Limit | None = None,
+    newer_than: int | None = None,
+) -> tuple[Offer, ...]:
+    """The offers that meet every condition given; an undated one is never newer than anything.
+
+    Raises InputError for a provider of which no offer is known.
+    """
+    known = {offer.provider.casefold() for offer in offers}
+    names = {_provider(name, known) for name in providers}
+    place = (region or "").casefold()
+    return tuple(
+        offer
+        for offer in offers
+        if (wanted is None or wanted.matches(offer))
+        and (not kinds or offer.kind in kinds)
+        and (not names or offer.provider.casefold() in names)
+        and (count is None or offer.count == count)
+        and place in offer.region.casefold()
+        and (limit is None or limit.allows(offer))
+        and (newer_than is None or _younger(offer, newer_than, today))
+    )
+
+
+def series(offer: Offer) -> tuple[str | float, ...]:
+    """What stays the same when the same offer is seen again."""
+    region = offer.region.casefold()
+    # One source says "US west or central" where another names us-east-1: the list price is the same.
+    area = "us" if re.match(r"us\b", region) else region
+    # An instance type has its hardware; one source tells the variant of its GPU, another does not.
+    gpu = chip(offer.gpu) if offer.instance else offer.gpu.casefold()
+    return (offer.provider.casefold(), offer.instance, gpu, offer.count, offer.kind, area)
+
+
+def newest(offers: Sequence[Offer]) -> tuple[Offer, ...]:
+    """Of each offer only the latest sight, all of them where several share its date.
+
+    A dated sight is later than an undated one.
+    """
+    latest: dict[object, str] = {}
+    for offer in offers:
+        key = _sight(offer)
+        latest[key] = max(latest.get(key, ""), offer.seen_on)
+    return tuple(offer for offer in offers if offer.seen_on == latest[_sight(offer)])
+
+
+def ordered(offers: Sequence[Offer], by: Order = "price") -> tuple[Offer, ...]:
+    """Sorted by price of one GPU (rent, then purchase, then illustrative), newest date, or provider."""
+    if by == "date":
+        return tuple(sorted(ordered(offers), key=lambda offer: offer.seen_on, reverse=True))
+    if by == "provider":
+        return tuple(sorted(ordered(offers), key=lambda offer: offer.provider.casefold()))
+    return tuple(sorted(offers, key=lambda offer: (not is_quote(offer), not offer.per_hour, offer.per_gpu)))
+
+
+def parse_limit(text: str) -> Limit:
+    """`$3/h` (one GPU, one hour) or `$3000` (one GPU, bought). Raises InputError."""
+    hint = "write it like '$3/h' for rent or '$3000' for a purchase, each for one GPU"
+    try:
+        money = fields.money(text)
+    except ValueError as reason:
+        raise InputError(f"cannot read {text!r} as a price limit: {reason}", hint=hint) from None
+    if money.currency not in (None, "USD"):
+        raise InputError(f"{text!r} is in {money.currency}; limits are in USD", hint=hint)
+    if money.amount <= 0:
+        raise InputError(f"a price limit must be positive, not {text!r}", hint=hint)
+    return Limit(amount=money.amount, per_hour=money.per in ("hour", "gpu-hour"))
+
+
+def parse_days(text: str) -> int:
+    """Days from `90d`, `12w`, `1y`. Raises InputError."""
+    match = re.fullmatch(r"\s*(\d{1,5})\s*([a-z]+?)s?\s*", text.casefold(), re.ASCII)
+    if match is None or match[2] not in _DAYS:
+        raise InputError(f"cannot read {text!r} as an age", hint="write it like 90d, 12w or 1y")
+    return int(match[1]) * _DAYS[match[2]]
+
+
+def parse_rate(text: str) -> tuple[str, float]:
+    """`EUR=1.08`: one euro is 1.08 USD. Raises InputError."""
+    code, _, number = text.partition("=")
+    try:
+        rate = fields.number(number.strip())
+        if rate > 0:
+            return fields.currency(code), rate
+    except ValueError:
+        pass
+    raise InputError(f"cannot read {text!r} as a rate", hint="write it like EUR=1.08: USD for one euro")
+
+
+def _sight(offer: Offer) -> object:
+    return series(offer) if is_quote(offer) else offer
+
+
+def _younger(offer: Offer, days: int, today: date) -> bool:
+    age = age_days(offer, today)
+    return age is not None and age <= days
+
+
+def _provider(name: str, known: Collection[str]) -> str:
+    word = name.strip().casefold()
+    if word in known:
+        return word
+    near = get_close_matches(word, known, n=3)
+    guess = f"; did you mean {' or '.join(near)}?" if near else ""
+    listed = f"known: {', '.join(sorted(known))}"
+    raise InputError(f"no offer of a provider {name!r} is known{guess}", hint=listed)

@@ -1,0 +1,254 @@
+"""Read a price file: a CSV of the user's own, or the one that `gpuwise prices update` wrote.
+
+Columns in any order: gpu and amount are needed; count, kind, currency, per, provider, instance, region,
+seen_on and note are optional. A row that cannot be used is skipped, with its line and the reason; a
+file that is no such table raises InputError. Every accepted offer is in USD, positive and not of the future.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import cast, get_args
+
+from gpuwise.errors import InputError
+from gpuwise.facts.prices import fields
+from gpuwise.facts.prices.names import seller_ids
+from gpuwise.model.gpu import Source
+from gpuwise.model.offer import Offer, OfferKind
+
+MAX_BYTES = 5_000_000
+"""Some 50,000 offers."""
+MOST_PER_GPU_HOUR = 1_000.0
+"""USD; the dearest offer known is below 30: more is a price of something else."""
+MOST_PER_GPU = 1_000_000.0
+
+NEEDED = ("gpu", "amount")
+OPTIONAL = ("count", "kind", "currency", "per", "provider", "instance", "region", "seen_on", "note")
+_OTHER_NAMES = {"price": "amount", "date": "seen_on", "gpus": "count", "unit": "per"}
+_KINDS = get_args(OfferKind)
+_RENT = ("on-demand", "spot", "reserved")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A row that was left out, and why."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one price file holds."""
+
+    offers: tuple[Offer, ...]
+    skipped: tuple[Skipped, ...] = ()
+    ignored: tuple[str, ...] = ()
+    """Columns that mean nothing here."""
+
+
+def read(
+    path: Path,
+    *,
+    today: date,
+    rates: Mapping[str, float] = MappingProxyType({}),
+    source: Source | None = None,
+    unknown_gpus: bool = False,
+) -> Reading:
+    """The offers of a price file; `rates` are USD for one unit of another currency.
+
+    Raises InputError where the file cannot be read as a table of prices.
+    """
+    text = _text(path)
+    own = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
+    return read_text(
+        text, path.name, today=today, rates=rates, source=source or own, unknown_gpus=unknown_gpus
+    )
+
+
+def read_text(
+    text: str,
+    name: str,
+    *,
+    today: date,
+    rates: Mapping[str, float] = MappingProxyType({}),
+    source: Source,
+    unknown_gpus: bool = False,
+) -> Reading:
+    """The offers in the text of a price file called `name`. Raises InputError for no such table."""
+    lines = _rows(text, name)
+    if not lines:
+        raise InputError(f"{name} is empty", hint=f"its first line names the columns: {_columns()}")
+    columns, ignored = _header(lines[0][1], name)
+    offers: list[Offer] = []
+    skipped: list[Skipped] = []
+    for line, cells in lines[1:]:
+        row = {column: cells[i].strip() for column, i in columns.items() if i < len(cells)}
+        try:
+            offers.append(_offer(row, f"line {line}", today, rates, source, unknown_gpus))
+        except ValueError as reason:
+            skipped.append(Skipped(file=name, line=line, reason=str(reason)))
+    return Reading(offers=tuple(offers), skipped=tuple(skipped), ignored=ignored)
+
+
+def _text(path: Path) -> str:
+    """The text of a file; InputError where it is missing, too large, binary or not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as failure:
+        raise InputError(f"cannot read {path}: {failure.strerror}", hint="check the path") from failure
+    if len(data) > MAX_BYTES:
+        message = f"{path} is larger than {MAX_BYTES / 1e6:.0f} MB, the most that a price file may have"
+        raise InputError(message, hint="give a CSV of prices only")
+    if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path} is a binary file", hint=f"give a CSV with the columns {_columns()}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        place = f"byte {failure.start} is no UTF-8"
+        raise InputError(f"{path}: {place}", hint="save it as CSV in UTF-8") from failure
+
+
+def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
+    """Line number and cells of every row that is not empty."""
+    text = text.removeprefix("\ufeff")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    separator = max((",", ";", "\t"), key=first.count)
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    try:
+        return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except csv.Error as failure:
+        message = f"{name}, line {reader.line_num}: {failure}"
+        raise InputError(message, hint="give a CSV: one offer a line") from failure
+
+
+def _header(cells: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Where each known column stands, and the columns that are ignored."""
+    known: dict[str, int] = {}
+    ignored: list[str] = []
+    for i, cell in enumerate(cells):
+        word = cell.strip().casefold().replace(" ", "_")
+        column = _OTHER_NAMES.get(word, word)
+        if column in known:
+            raise InputError(f"{name} has two columns {column!r}", hint="remove one of them")
+        if column in NEEDED or column in OPTIONAL:
+            known[column] = i
+            continue
+        near = get_close_matches(word[:40], (*NEEDED, *OPTIONAL), n=1, cutoff=0.8)
+        if near:
+            # A mistyped `curency` that was ignored would turn euros into dollars.
+            message = f"{name} has a column {cell.strip()!r}; did you mean {near[0]!r}?"
+            raise InputError(message, hint=f"columns: {_columns()}")
+        ignored.append(_plain(cell)[:40])
+    missing = [column for column in NEEDED if column not in known]
+    if missing:
+        raise InputError(f"{name} has no column {missing[0]!r}", hint=f"columns: {_columns()}")
+    return known, tuple(ignored)
+
+
+def _columns() -> str:
+    return ", ".join((*NEEDED, *OPTIONAL))
+
+
+def _offer(
+    row: Mapping[str, str],
+    locator: str,
+    today: date,
+    rates: Mapping[str, float],
+    source: Source,
+    unknown_gpus: bool,
+) -> Offer:
+    """One row as an offer. Raises ValueError with the reason where it cannot be used."""
+    gpu, gpu_ids = _gpu(row.get("gpu", ""), unknown_gpus)
+    money = fields.money(row.get("amount", ""))
+    if money.amount <= 0:
+        raise ValueError(f"an amount of {money.amount:g} is no price")
+    kind, per = _kind(row.get("kind", ""), row.get("per", ""), money.per)
+    count = fields.count(row.get("count") or "1")
+    amount, note = _usd(money, row.get("currency", ""), rates)
+    amount *= count if per == "gpu-hour" else 1
+    most = MOST_PER_GPU_HOUR if kind in _RENT else MOST_PER_GPU
+    # A slice may cost little; its rate for a whole GPU still has to be plausible.
+    if not 0 < amount / count <= most:
+        raise ValueError(f"{amount / count:,.4g} USD for one GPU is no plausible price")
+    return Offer(
+        gpu=gpu,
+        gpu_ids=gpu_ids,
+        count=count,
+        kind=kind,
+        amount=amount,
+        provider=_plain(row.get("provider", "")) or "own file",
+        instance=_plain(row.get("instance", "")),
+        region=_plain(row.get("region", "")),
+        seen_on=_seen_on(row.get("seen_on", ""), today),
+        source=source,
+        locator=locator,
+        note="; ".join(text for text in (_plain(row.get("note", "")), note) if text),
+    )
+
+
+def _gpu(text: str, unknown_gpus: bool) -> tuple[str, tuple[str, ...]]:
+    name = _plain(text)
+    if not name:
+        raise ValueError("no GPU is named")
+    gpu_ids = _ids(name[:80])
+    if not gpu_ids and not unknown_gpus:
+        raise ValueError(f"unknown GPU {name[:40]!r}")
+    return name, gpu_ids
+
+
+@cache
+def _ids(name: str) -> tuple[str, ...]:
+    return seller_ids(name)
+
+
+def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
+    """Kind of the offer and what its amount is for; each may tell the other."""
+    stated = {unit for unit in (fields.unit(column) if column else None, suffix) if unit}
+    if len(stated) > 1:
+        raise ValueError(f"the amount is for two things: {' and '.join(sorted(stated))}")
+    per = stated.pop() if stated else None
+    word = kind.casefold().replace("_", "-").replace(" ", "-") or ("new" if per == "once" else "on-demand")
+    if word not in _KINDS:
+        raise ValueError(f"unknown kind {kind[:30]!r}; known: {', '.join(_KINDS)}")
+    per = per or ("hour" if word in _RENT else "once")
+    if (per == "once") == (word in _RENT):
+        raise ValueError(f"kind {word} with an amount per {per}")
+    return cast(OfferKind, word), per
+
+
+def _usd(money: fields.Money, column: str, rates: Mapping[str, float]) -> tuple[float, str]:
+    """The amount in USD, and a note on the rate where it was converted."""
+    stated = {code for code in (fields.currency(column) if column else None, money.currency) if code}
+    if len(stated) > 1:
+        raise ValueError(f"two currencies: {' and '.join(sorted(stated))}")
+    code = stated.pop() if stated else "USD"
+    if code == "USD":
+        return money.amount, ""
+    if code not in rates:
+        raise ValueError(f"in {fields.currency(code)}: no rate was given (--rate {code}=...)")
+    return money.amount * rates[code], f"{money.amount:g} {code} at {rates[code]:g} USD"
+
+
+def _seen_on(text: str, today: date) -> str:
+    """The date as ISO text, empty where none is given."""
+    if not text:
+        return ""
+    if fields.day(text) > today:
+        raise ValueError(f"dated {text}, after today ({today.isoformat()})")
+    return text.strip()
+
+
+def _plain(text: str) -> str:
+    """One line of printable text: a file never controls the terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,0 +1,66 @@
+"""The curated table of published speeds, read once: `data/results.csv` with `data/sources.csv`.
+
+How its rows were chosen: figures for GPUs of the catalog and the reference networks; for each source,
+GPU, count, network, mode, precision, compilation and class of batch (one, small, large) only the
+fastest; of sources whose publisher grants nothing, a few single figures, cited, never the whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from gpuwise.facts.catalog import tables
+from gpuwise.facts.published.importers import judged
+from gpuwise.model.gpu import Source
+from gpuwise.model.published import PublishedResult
+from gpuwise.model.result import Caution, CautionCode
+
+DATA = Path(__file__).with_name("data")
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Every source of the curated table, by id."""
+    return tables.read_sources(DATA / "sources.csv")
+
+
+@cache
+def all_results() -> tuple[PublishedResult, ...]:
+    """Every curated figure with the cautions known of it and those of the gates."""
+    return judged([_result(row) for row in tables.rows(DATA / "results.csv")])
+
+
+def _result(row: dict[str, str]) -> PublishedResult:
+    return PublishedResult(
+        gpu=row["gpu"],
+        gpu_id=row["gpu_id"] or None,
+        n_gpus=int(row["n_gpus"]),
+        workload=row["workload"],
+        mode=row["mode"],
+        precision=row["precision"],
+        precision_stated=row["precision_stated"],
+        compiled={"yes": True, "no": False}.get(row["compiled"]),
+        framework=row["framework"],
+        software=row["software"],
+        batch_per_gpu=int(row["batch_per_gpu"]) if row["batch_per_gpu"] else None,
+        throughput=float(row["throughput"]),
+        item=row["item"],
+        date=row["date"],
+        source=sources()[row["source"]],
+        locator=row["locator"],
+        note=row["note"],
+        cautions=_known(row["caution"]),
+    )
+
+
+def _known(text: str) -> tuple[Caution, ...]:
+    """A fault of the source that is known from its own files: `code: what is wrong`."""
+    if not text:
+        return ()
+    code, detail = text.split(": ", 1)
+    return (
+        Caution(code=cast(CautionCode, code), detail=detail, next_step="do not use this figure: measure it"),
+    )

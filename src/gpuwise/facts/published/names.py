@@ -1,0 +1,109 @@
+"""What publishers' words mean here: which network, which GPU, and which precision really ran.
+
+A word is only translated where the work is the same. "fp32" on a GPU with TF32 is labelled `tf32?`,
+because NVIDIA's containers since 20.06 turn TF32 on for everything, and cuDNN's convolutions use it
+by default in PyTorch and TensorFlow to this day; `precision_stated` keeps the publisher's word.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from gpuwise.checks import networks
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+
+_SAME_WORK = {
+    "bert-base-cased": "bert-base",
+    "bert-base-squad-seq384": "bert-base",
+    "bert-large-cased": "bert-large",
+    "transformerxl-base": "transformer-xl-base",
+    "transformerxl-large": "transformer-xl-large",
+    "transformerxlbase": "transformer-xl-base",
+    "transformerxllarge": "transformer-xl-large",
+}
+"""Spellings that the yardstick of the gates does not hold."""
+
+_PRECISIONS = (
+    ("q4_k_m", "q4"),
+    ("int8", "int8"),
+    ("fp8", "fp8"),
+    ("tf32-fp16", "fp16"),
+    ("amp_bf16", "bf16"),
+    ("bf16", "bf16"),
+    ("bfloat16", "bf16"),
+    ("tf32", "tf32"),
+    ("fp16", "fp16"),
+    ("float16", "fp16"),
+    ("half", "fp16"),
+    ("mixed", "fp16"),
+    ("amp", "fp16"),
+    ("fp32", "fp32"),
+    ("float", "fp32"),
+    ("single", "fp32"),
+)
+"""First match wins. Mixed precision without a format is fp16: that is what apex, DLE and the AMP of
+PyTorch and timm mean by it."""
+
+_COUNT = re.compile(r"(?<![A-Za-z0-9.])(\d{1,4})\s?x\s?(?=[A-Za-z0-9])")
+_SLICE = re.compile(r"\bMIG\b")
+"""A slice of a GPU is another machine than the GPU."""
+_SLUG = re.compile(r"[^a-z0-9.]+")
+
+
+def workload_id(name: str) -> str:
+    """Our id of the network that `name` means, else `name` as a slug: `Inception v3` -> inception-v3."""
+    slug = _SLUG.sub("-", name.casefold()).strip("-")
+    known = networks.find(name)
+    return known.id if known is not None else _SAME_WORK.get(slug, slug)
+
+
+def item_of(workload: str, default: str) -> str:
+    """The item that this workload's throughput counts, or `default` where that is not known."""
+    known = networks.find(workload)
+    return known.item if known is not None else default
+
+
+def precision_of(stated: str) -> str:
+    """The format that a publisher's word means by itself: `Automatic mixed precision` -> fp16."""
+    text = stated.casefold()
+    return next((precision for word, precision in _PRECISIONS if word in text), "?")
+
+
+def as_run(stated: str, gpu_id: str | None) -> str:
+    """The precision as it really ran: fp32 stays fp32 only on a GPU that has no TF32."""
+    precision = precision_of(stated)
+    if precision != "fp32":
+        return precision
+    if gpu_id is None:
+        return "?"
+    return "tf32?" if catalog.get(gpu_id).peak("tf32") is not None else "fp32"
+
+
+@cache
+def gpu_id_of(name: str) -> str | None:
+    """The catalog's id of exactly this GPU, or None: a name that leaves the variant open is unknown."""
+    if not name.strip() or _SLICE.search(name):
+        return None
+    try:
+        return catalog.find(name).id
+    except InputError:
+        named = catalog.mentions(name[:200], unknown=True)
+        return named[0].gpu_ids[0] if len(named) == 1 and len(named[0].gpu_ids) == 1 else None
+
+
+def gpu_in(text: str) -> tuple[str, str | None, int | None]:
+    """(name, id, count) of the GPU that a label holds: `Cloud_2xH100_80GB_SXM5_v2` is two H100 SXM5.
+
+    Where it holds none that the catalog knows, the name is all of `text`. The count is None where
+    the label does not give one.
+    """
+    plain = re.sub(r"_+|nvlink", " ", text[:200], flags=re.IGNORECASE)
+    counts = list(_COUNT.finditer(plain))
+    label = plain[counts[-1].end() :] if counts else plain
+    count = int(counts[-1][1]) if counts else None
+    named = () if _SLICE.search(label) else catalog.mentions(label, unknown=True)
+    if named:
+        return named[0].text, named[0].gpu_ids[0] if len(named[0].gpu_ids) == 1 else None, count
+    return text.strip(), gpu_id_of(label), count

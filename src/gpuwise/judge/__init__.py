@@ -1,0 +1,1 @@
+"""What follows from records: choices, acceptance, and audits."""

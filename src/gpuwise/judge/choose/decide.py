@@ -1,0 +1,120 @@
+"""From a need, speeds and prices to a recommendation: the whole decision, without input or output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date
+
+from gpuwise.errors import GpuwiseError, NoDataError
+from gpuwise.facts import catalog
+from gpuwise.judge.choose import explain, rank
+from gpuwise.judge.choose.candidates import Candidates, candidates
+from gpuwise.judge.choose.cost import Costs, costs
+from gpuwise.judge.choose.fit import Limit, kept, limits
+from gpuwise.judge.choose.reject import contradiction, rejected
+from gpuwise.model.choice import Need, Option, Recommendation, Speed
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.offer import Offer
+from gpuwise.model.workload import Precision
+
+MOST = 100
+"""Options that are kept."""
+COMPARED = 10
+"""Options of which the chance against the first is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    them: Candidates
+    cost: Costs
+    found: tuple[Limit, ...]
+    places: list[int]
+
+
+def recommend(
+    need: Need, speeds: Sequence[Speed], offers: Sequence[Offer], *, today: date, item: str,
+    specs: Mapping[str, GpuSpec] | None = None, every_provider: bool = False,
+) -> Recommendation:  # fmt: skip
+    """Ranked options with their reasons, by prices as known on `today`.
+
+    Raises InputError where limits contradict each other, with the one to relax and by how much; NoDataError
+    where no GPU, or none of the form asked for, has both a speed and a price.
+    """
+    specs = {spec.id: spec for spec in catalog.all_gpus()} if specs is None else specs
+    judged = _judge(need, speeds, offers, today, specs, every_provider)
+    them, cost, places = judged.them, judged.cost, judged.places
+    left = rejected(need, them, cost, judged.found, speeds)
+    return Recommendation(
+        made_on=today.isoformat(), need=need, item=item, options=_options(need, judged, speeds, specs),
+        rejected=left,
+        chances=rank.chances(them, cost, places, COMPARED),
+        changes=tuple(explain.changes(need, them, cost, places)),
+        advice=(*explain.absent(need, left), *explain.advice(them, cost, places, need, item, specs)),
+    )  # fmt: skip
+
+
+def with_precisions(
+    found: Recommendation,
+    alternatives: Mapping[Precision, Sequence[Speed]],
+    offers: Sequence[Offer],
+    *,
+    today: date,
+) -> Recommendation:
+    """The recommendation, with what it would be in other precisions among what would change it."""
+    others: dict[str, Option] = {}
+    need = replace(found.need, gpus=(found.options[0].count, found.options[0].count))
+    for precision, speeds in alternatives.items():
+        with suppress(GpuwiseError):  # nothing keeps the limits in it
+            others[precision] = recommend(need, speeds, offers, today=today, item=found.item).options[0]
+    return replace(found, changes=(*found.changes, *explain.precision_changes(found.options[0], others)))
+
+
+def _judge(
+    need: Need, speeds: Sequence[Speed], offers: Sequence[Offer], today: date, specs: Mapping[str, GpuSpec],
+    every_provider: bool,
+) -> _Judged:  # fmt: skip
+    them = candidates(need, speeds, offers, today=today)
+    if not len(them):
+        raise _nothing(need, speeds)
+    cost = costs(need, them)
+    found = limits(need, them, cost, specs, speeds)
+    places = rank.ordered(them, cost, kept(found, len(them)), every_provider=every_provider)
+    if not places:
+        raise contradiction(them, found)
+    return _Judged(them, cost, found, places)
+
+
+def _options(
+    need: Need, judged: _Judged, speeds: Sequence[Speed], specs: Mapping[str, GpuSpec]
+) -> tuple[Option, ...]:
+    them, cost, places = judged.them, judged.cost, judged.places
+    best, rents = rank.frontier(them, cost, places), [p for p in places if not them.own[p]]
+    one = {s.gpu_id: s.throughput.value for s in speeds if s.count == 1 and s.throughput is not None}
+    bare = [
+        replace(
+            rank.option(need, them, cost, place, number, specs), frontier=place in best,
+            break_even_h=rank.break_even(need, them, cost, place, rents),
+        )
+        for number, place in enumerate(places[:MOST], start=1)
+    ]  # fmt: skip
+    return tuple(
+        replace(
+            found,
+            why=explain.why(
+                need, found, bare[0], them.rows[place].speed, one.get(found.gpu_id), specs[found.gpu_id]
+            ),
+        )
+        for found, place in zip(bare, places, strict=False)
+    )
+
+
+def _nothing(need: Need, speeds: Sequence[Speed]) -> NoDataError:
+    refusals = [speed.refusal for speed in speeds if speed.refusal]
+    if len(refusals) == len(speeds) and refusals:
+        return NoDataError(f"no GPU has a speed: {refusals[0]}", hint="measure it: gpuwise bench")
+    return NoDataError(
+        "no GPU that can do the work has a price here",
+        hint="add your own with --prices FILE, or loosen --provider, --rent, --gpus or --newer-than",
+    )

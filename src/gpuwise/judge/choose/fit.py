@@ -1,0 +1,206 @@
+"""Which candidates keep every limit of a need, and what each of them would need of it.
+
+Each limit knows, for every candidate, the value at which that candidate would keep it (`reject` reads it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial, reduce
+from math import ceil, floor
+from pathlib import Path
+
+import numpy as np
+
+from gpuwise.facts.catalog import tables
+from gpuwise.judge.choose.candidates import Array, Candidates, Mask
+from gpuwise.judge.choose.cost import Costs
+from gpuwise.model.choice import Need, Speed
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.units import gibibytes, seconds, significant
+from gpuwise.predict.collectives import is_linked
+
+DATA = Path(__file__).with_name("data")
+FITS = 0.5
+"""Least probability that the work fits the memory."""
+HALF_GB = 0.5
+"""Numbers on products are rounded."""
+WORTH = 0.5
+"""Least share of n times one GPU that n GPUs must reach: below it, half of them do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit and what each candidate would need of it."""
+
+    name: str
+    """The option that sets it; empty where none does."""
+    ok: Mask
+    needed: Array
+    """The value at which a candidate keeps it; NaN where that is not known or no value would do."""
+    upper: bool
+    """Whether a larger value is the looser one."""
+    reason: Callable[[float], str]
+    """Of a rejection, from the value needed."""
+    relaxed: Callable[[float], str]
+    """The option with the value needed."""
+
+
+def limits(
+    need: Need, them: Candidates, cost: Costs, specs: Mapping[str, GpuSpec], speeds: Sequence[Speed]
+) -> tuple[Limit, ...]:
+    """Every limit that the need sets, and those that hold always: memory and worthwhile scaling."""
+    return (
+        _fits(them),
+        _scales(them, specs, speeds),
+        *_card(need, them, specs),
+        *_machine(need, them, specs),
+        *_time(need, them, cost),
+        *_money(need, them, cost),
+    )
+
+
+def kept(found: Sequence[Limit], size: int) -> Mask:
+    """Candidates that keep all limits."""
+    return reduce(np.logical_and, (limit.ok for limit in found), np.ones(size, dtype=bool))
+
+
+def money(usd: float) -> str:
+    """`$0.0412`, `$3.20`, `$1,250`: cents where there are few."""
+    return f"${significant(usd)}" if usd < 1 else f"${usd:,.2f}" if usd < 100 else f"${usd:,.0f}"
+
+
+def _fits(them: Candidates) -> Limit:
+    chance = [row.speed.fits_probability for row in them.rows]
+    ok = np.array([found is None or found >= FITS for found in chance], dtype=bool)
+    wanted = np.array([row.speed.memory_bytes or np.nan for row in them.rows], dtype=float)
+
+    def reason(needed: float) -> str:
+        return "does not fit" + (f": the work needs {gibibytes(needed)}" if needed == needed else "")
+
+    return Limit("", ok, wanted, True, reason, lambda v: "a smaller --batch or a shorter --precision")
+
+
+def _scales(them: Candidates, specs: Mapping[str, GpuSpec], speeds: Sequence[Speed]) -> Limit:
+    one = {s.gpu_id: s.throughput.value for s in speeds if s.count == 1 and s.throughput is not None}
+    single = np.array([one.get(row.gpu, np.nan) for row in them.rows], dtype=float)
+    share = np.where(them.count > 1, them.speed / (them.count * single), 1.0)
+    ok = ~(share < WORTH)
+    poor = {(row.gpu, row.count) for row, good in zip(them.rows, ok, strict=True) if not good}
+    names = "; ".join(sorted({link_of(specs[gpu], count) for gpu, count in poor}))
+    return Limit(
+        "", ok, share, False, lambda v: f"more of them do not pay: {v:.0%} of n times one ({names})",
+        lambda v: "fewer --gpus",
+    )  # fmt: skip
+
+
+def link_of(spec: GpuSpec, count: int) -> str:
+    """How `count` of these GPUs talk to each other, as sources state it."""
+    rate, name = spec.number("link_bytes_per_s"), spec.text("link")
+    if name and name != "none" and is_linked(spec, count):
+        return f"{name}, {rate / 1e9:g} GB/s both ways" if rate else name
+    peer = spec.text("pcie_peer_to_peer")
+    generation = spec.number("pcie_generation")
+    bus = f"PCIe {generation:g}" if generation else "PCIe"
+    return f"{bus}, no peer-to-peer" if peer == "no" else bus
+
+
+def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterator[Limit]:
+    """Memory and form of one GPU, wherever it stands."""
+    if need.memory_gb is not None:
+        (low, high), size, say = need.memory_gb, _sizes(them, specs), "has {:g} GB of memory".format
+        yield _bound("--memory", size, low - HALF_GB, say, "{}", lambda v: f"{floor(v)}GB..", upper=False)
+        if high is not None:
+            yield _bound("--memory", size, high + HALF_GB, say, "{}", lambda v: f"..{ceil(v)}GB")
+    if need.form is not None:
+        field, values = forms()[need.form]
+        good = {gpu: specs[gpu].text(field) in values for gpu in {row.gpu for row in them.rows}}
+        ok, unknown = np.array([good[row.gpu] for row in them.rows], dtype=bool), np.full(len(them), np.nan)
+        yield Limit("--form", ok, unknown, True, lambda v: f"is not {need.form}", lambda v: "no --form")
+
+
+def _machine(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterator[Limit]:
+    """Watts and slots of one's own machine; a rented one has what it needs."""
+    for name, field, most, unit in (
+        ("--power", "power_w", need.power_w, "W"), ("--slots", "slots", need.slots, ""),
+    ):  # fmt: skip
+        if most is not None:
+            used = np.where(them.own, _numbers(them, specs, field) * them.count, 0.0)
+            what = "takes {} " + (unit or "slots")
+            yield _bound(name, used, most, "{:g}".format, what, partial(_whole, unit))
+
+
+def _whole(unit: str, value: float) -> str:
+    return f"{ceil(value)}{unit}"
+
+
+def _time(need: Need, them: Candidates, cost: Costs) -> Iterator[Limit]:
+    if need.period_s is not None and need.items is not None:
+        within, items = need.period_s * need.assumptions.utilisation, need.items
+        what = "takes {} for the work of " + seconds(need.period_s)
+
+        def less(needed: float) -> str:
+            return f"of {significant(items * within / needed)} items"
+
+        yield _bound("--work", cost.time, within, seconds, what, less)
+    if need.deadline_s is not None:
+        paid = cost.time / need.assumptions.utilisation
+        what = "misses the deadline: takes {}"
+        yield _bound("--deadline", paid, need.deadline_s, seconds, what, lambda v: f"{ceil(v / 60)}min")
+    if need.latency_s is not None:
+        step = np.array([row.speed.step_s or np.nan for row in them.rows], dtype=float)
+        kind = "TTFT" if "prefill" in need.workloads[0][0] else "TPOT"
+        what = "answers too late: {} a step"
+        yield _bound(
+            "--latency", step, need.latency_s, seconds, what, lambda v: f"'{kind}<={ceil(v * 1e3)}ms'"
+        )
+
+
+def _money(need: Need, them: Candidates, cost: Costs) -> Iterator[Limit]:
+    if need.budget_usd is None:
+        return
+    unit = "/h" if need.budget_per_hour else ""
+    spent = cost.per_hour if need.budget_per_hour else np.where(them.own, cost.outlay, cost.total)
+    what = "over budget: {}" + unit
+    yield _bound(
+        "--budget", spent, need.budget_usd, money, what, lambda v: f"'${ceil(v * 100) / 100:.2f}{unit}'"
+    )
+
+
+def _bound(
+    name: str, value: Array, limit: float, form: Callable[[float], str], what: str,
+    option: Callable[[float], str], *, upper: bool = True,
+) -> Limit:  # fmt: skip
+    """A limit on a number; what no source states does not keep it.
+
+    `option` writes a value as the option takes it, rounded to the loose side.
+    """
+
+    def reason(needed: float) -> str:
+        return what.format(form(needed)) if needed == needed else f"no source states what {name} asks for"
+
+    ok = value <= limit if upper else value >= limit
+    return Limit(name, ok, value, upper, reason, lambda needed: f"{name} {option(needed)}")
+
+
+def _numbers(them: Candidates, specs: Mapping[str, GpuSpec], field: str) -> Array:
+    values = {gpu: specs[gpu].number(field) for gpu in {row.gpu for row in them.rows}}
+    return np.array(
+        [np.nan if values[row.gpu] is None else values[row.gpu] for row in them.rows], dtype=float
+    )
+
+
+def _sizes(them: Candidates, specs: Mapping[str, GpuSpec]) -> Array:
+    """Memory as the product is sold: GiB, or decimal GB where that is its number."""
+    sold, stated = (_numbers(them, specs, field) for field in ("memory_sold_gb", "memory_bytes"))
+    return np.asarray(np.where(np.isnan(sold), stated / 2**30, sold))
+
+
+@cache
+def forms() -> Mapping[str, tuple[str, frozenset[str]]]:
+    """What each `--form` means: a field of the catalog and the values it may have."""
+    return {
+        row["form"]: (row["field"], frozenset(row["values"].split(";")))
+        for row in tables.rows(DATA / "forms.csv")
+    }

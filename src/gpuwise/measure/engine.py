@@ -1,0 +1,171 @@
+"""Time one step function: warm up by evidence, then windows until the interval is narrow.
+
+1. The first step is timed alone: it holds compilation, autotuning and allocation.
+2. Warm-up runs until step times are stationary (`stats.settled`), not a fixed count.
+3. Windows of consecutive steps, one synchronisation each, until the 95 % interval of the
+   throughput is within the target on both sides, or the time budget ends.
+
+The aime pace is the benchmark article's: ten steps of warm-up, then fifty steps. It is run three
+times, each from below 50 C, in one process: starting and compiling it anew moves no figure (three
+processes of compiled ResNet-50 on an H200 agree within 0.1 %) and takes longer than the steps. For the
+same reason three steps of warm-up precede the second and third run: on an H200 every step but the first
+two of a process takes the same. Steps so slow that fifty take more than 15 s are fewer, at least fifteen.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+
+from gpuwise.errors import RunError
+from gpuwise.measure.clock import Clock
+from gpuwise.measure.events import Report, Timed, Warmup
+from gpuwise.model.run import RunConfig
+from gpuwise.stats import settled, throughput
+
+FEWEST = 3
+"""Windows without which no interval is stated."""
+
+FEWEST_STEPS = 15
+"""Of slow steps in a window of a given number: their mean is known well within 1 %."""
+
+AGAIN_STEPS = 3
+"""Warm-up of a run after the first: nothing is left to compile, tune or allocate."""
+
+Step = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How long and how often to time."""
+
+    window_s: float
+    windows: int
+    """Windows at least; three where the time budget ends before."""
+    time_s: float
+    target_ci: float
+    warmup_block_s: float = 0.25
+    steps: int | None = None
+    """A number of steps a window; None = as many as fill `window_s`."""
+    warmup_steps: int | None = None
+    """A number of warm-up steps; None = until settled."""
+    runs: int = 1
+    """How often all of this is done, each time from a cool device where there are several."""
+    patience_s: float = math.inf
+    """A window of `steps` slow ones ends after so long, but not before FEWEST_STEPS; the warm-up after a
+    fifth of it, but not before a fifth of these."""
+    warmup_min_s: float = 1.0
+    """Least load before timing: sampled power is a mean of the last second on most cards."""
+    apart_s: float = 0.0
+    """The device rests so long before each window, and takes one more step before its first timed one:
+    after a rest a step holds what it takes to start (0.2 ms on an H200, an eighth of a matrix product)."""
+
+
+def pace(config: RunConfig) -> Pace:
+    """The pace that a configuration asks for.
+
+    Limits settle in milliseconds. A quick run trades the width of the interval for time. A toy shows that
+    measuring works, and no figure: it takes as little as that needs.
+    """
+    timed = partial(Pace, windows=5, time_s=config.time_s, target_ci=config.target_ci)
+    if config.mode == "limit":
+        # Short bursts, apart: within 40 ms a large GPU lowers its clock for a matrix product (an H200
+        # from 1980 to 1530 MHz), and a limit is what the silicon reaches before that.
+        rests = config.device != "cpu" and config.size == "full"
+        return timed(window_s=0.007, warmup_steps=3, apart_s=0.05 if rests else 0.0)
+    if config.protocol == "aime":
+        return Pace(
+            window_s=0.0,
+            windows=1,
+            steps=50,
+            warmup_steps=10,
+            runs=3,
+            patience_s=15.0,
+            time_s=0.0,
+            target_ci=1.0,
+        )
+    if config.size == "toy":
+        return timed(window_s=0.05, warmup_block_s=0.05, warmup_min_s=0.05)
+    if config.quick:
+        return timed(window_s=0.4)
+    return timed(window_s=1.0)
+
+
+def run_steps(step: Step, clock: Clock, count: int) -> tuple[float, ...]:
+    """Run `count` steps back to back; seconds of each. Raises RunError where one took no time."""
+    clock.mark()
+    for _ in range(count):
+        step()
+        clock.mark()
+    times = clock.read()
+    if min(times, default=math.inf) <= 0:
+        raise RunError("a step took no time: it leaves the device nothing to do", hint="see what it computes")
+    return times
+
+
+def warm_up(step: Step, clock: Clock, pace: Pace) -> tuple[float, ...]:
+    """Step until step times are stationary or the time budget is spent; all step times."""
+    if pace.warmup_steps is not None:
+        first = run_steps(step, clock, 1)
+        share = 1 / 5
+        count = _within(pace.warmup_steps, share * pace.patience_s, first[0], round(share * FEWEST_STEPS))
+        return first + run_steps(step, clock, count - 1)
+    times = list(run_steps(step, clock, 1))
+    while sum(times) < pace.warmup_min_s or not (settled(times) or sum(times) >= pace.time_s):
+        # Blocks, so that a GPU is not stopped after every step; growing ones, for each block is
+        # followed by a look at all steps so far, which for steps of microseconds takes longer.
+        block = max(1, min(max(50, len(times)), round(pace.warmup_block_s / times[-1])))
+        times += run_steps(step, clock, block)
+    return tuple(times)
+
+
+def measure_runs(
+    step: Step, items: int, clock: Clock, pace: Pace, report: Report, rest: Callable[[], object]
+) -> None:
+    """Every run of a pace; where there are several, `rest` comes before each."""
+    again = replace(pace, warmup_steps=AGAIN_STEPS) if pace.warmup_steps is not None else pace
+    for number in range(pace.runs):
+        if pace.runs > 1:
+            rest()
+        measure(step, items, clock, again if number else pace, report)
+
+
+def measure(step: Step, items: int, clock: Clock, pace: Pace, report: Report) -> None:
+    """Warm up and time `step`, reporting a Warmup and then a Timed event per window."""
+    warm = warm_up(step, clock, pace)
+    report(Warmup(step_s=warm))
+    typical = median(warm[len(warm) // 2 :])
+    count = max(1, round(pace.window_s / typical))
+    if pace.steps is not None:
+        count = _within(pace.steps, pace.patience_s, typical, FEWEST_STEPS)
+    began = clock.now()
+    windows: list[tuple[float, ...]] = []
+    while not _enough(windows, items, pace, clock.now() - began):
+        if pace.apart_s:
+            time.sleep(pace.apart_s)
+            step()
+        started = clock.now()
+        windows.append(run_steps(step, clock, count))
+        report(Timed(step_s=windows[-1], started_s=started, ended_s=clock.now()))
+
+
+def _within(steps: int, patience_s: float, step_s: float, fewest: int) -> int:
+    """`steps`, or as many as `patience_s` allows, but at least `fewest`."""
+    if steps * step_s <= patience_s:
+        return steps
+    return min(steps, max(fewest, int(patience_s / step_s)))
+
+
+def _enough(windows: list[tuple[float, ...]], items: int, pace: Pace, elapsed_s: float) -> bool:
+    if len(windows) < min(pace.windows, FEWEST):
+        return False
+    if elapsed_s >= pace.time_s:
+        return True
+    if len(windows) < pace.windows:
+        return False
+    # Few resamples: the device idles meanwhile, and the final interval is computed afterwards.
+    return throughput(windows, items, resamples=200).half_width <= pace.target_ci

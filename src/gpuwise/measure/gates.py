@@ -1,0 +1,244 @@
+"""Judge a measurement: every reason to doubt it becomes a Caution. Pure.
+
+The gates are physics (no speed above the peak or the measured limit), statistics (the interval,
+drift across windows), numerics (loss finite and falling, compiled equals eager) and the state of
+the machine (throttling, heat, company).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from gpuwise.checks import ABOVE
+from gpuwise.measure.telemetry import Sample
+from gpuwise.measure.telemetry import cautions as telemetry_cautions
+from gpuwise.model.result import WIDE, Caution, Measurement
+from gpuwise.model.units import percent, seconds
+from gpuwise.stats import drift
+
+DRIFT = 0.03
+"""Relative trend over the timed windows above which a speed is not one speed."""
+
+MISMATCH = {
+    **{"fp64": 1e-9, "fp32": 1e-3, "tf32": 1e-2},
+    **{"fp16": 2e-2, "bf16": 5e-2, "fp8": 2e-1, "int8": 5e-2},
+}
+"""Tolerated relative difference of inference from eager, with 8-bit weights from 16-bit ones: some tens of
+roundings of the format. Of e4m3 a rounding is 2.7 % (root mean square), a product has two, and those of 32
+layers add up to 21 % if nothing else is wrong."""
+TRAIN_MISMATCH = 5e-2
+"""The same for a training loss, where dropout draws other random numbers under compile."""
+
+OVER_LIMIT = 1.1
+"""A device oversteps its power limit for milliseconds, on the mean of a window by some per cent at most."""
+
+LONG_S, DISAGREE = 0.2, 0.05
+"""A window shorter than this spends a part of it on the synchronisation at its end; a longer one whose
+steps add up to something else than the host's clock says was not timed right."""
+READING_S = 1e-6
+"""Of a window's time on the host for each of its steps, to read how long it took."""
+
+_OF_TIME = "when the time was up", "give it more time with --time"
+_OF_RUNS = "over three runs", "measure until it is narrow: --protocol adaptive"
+
+NORM_OFF = 0.05
+"""Most that the norm of FP8's gradients may differ from bf16's; other dropout moves it by some 2 %."""
+RISE = 1.05
+"""A loss above this multiple of the first, on one fixed batch, has not fallen; dropout makes a
+loss vary by some per cent from step to step."""
+
+
+def judge(
+    m: Measurement,
+    *,
+    samples: Sequence[Sample] = (),
+    mismatch: float | None = None,
+    odd: str | None = None,
+    sm_clock_max_hz: float | None = None,
+    power_limit_w: float | None = None,
+    memory_bytes_per_s: float | None = None,
+) -> tuple[Caution, ...]:
+    """All cautions of one measurement; `samples` are the sensor's over its whole run, `mismatch` and `odd`
+    what the child says of its numbers, the rest what the device can do by its driver and its data sheet."""
+    found = [*_numerics(m, mismatch), *_answer(odd)]
+    found += [*_power(m, power_limit_w), *_bandwidth(m, memory_bytes_per_s)]
+    if m.throughput is not None and m.status == "ok":
+        found += [*_physics(m), *_clocks(m), *_statistics(m), *_input(m)]
+    if m.telemetry is not None:
+        found += telemetry_cautions(m.telemetry, samples, m.windows, sm_clock_max_hz=sm_clock_max_hz)
+    return tuple(found)
+
+
+def unprofiled(reason: str | None) -> tuple[Caution, ...]:
+    """The caution for a profiler that failed after everything had been timed."""
+    if reason is None:
+        return ()
+    return (
+        Caution(
+            code="profile",
+            detail=f"no profile, so the verdict knows less: {reason}",
+            next_step="the speed stands; gpuwise doctor shows what torch and driver can do",
+        ),
+    )
+
+
+def _power(m: Measurement, limit_w: float | None) -> Iterator[Caution]:
+    """Energy over time cannot exceed what the driver lets the device draw."""
+    drawn = m.telemetry.power_w if m.telemetry is not None else None
+    if drawn is not None and limit_w is not None and drawn > OVER_LIMIT * limit_w:
+        yield Caution(
+            code="energy-mismatch",
+            detail=f"INVALID: a mean draw of {drawn:.0f} W, above the power limit of {limit_w:.0f} W",
+            next_step="the sensor is wrong: take no watts and no energy from this device",
+        )
+
+
+def _bandwidth(m: Measurement, most: float | None) -> Iterator[Caution]:
+    """A copy cannot move more than the memory does; what a cache holds is another limit (copy-l2)."""
+    if (
+        m.config.mode != "limit"
+        or m.item != "byte"
+        or not m.bytes_per_item
+        or m.throughput is None
+        or not most
+    ):
+        return
+    share = m.throughput.value * m.bytes_per_item / most
+    if share > ABOVE:
+        yield Caution(
+            code="above-peak",
+            detail=f"INVALID: {percent(share)} of the memory bandwidth of the data sheet",
+            next_step="recheck the size of the copy and the clock",
+        )
+
+
+def _clocks(m: Measurement) -> Iterator[Caution]:
+    """Device and host must agree on how long a window took."""
+    for window in m.windows:
+        device_s, host_s = sum(window.step_s), window.ended_s - window.started_s
+        allowed_s = DISAGREE * host_s + READING_S * len(window.step_s)
+        if host_s >= LONG_S and abs(device_s - host_s) > allowed_s:
+            yield Caution(
+                code="clock",
+                detail=f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
+                "or work was left out of the timing",
+                next_step="do not use the number; run it again where nothing suspends the machine",
+            )
+            return
+
+
+def _input(m: Measurement) -> Iterator[Caution]:
+    if m.verdict is not None and m.verdict.bound == "input":
+        yield Caution(
+            code="input-bound",
+            detail=f"the number is that of the input pipeline: {m.verdict.evidence[0]}",
+            next_step=m.verdict.next_step,
+        )
+
+
+def _physics(m: Measurement) -> Iterator[Caution]:
+    doubt = (
+        "INVALID: recheck the precision, the batch and the clock; report it with `gpuwise show last --json`"
+    )
+    if m.mfu is not None and m.mfu > ABOVE:
+        yield Caution(
+            code="above-peak",
+            detail=f"{percent(m.mfu)} of the dense {m.config.precision} peak",
+            next_step=doubt,
+        )
+    if m.limit_share is not None and m.limit_share > ABOVE:
+        host = m.config.device == "cpu"
+        yield Caution(
+            code="above-peak",
+            detail=f"{percent(m.limit_share)} of the measured {m.limit} limit"
+            + (
+                ", which is no ceiling on a CPU: convolutions and matrix products are different libraries"
+                if host
+                else ""
+            ),
+            next_step="take the share as a comparison, not as a limit" if host else doubt,
+        )
+
+
+def _statistics(m: Measurement) -> Iterator[Caution]:
+    assert m.throughput is not None
+    steps = sum(len(window.step_s) for window in m.windows)
+    if steps < 10 and m.config.mode != "limit":
+        yield Caution(
+            code="short",
+            detail=f"only {steps} timed steps",
+            next_step="give it more time, e.g. --time 5min",
+        )
+    elif m.throughput.half_width > m.config.target_ci:
+        width, asked = m.throughput.half_width, percent(m.config.target_ci)
+        # Another digit where it is wider by what rounding hides.
+        shown = percent(width, 2 if percent(width) == asked else 1)
+        found = f"interval of ±{shown}" if width < WIDE else "windows as far apart as their speed"
+        runs = m.config.protocol == "aime" and m.config.mode != "limit"
+        when, more = _OF_RUNS if runs else _OF_TIME
+        yield Caution(
+            code="noisy",
+            detail=f"{found} {when}, asked ±{asked}",
+            next_step=f"stop other work on this machine, or {more}",
+        )
+    trend = drift([window.step_s for window in m.windows])
+    if len(m.windows) >= 3 and abs(trend) > DRIFT:
+        yield Caution(
+            code="unsteady",
+            detail=f"step time changed by {percent(trend)} from first to last window",
+            next_step="let the device settle: run again, or longer with --time",
+        )
+
+
+def _gradients(m: Measurement) -> Iterator[Caution]:
+    if m.reference_norm is None:
+        return
+    off = math.inf if m.gradient_norm is None else m.gradient_norm / m.reference_norm - 1
+    if abs(off) <= NORM_OFF:
+        return
+    side = "above" if off > 0 else "below"
+    far = "no finite number" if math.isinf(off) else f"{percent(abs(off))} {side} that of bf16 products"
+    yield Caution(
+        code="mismatch",
+        detail=f"the norm of all gradients is {far}",
+        next_step="measure with --precision bf16; a fast wrong number is worse than none",
+    )
+
+
+def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
+    train, narrow = m.config.mode == "train", m.config.precision in ("fp8", "int8")
+    tolerance = TRAIN_MISMATCH if train else MISMATCH[m.config.precision]
+    if mismatch is not None and not mismatch <= tolerance:  # NaN must not pass
+        held, instead = (
+            ("differs from bf16 weights", "--precision bf16")
+            if narrow and not train
+            else ("compiled differs from eager", "--compile off")
+        )
+        yield Caution(
+            code="mismatch",
+            detail=f"{held} by {percent(mismatch)}",
+            next_step=f"measure with {instead}; a fast wrong number is worse than none",
+        )
+    yield from _gradients(m)
+    if not m.loss:
+        return
+    first, last = m.loss
+    # A new batch each step has a loss of its own.
+    if m.config.input == "device" and (last > RISE * first or last == first):
+        steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
+        went = f"stayed at {first:.3f}" if last == first else f"went from {first:.3f} to {last:.3f}"
+        yield Caution(
+            code="diverging",
+            detail=f"loss {went} in {steps} steps on one fixed batch",
+            next_step="the training is not sound in this precision; compare with --precision fp32",
+        )
+
+
+def _answer(odd: str | None) -> Iterator[Caution]:
+    if odd is not None:
+        yield Caution(
+            code="output",
+            detail=odd,
+            next_step="see that the network computes what it should; a fast wrong number is worse than none",
+        )

@@ -1,0 +1,151 @@
+"""Start a measuring child and read its events; the parent never imports torch.
+
+The child leads its own process group, so Ctrl-C reaches the parent alone, and the parent decides.
+Reading blocks in the kernel: a parent that spins would disturb what it watches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from gpuwise.measure import events
+from gpuwise.model.run import RunConfig
+
+SILENCE_S = 900.0
+"""A child that says nothing for so long hangs. Compiling a large model takes some minutes."""
+
+ENDING_S = 60.0
+"""A child that has hung up ends at once, unless the driver holds it."""
+
+LOG_TAIL = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendezvous:
+    """Where the ranks of one measurement meet: by itself on one machine, else as torchrun's options say."""
+
+    endpoint: str = "localhost:0"
+    """HOST:PORT on one of the machines; port 0 takes a free one."""
+    id: str = "gpuwise"
+    """The same on all machines, another for each measurement."""
+    node: int | None = None
+    """0 where the ranks meet; None finds that out by the address. The ranks' own order is torchrun's."""
+
+
+def _module(config: RunConfig) -> str:
+    """Who measures it; a process imports one framework alone."""
+    return "gpuwise.measure.child" if config.framework == "torch" else "gpuwise.measure.framework"
+
+
+class Child:
+    """A running child. Iterate `events()`; always `close()`."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        environment: dict[str, str],
+        reference: str | None = None,
+        rendezvous: Rendezvous | None = None,
+    ) -> None:
+        reader, writer = os.pipe()
+        self._reader = reader
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", _module(config), str(writer)],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            pass_fds=(writer,),
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(writer)
+        self._tell(
+            {
+                "config": asdict(config),
+                "reference": reference or config.workload,
+                "rendezvous": asdict(rendezvous or Rendezvous()),
+            }
+        )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def go_on(self) -> None:
+        """Let a child go on that has said it rests."""
+        self._tell({})
+
+    def _tell(self, what: dict[str, object]) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        with suppress(BrokenPipeError):  # it has died, which its events tell
+            pipe.write(json.dumps(what).encode() + b"\n")
+            pipe.flush()
+
+    def events(self, tick_s: float = 0.5) -> Iterator[events.Event | None]:
+        """Events as they come, None every `tick_s` of silence, until the child ends.
+
+        Raises TimeoutError after SILENCE_S without a word.
+        """
+        pending, heard = b"", time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._reader, selectors.EVENT_READ)
+            while True:
+                if not selector.select(tick_s):
+                    if self._process.poll() is not None and not selector.select(0):
+                        return  # it ended, and a process that it forked off holds the pipe
+                    if time.monotonic() - heard > SILENCE_S:
+                        raise TimeoutError(f"the measuring process said nothing for {SILENCE_S:.0f} s")
+                    yield None
+                    continue
+                chunk = os.read(self._reader, 1 << 16)
+                if not chunk:
+                    return
+                heard = time.monotonic()
+                *lines, pending = (pending + chunk).split(b"\n")
+                yield from (events.decode(line) for line in lines)
+
+    def ending(self) -> str | None:
+        """How the child died, with the end of its log; None where it ended well."""
+        try:
+            code = self._process.wait(ENDING_S)
+        except subprocess.TimeoutExpired:
+            return f"the measuring process hung up and did not end within {ENDING_S:.0f} s"
+        if code == 0:
+            return None
+        self._log.seek(0)
+        tail = self._log.read()[-LOG_TAIL:].decode(errors="replace").strip()
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+        # Where one line is shown, it is the last of the log.
+        last = f"; its last words: {tail.splitlines()[-1]}\n{tail}" if tail else ""
+        return f"the measuring process {how}{last}"
+
+    def close(self) -> None:
+        """End the child and everything it started, politely first."""
+        try:
+            self._end(signal.SIGTERM, 3.0)
+        finally:  # also where a second Ctrl-C takes away its time to end
+            self._end(signal.SIGKILL, 10.0)
+            assert self._process.stdin is not None
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
+            os.close(self._reader)
+            self._log.close()
+
+    def _end(self, sign: signal.Signals, patience_s: float) -> None:
+        # Also when it has ended: what it forked off belongs to its group and may live on.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, sign)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience_s)

@@ -1,0 +1,122 @@
+"""Suites: named lists of what is measured together, as data.
+
+`aime`       the benchmark article: BERT-large and ResNet-50, training, fp32 and fp16 AMP, eager and
+             compiled, 50 steps, mean of three runs, start below 50 C. Its "fp32" may have run as TF32
+             on some cards, so eager tf32 is a row of its own, after the article's.
+`tf-cnn`     the article on the A5000: four networks, training, fp16 at batch 256 and fp32 at batch 128, on
+             1, 2, 4 and 8 GPUs.
+`limits`     every ceiling of the hardware, cold and warm, in every precision that the device has.
+`scenarios`  what GPUs are bought for: training of language models, their inference and fine-tuning,
+             vision and diffusion, science.
+`full`       all of these, and every other workload.
+
+What a device lacks (a precision, a second GPU) is left out and said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpuwise import workloads
+from gpuwise.errors import InputError
+from gpuwise.measure.plan import Request
+
+
+def _article(workload: str, batch: int) -> Request:
+    """The article's rows of one network."""
+    return Request(
+        workloads=(workload,),
+        modes=("train",),
+        precisions=("fp16", "fp32"),
+        compile=(False, True),
+        recipe="parity",
+        protocol="aime",
+        batch=(batch,),
+    )
+
+
+ARTICLE = (_article("resnet50", 256), _article("bert-large", 64))
+AIME = (*ARTICLE, *(replace(rows, precisions=("tf32",), compile=(False,)) for rows in ARTICLE))
+
+FOUR_NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet")
+
+COUNTS = (1, 2, 4, 8)
+"""GPUs, as far as the machine has them."""
+
+TF_CNN = (
+    Request(
+        workloads=FOUR_NETWORKS,
+        modes=("train",),
+        precisions=("fp16",),
+        compile=(False, True),
+        batch=(256,),
+        time_s=20.0,
+        gpus=COUNTS,
+    ),
+    Request(
+        workloads=FOUR_NETWORKS,
+        modes=("train",),
+        precisions=("fp32",),
+        compile=(False, True),
+        batch=(128,),
+        time_s=20.0,
+        gpus=COUNTS,
+    ),
+)
+
+L2_SWEEP = (2, 4, 8, 16, 32)
+"""Eighths of the L2: a quarter of it to four times as much."""
+
+ALL_REDUCE_MIB = (1, 16, 256, 1024)
+"""From latency to bandwidth."""
+
+LIMITS = (
+    Request(workloads=("matmul", "copy"), precisions=("fp64", "fp32", "tf32", "fp16", "bf16", "fp8")),
+    Request(workloads=("copy-l2",), batch=L2_SWEEP),
+    Request(workloads=("launch", "host-to-device", "device-to-host", "peer")),
+    Request(workloads=("all-reduce",), batch=ALL_REDUCE_MIB),
+)
+
+SCENARIOS = (
+    Request(workloads=("llm-124m", "llm-1b"), modes=("train",), time_s=20.0),
+    Request(
+        workloads=("llm-1b-prefill", "llm-1b-decode", "llm-8b-prefill", "llm-8b-decode"),
+        modes=("infer",),
+        time_s=20.0,
+    ),
+    Request(workloads=("llm-1b-finetune", "llm-1b-lora", "llm-8b-lora"), modes=("train",), time_s=20.0),
+    Request(
+        workloads=("resnet50", "vit-b16", "unet-sd15", "unet-sd15-1024", "dit-xl2"),
+        modes=("train", "infer"),
+        time_s=20.0,
+    ),
+    Request(workloads=("fft", "stencil", "cholesky"), modes=("compute",), time_s=20.0),
+)
+
+SUITES: dict[str, tuple[Request, ...]] = {
+    "aime": AIME,
+    "tf-cnn": TF_CNN,
+    "scenarios": SCENARIOS,
+    "limits": LIMITS,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Every suite; `full` is the last."""
+    return (*SUITES, "full")
+
+
+def requests(name: str) -> tuple[Request, ...]:
+    """The requests of a suite. Raises InputError for a name that none has."""
+    if name == "full":
+        return (*LIMITS, *SCENARIOS, *_rest(), *AIME, *TF_CNN)
+    if name not in SUITES:
+        raise InputError(f"unknown suite {name!r}", hint=f"choose from {', '.join(names())}")
+    return SUITES[name]
+
+
+def _rest() -> tuple[Request, ...]:
+    """Every workload in every mode that the scenarios leave out."""
+    seen = {name for request in (*SCENARIOS, *LIMITS) for name in request.workloads}
+    others = tuple(name for name in workloads.names() if name not in seen)
+    return (replace(SCENARIOS[0], workloads=others, modes=("train", "infer", "compute")),)

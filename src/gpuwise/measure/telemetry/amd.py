@@ -1,0 +1,204 @@
+"""AMD devices through AMD SMI (the `amdsmi` package of ROCm), the library behind `amd-smi`.
+
+As with NVML every query may be missing, so each is asked on its own; AMD SMI also answers "N/A" or
+the largest number of a field's type where it has nothing to tell. Only queries are used.
+
+Written from the documentation and tested with recorded answers, not yet on a real AMD device.
+Reference: https://rocm.docs.amd.com/projects/amdsmi/en/latest/reference/amdsmi-py-api.html
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from gpuwise.errors import MachineError
+from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
+
+UNKNOWN = (0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
+"""What AMD SMI puts into a field that the device does not have."""
+
+RESIDENCY = {
+    "ppt_residency_acc": "power-cap",
+    "prochot_residency_acc": "hw-slowdown",
+    "socket_thm_residency_acc": "thermal",
+    "vr_thm_residency_acc": "thermal",
+    "hbm_thm_residency_acc": "thermal",
+}
+"""Counters of the MI300 series that grow while the clock is lowered for that reason."""
+
+MICRO_FROM = 1e5
+"""Power caps above this are microwatts: releases differ in the unit, cards have below 3,000 W."""
+
+
+def sensors() -> tuple[Sensor, ...]:
+    """A sensor for each AMD device that answers; empty without library, driver or device."""
+    try:
+        import amdsmi
+    except (ImportError, KeyError, OSError, AttributeError):
+        # The package looks for its shared library when it is imported and fails in several ways.
+        return ()
+    try:
+        amdsmi.amdsmi_init()
+        return tuple(AmdSensor(i) for i in range(len(amdsmi.amdsmi_get_processor_handles())))
+    except (amdsmi.AmdSmiException, MachineError):
+        return ()
+
+
+class AmdSensor:
+    """The device with this index in AMD SMI's order. Raises MachineError where there is none."""
+
+    def __init__(self, index: int) -> None:
+        import amdsmi
+
+        self._smi: Any = amdsmi
+        self._index = index
+        self._info: DeviceInfo | None = None
+        self._residency: dict[str, float] = {}
+        try:
+            amdsmi.amdsmi_init()
+            self._handle = amdsmi.amdsmi_get_processor_handles()[index]
+        except (amdsmi.AmdSmiException, IndexError) as error:
+            raise MachineError(f"AMD GPU {index} does not answer: {error}", hint="amd-smi list") from error
+
+    def close(self) -> None:
+        """AMD SMI keeps no count of its users, so nothing is shut down here."""
+
+    def info(self) -> DeviceInfo:
+        """What does not change; asked once (`amd-smi static`)."""
+        if self._info is None:
+            self._info = self._read_info()
+        return self._info
+
+    def sample(self) -> Sample:
+        """One reading of everything that changes (`amd-smi metric`)."""
+        at_s, energy = time.monotonic(), self._fields("amdsmi_get_energy_count")
+        power = self._fields("amdsmi_get_power_info")
+        clock = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "GFX"))
+        memory = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "MEM"))
+        return Sample(
+            at_s=at_s,
+            power_w=_first(power, "current_socket_power", "average_socket_power", "socket_power"),
+            energy_j=_energy(energy),
+            sm_clock_hz=_mega(_first(clock, "clk", "cur_clk")),
+            memory_clock_hz=_mega(_first(memory, "clk", "cur_clk")),
+            temperature_c=self._temperature(),
+            throttle=self._reasons(),
+            memory_used_bytes=_whole(self._memory("amdsmi_get_gpu_memory_usage")),
+            utilisation=_percent(_first(self._fields("amdsmi_get_gpu_activity"), "gfx_activity")),
+        )
+
+    def processes(self) -> tuple[Process, ...]:
+        """Who computes on it now (`amd-smi process`)."""
+        found = self._ask("amdsmi_get_gpu_process_list") or ()
+        listed = [entry for entry in found if isinstance(entry, Mapping) and "pid" in entry]
+        return tuple(Process(pid=int(p["pid"]), memory_bytes=_whole(_number(p.get("mem")))) for p in listed)
+
+    def wear(self) -> Wear:
+        """ECC errors since the driver was loaded, and the critical temperature (`amd-smi metric --ecc`)."""
+        counted = self._fields("amdsmi_get_gpu_total_ecc_count")
+        return Wear(
+            ecc_corrected=_whole(_first(counted, "correctable_count")),
+            ecc_uncorrected=_whole(_first(counted, "uncorrectable_count")),
+            slowdown_c=self._temperature("CRITICAL"),
+        )
+
+    def _read_info(self) -> DeviceInfo:
+        asic, cap = self._fields("amdsmi_get_gpu_asic_info"), self._fields("amdsmi_get_power_cap_info")
+        pcie = self._fields("amdsmi_get_pcie_info")
+        static, now = pcie.get("pcie_static") or {}, pcie.get("pcie_metric") or {}
+        clock = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "GFX"))
+        memory = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "MEM"))
+        return DeviceInfo(
+            index=self._index,
+            vendor="AMD",
+            name=str(asic.get("market_name") or "unknown AMD GPU"),
+            uuid=_text(self._ask("amdsmi_get_gpu_device_uuid")),
+            serial=_text(asic.get("asic_serial")),
+            memory_bytes=_whole(self._memory("amdsmi_get_gpu_memory_total")),
+            driver=_text(self._fields("amdsmi_get_gpu_driver_info").get("driver_version")),
+            power_limit_w=_watts(_first(cap, "power_cap")),
+            power_limit_default_w=_watts(_first(cap, "default_power_cap")),
+            sm_clock_max_hz=_mega(_first(clock, "max_clk")),
+            memory_clock_max_hz=_mega(_first(memory, "max_clk")),
+            pcie_generation_max=_whole(_first(static, "pcie_interface_version")),
+            pcie_width=_whole(_first(now, "pcie_width")),
+            pcie_width_max=_whole(_first(static, "max_pcie_width")),
+        )
+
+    def _temperature(self, which: str = "CURRENT") -> float | None:
+        """The hottest point of the chip in C, else its edge; `which` may also name a limit of it."""
+        for kind in ("HOTSPOT", "JUNCTION", "EDGE"):
+            sensor = self._member("AmdSmiTemperatureType", kind)
+            metric = self._member("AmdSmiTemperatureMetric", which)
+            found = None if sensor is None else _number(self._ask("amdsmi_get_temp_metric", sensor, metric))
+            if found:
+                return found
+        return None
+
+    def _reasons(self) -> tuple[str, ...]:
+        """Reasons whose counter has grown since the last sample."""
+        metrics = self._fields("amdsmi_get_gpu_metrics_info")
+        now = {key: value for key in RESIDENCY if (value := _first(metrics, key)) is not None}
+        grown = [RESIDENCY[key] for key, value in now.items() if value > self._residency.get(key, value)]
+        self._residency = now
+        return tuple(dict.fromkeys(grown))
+
+    def _memory(self, query: str) -> float | None:
+        kind = self._member("AmdSmiMemoryType", "VRAM")
+        return None if kind is None else _number(self._ask(query, kind))
+
+    def _member(self, enumeration: str, name: str) -> Any:
+        return getattr(getattr(self._smi, enumeration, None), name, None)
+
+    def _fields(self, query: str, *arguments: Any) -> Mapping[str, Any]:
+        found = self._ask(query, *arguments)
+        return found if isinstance(found, Mapping) else {}
+
+    def _ask(self, query: str, *arguments: Any) -> Any:
+        """The answer of one query, or None where AMD SMI has none."""
+        function = getattr(self._smi, query, None)
+        if function is None or None in arguments:
+            return None
+        try:
+            return function(self._handle, *arguments)
+        except (self._smi.AmdSmiException, UnicodeDecodeError):
+            return None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value in UNKNOWN:
+        return None
+    return float(value)
+
+
+def _first(fields: Mapping[str, Any], *names: str) -> float | None:
+    """The first of these fields that holds a number."""
+    return next((value for name in names if (value := _number(fields.get(name))) is not None), None)
+
+
+def _energy(fields: Mapping[str, Any]) -> float | None:
+    """Accumulator ticks times microjoules a tick, in joules; older releases call it `power`."""
+    ticks, micro = _first(fields, "energy_accumulator", "power"), _first(fields, "counter_resolution")
+    return None if ticks is None or micro is None else ticks * micro / 1e6
+
+
+def _watts(value: float | None) -> float | None:
+    return value / 1e6 if value is not None and value > MICRO_FROM else value
+
+
+def _mega(value: float | None) -> float | None:
+    return None if value is None else value * 1e6
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else value / 100
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _text(value: Any) -> str | None:
+    return None if value in (None, "", "N/A") else str(value)

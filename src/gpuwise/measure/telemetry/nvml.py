@@ -1,0 +1,246 @@
+"""NVIDIA devices through NVML (nvidia-ml-py), the library behind nvidia-smi.
+
+Every query may be missing on some card, driver or partition, so each is asked on its own and
+answers None where NVML refuses. Only queries are used: nothing is ever set.
+
+Reference: https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from gpuwise.errors import MachineError
+from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
+
+A = TypeVar("A")
+
+IDLE = 0x01
+"""Set when nothing runs; a low clock is then wanted, so it is no throttling."""
+
+REASONS = {
+    0x02: "user-clocks",
+    0x04: "power-cap",
+    0x08: "hw-slowdown",
+    0x10: "sync-boost",
+    0x20: "thermal",
+    0x40: "thermal",
+    0x80: "power-brake",
+    0x100: "display-clocks",
+    0x200: "board-limit",
+    0x400: "reliability",
+}
+"""Bits of nvmlClocksEventReasons that lower the clock. 0x20 is heat as the driver sees it, 0x40 as
+the hardware does; the remedy is the same."""
+
+
+def reasons(bits: int | None) -> tuple[str, ...]:
+    """The names of the reasons set in `bits`, each once; `other` for a bit that is not known here."""
+    left = (bits or 0) & ~IDLE
+    names = [name for bit, name in REASONS.items() if left & bit]
+    unknown = ["other"] if left & ~sum(REASONS) else []
+    return tuple(dict.fromkeys(names + unknown))
+
+
+def sensors() -> tuple[Sensor, ...]:
+    """A sensor for each NVIDIA device that answers; empty without library, driver or device."""
+    try:
+        import pynvml
+    except ImportError:
+        return ()
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return ()
+    try:
+        found = [_sensor(index) for index in range(pynvml.nvmlDeviceGetCount())]
+    except pynvml.NVMLError:
+        found = []
+    finally:
+        # Each sensor holds its own reference: NVML counts them.
+        with suppress(pynvml.NVMLError):
+            pynvml.nvmlShutdown()
+    return tuple(sensor for sensor in found if sensor is not None)
+
+
+def _sensor(index: int) -> Sensor | None:
+    """One card that fell off the bus must not hide the others."""
+    try:
+        return NvmlSensor(index)
+    except MachineError:
+        return None
+
+
+class NvmlSensor:
+    """The device with this index in NVML's order, which is nvidia-smi's (by PCI bus).
+
+    Raises MachineError where there is no such device.
+    """
+
+    def __init__(self, index: int) -> None:
+        import pynvml
+
+        self._nvml: Any = pynvml
+        # Two are no NVMLError: a driver older than this library raises the second (processes, before
+        # 510); some drivers give names that are no text (555 under WSL, gpuopenanalytics/pynvml#53).
+        mismatch = getattr(pynvml, "NVMLLibraryMismatchError", pynvml.NVMLError)
+        self._refusals = (pynvml.NVMLError, mismatch, UnicodeDecodeError)
+        self._index = index
+        self._info: DeviceInfo | None = None
+        self._open = False
+        try:
+            pynvml.nvmlInit()
+            self._open = True
+            self._handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        except pynvml.NVMLError as error:
+            self.close()
+            raise MachineError(f"GPU {index} does not answer: {error}", hint="nvidia-smi -L") from error
+
+    def close(self) -> None:
+        """Give back the reference to NVML; queries then answer None."""
+        if self._open:
+            self._open = False
+            self._call("nvmlShutdown")
+
+    def _ask(self, query: str, *arguments: Any) -> Any:
+        """The answer of one query about this device, or None where NVML has none."""
+        return self._call(query, self._handle, *arguments)
+
+    def _call(self, query: str, *arguments: Any) -> Any:
+        function = getattr(self._nvml, query, None)
+        if function is None:
+            return None
+        try:
+            return function(*arguments)
+        except self._refusals:
+            return None
+
+    def _either(self, new: str, old: str, *arguments: Any) -> Any:
+        """`new`, or `old` where library or driver do not know `new`."""
+        answer = self._ask(new, *arguments)
+        return self._ask(old, *arguments) if answer is None else answer
+
+    def info(self) -> DeviceInfo:
+        """What does not change; asked once, for some answers take milliseconds."""
+        if self._info is None:
+            self._info = self._read_info()
+        return self._info
+
+    def _read_info(self) -> DeviceInfo:
+        n = self._nvml
+        limit = self._either("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit")
+        return DeviceInfo(
+            index=self._index,
+            name=_maybe(_text, self._ask("nvmlDeviceGetName")) or "unknown NVIDIA GPU",
+            uuid=_maybe(_text, self._ask("nvmlDeviceGetUUID")),
+            serial=_maybe(_text, self._ask("nvmlDeviceGetSerial")),
+            memory_bytes=_maybe(_total, self._ask("nvmlDeviceGetMemoryInfo")),
+            driver=_maybe(_text, self._call("nvmlSystemGetDriverVersion")),
+            cuda_driver=_maybe(_cuda_version, self._call("nvmlSystemGetCudaDriverVersion_v2")),
+            compute_capability=_maybe(_capability, self._ask("nvmlDeviceGetCudaComputeCapability")),
+            power_limit_w=_maybe(_thousandth, limit),
+            power_limit_default_w=_maybe(_thousandth, self._ask("nvmlDeviceGetPowerManagementDefaultLimit")),
+            sm_clock_max_hz=_maybe(_mega, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_SM)),
+            memory_clock_max_hz=_maybe(_mega, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
+            ecc=_maybe(_current, self._ask("nvmlDeviceGetEccMode")),
+            mig=_maybe(_current, self._ask("nvmlDeviceGetMigMode")),
+            persistence=_maybe(bool, self._ask("nvmlDeviceGetPersistenceMode")),
+            pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
+            pcie_generation_max=self._ask("nvmlDeviceGetMaxPcieLinkGeneration"),
+            pcie_width=self._ask("nvmlDeviceGetCurrPcieLinkWidth"),
+            pcie_width_max=self._ask("nvmlDeviceGetMaxPcieLinkWidth"),
+        )
+
+    def sample(self) -> Sample:
+        """One reading of everything that changes."""
+        n = self._nvml
+        # The counter right after the clock: energy is interpolated in time, the rest is not.
+        at_s, energy = time.monotonic(), self._ask("nvmlDeviceGetTotalEnergyConsumption")
+        bits = self._either(
+            "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"
+        )
+        heat = self._either("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature", n.NVML_TEMPERATURE_GPU)
+        return Sample(
+            at_s=at_s,
+            power_w=_maybe(_thousandth, self._ask("nvmlDeviceGetPowerUsage")),
+            energy_j=_maybe(_thousandth, energy),
+            sm_clock_hz=_maybe(_mega, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_SM)),
+            memory_clock_hz=_maybe(_mega, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_MEM)),
+            temperature_c=_maybe(float, heat),
+            throttle=reasons(bits),
+            memory_used_bytes=_maybe(_used, self._ask("nvmlDeviceGetMemoryInfo")),
+            utilisation=_maybe(_busy, self._ask("nvmlDeviceGetUtilizationRates")),
+            pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
+            pcie_width=self._ask("nvmlDeviceGetCurrPcieLinkWidth"),
+        )
+
+    def wear(self) -> Wear:
+        """Lifetime counts from the board's own memory; cards without ECC tell none."""
+        n = self._nvml
+        life, slowdown = n.NVML_AGGREGATE_ECC, n.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
+        corrected, uncorrected = n.NVML_MEMORY_ERROR_TYPE_CORRECTED, n.NVML_MEMORY_ERROR_TYPE_UNCORRECTED
+        _, rows, pending, failed = self._ask("nvmlDeviceGetRemappedRows") or (None,) * 4
+        return Wear(
+            ecc_corrected=self._ask("nvmlDeviceGetTotalEccErrors", corrected, life),
+            ecc_uncorrected=self._ask("nvmlDeviceGetTotalEccErrors", uncorrected, life),
+            rows_remapped=rows,
+            remap_pending=_maybe(bool, pending),
+            remap_failed=_maybe(bool, failed),
+            slowdown_c=_maybe(float, self._ask("nvmlDeviceGetTemperatureThreshold", slowdown)),
+        )
+
+    def processes(self) -> tuple[Process, ...]:
+        """Compute processes; a desktop's graphics processes do not count."""
+        found = self._either(
+            "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetComputeRunningProcesses_v2"
+        )
+        return tuple(Process(pid=p.pid, memory_bytes=p.usedGpuMemory) for p in found or ())
+
+
+def _maybe(convert: Callable[[Any], A], value: Any) -> A | None:
+    return None if value is None else convert(value)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _thousandth(value: int) -> float:
+    """Milliwatts to watts, millijoules to joules."""
+    return value / 1e3
+
+
+def _mega(value: int) -> float:
+    """Megahertz to hertz."""
+    return value * 1e6
+
+
+def _total(memory: Any) -> int:
+    return int(memory.total)
+
+
+def _used(memory: Any) -> int:
+    return int(memory.used)
+
+
+def _busy(rates: Any) -> float:
+    """Percent of the last sampling period in which a kernel ran, as a share."""
+    return float(rates.gpu) / 100
+
+
+def _current(modes: Any) -> bool:
+    """(current, pending) modes -> current."""
+    return bool(modes[0])
+
+
+def _capability(pair: Any) -> str:
+    """(9, 0) -> 9.0."""
+    return f"{pair[0]}.{pair[1]}"
+
+
+def _cuda_version(number: int) -> str:
+    """13000 -> 13.0."""
+    return f"{number // 1000}.{number % 1000 // 10}"

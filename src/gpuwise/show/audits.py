@@ -1,0 +1,84 @@
+"""Findings of an audit as a table, as data and in one sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gpuwise.model.claim import Audit, Finding
+from gpuwise.show.gpus import label
+from gpuwise.show.table import Table
+
+
+def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
+    """One row a contradiction; `every` finding where asked for."""
+    rows = [
+        _row(audit, finding, every=every)
+        for audit in audits
+        for finding in audit.findings
+        if every or finding.verdict == "contradicts"
+    ]
+    verdict = ("verdict",) if every else ()
+    cited = tuple(dict.fromkeys(row[-1] for row in rows if row[-1]))
+    return Table(
+        columns=("where", "GPU", "field", "stated", *verdict, "best value", "why", "source"),
+        rows=tuple((*row[:-1], f"[{cited.index(row[-1]) + 1}]" if row[-1] else "") for row in rows),
+        notes=(
+            *(f"[{number}] {source}" for number, source in enumerate(cited, 1)),
+            *(summary(audit) for audit in audits),
+            *(f"{audit.file}: {note}" for audit in audits for note in audit.notes),
+        ),
+    ).without_empty_columns()
+
+
+def summary(audit: Audit) -> str:
+    """`article.md: 41 findings: 3 contradict, 33 agree, 5 cannot be told`, with the kinds of error."""
+    counts = {verdict: audit.count(verdict) for verdict in ("contradicts", "agrees", "cannot tell")}
+    if not audit.findings:
+        return f"{audit.file}: no claim found about a GPU of the catalog"
+    number = len(audit.findings)
+    found = f"{number} finding{'s' if number > 1 else ''}"
+    kinds = Counter(finding.kind for finding in audit.findings if finding.kind)
+    named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    return (
+        f"{audit.file}: {found}: {counts['contradicts']} contradict"
+        + (f" ({named})" if named else "")
+        + f", {counts['agrees']} agree, {counts['cannot tell']} cannot be told"
+    )
+
+
+def document(audits: Sequence[Audit]) -> list[dict[str, Any]]:
+    """The audits as plain data."""
+    return [asdict(audit) for audit in audits]
+
+
+def _row(audit: Audit, finding: Finding, *, every: bool) -> tuple[str, ...]:
+    verdict = (finding.verdict,) if every else ()
+    return (
+        f"{Path(audit.file).name}:{spans(finding.lines)}",
+        finding.gpu,
+        _field(finding.field),
+        finding.stated,
+        *verdict,
+        finding.best,
+        ": ".join(part for part in (finding.kind, finding.explanation) if part),
+        finding.source,
+    )
+
+
+def _field(field: str) -> str:
+    return field.replace("peak:", "peak ") if field.startswith("peak:") else label(field)
+
+
+def spans(lines: Sequence[int]) -> str:
+    """`95-98,101` for 95, 96, 97, 98, 101."""
+    parts: list[list[int]] = []
+    for line in lines:
+        if parts and line == parts[-1][1] + 1:
+            parts[-1][1] = line
+        else:
+            parts.append([line, line])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)

@@ -1,0 +1,183 @@
+"""A recommendation as tables: the options, what was left out, and everything that it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from gpuwise.model.choice import Assumptions, Need, Option, Recommendation
+from gpuwise.model.result import Interval
+from gpuwise.model.units import percent, seconds, si, significant
+from gpuwise.show.table import Table
+
+_SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
+_ENOUGH_USD = 0.01
+"""Costs are shown for so many items that the first option costs as much."""
+_REASONED = 3
+"""Options whose reasons stand below the table."""
+
+
+def table(
+    found: Recommendation, *, top: int | None, wide: bool = False, changed: Sequence[str] = ()
+) -> Table:
+    """The first `top` options (all for None); in the notes the reasons, chances and assumptions.
+
+    Where not `wide`, the columns that a terminal has no room for are left out.
+    """
+    shown = found.options[:top]
+    scale, unit = _scale(found)
+    rows = [_row(option, scale, f"{unit}{found.item}s", f"{found.item}s/s") for option in shown]
+    columns = [name for name in rows[0] if wide or name not in _details(found, unit)]
+    return Table(
+        title=f"{_title(found.need)}, prices as known on {found.made_on}",
+        before=tuple(changed),
+        columns=tuple(columns),
+        rows=tuple(tuple(row[name] for name in columns) for row in rows),
+        numeric=frozenset(columns) - {"GPUs", "from", "known by"},
+        notes=tuple(_notes(found, shown)),
+        dim=frozenset(place for place, option in enumerate(shown) if option.stale),
+        spare=frozenset({"price", "known by"}),
+    ).without_empty_columns()
+
+
+def _details(found: Recommendation, unit: str) -> frozenset[str]:
+    """Columns of a wide table only; without an amount of work the cost of an item is the cost."""
+    each = {f"cost of {unit}{found.item}s"} if found.need.items is not None else set()
+    return frozenset({*each, "energy", "memory free", "pays from"})
+
+
+def rejections(found: Recommendation) -> Table:
+    """Every GPU without an option, and why."""
+    return Table(
+        title="Left out", columns=("GPU", "why"), rows=tuple((r.gpu_id, r.reason) for r in found.rejected)
+    )
+
+
+def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
+    """All options in one table, with the GPUs left out in the notes; for files."""
+    made = table(found, top=None, wide=True, changed=changed)
+    left = tuple(f"left out: {r.gpu_id}: {r.reason}" for r in found.rejected)
+    return Table(
+        title=made.title, before=made.before, columns=made.columns, rows=made.rows, numeric=made.numeric,
+        notes=(*made.notes, *left),
+    )  # fmt: skip
+
+
+def _title(need: Need) -> str:
+    """`resnet50 train bf16, 1 to 8 GPUs`."""
+    mix = len(need.workloads) > 1
+    names = " + ".join(f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads)
+    low, high = need.gpus
+    number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
+    return f"{names} {need.mode} {need.precision}, {number}"
+
+
+def _scale(found: Recommendation) -> tuple[float, str]:
+    """(items, their name) of the cost column."""
+    cost = found.options[0].cost_per_item_usd.value
+    return next(((scale, name) for scale, name in _SCALES if cost * scale >= _ENOUGH_USD), _SCALES[-1])
+
+
+def _row(option: Option, scale: float, items: str, speed: str) -> dict[str, str]:
+    spare = option.memory_spare
+    return {
+        "": f"{option.rank}{'*' if option.frontier else ' '}",
+        "GPUs": f"{option.count} x {option.gpu_id}",
+        "from": _source(option),
+        "price": _price(option),
+        speed: span(option.throughput, rate),
+        "known by": option.basis,
+        "time": seconds(option.time_s.value) if option.time_s else "",
+        "cost": span(option.cost_usd, usd) if option.cost_usd else "",
+        f"cost of {items}": span(option.cost_per_item_usd.times(scale), usd),
+        "energy": _joules(option.energy_j_per_item, scale),
+        "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
+        "pays from": f"{option.break_even_h:,.0f} h" if option.break_even_h is not None else "",
+    }
+
+
+def _source(option: Option) -> str:
+    if option.way == "have":
+        return "yours"
+    if option.way in ("new", "used"):
+        return f"buy {option.way}"
+    return f"{option.provider}, {option.way}"
+
+
+def _price(option: Option) -> str:
+    """With the month in which it was seen; in brackets where it is old."""
+    if option.way == "have":
+        return ""
+    rent = "/h" if option.way in ("on-demand", "spot", "reserved") else ""
+    text = f"{usd(option.price_usd.value)}{rent} {option.seen_on[:7] or 'undated'}"
+    return f"({text})" if option.stale else text
+
+
+def span(interval: Interval, form: Callable[[float], str]) -> str:
+    """`968 (550 to 1,704)`."""
+    return f"{form(interval.value)} ({form(interval.low)} to {form(interval.high)})"
+
+
+def rate(value: float) -> str:
+    """`968`, `1,554`, `411 G`: items a second without their unit."""
+    return significant(value) if value < 1e6 else si(value, "")
+
+
+def usd(value: float) -> str:
+    """`$0.041`, `$3.20`, `$1,250`."""
+    return f"${significant(value, 2)}" if value < 1 else f"${value:,.2f}" if value < 100 else f"${value:,.0f}"
+
+
+def _joules(joules: float | None, scale: float) -> str:
+    return "" if joules is None else f"{significant(joules * scale / 3.6e6, 2)} kWh"
+
+
+def _notes(found: Recommendation, shown: Sequence[Option]) -> list[str]:
+    lines = ["* no other option is both faster and cheaper"]
+    lines += [
+        f"{o.rank}. {o.count} x {o.gpu_id}, {_source(o)}: {'; '.join(o.why)}" for o in shown[:_REASONED]
+    ]
+    lines += _certainty(found)
+    lines += [f"what would change it: {text}" for text in found.changes]
+    lines += found.advice
+    lines += _left_out(found)
+    lines.append(assumed(found.need.assumptions))
+    if any(option.stale for option in shown):
+        lines.append("(price) is old or undated: its interval is wider, and it ranks by its upper end")
+    return lines
+
+
+def _certainty(found: Recommendation) -> list[str]:
+    """How sure the first place is."""
+    if not found.chances:
+        return ["it is the only option"]
+    second = found.chances[0]
+    close = [str(chance.other) for chance in found.chances if not chance.told_apart]
+    lines = [f"chance that 1 costs less than 2: {percent(second.probability, 0)}"]
+    if close:
+        lines.append(f"cannot tell 1 apart from {', '.join(close)} at 80 %")
+    return lines
+
+
+def _left_out(found: Recommendation) -> list[str]:
+    if not found.rejected:
+        return []
+    # Two GPUs have the same reason where only their names in it differ.
+    reasons = (r.constraint or r.reason.replace(r.gpu_id, "").split(":")[0] for r in found.rejected)
+    kinds = Counter(reason.strip() for reason in reasons)
+    some = "; ".join(f"{count} x {kind}" for kind, count in kinds.most_common(5))
+    number = len(found.rejected)
+    return [f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({some}); --rejected lists them"]
+
+
+def assumed(a: Assumptions) -> str:
+    """Every assumption with the option that changes it."""
+    parts = (
+        f"electricity ${a.electricity_usd_per_kwh:g}/kWh (--electricity)",
+        f"{a.hours_per_week:g} h a week (--hours-per-week)", f"{a.years:g} years (--years)",
+        f"host ${a.host_usd:,.0f} (--host) and {a.host_w:g} W (--host-power) for each GPU",
+        f"cooling x{a.cooling:g} (--cooling)",
+        f"a year takes {percent(a.depreciation, 0)} of the value (--depreciation)",
+        f"{percent(a.utilisation, 0)} of paid hours used (--utilisation)",
+    )  # fmt: skip
+    return "assumed for owning: " + ", ".join(parts)

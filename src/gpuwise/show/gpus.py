@@ -1,0 +1,273 @@
+"""GPUs of the catalog as tables and as data: every value with where it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+from gpuwise.facts.catalog import Derived, Match, all_gpus, chips, derive, fields
+from gpuwise.model.gpu import Fact, GpuSpec, Peak
+from gpuwise.model.units import gibibytes, of_field, percent, si
+from gpuwise.show.table import Table
+
+_NO_RATIO = frozenset(
+    {"pcie_generation", "tensor_core_generation", "rt_core_generation", "process_nm", "slots"}
+)
+"""Numbers of which a multiple means nothing."""
+
+
+def ratio_means(field: str) -> bool:
+    """Whether a multiple of this field says anything."""
+    known = fields().get(field)
+    return field not in _NO_RATIO and (known is None or known.kind == "number")
+
+
+def label(field: str) -> str:
+    """A field's name as people say it; the unit stands with the value."""
+    known = fields().get(field)
+    return known.label if known else field.replace("_", " ")
+
+
+def shown(fact: Fact) -> str:
+    """A fact's value with its unit, from the suffix of its field."""
+    if isinstance(fact.value, bool):
+        return "yes" if fact.value else "no"
+    if isinstance(fact.value, str):
+        return fact.value
+    return of_field(fact.field, fact.value)
+
+
+def peak_name(peak: Peak) -> str:
+    """`fp16 matrix, fp32 accumulate, sparse`."""
+    accumulate = "" if peak.accumulate == peak.format else f", {peak.accumulate} accumulate"
+    return f"{peak.format} {peak.unit}{accumulate}{', sparse' if peak.sparse else ''}"
+
+
+def peak_value(peak: Peak) -> str:
+    """`111.1 TFLOP/s`; integer peaks are no floating-point operations."""
+    return _flops(peak.format, peak.flop_per_s)
+
+
+def _flops(number_format: str, value: float) -> str:
+    return si(value, "OP/s" if number_format.startswith("int") else "FLOP/s", 4)
+
+
+def specification(spec: GpuSpec) -> Table:
+    """Everything known of one GPU in the order of a specification chart, each value with its source.
+
+    Beside a stated value stands the one that units, clocks and rates give; the notes name what no
+    source states.
+    """
+    computed = {row.field: row for row in derive(spec)}
+    stated = [*_fact_rows(spec, computed), *_peak_rows(spec, computed)]
+    ordered = sorted(stated, key=lambda row: place(row[0]))
+    return Table(
+        title=f"{spec.name} ({spec.id})",
+        columns=("", "field", "value", "computed", "source", "note"),
+        rows=tuple(_grouped(ordered)),
+        numeric=frozenset({"value", "computed"}),
+        notes=remarks(spec),
+    ).without_empty_columns()
+
+
+def _fact_rows(spec: GpuSpec, computed: Mapping[str, Derived]) -> Iterable[tuple[str, ...]]:
+    for fact in spec.facts.values():
+        yield (
+            fact.field,
+            label(fact.field),
+            shown(fact),
+            _computed(fact, computed.get(fact.field)),
+            fact.source.title,
+            fact.note,
+        )
+
+
+def _peak_rows(spec: GpuSpec, computed: Mapping[str, Derived]) -> Iterable[tuple[str, ...]]:
+    for peak in spec.peaks:
+        name, row = f"peak {peak_name(peak)}", computed.get(peak.field)
+        given = "" if row is None else _flops(peak.format, row.derived) + _difference(row)
+        yield peak.field, name, peak_value(peak), given, peak.source.title, peak.note
+
+
+def _computed(fact: Fact, row: Derived | None) -> str:
+    if row is None:
+        return ""
+    value = Fact(field=fact.field, value=row.derived, source=fact.source)
+    return shown(value) + _difference(row)
+
+
+def _difference(row: Derived) -> str:
+    """How far the stated value is from the computed one, where that is more than rounding."""
+    if row.agrees is not False or row.difference is None:
+        return ""
+    sign = "+" if row.difference > 0 else ""
+    return f" (!) stated {sign}{percent(row.difference)}"
+
+
+@cache
+def _places() -> Mapping[str, int]:
+    return {field: number for number, field in enumerate(fields())}
+
+
+def place(field: str) -> int:
+    """Where a field stands in the chart; peaks without a line of their own share one and keep their order."""
+    return _places().get(field, _places()["peak:*"])
+
+
+def _grouped(rows: Sequence[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
+    """The rows with the name of their group in front of the first of each group."""
+    last = ""
+    for field, *cells in rows:
+        known = fields().get(field) or fields()["peak:*"]
+        yield (known.group if known.group != last else "", *cells)
+        last = known.group
+
+
+def remarks(spec: GpuSpec) -> tuple[str, ...]:
+    """What to know beside the rows: the whole die, what no source states, what does not add up."""
+    die = _whole_die(spec.text("chip") or "")
+    return (*((die,) if die else ()), *gaps(spec))
+
+
+def gaps(spec: GpuSpec) -> tuple[str, ...]:
+    """What no source states, and how many stated values do not add up."""
+    notes = []
+    if missing := _missing(spec):
+        notes.append(f"no source read states: {', '.join(missing)}")
+    if differing := sum(row.agrees is False for row in derive(spec)):
+        notes.append(f"(!) {differing} stated values are not what units and clocks give: their notes say why")
+    return tuple(notes)
+
+
+def _whole_die(chip: str) -> str:
+    """What the chip holds with nothing switched off, which products are often credited with."""
+    die = chips().get(chip)
+    if die is None or die.sm_count is None:
+        return ""
+    counts = ((die.cuda_cores, "cores"), (die.tensor_cores, "tensor cores"), (die.rt_cores, "RT cores"))
+    parts = [f"{die.sm_count} multiprocessors", *(f"{count:,} {name}" for count, name in counts if count)]
+    return f"the whole {chip} die has {', '.join(parts)}"
+
+
+def _missing(spec: GpuSpec) -> list[str]:
+    """Rows of a specification chart that no source states, of those the vendor's GPUs can have."""
+    same = [other for other in all_gpus() if other.vendor == spec.vendor]
+    return [
+        field.label
+        for name, field in fields().items()
+        if field.chart and name not in spec.facts and any(name in other.facts for other in same)
+    ]
+
+
+_LISTED = ("id", "name", "architecture", "memory", "bandwidth", "fp32", "16 bit, dense", "power", "launch")
+
+
+def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
+    """One row a GPU: what is compared first when choosing, and what the rows were sorted by. A count
+    multiplies what adds up; what they were sorted by is of one GPU."""
+    asked = (sorted_by or "id").removeprefix("-").casefold()
+    field = "launch_price_usd" if asked == "price" else asked
+    more = field not in _LISTED
+    columns = (*_LISTED, label(field)) if more else _LISTED
+    return Table(
+        columns=columns,
+        rows=tuple((*_row(m.spec, m.count), *([_stated(m.spec, field)] if more else [])) for m in matches),
+        numeric=frozenset(
+            {"memory", "bandwidth", "fp32", "16 bit, dense", "power", *columns[len(_LISTED) :]}
+        ),
+        notes=_listing_notes(matches),
+        spare=frozenset({"name"}),
+    )
+
+
+def _stated(spec: GpuSpec, field: str) -> str:
+    """A field, or a precision's peak."""
+    fact, peak = spec.facts.get(field), spec.peak(field)
+    return shown(fact) if fact else peak_value(peak) if peak else ""
+
+
+def _listing_notes(matches: Sequence[Match]) -> tuple[str, ...]:
+    several = any(match.count > 1 for match in matches)
+    counted = ("sums over the GPUs, as if nothing were lost between them",) if several else ()
+    return (*counted, "one GPU with every source: gpuwise show ID")
+
+
+def _row(spec: GpuSpec, count: int) -> tuple[str, ...]:
+    memory, bandwidth, power = spec.memory_bytes, spec.memory_bytes_per_s, spec.power_w
+    half = spec.peak("bf16") or spec.peak("fp16")
+    single = spec.peak("fp32")
+    return (
+        spec.id if count == 1 else f"{count} x {spec.id}",
+        spec.name,
+        spec.architecture or "",
+        gibibytes(memory * count) if memory else "",
+        si(bandwidth * count, "B/s") if bandwidth else "",
+        si(single.flop_per_s * count, "FLOP/s") if single else "",
+        si(half.flop_per_s * count, "FLOP/s") if half else "",
+        f"{power * count:,.0f} W" if power else "",
+        spec.text("launch") or "",
+    )
+
+
+def side_by_side(specs: Sequence[GpuSpec]) -> Table:
+    """Specifications of several GPUs, one column each, the later ones with their ratio to the first."""
+    stated = sorted({field for spec in specs for field in spec.facts}, key=place)
+    names = list(dict.fromkeys(peak_name(p) for spec in specs for p in spec.peaks))
+    rows = [(label(field), *(_cell(specs[0], spec, field) for spec in specs)) for field in stated]
+    rows += [(f"peak {name}", *(_peak_cell(specs[0], spec, name) for spec in specs)) for name in names]
+    return Table(
+        columns=("field", *(spec.id for spec in specs)),
+        rows=tuple(rows),
+        numeric=frozenset(spec.id for spec in specs),
+        notes=("sources of each value: gpuwise show ID",),
+    )
+
+
+def _cell(first: GpuSpec, spec: GpuSpec, field: str) -> str:
+    if field not in spec.facts:
+        return "-"
+    base, value = first.number(field), spec.number(field)
+    text = shown(spec.facts[field])
+    plain = field in _NO_RATIO or isinstance(spec.facts[field].value, bool)
+    if plain or spec is first or not base or value is None:
+        return text
+    return f"{text} ({value / base:.2f}x)"
+
+
+def _peak_cell(first: GpuSpec, spec: GpuSpec, name: str) -> str:
+    mine, base = (
+        next((p.flop_per_s for p in gpu.peaks if peak_name(p) == name), None) for gpu in (spec, first)
+    )
+    if mine is None:
+        return "-"
+    text = si(mine, "OP/s" if name.startswith("int") else "FLOP/s", 4)
+    return f"{text} ({mine / base:.2f}x)" if base and spec is not first else text
+
+
+def document(spec: GpuSpec) -> dict[str, Any]:
+    """A GPU as plain data, sources included; `derived` holds what its own units and clocks give."""
+    return {
+        "id": spec.id,
+        "name": spec.name,
+        "aliases": list(spec.aliases),
+        "device_names": list(spec.device_names),
+        "facts": [asdict(fact) for fact in spec.facts.values()],
+        "peaks": [asdict(peak) for peak in spec.peaks],
+        "derived": [_derived(row) for row in derive(spec)],
+    }
+
+
+def _derived(row: Derived) -> dict[str, Any]:
+    return {
+        **asdict(row),
+        "inputs": dict(row.inputs),
+        "difference": row.difference,
+        "agrees": row.agrees,
+    }
+
+
+def match_document(match: Match) -> dict[str, Any]:
+    """A GPU of a query as plain data; the values are of one GPU, `count` says how many."""
+    return {"count": match.count, **document(match.spec)}

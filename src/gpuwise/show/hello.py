@@ -1,0 +1,60 @@
+"""The hello screen: what is here, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpuwise.measure.telemetry import DeviceInfo, Machine
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.units import gibibytes
+
+
+def screen(
+    version: str, machine: Machine, known: Sequence[GpuSpec | None], catalog_size: int, saved: int
+) -> str:
+    """The whole screen; `known` holds the catalog entry of each device, in order."""
+    found = [_device(info, spec) for info, spec in zip(machine.devices, known, strict=True)]
+    lines = [
+        f"gpuwise {version}",
+        "",
+        *(found or ["no GPU found on this machine (no driver answers)"]),
+        f"CPU    {machine.cpu}, {machine.cpu_count} usable cores",
+        f"torch  {_torch(machine)}",
+        f"known  {catalog_size} GPUs in the catalog, {saved} results kept here",
+        "",
+        *_next(machine, known, saved),
+    ]
+    return "\n".join(lines)
+
+
+def _device(info: DeviceInfo, spec: GpuSpec | None) -> str:
+    memory = f", {gibibytes(info.memory_bytes)}" if info.memory_bytes else ""
+    driver = f", driver {info.driver}" if info.driver else ""
+    entry = f", catalog entry {spec.id}" if spec else ", not in the catalog"
+    return f"GPU {info.index}  {info.name}{memory}{driver}{entry}"
+
+
+def _torch(machine: Machine) -> str:
+    if machine.torch is None:
+        return "not installed; measuring needs it"
+    platform = machine.torch.cuda or machine.torch.hip
+    return f"{machine.torch.version}" + (f", CUDA {platform}" if machine.torch.cuda else "")
+
+
+def _next(machine: Machine, known: Sequence[GpuSpec | None], saved: int) -> list[str]:
+    """Three commands that work on this machine."""
+    here = next((spec.id for spec in known if spec), "rtx-a5000")
+    if machine.torch is None:
+        first = ('pip install "gpuwise[torch]"', "so that it can measure")
+    else:
+        first = ("gpuwise bench --quick", "measure this machine")
+    second = (
+        ("gpuwise show last", "see the last result")
+        if saved
+        else (f"gpuwise show {here}", "what is known, and where from")
+    )
+    other = "h200-sxm" if here != "h200-sxm" else "h100-nvl-94gb"
+    third = (f"gpuwise compare {here} {other}", "two GPUs side by side")
+    commands = (first, second, third)
+    width = max(len(command) for command, _ in commands)
+    return [f"  {command:<{width}}   {what}" for command, what in commands]

@@ -1,0 +1,149 @@
+"""A document before it is HTML or Markdown: sections of text, charts and the tables behind them.
+
+What a page says is decided here and in the modules that build it; how it looks in `html` and in
+the templates. Text may cite sources as `[3]`, by their place in `sources`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gpuwise.model.gpu import Source
+from gpuwise.show.table import Table, markdown
+
+Chart = dict[str, Any]
+"""A Vega-Lite specification with its data in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A chart and the table that says the same in numbers."""
+
+    chart: Chart
+    table: Table
+    caption: str
+    """What to see in it, in one sentence; also its accessible name."""
+    opened: bool = False
+    """Whether the table is shown from the start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading with what belongs to it, in this order. `text` are paragraphs, `points` a list."""
+
+    id: str
+    title: str
+    text: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()
+    """Every row behind what the figures and tables sum up; a page shows them when asked."""
+    code: str = ""
+    """Command lines."""
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.text or self.points or self.figures or self.tables or self.folded or self.code)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A whole document."""
+
+    title: str
+    subtitle: str
+    summary: tuple[str, ...]
+    sections: tuple[Section, ...]
+    sources: tuple[Source, ...] = ()
+    """Cited by their place, the first as [1]."""
+    made_on: str
+    """ISO date."""
+    data: tuple[bytes, ...] = ()
+    """JSON documents that the page holds, so that it can be read back."""
+
+
+class References:
+    """Numbers for sources, in the order in which they are first cited."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Source, int] = {}
+
+    def mark(self, *cited: Source) -> str:
+        """`[2] [5]`: the numbers of these sources, each once."""
+        numbers = {self._numbers.setdefault(source, len(self._numbers) + 1) for source in cited}
+        return " ".join(f"[{number}]" for number in sorted(numbers))
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All that were cited, the first as [1]."""
+        return tuple(self._numbers)
+
+
+def source_line(source: Source) -> str:
+    """`Title (vendor), read on 2026-10-01, https://...`."""
+    parts = [
+        f"{source.title} ({source.kind})",
+        f"read on {source.read_on}" if source.read_on else "",
+        f"licence: {source.licence}" if source.licence else "",
+        source.url or "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def markdown_page(page: Page) -> str:
+    """The page as GitHub-flavoured Markdown; each chart by its table."""
+    blocks = [f"# {page.title}", page.subtitle, _items(page.summary)]
+    for section in page.sections:
+        blocks += [f"## {section.title}", *section.text, _items(section.points)]
+        blocks += [part for figure in section.figures for part in (figure.caption, markdown(figure.table))]
+        blocks += [markdown(table) for table in (*section.tables, *section.folded)]
+        blocks += [f"```sh\n{section.code}\n```"] if section.code else []
+    if page.sources:
+        lines = (f"{number}. {source_line(source)}" for number, source in enumerate(page.sources, 1))
+        blocks += ["## Sources", "\n".join(lines)]
+    return "\n\n".join(block.strip() for block in blocks if block.strip()) + "\n"
+
+
+def document(page: Page) -> dict[str, Any]:
+    """The page as plain data, charts as Vega-Lite."""
+    return {
+        "title": page.title,
+        "subtitle": page.subtitle,
+        "made_on": page.made_on,
+        "summary": list(page.summary),
+        "sections": [_section(section) for section in page.sections],
+        "sources": [asdict(source) for source in page.sources],
+    }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    return {
+        "id": section.id,
+        "title": section.title,
+        "text": list(section.text),
+        "points": list(section.points),
+        "figures": [
+            {"caption": figure.caption, "chart": figure.chart, "table": _table(figure.table)}
+            for figure in section.figures
+        ],
+        "tables": [_table(table) for table in (*section.tables, *section.folded)],
+        "code": section.code,
+    }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {
+        "title": table.title,
+        "before": list(table.before),
+        "columns": list(table.columns),
+        "rows": [list(row) for row in table.rows],
+        "numeric": [column for column in table.columns if column in table.numeric],
+        "notes": list(table.notes),
+    }
+
+
+def _items(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

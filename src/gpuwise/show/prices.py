@@ -1,0 +1,288 @@
+"""Prices as tables and as data: rent and purchase apart, each price with its age and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from gpuwise.facts import prices
+from gpuwise.facts.prices import Change, Line, Skipped, Spread
+from gpuwise.model.offer import Offer
+from gpuwise.show.table import Table
+
+if TYPE_CHECKING:
+    from gpuwise.facts.prices.fetch import Update
+
+_COLUMNS = (
+    *("USD/GPU-h", "price", "GPUs", "kind", "variant", "provider", "instance", "region"),
+    *("seen on", "age", "source", "note"),
+)
+_COMPACT = ("USD/GPU-h", "offer", "GPU", "provider", "age", "source")
+_MARKS = ("", " *", " **")
+"""What a short name carries where it is not one catalog entry; `_mark_notes` says it in words."""
+FAR_APART = 5.0
+"""Dearest over cheapest from which the span itself is worth a warning."""
+
+
+def listing(
+    offers: Sequence[Offer],
+    changes: Sequence[Change],
+    *,
+    title: str,
+    today: date,
+    top: int | None = None,
+    compact: bool = False,
+) -> Table:
+    """One row an offer, as ordered; `top` limits the rows shown, the notes speak of all of them.
+
+    `compact` fits a narrow terminal: fewer columns, without instance and note.
+    """
+    shown = offers[:top] if top else offers
+    hidden = len(offers) - len(shown)
+    more = (f"{len(shown)} of {len(offers)} offers shown; all of them: --top 0",) if hidden else ()
+    if compact:
+        more = (
+            *more,
+            *_mark_notes([offer.gpu_ids for offer in shown]),
+            "date, instance, region and note of each offer: --wide, or -o FILE.csv",
+        )
+    row = _compact_row if compact else _row
+    return Table(
+        title=title,
+        columns=_COMPACT if compact else _COLUMNS,
+        rows=tuple(row(offer, today) for offer in shown),
+        numeric=frozenset({"USD/GPU-h", "price", "GPUs", "age"}),
+        notes=(*more, *_notes(offers, changes, today)),
+    ).without_empty_columns()
+
+
+def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[Change], today: date) -> Table:
+    """One row a GPU: what an hour of it costs, and how fresh that is."""
+    return Table(
+        title=f"Prices of one GPU in USD, rent per hour, as of {today.isoformat()}",
+        columns=("GPU", "on-demand from", "median", "spot from", "spot median", "launch", "offers", "newest"),
+        rows=tuple(_line(line) for line in lines),
+        numeric=frozenset({"on-demand from", "median", "spot from", "spot median", "launch", "offers"}),
+        notes=(
+            *_mark_notes([line.gpu_ids for line in lines]),
+            *_freshness(offers, today),
+            *_moves(changes),
+            "the offers of one GPU: gpuwise prices NAME",
+        ),
+    )
+
+
+def document(
+    offers: Sequence[Offer],
+    changes: Sequence[Change],
+    *,
+    query: str | None,
+    today: date,
+    skipped: Sequence[Skipped] = (),
+) -> dict[str, Any]:
+    """Offers as plain data, with age, price of a GPU-hour and what was skipped."""
+    return {
+        "query": query,
+        "as_of": today.isoformat(),
+        "stale_after_days": prices.STALE_DAYS,
+        "offers": [_offer(offer, today) for offer in offers],
+        "changes": [
+            {"first": _offer(c.first, today), "last": _offer(c.last, today), "share": c.share}
+            for c in changes
+        ],
+        "skipped": [asdict(skip) for skip in skipped],
+    }
+
+
+def overview_document(
+    lines: Sequence[Line], *, today: date, skipped: Sequence[Skipped] = ()
+) -> dict[str, Any]:
+    """The overview as plain data."""
+    return {
+        "as_of": today.isoformat(),
+        "gpus": [asdict(line) for line in lines],
+        "skipped": [asdict(skip) for skip in skipped],
+    }
+
+
+def skipped_lines(skipped: Sequence[Skipped], most: int = 10) -> tuple[str, ...]:
+    """What was left out, counted, and the first rows by name."""
+    if not skipped:
+        return ()
+    named = tuple(
+        f"  {skip.file}{f', line {skip.line}' if skip.line else ''}: {skip.reason}" for skip in skipped[:most]
+    )
+    more = (f"  and {len(skipped) - most} more; all of them: --json",) if len(skipped) > most else ()
+    return (f"{len(skipped)} {'row' if len(skipped) == 1 else 'rows'} skipped:", *named, *more)
+
+
+def update_lines(done: Update) -> tuple[str, ...]:
+    """What an update fetched, where it is kept, and what it left out."""
+    parts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(done.left_out.items()))
+    return (
+        f"{done.offers:,} offers from {', '.join(done.providers)}; seen on {done.seen_on}",
+        f"kept in {done.path}",
+        *([f"did not answer, former prices stay: {', '.join(done.silent)}"] if done.silent else []),
+        *([f"left out: {parts}"] if parts else []),
+    )
+
+
+def update_document(done: Update) -> dict[str, Any]:
+    """An update as plain data."""
+    return {
+        "seen_on": done.seen_on,
+        "path": str(done.path),
+        "offers": done.offers,
+        "providers": list(done.providers),
+        "silent_providers": list(done.silent),
+        "left_out": dict(done.left_out),
+    }
+
+
+def variant(offer: Offer) -> str:
+    """The catalog entry, or why there is not exactly one."""
+    if len(offer.gpu_ids) == 1:
+        return offer.gpu_ids[0]
+    return f"{offer.gpu}, {'variant not told' if offer.gpu_ids else 'not in the catalog'}"
+
+
+def age(offer: Offer, today: date) -> str:
+    """`31 days`, `1,193 days, stale` or `undated`."""
+    days = prices.age_days(offer, today)
+    if days is None:
+        return "undated"
+    text = "1 day" if days == 1 else f"{days:,} days"
+    return f"{text}, stale" if prices.is_stale(offer, today) else text
+
+
+def usd(amount: float) -> str:
+    """An hourly price in cents; below ten cents with one digit more."""
+    return f"{amount:.3f}" if amount < 0.1 else f"{amount:,.2f}"
+
+
+def _row(offer: Offer, today: date) -> tuple[str, ...]:
+    hourly = prices.per_gpu_hour(offer)
+    high = None if offer.high is None else offer.high / offer.count
+    return (
+        "" if hourly is None else _range(hourly, high),
+        f"{_range(offer.amount, offer.high)}/h" if offer.per_hour else f"{offer.amount:,.0f} once",
+        f"{offer.count:.3g}" if offer.count < 1 else f"{offer.count:g}",
+        offer.kind,
+        variant(offer),
+        offer.provider,
+        offer.instance,
+        offer.region,
+        offer.seen_on,
+        age(offer, today),
+        offer.source.id,
+        offer.note,
+    )
+
+
+def _compact_row(offer: Offer, today: date) -> tuple[str, ...]:
+    hourly, price, count, kind, _, provider, _, _, _, days, source, _ = _row(offer, today)
+    name = _short(offer.gpu_ids[0] if len(offer.gpu_ids) == 1 else offer.gpu, offer.gpu_ids)
+    return hourly, f"{count} x {kind}, {price}", name, provider, days, source
+
+
+def _short(name: str, gpu_ids: tuple[str, ...]) -> str:
+    return name + _MARKS[_unsure(gpu_ids)]
+
+
+def _unsure(gpu_ids: tuple[str, ...]) -> int:
+    """0 for one catalog entry, 1 for several, 2 for none."""
+    return 2 if not gpu_ids else int(len(gpu_ids) > 1)
+
+
+def _mark_notes(every: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """What the marks among these ids mean."""
+    words = ("", "*: the seller does not tell the variant", "**: not in the catalog")
+    return tuple(words[mark] for mark in sorted({_unsure(gpu_ids) for gpu_ids in every}) if mark)
+
+
+def _range(low: float, high: float | None) -> str:
+    return usd(low) if high is None else f"{usd(low)} to {usd(high)}"
+
+
+def _line(line: Line) -> tuple[str, ...]:
+    return (
+        _short(line.gpu, line.gpu_ids),
+        *_spread(line.on_demand),
+        *_spread(line.spot),
+        f"{line.new.lowest:,.0f}" if line.new else "",
+        str(line.offers),
+        line.newest or "undated",
+    )
+
+
+def _spread(spread: Spread | None) -> tuple[str, str]:
+    return ("", "") if spread is None else (usd(spread.lowest), usd(spread.median))
+
+
+def _notes(offers: Sequence[Offer], changes: Sequence[Change], today: date) -> tuple[str, ...]:
+    spans = tuple(note for kind in ("on-demand", "spot") for note in _span(offers, kind))
+    unsure = sum(len(offer.gpu_ids) > 1 for offer in offers)
+    variants = (f"{unsure} of {len(offers)} offers do not tell the variant",) if unsure else ()
+    ranges = any(not prices.is_quote(offer) for offer in offers)
+    illustrative = (
+        ("watch out: ranges are an article's illustration, in no minimum or median",) if ranges else ()
+    )
+    used = {offer.source.id: offer.source.title for offer in offers}
+    named = tuple(f"source {key}: {used[key]}" for key in sorted(used))
+    return (*spans, *_freshness(offers, today), *_moves(changes), *variants, *illustrative, *named)
+
+
+def _span(offers: Sequence[Offer], kind: str) -> tuple[str, ...]:
+    found = prices.spread(offers, kind)
+    if found is None or found.offers < 2:
+        return ()
+    text = f"{kind}: {usd(found.lowest)} to {usd(found.highest)} USD/GPU-h, median {usd(found.median)}"
+    ratio = found.highest / found.lowest
+    wide = f"; watch out: the dearest asks {ratio:.0f} times the cheapest" if ratio >= FAR_APART else ""
+    return (f"{text} ({found.offers} offers){wide}",)
+
+
+def _freshness(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
+    # Launch prices are years old by nature and say nothing of how fresh the rents are.
+    judged = [offer for offer in offers if offer.per_hour] or list(offers)
+    dated = sorted((offer for offer in judged if offer.seen_on), key=lambda offer: offer.seen_on)
+    stale = sum(prices.is_stale(offer, today) for offer in dated)
+    undated = len(judged) - len(dated)
+    what = "rents" if judged[0].per_hour else "offers"
+    notes = []
+    if dated:
+        newest, oldest = dated[-1], dated[0]
+        notes.append(f"newest {newest.seen_on} ({age(newest, today)}), oldest {oldest.seen_on}")
+    if stale:
+        notes.append(f"{stale} of {len(judged)} {what} are older than {prices.STALE_DAYS} days: stale")
+    if undated:
+        notes.append(f"{undated} of {len(judged)} {what} carry no date: they may be of any age")
+    return tuple(notes)
+
+
+def _moves(changes: Sequence[Change]) -> tuple[str, ...]:
+    """How many offers seen twice became cheaper, and the steepest move."""
+    if not changes:
+        return ()
+    falls = sum(change.share < 0 for change in changes)
+    steepest = changes[0] if falls else changes[-1]
+    first, last = steepest.first, steepest.last
+    name = f"{last.provider} {last.instance}".strip()
+    rises = len(changes) - falls
+    word = "prices fall" if falls > rises else "prices move"
+    return (
+        f"{word}: between two looks {falls} fell and {rises} rose; the most {name} ({last.gpu} x "
+        f"{last.count:g}, {last.kind}) from {usd(first.amount)} to {usd(last.amount)} "
+        f"({steepest.share:+.0%}), {first.seen_on} to {last.seen_on}",
+    )
+
+
+def _offer(offer: Offer, today: date) -> dict[str, Any]:
+    return {
+        **asdict(offer),
+        "per_gpu_hour": prices.per_gpu_hour(offer),
+        "age_days": prices.age_days(offer, today),
+        "stale": prices.is_stale(offer, today),
+    }

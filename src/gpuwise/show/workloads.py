@@ -1,0 +1,95 @@
+"""The workloads as a table and as data, grouped by what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuwise.model.units import si
+from gpuwise.model.workload import PRECISIONS, WorkloadSpec
+from gpuwise.show.table import Table
+
+COLUMNS = (
+    "for",
+    "workload",
+    "what",
+    "modes",
+    "precisions",
+    "recipes",
+    "item",
+    "parameters",
+    "per item",
+    "batch",
+)
+
+
+def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Table:
+    """One row a workload, with what one item costs; the same task side by side, limits last.
+
+    `installed` are names that other packages offer, which are not loaded to be listed.
+    """
+    notes = ["measure one: gpuwise bench resnet50; a file of yours: gpuwise bench ./my_model.py"]
+    notes += [f"from installed packages: {', '.join(installed)}"] if installed else []
+    return Table(
+        columns=COLUMNS,
+        rows=tuple(_row(spec) for spec in grouped(specs)),
+        numeric=frozenset({"parameters", "per item", "batch"}),
+        notes=tuple(notes),
+    )
+
+
+def grouped(specs: Sequence[WorkloadSpec]) -> tuple[WorkloadSpec, ...]:
+    """Networks, then science, then limits; within these by task, in the order of their first."""
+    tasks = list(dict.fromkeys(spec.task for spec in specs))
+    return tuple(sorted(specs, key=lambda spec: (_kind(spec), tasks.index(spec.task))))
+
+
+def _kind(spec: WorkloadSpec) -> int:
+    return 2 if "limit" in spec.modes else 1 if "compute" in spec.modes else 0
+
+
+def _row(spec: WorkloadSpec) -> tuple[str, ...]:
+    limit = "limit" in spec.modes
+    return (
+        spec.task,
+        spec.id,
+        spec.title,
+        ", ".join(spec.modes),
+        " ".join(p for p in PRECISIONS if p in spec.precisions)
+        if not limit or len(spec.precisions) > 1
+        else "",
+        ", ".join(spec.recipes) if "train" in spec.modes else "",
+        spec.item,
+        f"{spec.parameters:,}" if spec.parameters else "",
+        _cost(spec),
+        "" if limit else str(spec.default_batch),
+    )
+
+
+def _cost(spec: WorkloadSpec) -> str:
+    """Operations of one item in the first mode; nothing for a limit, and where torch has to count."""
+    if spec.cost is None or "limit" in spec.modes or spec.item == "FLOP":
+        return ""
+    return si(spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch).flop_per_item, "FLOP")
+
+
+def document(spec: WorkloadSpec) -> dict[str, Any]:
+    """A workload as plain data; cost at the default batch in bf16, or the first precision it has."""
+    precision = "bf16" if "bf16" in spec.precisions else spec.precisions[0]
+    known = spec.cost
+    costs = {mode: known(mode, precision, spec.default_batch) for mode in spec.modes} if known else {}
+    return {
+        "id": spec.id,
+        "version": spec.version,
+        "title": spec.title,
+        "task": spec.task,
+        "item": spec.item,
+        "modes": list(spec.modes),
+        "precisions": list(spec.precisions),
+        "recipes": list(spec.recipes),
+        "parameters": spec.parameters,
+        "default_batch": spec.default_batch,
+        "gpus": spec.gpus,
+        "flop_per_item": {mode: cost.flop_per_item for mode, cost in costs.items()},
+        "bytes_per_item": {mode: cost.bytes_per_item for mode, cost in costs.items()},
+    }

@@ -1,0 +1,55 @@
+"""No speed above a peak."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gpuwise.checks import networks, physics
+from gpuwise.facts import catalog
+from gpuwise.model.published import PublishedResult
+
+Row = Callable[..., PublishedResult]
+
+
+def at(share: float, gpu_id: str, precision: str) -> float:
+    """Images per second of ResNet-50 training that need this share of a peak."""
+    network, peak = networks.find("resnet50"), catalog.get(gpu_id).peak(precision)
+    assert network is not None
+    assert peak is not None
+    return share * peak.flop_per_s / network.flop("train")
+
+
+@pytest.mark.parametrize(("share", "word"), [(0.5, ""), (0.9, "SUSPECT"), (1.1, "INVALID")])
+def test_shares_of_the_peak(row: Row, share: float, word: str) -> None:
+    found = list(physics.judge(row(throughput=at(share, "t4", "fp16"))))
+    assert [c.detail.split(":")[0] for c in found] == ([word] if word else [])
+
+
+def test_fp32_that_only_tf32_can_reach(row: Row) -> None:
+    fast = row(
+        gpu="A100", gpu_id="a100-sxm4-80gb", precision="fp32", throughput=at(2, "a100-sxm4-80gb", "fp32")
+    )
+    assert [c.code for c in physics.judge(fast)] == ["precision"]
+    assert physics.ran_as("fp32", fast) == "tf32?"
+
+
+def test_int8_is_held_against_its_own_peak(row: Row) -> None:
+    for share, codes in ((1.5, []), (2.2, ["above-peak"])):
+        speed = at(share, "a100-sxm4-80gb", "fp16") * 3  # inference does a third of a step's work
+        fast = row(gpu="A100", gpu_id="a100-sxm4-80gb", precision="int8", mode="infer", throughput=speed)
+        assert [c.code for c in physics.judge(fast)] == codes
+
+
+def test_what_is_not_known_is_not_judged(row: Row) -> None:
+    for unknown in (
+        row(workload="frobnet", throughput=1e9),
+        row(gpu_id=None, throughput=1e9),
+        row(gpu_id="x"),
+    ):
+        assert list(physics.judge(unknown)) == []
+
+
+def test_several_gpus_share_the_work(row: Row) -> None:
+    assert list(physics.judge(row(n_gpus=8, throughput=at(4, "t4", "fp16")))) == []

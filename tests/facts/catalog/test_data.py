@@ -1,0 +1,295 @@
+"""Integrity of the data: sources, units, arithmetic and names."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from datetime import date
+from typing import get_args
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+from gpuwise.facts.catalog.load import DATA
+from gpuwise.facts.catalog.query import name_key
+from gpuwise.model.gpu import GpuSpec, SourceKind
+
+GPUS = pytest.mark.parametrize("spec", catalog.all_gpus(), ids=lambda spec: spec.id)
+ALWAYS = ("vendor", "architecture", "form", "segment")
+# What no source that was read states, GPU by GPU; a gap that closes leaves this list.
+SUPERCHIPS = {"gh200-96gb", "gh200-hbm3e", "gb200", "gb300"}
+LACKING = {
+    "memory_bytes": {"b100-sxm"},
+    "memory_type": {"b100-sxm"},
+    "memory_bytes_per_s": {"b100-sxm"},
+    "power_w": {"b100-sxm", "gh200-96gb", "gh200-hbm3e"},
+    "chip": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3"},
+    "launch": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20", "mi350x"},
+    "sm_count": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3"},
+    "boost_hz": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20"},
+    "memory_bus_bits": SUPERCHIPS | {"b100-sxm", "gaudi2", "gaudi3", "h20", "b200-sxm", "b300-sxm"},
+}
+FORMATS = {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"}
+# Transfers per second and pin: HBM2 of 2016 to GDDR7 and HBM3e.
+PIN_RATE = {"HBM": (1.4e9, 8e9), "GDD": (10e9, 32e9), "LPD": (6e9, 10e9)}
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_no_fact_is_stated_twice() -> None:
+    counts = Counter((row["gpu_id"], row["field"]) for row in rows("specs.csv"))
+    assert [key for key, count in counts.items() if count > 1] == []
+
+
+def test_ids_agree_between_files() -> None:
+    names = [row["gpu_id"] for row in rows("names.csv")]
+    assert len(set(names)) == len(names)
+    assert set(names) == {row["gpu_id"] for row in rows("specs.csv")}
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in names)
+
+
+def test_every_source_is_dated_known_and_used() -> None:
+    ids = [row["id"] for row in rows("sources.csv")]
+    assert len(set(ids)) == len(ids)
+    cited = {row["source"] for name in ("specs.csv", "chips.csv", "rates.csv") for row in rows(name)}
+    assert set(ids) == cited
+    for source in catalog.sources().values():
+        assert source.kind in get_args(SourceKind)
+        assert date.fromisoformat(source.read_on) >= date(2026, 1, 1)
+        assert source.title
+        assert source.licence != ""
+        assert source.url is None or re.match(r"https?://", source.url)
+
+
+def test_the_licence_column_is_filled_where_the_publisher_grants_one() -> None:
+    granted = {source.id: source.licence for source in catalog.sources().values() if source.licence}
+    assert granted["ml-engineering"] == "CC BY-SA 4.0"
+    assert {"Apache-2.0", "MIT", "BSD-3-Clause"} <= set(granted.values())
+    # An open repository is cited with its licence.
+    for source in catalog.sources().values():
+        if source.url and re.match(r"https://github\.com/[^/]+/[^/]+/(blob|tree)/", source.url):
+            assert source.licence, source.id
+
+
+def test_computed_values_state_their_formula() -> None:
+    derived = {source.id for source in catalog.sources().values() if source.kind == "derived"}
+    computed = [row for row in rows("specs.csv") if row["source"] in derived]
+    assert all(row["locator"] for row in computed)
+
+
+def test_computed_matrix_peaks_equal_their_formula() -> None:
+    for row in rows("specs.csv"):
+        formula = row["locator"].partition(" = ")[2]
+        if row["locator"].startswith("sm_count x boost_hz") and formula:
+            units, clock, rate = (float(factor) for factor in formula.split(" x "))
+            assert float(row["value"]) == pytest.approx(units * clock * rate, rel=3e-3), row
+            spec = catalog.get(row["gpu_id"])
+            assert (units, clock) == (spec.number("sm_count"), spec.number("boost_hz")), row
+
+
+FILES = sorted(path.name for path in DATA.glob("*.csv"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_trace_of_how_the_data_was_gathered(name: str) -> None:
+    text = (DATA / name).read_text(encoding="utf-8")
+    assert not re.search(r"/work|/home|/tmp|file index|SEED|seed-\d|[0-9a-f]{16}\.txt", text)
+    assert not re.search(r"pypi\.org|pythonhosted|npmjs|crates\.io", text)
+    assert text.isascii()
+
+
+def test_numbers_parse_and_are_positive() -> None:
+    known = catalog.fields()
+    for row in rows("specs.csv"):
+        kind = "number" if row["field"].startswith("peak:") else known[row["field"]].kind
+        if kind == "number":
+            assert float(row["value"]) > 0, row
+        if kind == "flag":
+            assert row["value"] in ("true", "false"), row
+        assert row["value"].strip() == row["value"] != "", row
+
+
+def test_fields_are_described_once_and_grouped_together() -> None:
+    described = [row["field"] for row in rows("fields.csv")]
+    assert len(set(described)) == len(described)
+    groups = [row["group"] for row in rows("fields.csv")]
+    runs = [group for i, group in enumerate(groups) if i == 0 or groups[i - 1] != group]
+    assert len(set(runs)) == len(runs)
+    assert {row["kind"] for row in rows("fields.csv")} == {"text", "number", "flag"}
+    labels = [row["label"] for row in rows("fields.csv")]
+    assert len(set(labels)) == len(labels)
+
+
+def test_aliases_are_unambiguous() -> None:
+    owners: dict[str, set[str]] = {}
+    for spec in catalog.all_gpus():
+        for name in (spec.id, spec.name, *spec.aliases):
+            owners.setdefault(name_key(name), set()).add(spec.id)
+    assert {key: ids for key, ids in owners.items() if len(ids) > 1} == {}
+
+
+def test_names_without_the_order_of_their_words_are_unambiguous() -> None:
+    owners: dict[frozenset[str], set[str]] = {}
+    for spec in catalog.all_gpus():
+        for name in (spec.id, spec.name, *spec.aliases):
+            owners.setdefault(frozenset(re.findall(r"[a-z0-9]+", name.lower())), set()).add(spec.id)
+    assert {tuple(words): ids for words, ids in owners.items() if len(ids) > 1} == {}
+
+
+def test_gpus_outside_the_catalog_are_not_in_it() -> None:
+    for row in rows("outside.csv"):
+        with pytest.raises(InputError):
+            catalog.find(row["name"])
+
+
+def test_shared_device_names_are_device_names() -> None:
+    for row in rows("names.csv"):
+        assert set(row["shared_device_names"].split(";")) - {""} <= set(row["device_names"].split(";"))
+
+
+@GPUS
+def test_the_essential_facts_are_there(spec: GpuSpec) -> None:
+    assert [field for field in ALWAYS if field not in spec.facts] == []
+    assert any(not peak.sparse for peak in spec.peaks)
+    assert spec.device_names or spec.vendor == "Intel"
+    assert spec.text("form") in {"pcie", "sxm", "oam", "laptop", "soc"}
+    assert spec.text("segment") in {"consumer", "workstation", "server"}
+
+
+@pytest.mark.parametrize("field", sorted(LACKING))
+def test_gaps_are_known(field: str) -> None:
+    assert {spec.id for spec in catalog.all_gpus() if field not in spec.facts} == LACKING[field]
+
+
+@GPUS
+def test_launches_are_dates_of_the_past(spec: GpuSpec) -> None:
+    launch = spec.facts.get("launch")
+    if launch is not None:
+        assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", str(launch.value))
+        assert "2016" <= str(launch.value) <= launch.source.read_on
+
+
+@GPUS
+def test_laptop_parts_draw_less_than_the_desktop_card_of_that_name(spec: GpuSpec) -> None:
+    if spec.text("form") == "laptop":
+        desktop = catalog.get(spec.id.removesuffix("-laptop"))
+        for field in ("power_w", "memory_bytes_per_s", "cuda_cores"):
+            assert (spec.number(field) or 0) < (desktop.number(field) or 0)
+
+
+def test_every_row_of_the_chart_of_one_card_is_filled() -> None:
+    missing = [
+        name
+        for name, field in catalog.fields().items()
+        if field.chart and ":" not in name and name not in catalog.get("rtx-a5000").facts
+    ]
+    assert missing == []
+
+
+@GPUS
+def test_what_belongs_together_stands_together(spec: GpuSpec) -> None:
+    assert ("link_bytes_per_s" in spec.facts) == (spec.text("link") not in (None, "none"))
+    for count, generation in (("tensor_cores", "tensor_core_generation"), ("rt_cores", "rt_core_generation")):
+        assert count not in spec.facts or generation in spec.facts
+    slots, form = spec.number("slots"), spec.text("form")
+    assert slots is None or form == "pcie"
+    assert spec.number("pcie_lanes") in (None, 8, 16)
+
+
+def test_conflicts_between_sources_are_told() -> None:
+    noted = [row for row in rows("specs.csv") if "other sources differ" in row["note"]]
+    assert len(noted) > 40
+    for gpu_id, field in [
+        ("v100-pcie-16gb", "power_w"),
+        ("h100-pcie-80gb", "memory_bytes_per_s"),
+        ("h100-nvl-94gb", "memory_bus_bits"),
+        ("rtx-4090-laptop", "power_w"),
+        ("l4", "sm_count"),
+        ("mi300x", "memory_bytes_per_s"),
+        ("b300-sxm", "memory_bytes"),
+    ]:
+        assert "other sources differ" in catalog.get(gpu_id).facts[field].note, (gpu_id, field)
+
+
+@GPUS
+def test_peaks_name_known_formats(spec: GpuSpec) -> None:
+    for peak in spec.peaks:
+        assert peak.format in FORMATS
+        assert peak.accumulate in FORMATS | {"int32"}
+    for row in rows("specs.csv"):
+        if row["field"].startswith("peak:"):
+            assert re.fullmatch(r"peak:\w+:\w+:(vector|matrix)(:sparse)?", row["field"])
+
+
+@GPUS
+def test_sparse_peaks_are_twice_the_dense_ones(spec: GpuSpec) -> None:
+    peaks = {row["field"]: row for row in rows("specs.csv") if row["gpu_id"] == spec.id}
+    for field, row in peaks.items():
+        if field.endswith(":sparse"):
+            dense = float(peaks[field.removesuffix(":sparse")]["value"])
+            twice = float(row["value"]) == pytest.approx(2 * dense, rel=3e-3)
+            assert twice or "not twice the dense" in row["note"], row
+
+
+@GPUS
+def test_memory_bandwidth_is_plausible(spec: GpuSpec) -> None:
+    bandwidth, bits = spec.memory_bytes_per_s, spec.number("memory_bus_bits")
+    if bandwidth is None or bits is None:
+        return  # which ones is held by test_gaps_are_known
+    low, high = PIN_RATE[(spec.text("memory_type") or "")[:3]]
+    assert low <= bandwidth * 8 / bits <= high
+
+
+@GPUS
+def test_quantities_are_in_base_units(spec: GpuSpec) -> None:
+    """A value left in GB, MHz or TFLOP/s would be far outside these ranges."""
+    ranges = {
+        "memory_bytes": (8 * 2**30, 1e12),
+        "l2_bytes": (2**20, 2**28),
+        "boost_hz": (1e9, 4e9),
+        "base_hz": (0.5e9, 3e9),
+        "power_w": (70, 2000),
+        "link_bytes_per_s": (50e9, 4e12),
+        "launch_price_usd": (200, 100_000),
+        "process_nm": (3, 16),
+        "rt_flop_per_s": (1e13, 1e15),
+        "memory_transfers_per_s": (1.4e9, 32e9),
+        "memory_bus_bits": (128, 8192),
+        "height_m": (0.06, 0.2),
+        "length_m": (0.15, 0.4),
+        "slots": (1, 4),
+        "link_gpus": (2, 8),
+        "encoders": (1, 8),
+        "decoders": (1, 8),
+    }
+    for field, (low, high) in ranges.items():
+        value = spec.number(field)
+        assert value is None or low <= value <= high, (field, value)
+    assert all(1e11 < peak.flop_per_s < 1e17 for peak in spec.peaks)
+    assert (spec.number("base_hz") or 0) <= (spec.number("boost_hz") or 0)
+
+
+@GPUS
+def test_the_memory_note_says_what_its_unit_is(spec: GpuSpec) -> None:
+    fact = spec.facts.get("memory_bytes")
+    assert fact is None or re.search("counted in GiB|decimal GB", fact.note)
+
+
+def test_a_copy_names_the_source_that_it_repeats() -> None:
+    copies = {source.id: source.copy_of for source in catalog.sources().values() if source.copy_of}
+    assert copies
+    assert all(catalog.sources()[original].copy_of is None for original in copies.values())
+
+
+def test_what_one_edition_has_is_not_given_to_another() -> None:
+    """Databases give the Server Edition a sibling's memory, the GB10 another L2, the H200 the NVL's date."""
+    server, workstation = (catalog.get(f"rtx-pro-6000-blackwell-{name}") for name in ("server", "ws"))
+    assert server.memory_bytes_per_s == 1597e9
+    assert (server.memory_bytes_per_s or 0) < (workstation.memory_bytes_per_s or 0)
+    assert catalog.get("gb10").number("l2_bytes") == 24 * 2**20
+    assert (catalog.get("h200-sxm").text("launch") or "") < (catalog.get("h200-nvl").text("launch") or "")

@@ -1,0 +1,159 @@
+"""What units and clocks imply: known cards by hand, errors that must show, the whole dies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuwise.errors import NoDataError
+from gpuwise.facts import catalog
+from gpuwise.facts.catalog import Derived, derive
+from gpuwise.model.gpu import GpuSpec, Value
+
+
+def row(spec: GpuSpec, field: str) -> Derived:
+    (found,) = [row for row in derive(spec) if row.field == field]
+    return found
+
+
+def changed(gpu_id: str, field: str, value: Value) -> GpuSpec:
+    spec = catalog.get(gpu_id)
+    return replace(spec, facts={**spec.facts, field: replace(spec.facts[field], value=value)})
+
+
+@pytest.mark.parametrize(
+    ("gpu_id", "field", "value"),
+    [
+        ("rtx-a5000", "cuda_cores", 64 * 128),
+        ("rtx-a5000", "tensor_cores", 64 * 4),
+        ("rtx-a5000", "rt_cores", 64),
+        ("rtx-a5000", "peak:fp32:fp32:vector", 8192 * 2 * 1695e6),
+        ("rtx-a5000", "peak:fp16:fp16:matrix:sparse", 2 * 111.1e12),
+        ("rtx-a5000", "memory_bytes_per_s", 384 * 16e9 / 8),
+        ("a100-sxm4-80gb", "tensor_cores", 108 * 4),
+        ("a100-sxm4-80gb", "peak:fp16:fp32:matrix", 108 * 2048 * 1410e6),
+        ("v100-sxm2-16gb", "tensor_cores", 80 * 8),
+        ("rtx-4090", "peak:fp16:fp32:matrix", 128 * 512 * 2520e6),  # GeForce: half for an fp32 sum
+        ("rtx-6000-ada", "peak:fp16:fp32:matrix", 142 * 1024 * 2505e6),
+        ("h100-sxm5-80gb", "peak:bf16:fp32:matrix", 132 * 4096 * 1830e6),  # the matrix clock
+        ("h100-sxm5-80gb", "peak:fp64:fp64:matrix", 132 * 256 * 1980e6),  # at the boost clock
+        ("mi300x", "peak:fp32:fp32:vector", 304 * 64 * 4 * 2100e6),
+        ("mi300x", "stream_processors", 304 * 64),
+    ],
+)
+def test_values_by_hand(gpu_id: str, field: str, value: float) -> None:
+    found = row(catalog.get(gpu_id), field)
+    assert found.derived == pytest.approx(value, rel=1e-9)
+    assert found.agrees
+
+
+def test_a_row_says_how_it_was_computed() -> None:
+    found = row(catalog.get("rtx-a5000"), "peak:fp32:fp32:vector")
+    assert found.formula == "cuda_cores x 2 x boost_hz"
+    assert found.inputs == (("cuda_cores", 8192), ("boost_hz", 1695e6))
+    assert found.stated == 27.77e12
+    assert found.difference == pytest.approx(27.77e12 / (8192 * 2 * 1695e6) - 1)
+
+
+def test_the_stated_count_does_not_enter_the_computed_one() -> None:
+    found = row(changed("rtx-a5000", "cuda_cores", 8129), "cuda_cores")
+    assert found.derived == 8192
+    assert found.agrees is True  # within 1 %: a test of exact counts compares the numbers
+    assert found.stated != found.derived
+
+
+@pytest.mark.parametrize(
+    ("gpu_id", "field", "wrong", "computed"),
+    [
+        ("a100-sxm4-80gb", "tensor_cores", 512, 432),  # the whole die
+        ("a100-pcie-40gb", "cuda_cores", 8192, 6912),
+        ("rtx-2080-ti", "cuda_cores", 5342, 4352),  # a slip of digits
+        ("rtx-a4000", "memory_bytes_per_s", 512e9, 448e9),
+    ],
+)
+def test_published_errors_disagree(gpu_id: str, field: str, wrong: Value, computed: float) -> None:
+    found = row(changed(gpu_id, field, wrong), field)
+    assert found.agrees is False
+    assert found.derived == computed
+
+
+def test_the_wrong_figures_of_one_article_are_those_of_the_whole_die() -> None:
+    assert catalog.full_die("GA100").cuda_cores == 8192
+    assert catalog.full_die("GA100").tensor_cores == 512
+    assert catalog.full_die("GA100").rt_cores == 0
+
+
+@pytest.mark.parametrize(
+    ("chip", "sm_count", "cuda_cores", "tensor_cores"),
+    [
+        ("GP100", 60, 3840, 0),
+        ("GV100", 84, 5376, 672),
+        ("TU102", 72, 4608, 576),
+        ("GA100", 128, 8192, 512),
+        ("GA102", 84, 10752, 336),
+        ("GH100", 144, 18432, 576),
+        ("AD102", 144, 18432, 576),
+        ("AD103", 80, 10240, 320),
+        ("AD104", 60, 7680, 240),
+        ("GB202", 192, 24576, 768),
+    ],
+)
+def test_whole_dies(chip: str, sm_count: int, cuda_cores: int, tensor_cores: int) -> None:
+    die = catalog.full_die(chip)
+    assert (die.sm_count, die.cuda_cores, die.tensor_cores) == (sm_count, cuda_cores, tensor_cores)
+    assert die.source.title
+
+
+def test_chips_that_are_unknown_or_known_in_part() -> None:
+    with pytest.raises(NoDataError, match="GX999"):
+        catalog.full_die("GX999")
+    part = catalog.full_die("GB100")
+    assert part.sm_count is part.cuda_cores is part.tensor_cores is None
+    assert part.cores_per_sm == 128
+
+
+def test_what_has_no_units_gives_nothing() -> None:
+    assert derive(GpuSpec(id="x", name="X")) == ()
+    assert derive(catalog.get("gaudi3")) == ()
+
+
+def test_what_no_source_states_is_computed_without_a_verdict() -> None:
+    found = row(catalog.get("gb10"), "peak:fp16:fp16:matrix")
+    assert found.stated is found.difference is found.agrees is None
+    assert found.derived == 48 * 1024 * 2418e6
+
+
+def test_rates_depend_on_the_segment() -> None:
+    def fp16(gpu_id: str) -> int:
+        (rate,) = [r for r in catalog.rates(catalog.get(gpu_id)) if r.field == "peak:fp16:fp32:matrix"]
+        return rate.operations
+
+    assert fp16("rtx-3090") * 2 == fp16("rtx-a6000") == fp16("a40")
+    assert catalog.rates(catalog.get("gaudi2")) == ()
+
+
+@pytest.mark.parametrize("spec", catalog.all_gpus(), ids=lambda spec: spec.id)
+def test_a_product_holds_no_more_than_its_whole_die(spec: GpuSpec) -> None:
+    chip = spec.text("chip")
+    if chip is None:
+        return
+    die = catalog.full_die(chip)
+    for field, whole in (
+        ("sm_count", die.sm_count),
+        ("cuda_cores", die.cuda_cores),
+        ("tensor_cores", die.tensor_cores),
+        ("rt_cores", die.rt_cores),
+    ):
+        # Two dies make an MI250X; dies of which the whole is unknown say nothing.
+        assert whole is None or (spec.number(field) or 0) <= whole, field
+
+
+def test_every_disagreement_with_a_formula_is_explained() -> None:
+    compared = 0
+    for spec in catalog.all_gpus():
+        notes = {p.field: p.note for p in spec.peaks} | {f.field: f.note for f in spec.facts.values()}
+        for row in catalog.derive(spec):
+            compared += row.agrees is not None
+            assert row.agrees is not False or "the formula gives" in notes[row.field], (spec.id, row)
+    assert compared > 600

@@ -1,0 +1,176 @@
+"""Which GPUs a text names: the spellings of real articles, variants, other products, boundaries."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.facts import catalog
+from gpuwise.facts.catalog import Mention, mentions
+from gpuwise.model.gpu import GpuSpec
+
+from ...stopwatch import stopwatch
+
+A100 = ("a100-sxm4-40gb", "a100-pcie-40gb", "a100-sxm4-80gb", "a100-pcie-80gb")
+V100 = ("v100-sxm2-16gb", "v100-pcie-16gb", "v100-pcie-32gb", "v100-sxm2-32gb")
+
+
+def spelled(text: str, *, unknown: bool = False) -> list[tuple[str, tuple[str, ...]]]:
+    return [(m.text, m.gpu_ids) for m in mentions(text, unknown=unknown)]
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu_ids"),
+    [
+        # As five published articles write them.
+        ("NVIDIA RTX A5000", ("rtx-a5000",)),
+        ("NVIDIA A5000", ("rtx-a5000",)),
+        ("nvidia-rtx-a5000", ("rtx-a5000",)),
+        ("A4000", ("rtx-a4000",)),
+        ("NVIDIA A6000", ("rtx-a6000",)),
+        ("A6000s", ("rtx-a6000",)),
+        ("NVIDIA A100 (80GB SXM4)", ("a100-sxm4-80gb",)),
+        ("NVIDIA A100 40GB", ("a100-sxm4-40gb", "a100-pcie-40gb")),
+        ("Nvidia A100", A100),
+        ("Tesla V100", V100),
+        ("Geforce RTX 2080 TI", ("rtx-2080-ti",)),
+        ("Geforce RTX 3090", ("rtx-3090",)),
+        ("AMD Instinct MI100", ("mi100",)),
+        ("Geforce RTX 4060 TI", ("rtx-4060-ti-16gb",)),
+        ("RTX 4090s", ("rtx-4090",)),
+        ("RTX 4090 Laptop GPU", ("rtx-4090-laptop",)),
+        ("RTX 4500 Ada", ("rtx-4500-ada",)),
+        ("RTX 5000 Ada", ("rtx-5000-ada",)),
+        ("NVIDIA L40S", ("l40s",)),
+        ("RTX PRO 6000 Blackwell Workstation Edition", ("rtx-pro-6000-blackwell-ws",)),
+        ("H100 80GB", ("h100-pcie-80gb", "h100-sxm5-80gb")),
+        ("NVIDIA H100 NVL", ("h100-nvl-94gb",)),
+        ("NVIDIA H200 NVL / SXM", ("h200-sxm", "h200-nvl")),
+        ("H200 SXM", ("h200-sxm",)),
+        # Variants told apart by what stands behind the model.
+        ("A100-SXM4-80GB", ("a100-sxm4-80gb",)),
+        ("A100 40GB/80GB", A100),
+        ("H100 80GB HBM3", ("h100-sxm5-80gb",)),
+        ("H100 PCIe", ("h100-pcie-80gb",)),
+        ("RTX PRO 6000 Max-Q", ("rtx-pro-6000-blackwell-maxq",)),
+        ("rtx-pro-6000-blackwell-server", ("rtx-pro-6000-blackwell-server",)),
+        ("V100S", ("v100s-pcie-32gb",)),
+        ("V100s", (*V100, "v100s-pcie-32gb")),
+        ("GB200 NVL72", ("gb200",)),
+        ("Intel Gaudi 2", ("gaudi2",)),
+        ("GeForce RTX\u2122 4090", ("rtx-4090",)),
+        ("nvidia t4", ("t4",)),
+    ],
+)
+def test_spellings(name: str, gpu_ids: tuple[str, ...]) -> None:
+    assert spelled(f"Two {name}, tested.") == [(name, gpu_ids)]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("2x RTX 6000 Ada", ["RTX 6000 Ada"]),
+        ("RTX 5000 Ada or RTX A5000", ["RTX 5000 Ada", "RTX A5000"]),
+        ("RTX 4090 / 5090", ["RTX 4090", "5090"]),
+        ("RTX 3090, 4090 and 5090", ["RTX 3090", "4090", "5090"]),
+        ("A100/H100", ["A100", "H100"]),
+        # A memory size that no variant has, and what a possessive has, are claims about the GPU.
+        ("RTX 4500 Ada 23 GB", ["RTX 4500 Ada"]),
+        ("the A4000's 16 GB", ["A4000's"]),
+        ("A100 40/80GB", ["A100"]),
+        ("H100 PCIe 5.0 x16", ["H100"]),
+        ("A100 80 GB/s", ["A100"]),
+        ("H100 80GB PCIe Gen5", ["H100 80GB PCIe Gen5"]),
+        ("H100 PCIe Gen5 x16", ["H100"]),
+        ("8xV100 16GB", ["V100 16GB"]),
+        ("10xA100, x_1xH100_80GB_SXM5_v2", ["A100", "H100_80GB_SXM5"]),
+        ("RTX 4090 48GB", ["RTX 4090"]),
+        ("| A6000 |\n80GB |", ["A6000"]),
+    ],
+)
+def test_where_a_mention_begins_and_ends(text: str, named: list[str]) -> None:
+    assert [name for name, _ in spelled(text)] == named
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A50001",
+        "XA5000",
+        "A4004",
+        "4090 images/s",
+        "A100.5",
+        "a10 of them",
+        "MI1000",
+        "H1000",
+        "RTX 60000 Ada",
+    ],
+)
+def test_numbers_and_longer_words_are_no_gpu(text: str) -> None:
+    assert mentions(text) == ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("RTX 3080 Ti", "RTX 5090 Laptop", "RTX 3080 12GB", "RTX 4060 Ti 8GB", "RTX 6000", "RTX 4090 D"),
+        *("GTX 1080 Ti", "MI308X", "A100X", "A10G", "H800", "RTX 4000 SFF Ada", "Radeon RX 7900"),
+        *("RTX 4090D", "V100 SXM3", "TITAN RTX", "RX 7900 XTX", "P40"),
+    ],
+)
+def test_gpus_outside_the_catalog_are_never_taken_for_one_of_it(name: str) -> None:
+    assert mentions(f"the {name}, new") == ()
+    assert spelled(f"the {name}, new", unknown=True) == [(name, ())]
+
+
+@pytest.mark.parametrize("spec", catalog.all_gpus(), ids=lambda spec: spec.id)
+def test_every_id_name_and_driver_name_is_found_whole(spec: GpuSpec) -> None:
+    for name in (spec.id.upper(), spec.name):
+        assert spelled(f"see {name}.") == [(name, (spec.id,))]
+    for name in spec.device_names:
+        (found,) = mentions(name)
+        assert spec.id in found.gpu_ids
+
+
+def test_places_are_those_of_the_text() -> None:
+    text = "The A100 (80GB SXM4) beats\nan RTX 4090 Laptop GPU."
+    found = mentions(text)
+    assert found[0] == Mention(start=4, end=20, text="A100 (80GB SXM4)", gpu_ids=("a100-sxm4-80gb",))
+    assert [text[m.start : m.end] for m in found] == [m.text for m in found]
+
+
+@given(st.text(alphabet="ARTXHVGBLMI 0123456789-_/()s'GBti\n", max_size=80))
+def test_mentions_of_any_text_are_ordered_and_inside_it(text: str) -> None:
+    found = mentions(text, unknown=True)
+    ends = [0, *(m.end for m in found)]
+    for mention, before in zip(found, ends, strict=False):
+        assert before <= mention.start < mention.end <= len(text)
+        assert text[mention.start : mention.end] == mention.text
+
+
+def test_an_article_takes_milliseconds(slowness: float) -> None:
+    line = "The RTX A5000 has 24GB of memory, the A100 (80GB SXM4) more of it; 4090 images in 12 s. "
+    article = line * (20_000 // len(line))
+    mentions(article)  # compiles the expression
+    took_s = stopwatch()
+    assert len(mentions(article)) == 2 * (20_000 // len(line))
+    assert took_s() < 0.05 * slowness
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("NVIDIA " * 20_000, "RTX " * 20_000, "A100" + " " * 100_000, "A100 " + "80GB " * 20_000),
+        *("A100" + "(" * 50_000, "4" * 100_000, "A100 " + "PCIe " * 20_000, "Radeon" + " RX" * 30_000),
+    ],
+    ids=range(8),
+)
+def test_no_text_takes_long(text: str, slowness: float) -> None:
+    took_s = stopwatch()
+    mentions(text, unknown=True)
+    assert took_s() < 2 * slowness
+
+
+def test_a_bare_number_behind_an_article_is_a_card() -> None:
+    assert spelled("The 4090 is fast; it took 4090 images.") == [("4090", ("rtx-4090",))]

@@ -1,0 +1,126 @@
+"""Selecting, ageing and ordering offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.errors import InputError
+from gpuwise.facts import prices
+from gpuwise.facts.prices.query import parse_days, parse_rate
+from gpuwise.model.gpu import Source
+from gpuwise.model.offer import Offer
+
+Make = Callable[..., Offer]
+TODAY = date(2026, 11, 21)
+ARTICLE = Source(id="a", title="an article", kind="article", read_on="2026-11-21")
+
+
+def test_the_price_of_a_gpu_hour_is_that_of_the_instance_over_its_gpus(offer: Make) -> None:
+    assert prices.per_gpu_hour(offer(amount=16, count=8)) == 2
+    assert prices.per_gpu_hour(offer(amount=0.5, count=0.25)) == 2
+    assert prices.per_gpu_hour(offer(kind="new", amount=30_000)) is None
+
+
+def test_age_and_staleness(offer: Make) -> None:
+    assert prices.age_days(offer(seen_on="2026-10-21"), TODAY) == 31
+    assert prices.age_days(offer(seen_on=""), TODAY) is None
+    assert not prices.is_stale(offer(seen_on="2026-05-25"), TODAY)
+    assert prices.is_stale(offer(seen_on="2026-05-24"), TODAY)
+    assert prices.is_stale(offer(seen_on=""), TODAY)
+
+
+def test_every_condition_narrows(offer: Make) -> None:
+    match = offer(kind="spot", provider="Acme", region="eu-west", count=8.0, amount=16)
+    others = [
+        offer(gpu_ids=("h200-sxm",)),
+        offer(kind="on-demand"),
+        offer(kind="spot", provider="other"),
+        offer(kind="spot", region="us-east"),
+        offer(kind="spot", region="eu-west", count=1.0),
+        offer(kind="spot", region="eu-west", count=8.0, amount=80),
+        offer(kind="spot", region="eu-west", count=8.0, amount=16, seen_on="2026-01-01"),
+        offer(kind="spot", region="eu-west", count=8.0, amount=16, seen_on=""),
+    ]
+    found = prices.select(
+        [*others, match],
+        today=TODAY,
+        wanted=prices.wanted("h100"),
+        kinds=["spot"],
+        providers=["acme"],
+        count=8,
+        region="EU",
+        limit=prices.parse_limit("$2/h"),
+        newer_than=90,
+    )
+    assert found == (match,)
+    assert prices.select(others, today=TODAY) == tuple(others)
+
+
+def test_an_unknown_provider_is_an_error_with_a_guess(offer: Make) -> None:
+    with pytest.raises(InputError, match=r"'acmee' is known; did you mean acme\?"):
+        prices.select([offer()], today=TODAY, providers=["acmee"])
+
+
+def test_the_newest_sight_of_an_offer_replaces_the_older(offer: Make) -> None:
+    old = offer(seen_on="2023-08-16", region="US west or central", amount=3)
+    new = offer(seen_on="2026-09-24", amount=2)
+    undated, elsewhere = offer(seen_on="", amount=9), offer(region="eu-1")
+    assert prices.newest([old, new, undated, elsewhere]) == (new, elsewhere)
+    assert prices.newest([undated]) == (undated,)
+
+
+def test_two_prices_of_one_day_both_stay(offer: Make) -> None:
+    pair = (offer(amount=2), offer(amount=3))
+    assert prices.newest(pair) == pair
+
+
+def test_orders(offer: Make) -> None:
+    dear, cheap = (
+        offer(amount=9, seen_on="2026-11-02", provider="a"),
+        offer(amount=8, count=8.0, provider="b"),
+    )
+    bought = offer(kind="new", amount=1, provider="c")
+    range_ = offer(amount=0.1, high=5.0, source=ARTICLE, provider="d")
+    every = [range_, bought, dear, cheap]
+    assert prices.ordered(every) == (cheap, dear, bought, range_)
+    assert prices.ordered(every, "date")[0] == dear
+    assert [o.provider for o in prices.ordered(every, "provider")] == ["a", "b", "c", "d"]
+
+
+def test_limits_are_for_rent_or_for_purchase(offer: Make) -> None:
+    rent, buy = prices.parse_limit("$3/h"), prices.parse_limit("3,000.00 USD")
+    assert rent.allows(offer(amount=24, count=8.0))
+    assert not rent.allows(offer(amount=25, count=8.0))
+    assert not rent.allows(offer(kind="new", amount=1))
+    assert buy.allows(offer(kind="used", amount=3000))
+    assert not buy.allows(offer(amount=1))
+
+
+@pytest.mark.parametrize("text", ["", "cheap", "€3/h", "-3", "0", "$3/week", "3,000"])
+def test_unreadable_limits(text: str) -> None:
+    with pytest.raises(InputError):
+        prices.parse_limit(text)
+
+
+def test_ages_and_rates() -> None:
+    assert [parse_days(text) for text in ("90d", "2 weeks", "1y")] == [90, 14, 365]
+    assert parse_rate("eur=1.08") == ("EUR", 1.08)
+    for text in ("90", "d", "3m", "-1d"):
+        with pytest.raises(InputError):
+            parse_days(text)
+    for text in ("EUR", "EUR=", "EUR=0", "EUR=-1", "=1.08", "euros=1"):
+        with pytest.raises(InputError):
+            parse_rate(text)
+
+
+@given(st.floats(min_value=0.01, max_value=50), st.floats(min_value=0.01, max_value=50))
+def test_a_larger_limit_never_loses_an_offer(one: float, other: float) -> None:
+    offers = prices.offers(today=TODAY)
+    small, large = (prices.Limit(amount=amount, per_hour=True) for amount in sorted((one, other)))
+    few = prices.select(offers, today=TODAY, limit=small)
+    assert set(few) <= set(prices.select(offers, today=TODAY, limit=large))

@@ -1,0 +1,67 @@
+"""What a report, a card and an article are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from gpuwise import store
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+from gpuwise.jobs import compose
+from gpuwise.jobs.facts import Facts
+from gpuwise.show.work import COUNTS, KINDS, SCALED
+
+from .conftest import RESULT
+
+TODAY = date(2026, 11, 21)
+
+
+def test_a_measurement_has_its_own_forecast() -> None:
+    result = store.load(RESULT)
+    found = compose.material(Facts(today=TODAY), [result])
+    assert len(found.predicted) == sum(m.config.mode in compose.PREDICTED for m in result.measurements)
+    assert {gpu_id for gpu_id, _ in found.predicted} == {"h200-sxm"}
+    assert {row.gpu_id for row in found.published} == {"h200-sxm"}
+    assert found.today == TODAY
+
+
+def test_a_toy_and_another_framework_have_none() -> None:
+    result = store.load(RESULT)
+    for changed in ({"size": "toy"}, {"framework": "jax"}, {"workload": "./mine.py"}):
+        cells = tuple(replace(m, config=replace(m.config, **changed)) for m in result.measurements)
+        assert not compose.material(Facts(today=TODAY), [replace(result, measurements=cells)]).predicted
+
+
+def test_a_result_of_an_unknown_card_stands_alone() -> None:
+    result = store.load(RESULT)
+    unknown = replace(result, environment=replace(result.environment, gpu_id=None))
+    found = compose.material(Facts(today=TODAY), [unknown])
+    assert (found.published, dict(found.predicted)) == ((), {})
+
+
+def test_a_duel_and_a_card_know_the_same_of_a_gpu() -> None:
+    facts, l40s = Facts([RESULT], today=TODAY), catalog.get("l40s")
+    card, duel = compose.card(facts, l40s), compose.duel(facts, catalog.get("h200-sxm"), l40s)
+    assert card.forecasts == tuple(p for p in duel.forecasts if p.gpu_id == "l40s")
+    cells = {(p.config.workload, p.config.mode, p.count) for p in card.forecasts}
+    deep = [kind for kind in KINDS if kind.mode != "compute"]
+    assert cells == {(kind.workload, kind.mode, 1) for kind in deep} | {
+        (kind.workload, kind.mode, n) for kind in SCALED for n in COUNTS
+    }
+    assert any(speed.origin == "measured" for speed in duel.speeds)
+
+
+def test_a_given_file_that_holds_no_result_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(InputError):
+        Facts([tmp_path / "x.json"])
+
+
+def test_what_cannot_be_read_in_the_store_is_left_out(home: Path) -> None:
+    store.save(store.load(RESULT))
+    (store.results_dir() / "20260101-000000-x.json").write_text("{")
+    assert [result.id for result in Facts().results] == [store.load(RESULT).id]

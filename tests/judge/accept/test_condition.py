@@ -1,0 +1,149 @@
+"""Each reason of the state of a card, and what is no reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpuwise.judge.accept import Card, Reason
+from gpuwise.judge.accept.condition import hottest, reasons, throttle_shares
+from gpuwise.measure.telemetry import Wear
+from gpuwise.model.result import Caution, Telemetry
+
+from .conftest import HEALTHY, NEW, speed
+
+Make = Callable[..., Card]
+
+
+def test_a_healthy_card_has_no_reason(card: Make) -> None:
+    assert list(reasons(card())) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        ({"environment": {"pcie_width": 8}, "telemetry": {"pcie_width": 8}}, "pcie", "x8, the card has x16"),
+        ({"telemetry": {"pcie_generation": 3}}, "pcie", "generation 3 under load, card and slot can do 5"),
+        ({"environment": {"power_limit_w": 500.0}}, "power-cap", "500 W, below the default 700 W"),
+        ({"environment": {"mig": True}}, "mig", "a slice was measured"),
+        ({"environment": {"other_processes": 2}}, "busy", "2 other processes on the card"),
+        ({"telemetry": {"throttled": (("thermal", 0.3),)}}, "hot", "in 30 % of the samples, up to 61 °C"),
+        ({"telemetry": {"temperature_max_c": 85.0}}, "hot", "85 °C"),
+        (
+            {"telemetry": {"temperature_max_c": 80.0}, "after": {"slowdown_c": 82.0}},
+            "hot",
+            "80 °C; it slows down at 82 °C",
+        ),
+        ({"telemetry": {"throttled": (("power-brake", 0.2),)}}, "throttled", "power-brake in 20 %"),
+        ({"telemetry": {"throttled": (("user-clocks", 1.0),)}}, "throttled", "user-clocks in 100 %"),
+        ({"after": {"ecc_uncorrected": 3}}, "ecc", "3 uncorrected memory errors"),
+        ({"after": {"ecc_corrected": 7}}, "ecc", "7 corrected memory errors came while"),
+        ({"after": {"remap_pending": True}}, "ecc", "waits to be remapped"),
+        ({"after": {"remap_failed": True}}, "ecc", "no spare is left"),
+        ({"refusal": "GPU 0 is busy with process 42"}, "busy", "not measured: GPU 0 is busy"),
+        ({"measurements": ()}, "failed", "nothing was measured"),
+    ],
+)
+def test_a_reason_fails_the_card(card: Make, changes: dict[str, Any], code: str, said: str) -> None:
+    (found,) = reasons(card(**changes))
+    assert (found.code, found.fails) == (code, True)
+    assert said in found.detail
+    assert found.next_step
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        (
+            {"environment": {"pcie_generation": 1}, "telemetry": {"pcie_generation": None}},
+            "pcie",
+            "when the session began (idle cards lower it)",
+        ),
+        (
+            {
+                "environment": {"pcie_generation": 4, "pcie_generation_max": 4},
+                "telemetry": {"pcie_generation": 4},
+            },
+            "pcie",
+            "generation 4 in this slot, the card has 5",
+        ),
+        (
+            {"before": Wear(ecc_corrected=7), "after": {"ecc_corrected": 7}},
+            "ecc",
+            "7 corrected memory errors and 0 remapped rows in its life",
+        ),
+    ],
+)
+def test_what_is_worth_a_word_fails_nothing(
+    card: Make, changes: dict[str, Any], code: str, said: str
+) -> None:
+    (found,) = reasons(card(**changes))
+    assert (found.code, found.fails) == (code, False)
+    assert said in found.detail
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"telemetry": {"throttled": (("power-cap", 1.0), ("display-clocks", 1.0))}},
+        {"telemetry": {"throttled": (("thermal", 0.05),)}},
+        {"telemetry": {"temperature_max_c": 84.0}},
+        {"telemetry": {"temperature_max_c": 89.0}, "after": {"slowdown_c": 92.0}},
+        {"environment": {"pcie_generation": 1}},  # an idle card; under load it was 5
+        {"environment": {"pcie_width": None, "pcie_width_max": None}, "telemetry": {"pcie_width": None}},
+        {"environment": {"power_limit_w": 699.8}},
+        {"environment": {"gpu_id": "no-longer-known"}},
+    ],
+)
+def test_what_is_normal_is_no_reason(card: Make, changes: dict[str, Any]) -> None:
+    assert list(reasons(card(**changes))) == []
+
+
+def test_lanes_that_neither_slot_nor_driver_admit(card: Make) -> None:
+    """A riser with eight lanes: the driver calls eight the most there is, the catalog knows better."""
+    eight = {"gpu_id": "rtx-4090", "pcie_width": 8, "pcie_width_max": 8, "pcie_generation_max": 4}
+    found = next(reasons(card(environment=eight, telemetry={"pcie_width": 8, "pcie_generation": 4})))
+    assert found.detail == "PCIe x8, the card has x16"
+
+
+def test_company_while_it_was_timed(card: Make) -> None:
+    told = Caution(code="contended", detail="other processes used the GPU: 42", next_step="again")
+    (found,) = reasons(card(measurements=(speed("copy", 4e12, cautions=(told,)),)))
+    assert found == Reason(code="busy", detail=told.detail, next_step="again")
+
+
+def test_a_failed_measurement_is_named(card: Make) -> None:
+    broken = replace(speed("copy", 4e12), status="oom", throughput=None, error="out of memory\nmore")
+    found, _ = reasons(card(measurements=(broken,), environment={"mig": True}))
+    assert (found.code, found.detail) == ("failed", "copy:limit:fp32:eager:tuned oom: out of memory")
+
+
+def test_a_card_that_nobody_watches_is_told_so(card: Make) -> None:
+    (found,) = reasons(card(measurements=(speed("copy", 4e12, telemetry=None),)))
+    assert (found.code, found.fails) == ("unwatched", False)
+
+
+def test_a_processor_has_no_company_and_no_heat_to_judge(card: Make) -> None:
+    told = Caution(code="contended", detail="busy", next_step="stop")
+    one = speed("copy", 4e10, cautions=(told,), telemetry=Telemetry(samples=40, temperature_max_c=95.0))
+    one = replace(one, config=replace(one.config, device="cpu"))
+    assert list(reasons(card(measurements=(one,), info=None))) == []
+
+
+def test_few_samples_prove_no_throttling(card: Make) -> None:
+    assert throttle_shares(card(telemetry={"samples": 4, "throttled": (("thermal", 1.0),)}).result) == {}
+
+
+def test_shares_are_those_of_all_samples(card: Make) -> None:
+    long, short = (Telemetry(samples=n, throttled=(("thermal", s),)) for n, s in ((90, 0.0), (10, 1.0)))
+    both = tuple(speed("copy", 4e12, telemetry=told) for told in (long, short))
+    assert throttle_shares(card(measurements=both).result) == {"thermal": pytest.approx(0.1)}
+    assert hottest(card(measurements=both).result) is None
+
+
+def test_the_healthy_card_is_one_that_tells_everything() -> None:
+    assert HEALTHY.pcie_width_max == 16
+    assert NEW.ecc_uncorrected == 0

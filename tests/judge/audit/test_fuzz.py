@@ -1,0 +1,147 @@
+"""Whatever comes in: a clear error or findings, and in time."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.errors import GpuwiseError
+from gpuwise.judge import audit
+from gpuwise.judge.audit import files
+
+from ...stopwatch import stopwatch
+
+PIECES = (
+    *(
+        "A100",
+        "H100 80GB",
+        "RTX 4090",
+        "MI300X",
+        "8x L40S",
+        "NVIDIA ",
+        "vs",
+        "the ",
+        "and ",
+        "than ",
+        "from ",
+        "to ",
+    ),
+    *(
+        "80 GB",
+        "1,555 GB/s",
+        "312 TFLOPS",
+        "FP16 ",
+        "with sparsity",
+        "8,192",
+        " CUDA cores",
+        "700W",
+        "2020.05",
+        "$2/hr",
+    ),
+    *(
+        "Memory: ",
+        "**",
+        "*",
+        "|",
+        "|---|",
+        "# ",
+        "\n",
+        "\n\n",
+        "(",
+        ")",
+        "[a](",
+        "![",
+        "```",
+        "\\",
+        "/",
+        " - ",
+        ": ",
+    ),
+    *(
+        "<table>",
+        "<tr>",
+        "<td colspan=3>",
+        "<th rowspan=2>",
+        "</table>",
+        "<script>",
+        "<!--",
+        "<h2>",
+        "&amp;",
+        "<",
+    ),
+    *(
+        "\x00",
+        "\ud800",
+        "\u00b2",
+        "\u00a0",
+        "\u2028",
+        '"',
+        ",",
+        ";",
+        "\t",
+        "nan",
+        "0",
+        "ResNet-50",
+        "1 GPU",
+        "2 GPUs",
+    ),
+)
+texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+names = st.sampled_from(("a.md", "a.html", "a.csv", "a.tsv", "a.txt", ""))
+days = st.one_of(st.none(), st.dates())
+
+
+def audited(text: str, name: str, today: date | None = None) -> None:
+    with suppress(GpuwiseError):
+        audit.audit_text(text, name, today=today)
+
+
+@given(texts, names, days)
+def test_any_text(text: str, name: str, today: date | None) -> None:
+    audited(text, name, today)
+
+
+@given(st.binary(), names)
+def test_any_bytes(data: bytes, name: str) -> None:
+    try:
+        text, _ = files.decoded(data, name)
+    except GpuwiseError:
+        return
+    audited(text, name)
+
+
+@pytest.mark.parametrize("line", [1000, 19_000, 1_000_000])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "1,",
+        "1/",
+        "*",
+        "|",
+        "[a](",
+        "(",
+        "80 GB ",
+        "A100 80 GB of memory ",
+        "H100 and ",
+        "2 MHz ",
+        "cores: ",
+    ],
+)
+def test_long_lines_take_no_time(piece: str, line: int, slowness: float) -> None:
+    text = (piece * (line // len(piece))).strip()
+    took_s = stopwatch()
+    audited(text, "a.md")
+    assert took_s() < 3 * slowness
+
+
+def test_time_grows_with_length_only(slowness: float) -> None:
+    section = "## T4\n\nThe T4 has 20 GB of memory.\n\n| GPU | TDP |\n|---|---|\n| L4 | 75 |\n| T4 | 70 |\n\n"
+    took_s = stopwatch()
+    found = audit.audit_text(section * 1500)
+    assert took_s() < 10 * slowness
+    assert found.count("contradicts") >= 3000

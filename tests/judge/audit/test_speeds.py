@@ -1,0 +1,80 @@
+"""Throughput tables against physics and logic."""
+
+from __future__ import annotations
+
+from gpuwise.judge import audit
+
+
+def kinds(text: str) -> set[str | None]:
+    return {f.kind for f in audit.audit_text(text).findings if f.field == "throughput"}
+
+
+def table(*rows: tuple[str, str, str, str]) -> str:
+    head = "# RTX A6000\n| Network | 1 GPU | 2 GPUs | 4 GPUs |\n|---|---|---|---|\n"
+    return head + "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def test_a_plausible_table_is_possible() -> None:
+    assert kinds(table(("ResNet-50 FP16", "812.4", "1571.9", "3021.7"))) == {None}
+
+
+def test_perfect_scaling_was_computed() -> None:
+    assert "exactly linear" in kinds(table(("ResNet-50 FP16", "812.4", "1624.8", "3249.6")))
+
+
+def test_more_than_perfect_scaling() -> None:
+    assert "scaling over 100 %" in kinds(table(("ResNet-50 FP16", "812.4", "1950.3", "3021.7")))
+
+
+def test_above_the_peak() -> None:
+    assert "above peak" in kinds("# T4\n| Network | 1 GPU |\n|---|---|\n| ResNet-50 FP16 | 98765.4 |")
+
+
+def test_a_network_that_nobody_knows_is_left_out() -> None:
+    assert kinds(table(("FrobNet", "1", "2", "4"))) == set()
+
+
+def long(*rows: str, head: str = "GPU | Model | Precision | Images/s", title: str = "Training") -> str:
+    rule = "|".join("---" for _ in head.split("|"))
+    return f"# {title}\n\n| {head} |\n|{rule}|\n" + "\n".join(f"| {row} |" for row in rows)
+
+
+def test_one_figure_a_row_with_its_gpu() -> None:
+    assert "above peak" in kinds(long("T4 | ResNet-50 | fp32 | 41,500"))
+    assert kinds(long("T4 | ResNet-50 | fp32 | 130")) == {None}
+
+
+def test_the_name_tells_how_many_gpus() -> None:
+    rows = ("8x H100 SXM", "H100 SXM x8", "H100 SXM (8 GPUs)", "DGX H200")
+    assert kinds(long(*(f"{name} | ResNet-50 | fp16 | 40,600" for name in rows))) == {None}
+    assert "above peak" in kinds(long("H100 SXM | ResNet-50 | fp16 | 48,600"))
+
+
+def test_a_column_called_gpu_may_hold_counts() -> None:
+    rows = ("1 | ResNet-50 | 812", "2 | ResNet-50 | 1,950")
+    assert "scaling over 100 %" in kinds(long(*rows, head="GPU | Model | Images/s", title="RTX A6000"))
+
+
+def test_short_sequences_need_less_work() -> None:
+    head = "GPU | Model | Precision | Sequences/s"
+    assert kinds(long("A100 SXM4 80GB | BERT-Large (seq 128) | fp16 | 430", head=head)) == {None}
+    assert kinds(long("A100 SXM4 80GB | BERT-Large | fp16 | 430", head=head)) == {None}
+    assert "above peak" in kinds(long("A100 SXM4 80GB | BERT-Large (seq 384) | fp16 | 430", head=head))
+
+
+def test_tokens_are_no_sequences() -> None:
+    head = "GPU | Model | Precision | Throughput (tokens/s)"
+    assert kinds(long("A100 SXM4 80GB | BERT-Large | fp16 | 55,000", head=head)) == set()
+
+
+def test_inference_runs_in_int8() -> None:
+    text = long("A100 SXM4 80GB | ResNet-50 | int8 | 36,000", title="Inference")
+    assert kinds(text) == {None}
+    plain = "# Speed\n\nInference with TensorRT:\n\n| GPU | Model | Images/s |\n|---|---|---|\n| {} |"
+    assert kinds(plain.format("A100 SXM4 80GB | ResNet-50 | 36,000")) == {None}
+    assert "above peak" in kinds(plain.format("T4 | ResNet-50 | 56,000"))
+
+
+def test_points_for_thousands_of_images() -> None:
+    rows = (("ResNet-50 FP16", "1.720", "3.310", "6.205"), ("ResNet-152 FP16", "702", "1.344", "2.690"))
+    assert kinds(table(*rows)) == {None}

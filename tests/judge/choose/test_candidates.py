@@ -1,0 +1,77 @@
+"""Which combinations of GPU, number and price there are."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+
+import pytest
+
+from gpuwise.judge.choose.candidates import DRIFT, LEAST_HALF, UNDATED_YEARS, candidates, price_half
+
+
+def keys(them):
+    return [(row.gpu, row.count, row.way) for row in them.rows]
+
+
+def test_a_machine_is_rented_whole(need, speed, offer, today: date) -> None:
+    speeds = [speed("rtx-4090", 100.0 * n, n) for n in range(1, 9)]
+    offers = [offer("rtx-4090", 4.0, count=4)]
+    assert keys(candidates(need(gpus=(1, 8)), speeds, offers, today=today)) == [("rtx-4090", 4, "on-demand")]
+
+
+def test_machines_answer_side_by_side_but_do_not_train_together(need, speed, offer, today: date) -> None:
+    speeds = [speed("rtx-4090", 100.0 * n, n) for n in range(1, 9)]
+    offers = [offer("rtx-4090", 1.0, count=2)]
+    answering = candidates(need(mode="infer", gpus=(1, 6)), speeds, offers, today=today)
+    assert [row.count for row in answering.rows] == [2, 4, 6]
+    assert answering.price.tolist() == [1.0, 2.0, 3.0]
+    assert len(candidates(need(gpus=(1, 6)), speeds, offers, today=today)) == 1
+
+
+def test_slices_and_ranges_of_articles_are_no_offers(need, speed, offer, today: date) -> None:
+    from dataclasses import replace
+
+    quote = offer("rtx-4090", 0.2, count=0.5)
+    article = offer("rtx-4090", 0.2)
+    article = replace(article, source=replace(article.source, kind="article"))
+    assert not len(candidates(need(), [speed("rtx-4090", 1.0)], [quote, article], today=today))
+
+
+def test_a_family_counts_as_its_slowest(need, speed, offer, today: date) -> None:
+    speeds = [speed("a100-sxm4-80gb", 200.0), speed("a100-pcie-80gb", 150.0)]
+    them = candidates(need(), speeds, [offer("a100-sxm4-80gb;a100-pcie-80gb", 2.0)], today=today)
+    assert keys(them) == [("a100-pcie-80gb", 1, "on-demand")]
+    assert not len(candidates(need(), speeds[:1], [offer("a100-sxm4-80gb;a100-pcie-80gb", 2.0)], today=today))
+
+
+def test_a_fresh_purchase_price_replaces_the_launch_price(need, speed, offer, today: date) -> None:
+    old = offer("rtx-3090", 1500, "new", seen_on="2020-09-24", provider="nvidia")
+    used = offer("rtx-3090", 700, "used", seen_on="2026-11-10", provider="shop")
+    speeds = [speed("rtx-3090", 1.0)]
+    assert [row.way for row in candidates(need(), speeds, [old], today=today).rows] == ["new"]
+    assert [row.way for row in candidates(need(), speeds, [old, used], today=today).rows] == ["used"]
+
+
+def test_spot_needs_to_be_allowed(need, speed, offer, today: date) -> None:
+    offers, speeds = [offer("rtx-4090", 0.3, "spot")], [speed("rtx-4090", 1.0)]
+    assert not len(candidates(need(), speeds, offers, today=today))
+    assert len(candidates(need(spot=True), speeds, offers, today=today)) == 1
+
+
+def test_a_provider_rents_and_does_not_sell_cards(need, speed, offer, today: date) -> None:
+    offers = [
+        offer("rtx-4090", 0.3),
+        offer("rtx-4090", 0.2, provider="other"),
+        offer("rtx-4090", 1600, "new"),
+    ]
+    them = candidates(need(providers=("Cloud",)), [speed("rtx-4090", 1.0)], offers, today=today)
+    assert [(row.way, row.price) for row in them.rows] == [("on-demand", 0.3), ("new", 1600)]
+
+
+@pytest.mark.parametrize(
+    ("seen_on", "half"),
+    [("2026-11-20", LEAST_HALF), ("2025-11-21", DRIFT), ("", DRIFT * math.sqrt(UNDATED_YEARS))],
+)
+def test_an_old_price_is_known_less_well(offer, today: date, seen_on: str, half: float) -> None:
+    assert price_half(offer("rtx-4090", 1.0, seen_on=seen_on), today) == pytest.approx(half)

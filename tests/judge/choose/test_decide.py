@@ -1,0 +1,326 @@
+"""The whole decision: order, monotony, reasons, contradictions, speed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog
+from gpuwise.judge.choose import recommend, with_precisions
+from gpuwise.model.choice import Need, Speed
+from gpuwise.model.gpu import Source
+from gpuwise.model.offer import Offer
+from gpuwise.model.result import Interval
+
+TODAY = date(2026, 11, 21)
+GPUS = ("rtx-3090", "rtx-4090", "rtx-a6000", "l40s", "a100-pcie-80gb", "h100-pcie-80gb")
+SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
+
+
+def made(need: Need, speeds: list[Speed], offers: list[Offer], **more):
+    return recommend(need, speeds, offers, today=TODAY, item="image", **more)
+
+
+def test_the_cheapest_work_is_first_and_the_frontier_is_marked(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0), speed("a100-pcie-80gb", 150.0)]
+    offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5), offer("a100-pcie-80gb", 2.0)]
+    found = made(need(items=3.6e5), speeds, offers)
+    assert [o.gpu_id for o in found.options] == ["rtx-3090", "rtx-4090", "a100-pcie-80gb"]
+    assert [o.frontier for o in found.options] == [True, True, False]
+    assert found.options[0].cost_usd is not None
+    assert found.options[0].cost_usd.value == pytest.approx(0.2)
+    assert found.options[0].memory_spare == pytest.approx(1 - 8e9 / catalog.get("rtx-3090").memory_bytes)
+    assert "1.25 times the cost of the first, 2.00 times as fast" in found.options[1].why
+
+
+def test_an_old_price_ranks_by_its_upper_end(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 100.0)]
+    offers = [offer("rtx-3090", 0.30, seen_on="2023-11-21"), offer("rtx-4090", 0.35)]
+    found = made(need(), speeds, offers)
+    assert [o.gpu_id for o in found.options] == ["rtx-4090", "rtx-3090"]
+    assert [o.stale for o in found.options] == [False, True]
+    assert found.options[1].price_usd.half_width > 2 * found.options[0].price_usd.half_width
+
+
+def test_close_options_cannot_be_told_apart_and_far_ones_can(need, speed, offer) -> None:
+    speeds = [speed(gpu, 100.0) for gpu in GPUS[:3]]
+    found = made(need(), speeds, [offer(g, p) for g, p in zip(GPUS, (1.0, 1.02, 3.0), strict=False)])
+    assert [chance.told_apart for chance in found.chances] == [False, True]
+    assert 0.5 < found.chances[0].probability < 0.6
+
+
+def test_two_offers_of_the_same_gpu_share_the_error_of_its_speed(need, speed, offer) -> None:
+    speeds = [speed("rtx-4090", 100.0, factor=3.0)]
+    offers = [offer("rtx-4090", 1.0), offer("rtx-4090", 1.3, provider="dear")]
+    assert made(need(), speeds, offers, every_provider=True).chances[0].probability > 0.95
+    assert len(made(need(), speeds, offers).options) == 1
+
+
+def test_the_price_that_would_change_the_answer_does(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
+    offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5)]
+    text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
+    assert "1 x rtx-4090 on-demand at cloud becomes first at $0.400/h (now $0.500, -20.0%)" in text
+    cheaper = [offers[0], offer("rtx-4090", 0.399)]
+    assert made(need(), speeds, cheaper).options[0].gpu_id == "rtx-4090"
+
+
+def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 120.0)]
+    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 3000, "new")]
+    text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
+    wanted = float(text.split("$")[1].split()[0].replace(",", ""))
+    for price, first in ((wanted - 2, "rtx-4090"), (wanted + 2, "rtx-3090")):
+        again = [offers[0], offer("rtx-4090", price, "new")]
+        assert made(need(), speeds, again).options[0].gpu_id == first
+
+
+def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed, offer) -> None:
+    speeds = [speed("rtx-4090", 100.0)]
+    offers = [offer("rtx-4090", 0.5), offer("rtx-4090", 1800, "new")]
+    found = made(need(), speeds, offers)
+    text = next(t for t in found.changes if "a week on" in t)
+    hours = float(text.split(" from ")[1].split()[0])
+    at = made(need(assumptions=replace(need().assumptions, hours_per_week=hours)), speeds, offers)
+    costs = [o.cost_per_item_usd.value for o in at.options]
+    assert costs[0] == pytest.approx(costs[1], rel=0.01)
+    bought = next(o for o in found.options if o.way == "new")
+    assert bought.break_even_h == pytest.approx(hours * 365.25 / 7 * 3, rel=0.01)
+
+
+def test_precision_is_among_what_would_change_it(need, speed, offer) -> None:
+    offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5)]
+    found = made(need(), [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)], offers)
+    other = {"fp8": [speed("rtx-4090", 500.0), Speed(gpu_id="rtx-3090", refusal="no fp8")]}
+    more = with_precisions(found, other, offers, today=TODAY)
+    assert more.changes[-1] == "in fp8 1 x rtx-4090 would be first, at 0.500 times the cost"
+
+
+def test_two_of_one_or_one_of_another_and_no_mixing(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-3090", 190.0, 2), speed("h100-pcie-80gb", 300.0)]
+    offers = [offer("rtx-3090", 0.2), offer("rtx-3090", 0.4, count=2), offer("h100-pcie-80gb", 2.0)]
+    found = made(need(gpus=(1, 2)), speeds, offers)
+    assert "2 x rtx-3090 on-demand at cloud or 1 x h100-pcie-80gb on-demand at cloud" in found.advice[0]
+    assert "the two do 0.633 times the work" in found.advice[0]
+    assert len(found.advice) == 1  # a rented machine has equal GPUs
+    bought = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
+    advice = made(need(gpus=(1, 2)), speeds, bought).advice
+    assert "2 x 100 = 200 images/s at most, 50 % of the 400 that both do apart" in advice[1]
+    pair = next(o for o in found.options if o.count == 2)
+    assert any(text.startswith("2 reach 95 % of 2 times one (NVLink") for text in pair.why)
+
+
+def test_gpus_that_answer_apart_do_not_wait_for_each_other(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("h100-pcie-80gb", 300.0)]
+    offers = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
+    found = made(need(gpus=(1, 2), mode="infer"), speeds, offers)
+    assert not any("do not mix" in text for text in found.advice)
+    assert any("do not mix" in text for text in made(need(gpus=(1, 2)), speeds, offers).advice)
+
+
+def test_equal_costs_are_ordered_by_speed_not_by_their_last_bits(need, speed, offer) -> None:
+    """n machines side by side: n times the price, n times the speed, and costs that differ by rounding."""
+    speeds = [speed("gh200-96gb", 8475.92 * n, n) for n in (1, 2, 3, 4)]
+    found = made(need(gpus=(1, 4), mode="infer"), speeds, [offer("gh200-96gb", 1.49)])
+    assert [option.count for option in found.options] == [4, 3, 2, 1]
+    assert [option.frontier for option in found.options] == [True, False, False, False]
+
+
+def test_a_gpu_that_is_there_but_cannot_do_the_work_is_told_of(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), Speed(gpu_id="rtx-4090", refusal="batch 1 does not fit")]
+    found = made(need(have=("rtx-4090", "rtx-4090")), speeds, [offer("rtx-3090", 0.2)])
+    assert found.advice[0] == "rtx-4090 that you have is left out: batch 1 does not fit"
+
+
+def test_a_form_that_nobody_sells_is_no_contradiction(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090-laptop", 80.0)]
+    with pytest.raises(NoDataError, match="no GPU with a speed and a price here keeps --form") as error:
+        made(need(form="mobile"), speeds, [offer("rtx-3090", 0.2)])
+    assert "--prices FILE" in (error.value.hint or "")
+
+
+def test_a_module_is_no_card(need, speed, offer) -> None:
+    speeds = [speed("mi300x", 500.0), speed("rtx-3090", 100.0)]
+    offers = [offer("mi300x", 15000.0, "new"), offer("rtx-3090", 1500.0, "new"), offer("mi300x", 3.0)]
+    said = {
+        (option.gpu_id, option.way): any("not a card for a slot" in text for text in option.why)
+        for option in made(need(), speeds, offers).options
+    }
+    assert said == {("mi300x", "new"): True, ("mi300x", "on-demand"): False, ("rtx-3090", "new"): False}
+
+
+def test_a_bridge_joins_two_and_the_reasons_say_so(need, speed, offer) -> None:
+    """The prediction for eight goes over PCIe: so must the reason that explains it."""
+    speeds = [speed("rtx-3090", 100.0 * n, n) for n in (1, 2, 8)]
+    offers = [offer("rtx-3090", 0.2 * n, count=n) for n in (1, 2, 8)]
+    said = {o.count: o.why[1] for o in made(need(gpus=(1, 8)), speeds, offers).options}
+    assert said[2] == "2 reach 100 % of 2 times one (NVLink, 112.5 GB/s both ways)"
+    assert said[8] == "8 reach 100 % of 8 times one (PCIe 4)"
+    apart = made(need(gpus=(8, 8), mode="infer"), speeds, offers).options[0]
+    assert apart.why[1] == "8 reach 100 % of 8 times one (each works by itself)"
+
+
+def test_cards_that_hardly_scale_are_rejected(need, speed, offer) -> None:
+    speeds = [speed("rtx-4090", 100.0), speed("rtx-4090", 300.0, 8)]
+    offers = [offer("rtx-4090", 0.1, count=8)]
+    with pytest.raises(InputError) as error:
+        made(need(gpus=(8, 8)), speeds, offers)
+    assert "fewer --gpus" in (error.value.hint or "")
+
+
+def test_every_gpu_without_an_option_has_its_reason(need, speed, offer) -> None:
+    speeds = [
+        speed("rtx-3090", 100.0),
+        speed("rtx-4090", 200.0, fits_probability=0.1, memory_bytes=40e9),
+        speed("l40s", 10.0),
+        speed("a100-pcie-80gb", 150.0),
+        Speed(gpu_id="t4", refusal="t4 has no stated bf16 rate"),
+    ]
+    offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5), offer("l40s", 0.1)]
+    found = made(need(items=3.6e5, deadline_s=7200), speeds, offers)
+    reasons = {r.gpu_id: r.reason for r in found.rejected}
+    assert reasons == {
+        "rtx-4090": "does not fit: the work needs 37.3 GiB",
+        "l40s": "misses the deadline: takes 10 h 00 min",
+        "a100-pcie-80gb": "no price is known for this number of GPUs",
+        "t4": "t4 has no stated bf16 rate",
+    }
+
+
+@pytest.mark.parametrize(
+    ("limits", "relaxed"),
+    [
+        ({"deadline_s": 1800.0}, "--deadline 60min (1 x rtx-4090)"),
+        ({"budget_usd": 0.1}, "--budget '$0.20' (1 x rtx-3090)"),
+        ({"budget_usd": 0.05, "budget_per_hour": True}, "--budget '$0.10/h' (1 x rtx-3090)"),
+        ({"memory_gb": (30, None)}, "--memory 24GB.. (1 x rtx-"),
+        ({"latency_s": 0.01}, "--latency 'TPOT<=100ms' (1 x rtx-4090)"),
+        ({"gpus": (1, 1), "period_s": 1800.0}, "--work of 180,000 items (1 x rtx-4090)"),
+    ],
+)
+def test_a_contradiction_says_what_to_relax(need, speed, offer, limits, relaxed: str) -> None:
+    speeds = [speed("rtx-3090", 50.0, step_s=0.2), speed("rtx-4090", 100.0, step_s=0.1)]
+    offers = [offer("rtx-3090", 0.1), offer("rtx-4090", 0.5)]
+    with pytest.raises(InputError) as error:
+        made(need(items=3.6e5, **limits), speeds, offers)
+    assert error.value.exit_code == 2
+    assert relaxed in (error.value.hint or "")
+
+
+def test_relaxing_what_was_said_by_as_much_is_enough(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 50.0), speed("rtx-4090", 100.0)]
+    offers = [offer("rtx-3090", 0.1), offer("rtx-4090", 0.5)]
+    assert made(need(items=3.6e5, deadline_s=3600.0), speeds, offers).options[0].gpu_id == "rtx-4090"
+
+
+def test_two_limits_that_both_bar_everything_are_both_named(need, speed, offer) -> None:
+    with pytest.raises(InputError) as error:
+        made(need(items=3.6e5, deadline_s=60, budget_usd=0.01), [speed("l40s", 50.0)], [offer("l40s", 0.1)])
+    assert "--deadline" in (error.value.hint or "")
+    assert "and --budget" in (error.value.hint or "")
+
+
+def test_limits_of_one_s_own_machine_do_not_bind_a_rented_one(need, speed, offer) -> None:
+    speeds = [speed("rtx-4090", 100.0)]
+    offers = [offer("rtx-4090", 0.5), offer("rtx-4090", 1600, "new")]
+    assert [o.way for o in made(need(power_w=300), speeds, offers).options] == ["on-demand"]
+    assert len(made(need(power_w=450, slots=3), speeds, offers).options) == 2
+
+
+def test_without_a_price_or_a_speed_there_is_no_answer(need, speed) -> None:
+    with pytest.raises(NoDataError, match="has a price"):
+        made(need(), [speed("rtx-4090", 100.0)], [])
+    with pytest.raises(NoDataError, match="no fp8"):
+        made(need(), [Speed(gpu_id="rtx-3090", refusal="no fp8")], [])
+
+
+@st.composite
+def worlds(draw: Callable) -> tuple[list[Speed], list[Offer]]:
+    """Random speeds and fresh or old prices of six GPUs."""
+    speeds, offers = [], []
+    for gpu in GPUS:
+        value = draw(st.floats(1, 1000))
+        interval = Interval(value=value, low=value / 1.5, high=value * 1.5, level=0.8, method="made up")
+        speeds.append(
+            Speed(gpu_id=gpu, throughput=interval, watts=draw(st.floats(50, 700)), memory_bytes=1e9)
+        )
+        for kind, least, most in (("on-demand", 0.05, 10.0), ("new", 100.0, 40_000.0)):
+            if draw(st.booleans()):
+                offers.append(
+                    Offer(
+                        gpu=gpu, gpu_ids=(gpu,), count=1, kind=kind, amount=draw(st.floats(least, most)),
+                        provider="cloud", source=SOURCE,
+                        seen_on=draw(st.sampled_from(["2026-11-01", "2024-01-01", ""])),
+                    )
+                )  # fmt: skip
+    return speeds, offers
+
+
+def base(**changes) -> Need:
+    given = {"workloads": (("resnet50", 1.0),), "mode": "train", "precision": "bf16", "items": 1e6}
+    return Need(**(given | changes))
+
+
+def keys_of(need: Need, world) -> list[tuple]:
+    try:
+        return [option.key for option in made(need, *world).options]
+    except (InputError, NoDataError):
+        return []
+
+
+@given(worlds(), st.floats(1, 50_000), st.floats(1, 10))
+def test_a_larger_budget_is_never_worse(world, budget: float, factor: float) -> None:
+    small, large = (keys_of(base(budget_usd=b), world) for b in (budget, budget * factor))
+    assert set(small) <= set(large)
+    order = keys_of(base(), world)
+    if small:
+        assert order.index(large[0]) <= order.index(small[0])
+
+
+@given(worlds(), st.floats(1, 100), st.floats(1, 4))
+def test_tighter_memory_never_adds_an_option(world, least: float, factor: float) -> None:
+    loose, tight = (keys_of(base(memory_gb=(m, None)), world) for m in (least, least * factor))
+    assert set(tight) <= set(loose)
+
+
+@given(worlds(), st.integers(0, 11), st.floats(0.1, 1.0))
+def test_a_lower_price_never_lowers_a_rank(world, place: int, factor: float) -> None:
+    speeds, offers = world
+    if not offers:
+        return
+    chosen = offers[place % len(offers)]
+    cheaper = [replace(o, amount=o.amount * factor) if o is chosen else o for o in offers]
+    before, after = keys_of(base(), (speeds, offers)), keys_of(base(), (speeds, cheaper))
+    key = (chosen.gpu_ids[0], 1, chosen.kind, "cloud")
+    if key in before:
+        assert after.index(key) <= before.index(key)
+
+
+def test_all_gpus_with_1500_offers_and_8_counts_are_judged_in_half_a_second(slowness: float) -> None:
+    ids = [spec.id for spec in catalog.all_gpus()]
+    interval = Interval(value=100.0, low=80.0, high=120.0, level=0.8, method="made up")
+    speeds = [
+        Speed(gpu_id=gpu, count=n, throughput=replace(interval, value=100.0 * n + i), watts=300.0 * n)
+        for i, gpu in enumerate(ids)
+        for n in range(1, 9)
+    ]
+    offers = [
+        Offer(
+            gpu=ids[i % len(ids)], gpu_ids=(ids[i % len(ids)],), count=1, kind="on-demand",
+            amount=0.5 + i / 500, provider=f"cloud {i}", seen_on="2026-11-01", source=SOURCE,
+        )
+        for i in range(1500)
+    ]  # fmt: skip
+    need = base(mode="infer", gpus=(1, 8))
+    made(need, speeds, offers)
+    began = time.perf_counter()
+    found = made(need, speeds, offers)
+    assert time.perf_counter() - began < 0.5 * slowness
+    assert len(found.options) == 100

@@ -1,0 +1,224 @@
+"""Which evidence a speed comes from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log
+
+import pytest
+
+from gpuwise.errors import NoDataError
+from gpuwise.facts import published
+from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, gather, item_of, quickest
+from gpuwise.model.answer import Prediction
+from gpuwise.model.choice import Speed
+from gpuwise.model.result import Interval, Measurement, Result, Telemetry
+from gpuwise.model.run import Environment, RunConfig
+
+
+def around(value: float, factor: float) -> Interval:
+    return Interval(value=value, low=value / factor, high=value * factor, level=0.8, method="made up")
+
+
+def forecast(config, gpus, *, count, batch, source=None):
+    """100 items a second on each GPU within 20 %, 10 ms for each item of the batch."""
+    return tuple(
+        Prediction(
+            gpu_id=gpu, count=count, config=config, item="image", throughput=around(100.0 * count, 1.2),
+            seconds=0.01 * (batch or 1), watts=around(200.0 * count, 1.1), fits_probability=1.0,
+            evidence="transferred" if source else "spec-only",
+        )
+        for gpu in gpus
+    )  # fmt: skip
+
+
+def result(gpu: str, value: float, **changes) -> Result:
+    config = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
+    m = Measurement(
+        config=config, workload_version=1, status="ok", item="image", started_at="2026-11-21", batch=64,
+        items_per_step=64, throughput=around(value, 1.01),
+    )  # fmt: skip
+    return Result(
+        id=f"{gpu}-{value}", created_at="2026-11-21", command="gpuwise bench",
+        measurements=(replace(m, **changes),),
+        environment=Environment(device=gpu, gpu_id=gpu),
+    )  # fmt: skip
+
+
+def by_key(speeds) -> dict[tuple[str, int], Speed]:
+    return {(speed.gpu_id, speed.count): speed for speed in speeds}
+
+
+def test_every_number_of_gpus_is_asked_for_and_one_besides(need) -> None:
+    found = by_key(gather(need(gpus=(2, 4)), ["rtx-3090"], forecast))
+    assert [count for _, count in found] == [1, 2, 3, 4]
+    assert found["rtx-3090", 4].watts == 800
+    assert found["rtx-3090", 4].watts_half == pytest.approx(log(1.1))
+
+
+def test_a_measurement_of_the_cell_wins_and_helps_other_gpus(need) -> None:
+    results = [result("rtx-3090", 900.0), result("rtx-3090", 950.0), result("l40s", 5.0, status="failed")]
+    found = by_key(gather(need(), ["rtx-3090", "l40s"], forecast, results=results))
+    assert found["rtx-3090", 1].basis == "measured"
+    assert found["rtx-3090", 1].throughput.value == 950.0
+    assert found["rtx-3090", 1].step_s == pytest.approx(64 / 950)
+    assert found["l40s", 1].basis == "transferred"
+
+
+def test_watts_of_several_gpus_are_measured_together(need) -> None:
+    config = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True, gpus=2)
+    both = result("rtx-3090", 1800.0, config=config, telemetry=Telemetry(samples=9, power_w=640.0))
+    found = by_key(gather(need(gpus=(2, 2)), ["rtx-3090"], forecast, results=[both]))["rtx-3090", 2]
+    assert (found.basis, found.watts, found.watts_half) == ("measured", 640.0, 0.0)
+
+
+def test_a_measurement_of_another_cell_does_not_count(need) -> None:
+    other = result("rtx-3090", 900.0, config=RunConfig(workload="resnet50", mode="train", precision="fp16"))
+    assert by_key(gather(need(), ["rtx-3090"], forecast, results=[other]))["rtx-3090", 1].basis == "spec-only"
+    asked = need(batch=32)
+    found = by_key(gather(asked, ["rtx-3090"], forecast, results=[result("rtx-3090", 900.0)]))
+    assert found["rtx-3090", 1].basis == "spec-only"
+
+
+def refuse(config, gpus, *, count, batch, source=None):
+    return tuple(Prediction(gpu_id=g, count=count, config=config, item="image", refusal="no") for g in gpus)
+
+
+def test_a_published_figure_stands_where_nothing_narrower_does(need) -> None:
+    asked = need(precision="fp16")
+    rows = published.select(workload="resnet50", mode="train", precision="fp16")
+    for predicts, basis in ((forecast, "spec-only"), (refuse, "published")):
+        found = by_key(gather(asked, ["a100-sxm4-80gb"], predicts, published=rows))["a100-sxm4-80gb", 1]
+        assert found.basis == basis
+    assert found.throughput.value == max(
+        r.throughput for r in rows if r.gpu_id == "a100-sxm4-80gb" and r.n_gpus == 1
+    )
+
+
+def test_the_width_of_published_figures_is_that_of_the_curated_table() -> None:
+    """The same cell on the same GPU, best of each publisher: the median factor between two of them."""
+    from collections import defaultdict
+    from math import log
+    from statistics import median
+
+    best: dict[tuple, dict[str, float]] = defaultdict(dict)
+    for row in published.all_results():
+        if row.gpu_id and not row.cautions and row.precision != "?":
+            cell = (row.workload, row.mode, row.precision, row.gpu_id, row.n_gpus)
+            best[cell][row.source.id] = max(best[cell].get(row.source.id, 0.0), row.throughput)
+    apart = [
+        log(max(found.values()) / value)
+        for found in best.values()
+        if len(found) > 1
+        for value in found.values()
+        if value < max(found.values())
+    ]
+    assert len(apart) == 9
+    assert median(apart) == pytest.approx(PUBLISHED_HALF, abs=0.1)
+
+
+def test_a_refusal_keeps_its_reason(need) -> None:
+    assert by_key(gather(need(), ["t4"], refuse))["t4", 1].refusal == "no"
+
+
+def test_a_latency_takes_the_fastest_batch_that_is_quick_enough() -> None:
+    speeds = [
+        Speed(gpu_id="l40s", throughput=around(value, 1.1), step_s=step)
+        for value, step in ((10, 0.01), (50, 0.02), (80, 0.05))
+    ]
+    assert quickest(speeds, 0.03) is speeds[1]
+    assert quickest(speeds, None) is speeds[2]
+    assert quickest(speeds, 0.001) is speeds[0]
+    refused = Speed(gpu_id="l40s", refusal="batch 1 does not fit")
+    assert quickest([refused], 0.03) is refused
+
+
+def test_a_mix_compares_as_its_times_do_whatever_the_items(need) -> None:
+    def two(config, gpus, *, count, batch, source=None):
+        speeds = {"resnet50": (100.0, 400.0), "bert-large": (10.0, 10.0)}[config.workload]
+        return tuple(
+            Prediction(gpu_id=g, config=config, item="image", throughput=around(v, 1.2))
+            for g, v in zip(gpus, speeds, strict=True)
+        )
+
+    asked = need(workloads=(("resnet50", 0.5), ("bert-large", 0.5)))
+    slow, fast = gather(asked, ["rtx-3090", "l40s"], two)
+    assert fast.throughput.value / slow.throughput.value == pytest.approx(2.0)
+    assert fast.throughput.high / fast.throughput.value == pytest.approx(1.2)
+    assert item_of(asked) == "item"
+    assert item_of(need()) == "image"
+
+
+def test_a_mix_is_refused_where_one_part_is(need) -> None:
+    def half(config, gpus, *, count, batch, source=None):
+        made = refuse if config.workload == "bert-large" else forecast
+        return made(config, gpus, count=count, batch=batch)
+
+    (found,) = gather(need(workloads=(("resnet50", 0.5), ("bert-large", 0.5))), ["l40s"], half)
+    assert found.refusal == "no"
+
+
+def test_scientific_work_comes_from_the_data_sheet(need) -> None:
+    asked = need(workloads=(("fft", 1.0),), mode="compute", precision="fp64")
+    found = by_key(gather(asked, ["h100-sxm5-80gb", "a10"], forecast))
+    assert found["h100-sxm5-80gb", 1].bound == "memory"
+    assert found["h100-sxm5-80gb", 1].throughput.high == 4 * found["h100-sxm5-80gb", 1].throughput.low
+    assert found["a10", 1].refusal.startswith("no FP64")
+
+
+def test_the_other_precisions_of_all_workloads(need) -> None:
+    assert [n.precision for n in alternatives(need(), 2)] == ["fp16", "tf32", "fp32"]
+    assert alternatives(need(), 2)[0].gpus == (2, 2)
+
+
+def rising(config, gpus, *, count, batch, source=None):
+    """A step of 10 ms whatever the batch, of which 256 is the best: as decoding is."""
+    items = batch or 256
+    return tuple(
+        Prediction(
+            gpu_id=gpu, count=count, config=config, item="token", throughput=around(items / 0.01, 1.2),
+            seconds=0.01, batch=items, fits_probability=1.0,
+        )
+        for gpu in gpus
+    )  # fmt: skip
+
+
+def test_a_measurement_at_a_small_batch_does_not_stand_for_the_best(need) -> None:
+    small = result("rtx-3090", 800.0, batch=8, items_per_step=8)
+    found = by_key(gather(need(), ["rtx-3090"], rising, results=[small]))["rtx-3090", 1]
+    assert (found.basis, found.throughput.value) == ("spec-only", 25600.0)
+    near = result("rtx-3090", 21000.0, batch=224, items_per_step=224)
+    assert by_key(gather(need(), ["rtx-3090"], rising, results=[near]))["rtx-3090", 1].basis == "measured"
+    asked = by_key(gather(need(batch=8), ["rtx-3090"], rising, results=[small]))["rtx-3090", 1]
+    assert (asked.basis, asked.batch) == ("measured", 8)
+
+
+def test_a_measurement_stands_where_its_batch_has_no_trace(need) -> None:
+    def untraced(config, gpus, *, count, batch, source=None):
+        if batch == 8:
+            raise NoDataError("no shipped trace")
+        return rising(config, gpus, count=count, batch=batch)
+
+    small = result("rtx-3090", 800.0, batch=8, items_per_step=8)
+    found = by_key(gather(need(), ["rtx-3090"], untraced, results=[small]))["rtx-3090", 1]
+    assert found.basis == "measured"
+
+
+def test_a_measured_step_that_is_too_slow_does_not_hide_a_batch_that_is_quick_enough(need) -> None:
+    slow = result("rtx-3090", 2000.0, batch=64)
+    asked = need(latency_s=0.02)
+    found = by_key(gather(asked, ["rtx-3090"], forecast, results=[slow]))["rtx-3090", 1]
+    assert (found.basis, found.step_s) == ("transferred", 0.01)
+    quick = result("rtx-3090", 1900.0, batch=32, items_per_step=32)
+    found = by_key(gather(asked, ["rtx-3090"], forecast, results=[slow, quick]))["rtx-3090", 1]
+    assert (found.basis, found.batch) == ("measured", 32)
+
+
+def test_a_measurement_that_ships_with_gpuwise_says_where_it_is_from_and_has_its_own_step(need) -> None:
+    def known(config, gpus, *, count, batch, source=None):
+        (found,) = forecast(config, gpus, count=count, batch=batch)
+        return (replace(found, measured=around(50.0, 1.01), measured_in="steps.json", evidence="measured"),)
+
+    (found,) = gather(need(), ["rtx-3090"], known)
+    assert (found.source, found.throughput.value) == ("steps.json", 50.0)
+    assert found.step_s == pytest.approx(0.02)

@@ -1,0 +1,114 @@
+"""What is handed to Slurm and Kubernetes, and a Slurm of shell scripts that takes it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from gpuwise.errors import InputError, MachineError, RunError
+from gpuwise.measure import cluster
+from gpuwise.measure.cluster.job import Job, arguments_of, check, seconds
+
+JOB = Job(nodes=2, gpus_per_node=8, arguments=("resnet50", "--mode", "train"))
+
+SRUN = """#!/bin/bash
+# Runs the task once for each machine, one after the other.
+shift
+for SLURM_NODEID in 0 1; do export SLURM_NODEID; "$@" || exit $?; done
+"""
+SBATCH = """#!/bin/bash
+export SLURM_JOB_ID=17 SLURM_JOB_NODELIST='node[0-1]'
+bash -s > /dev/null && echo 'Submitted batch job 17'
+"""
+GPUWISE = '#!/bin/bash\necho "$@" >> "$CALLS"\n'
+
+
+@pytest.fixture
+def slurm(
+    install: Callable[[Mapping[str, str]], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A Slurm that runs jobs here and at once; the calls of gpuwise are written to the returned file."""
+    install({"srun": SRUN, "sbatch": SBATCH, "gpuwise": GPUWISE})
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    return tmp_path / "calls"
+
+
+def test_slurm_runs_the_same_on_every_machine_and_merges(slurm: Path) -> None:
+    assert cluster.submit(cluster.script(JOB)) == "Submitted batch job 17"
+    each = "bench resnet50 --mode train --gpus 8 --nodes 2 --rdzv node0:29400 --node-rank {} --output {}"
+    assert slurm.read_text().splitlines() == [
+        each.format(0, "./gpuwise-17-0.json"),
+        each.format(1, "./gpuwise-17-1.json"),
+        "merge ./gpuwise-17-*.json --output ./gpuwise-17.json",
+    ]
+
+
+def test_arguments_with_spaces_and_quotes_arrive_whole(slurm: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "gpuwise").write_text('#!/bin/bash\nprintf "<%s>" "$@" >> "$CALLS"\n')
+    cluster.submit(cluster.script(Job(nodes=1, gpus_per_node=1, arguments=("it's my model.py", "$HOME"))))
+    assert slurm.read_text().startswith("<bench><it's my model.py><$HOME><--gpus><1><--output>")
+
+
+def test_the_script_asks_for_whole_machines() -> None:
+    text = cluster.script(JOB, ("--partition=gpu",))
+    subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+    for line in ("--nodes=2", "--gpus-per-node=8", "--ntasks-per-node=1", "--exclusive", "--partition=gpu"):
+        assert f"#SBATCH {line}\n" in text
+
+
+def test_a_folder_with_spaces_stays_whole(slurm: Path) -> None:
+    text = cluster.script(Job(nodes=1, gpus_per_node=1, arguments=("resnet50",), folder="my results"))
+    assert "#SBATCH '--output=my results/%x-%j.log'\n" in text
+    cluster.submit(text)
+    assert "--output my results/gpuwise-17-0.json\n" in slurm.read_text()
+
+
+def test_no_sbatch_and_one_that_refuses(slurm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin" / "sbatch").write_text("#!/bin/bash\necho 'invalid partition' >&2; exit 1\n")
+    with pytest.raises(RunError, match="sbatch refused: invalid partition"):
+        cluster.submit("")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(MachineError, match="no sbatch"):
+        cluster.submit("")
+
+
+def test_kubernetes_has_a_pod_a_machine_that_meet_at_the_first() -> None:
+    service, job = json.loads(cluster.manifest(JOB, image="me/gpuwise:1", claim="disk"))["items"]
+    assert service["spec"]["selector"] == {"job-name": job["metadata"]["name"]}
+    spec = job["spec"]
+    assert (spec["completions"], spec["parallelism"], spec["completionMode"]) == (2, 2, "Indexed")
+    assert (spec["backoffLimit"], spec["activeDeadlineSeconds"]) == (0, 3600)
+    pod = spec["template"]["spec"]
+    assert pod["subdomain"] == service["metadata"]["name"]
+    (container,) = pod["containers"]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": 8}
+    line = container["command"][2]
+    assert '--rdzv "gpuwise-0.gpuwise:29400" --node-rank "$JOB_COMPLETION_INDEX"' in line
+    assert {m["name"] for m in container["volumeMounts"]} == {v["name"] for v in pod["volumes"]}
+
+
+def test_one_machine_needs_no_meeting() -> None:
+    alone = Job(nodes=1, gpus_per_node=4, arguments=("resnet50", "--gpus", "1,2,4"))
+    (job,) = json.loads(cluster.manifest(alone, image="x"))["items"]
+    line = job["spec"]["template"]["spec"]["containers"][0]["command"][2]
+    assert line.startswith("gpuwise bench resnet50 --gpus 1,2,4 --output")
+    assert "merge" not in cluster.script(alone)
+
+
+def test_what_the_job_decides_itself_is_refused() -> None:
+    with pytest.raises(InputError, match="--rdzv, -o"):
+        check(Job(nodes=2, gpus_per_node=1, arguments=("--rdzv", "x:1", "-o", "y")))
+    with pytest.raises(InputError, match="HH:MM:SS"):
+        check(Job(nodes=2, gpus_per_node=1, arguments=(), time="1h"))
+    with pytest.raises(InputError, match="no name"):
+        check(Job(nodes=2, gpus_per_node=1, arguments=(), name="My Job"))
+
+
+def test_words() -> None:
+    assert arguments_of(("gpuwise", "bench", "resnet50")) == arguments_of(("resnet50",)) == ("resnet50",)
+    assert seconds("01:30:05") == 5405
+    assert seconds("2-00:00:00") == 172_800

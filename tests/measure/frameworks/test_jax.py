@@ -1,0 +1,219 @@
+"""JAX's networks against ours in torch: the same weights, the same answers, the same counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+from jax.extend.core import jaxprs_in_params  # noqa: E402  after the skip
+
+from gpuwise import workloads  # noqa: E402  after the skip
+from gpuwise.measure.frameworks.jax import adapter, job  # noqa: E402
+from gpuwise.measure.frameworks.jax.operations import STATISTICS, Jax  # noqa: E402
+from gpuwise.measure.frameworks.networks import NETWORKS, Network  # noqa: E402
+from gpuwise.model.run import RunConfig  # noqa: E402
+
+NAMES = tuple(NETWORKS)
+TOYS = tuple(name for name in NAMES if name != "resnet152")
+"""Whose toys differ: that of the deeper ResNet is that of the other."""
+
+
+def toy(workload: str, mode: str = "train", **fields: Any) -> RunConfig:
+    return RunConfig(workload=workload, mode=mode, precision="fp32", device="cpu", size="toy", **fields)  # type: ignore[arg-type]
+
+
+def declared(network: Network, *, training: bool = True) -> dict[str, Any]:
+    inputs, _ = job.random_input(network, 2, np.random.default_rng(0))
+
+    def forward(values: Mapping[str, Any] | None, arguments: tuple[Any, ...], key: Any) -> Any:
+        operations = Jax(values, training=training, dtype=jax.numpy.float32, key=key)
+        return network.forward(operations, *arguments), operations
+
+    return job.declare(forward, inputs)
+
+
+def from_torch(state: Mapping[str, np.ndarray], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Weights of a torch model in JAX's layouts: HWIO for convolutions, (in, out) for products."""
+    values = {}
+    for name, weight in wanted.items():
+        array = state[name]
+        if array.ndim == 4:
+            array = array.transpose(2, 3, 1, 0)
+        elif array.ndim == 2 and not name.startswith(("word", "segment", "position")):
+            array = array.T
+        assert array.shape == weight.shape, name
+        values[name] = jax.numpy.asarray(array)
+    return values
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_are_those_of_torch(name: str) -> None:
+    weights = declared(NETWORKS[name](False))
+    count = sum(math.prod(w.shape) for key, w in weights.items() if not key.endswith(STATISTICS))
+    assert count == workloads.get(name).spec.parameters
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) -> None:
+    network = NETWORKS[name](True)
+    inputs, _ = job.random_input(network, 2, np.random.default_rng(0))
+    state, theirs = torch_answer(name, inputs)
+    values = from_torch(state, declared(network, training=False))
+    operations = Jax(values, training=False, dtype=jax.numpy.float32)
+    (ours,) = jax.jit(lambda *x: network.forward(operations, *x))(*inputs)
+    np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-3, atol=1e-4)
+
+
+class Counted(Jax):
+    """An average is no product: torch has a kernel for it, JAX writes it as two small ones."""
+
+    def mean_to(self, x: Any, side: int) -> Any:
+        return x[:, :side, :side]
+
+
+def operations_of(jaxpr: Any) -> int:
+    """Of its convolutions and products, a multiply-add as two, functions that it calls included."""
+    total = 0
+    for equation in jaxpr.eqns:
+        out = math.prod(equation.outvars[0].aval.shape)
+        if equation.primitive.name == "conv_general_dilated":
+            total += 2 * out * math.prod(equation.invars[1].aval.shape[:3])  # HWIO
+        elif equation.primitive.name == "dot_general":
+            contracted = equation.params["dimension_numbers"][0][0]
+            total += 2 * out * math.prod(equation.invars[0].aval.shape[i] for i in contracted)
+        total += sum(map(operations_of, jaxprs_in_params(equation.params)))
+    return total
+
+
+@pytest.mark.parametrize("mode", ["train", "infer"])
+@pytest.mark.parametrize("name", NAMES)
+def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> None:
+    network, training = NETWORKS[name](False), mode == "train"
+    weights = {
+        key: jax.ShapeDtypeStruct(weight.shape, jax.numpy.float32)
+        for key, weight in declared(network, training=training).items()
+    }
+    inputs, _ = job.random_input(network, 1, np.random.default_rng(0))
+
+    def forward(values: Any, inputs: Any) -> Any:
+        key = jax.random.key(0)
+        return network.forward(Counted(values, training=training, dtype=jax.numpy.float32, key=key), *inputs)
+
+    cost = workloads.get(name).spec.cost
+    assert cost is not None
+    passes = 3 if training else 1  # a backward pass counts as two forward ones
+    counted = operations_of(jax.make_jaxpr(forward)(weights, inputs).jaxpr)
+    assert passes * counted == cost(mode, "fp32", 1).flop_per_item
+
+
+# In fp32 resnet50 learns in tests/cli.
+@pytest.mark.parametrize(("name", "precision"), [("resnet50", "fp16"), ("bert-large", "bf16")])
+def test_compiled_training_learns_its_one_batch(name: str, precision: Any) -> None:
+    made = job.build(replace(toy(name, compile=True), precision=precision), 4)
+    losses = [float(made.step()) for _ in range(8)]
+    assert all(map(math.isfinite, losses))
+    if name == "resnet50":
+        assert losses[-1] < 0.9 * losses[0]
+    assert made.items == 4
+
+
+@pytest.mark.parametrize("mode", ["train", "infer"])
+def test_compiled_is_eager(mode: Any) -> None:
+    made = job.build(toy("resnet50", mode, compile=True), 2)
+    assert made.mismatch is not None
+    assert made.mismatch() < 1e-4
+    assert job.build(toy("resnet50", mode), 2).mismatch is None
+
+
+def test_a_compiled_training_that_computes_something_else_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = job.build(toy("bert-large", compile=True), 2)
+    compiled = jax.jit
+    monkeypatch.setattr(jax, "jit", lambda f: compiled(lambda *x: jax.tree.map(lambda y: 1.5 * y, f(*x))))
+    assert made.mismatch is not None
+    assert made.mismatch() == pytest.approx(0.5, rel=1e-3)
+
+
+def test_scaled_gradients_are_those_of_fp32() -> None:
+    def norm(precision: Any) -> float:
+        loss, _, *given = job._first(
+            NETWORKS["bert-large"](True), replace(toy("bert-large"), precision=precision), 2
+        )
+        found = jax.jit(lambda *given: job._gradients(loss, precision == "fp16", *given)[0])(*given)
+        return math.sqrt(sum(float((g**2).sum()) for g in found.values()))
+
+    wanted = norm("fp32")
+    assert wanted > 0
+    assert norm("fp16") == pytest.approx(wanted, rel=2e-2)
+
+
+@pytest.fixture
+def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All of it in 64 bits: batch norms over a toy's few values magnify rounding until it hides mistakes."""
+    monkeypatch.setattr(np, "float32", np.float64)
+    monkeypatch.setattr(jax.numpy, "float32", jax.numpy.float64)
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", False)
+
+
+# GoogLeNet's layers are Inception's.
+@pytest.mark.parametrize("name", ["resnet50", "inception-v3", "bert-large"])
+def test_steps_of_the_same_weights_end_where_torch_s_do(
+    name: str, torch_training: Any, assert_same: Any, monkeypatch: Any, double: None
+) -> None:
+    network = NETWORKS[name](True)
+    inputs, answers = job.random_input(network, 4, np.random.default_rng(0))
+    theirs, wanted = torch_training(job, name, inputs, answers), declared(network)
+    monkeypatch.setattr(job, "start", lambda *_, **__: from_torch(theirs.start, wanted))
+    monkeypatch.setattr(Jax, "dropout", lambda self, x, rate: x)
+    _, step, state, batch = job._first(network, toy(name), 4)
+    step = jax.jit(step, compiler_options={"xla_backend_optimization_level": 0})  # compiles faster
+    for loss in theirs.losses:
+        state, ours = step(state, batch)
+        assert float(ours) == pytest.approx(loss, rel=1e-9)
+    trained = {key: wanted[key] for key in state["weights"]}
+    assert_same(state["weights"] | state["statistics"], from_torch(theirs.end, wanted))
+    for mine, moments in zip(state["moments"], theirs.moments, strict=True):
+        assert_same(mine, from_torch(moments, trained))
+
+
+def test_an_overflow_is_skipped_and_the_scale_lowered() -> None:
+    array = jax.numpy.asarray
+    old = {
+        "weights": {"w": array(1.0)},
+        "moments": ({"w": array(0.0)},),
+        "count": array(5),
+        "scale": array(4.0),
+        "sound": array(3),
+    }
+    new = {**old, "weights": {"w": array(9.0)}, "count": array(6)}
+    kept = job._skip_overflow(old, new, {"w": array(math.inf)})
+    assert int(kept["count"]) == 5  # Adam's; torch's optimizer does not see the step either
+    assert (float(kept["weights"]["w"]), float(kept["scale"]), int(kept["sound"])) == (1.0, 2.0, 0)
+    moved = job._skip_overflow(old, new, {"w": array(0.5)})
+    assert (float(moved["weights"]["w"]), float(moved["scale"]), int(moved["sound"])) == (9.0, 4.0, 4)
+
+
+def test_the_version_of_cuda_is_read_from_what_the_client_says() -> None:
+    assert adapter.cuda_of("PJRT C API\ncuda 13000") == "13.0"
+    assert adapter.cuda_of("cuda 12080") == "12.8"
+    assert adapter.cuda_of("cpu") is None
+
+
+def test_a_gpu_that_jax_does_not_see() -> None:
+    with pytest.raises(RuntimeError, match="sees no GPU"):
+        adapter.found(RunConfig(workload="resnet50", mode="train", precision="bf16", framework="jax"))
+    assert adapter.found(toy("resnet50")).version == jax.__version__
+    assert adapter.peak_bytes(toy("resnet50")) is None
+
+
+def test_what_memory_errors_are() -> None:
+    assert adapter.out_of_memory(RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate"))
+    assert not adapter.out_of_memory(ValueError("shape"))

@@ -1,0 +1,68 @@
+"""The start gate, on a clock that only sleep moves."""
+
+from __future__ import annotations
+
+from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor, wait_until_cool
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def clock(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def sensor(*heats: float | None) -> ScriptedSensor:
+    samples = [Sample(at_s=float(i), temperature_c=heat) for i, heat in enumerate(heats)]
+    return ScriptedSensor(DeviceInfo(index=0, name="Scripted"), samples)
+
+
+def test_cool_at_once() -> None:
+    time = Time()
+    assert wait_until_cool(sensor(31.0), sleep=time.sleep, clock=time.clock) is None
+    assert time.now == 1000.0
+
+
+def test_waits_until_cool() -> None:
+    time, heard = Time(), list[tuple[float, float]]()
+    gate = wait_until_cool(
+        sensor(70.0, 60.0, 50.0, 49.0),
+        poll_s=1.0,
+        sleep=time.sleep,
+        clock=time.clock,
+        progress=lambda heat, waited: heard.append((heat, waited)),
+    )
+    assert gate is None
+    assert heard == [(70.0, 0.0), (60.0, 1.0), (50.0, 2.0)]
+
+
+def test_gives_up() -> None:
+    time = Time()
+    gate = wait_until_cool(sensor(71.0), timeout_s=10, poll_s=4, sleep=time.sleep, clock=time.clock)
+    assert gate is not None
+    assert gate.code == "hot-start"
+    assert gate.detail == "started at 71 °C, not below 50 °C, after 10 s"
+    assert time.now == 1010.0
+
+
+def test_no_waiting_at_all() -> None:
+    time = Time()
+    assert wait_until_cool(sensor(71.0), timeout_s=0, sleep=time.sleep, clock=time.clock) is not None
+    assert time.now == 1000.0
+
+
+def test_unknown_temperature_is_taken_as_cool() -> None:
+    assert wait_until_cool(sensor(None)) is None
+
+
+def test_failing_sensor_is_taken_as_cool() -> None:
+    class Failing(ScriptedSensor):
+        def sample(self) -> Sample:
+            raise OSError("GPU is lost")
+
+    info = DeviceInfo(index=0, name="Scripted")
+    assert wait_until_cool(Failing(info, [Sample(at_s=0.0)])) is None

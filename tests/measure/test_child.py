@@ -1,0 +1,206 @@
+"""The measuring process: foreign code in it, costs that nobody states, what a device lacks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuwise import workloads
+from gpuwise.errors import InputError
+from gpuwise.measure import child, events
+from gpuwise.measure.process import Child
+from gpuwise.model.run import RunConfig
+
+CONFIG = RunConfig(
+    workload="net.py:net", mode="infer", precision="fp32", device="cpu", time_s=0.2, quick=True, batch=4
+)
+BODY = """\
+import os, sys, time
+from gpuwise.workloads import WorkloadSpec, workload
+@workload(WorkloadSpec(id="net", version=1, title="", item="thing", modes=("infer",), default_batch=4))
+def net(config, batch):
+    import torch
+    from gpuwise.workloads.job import Job
+    weights, x = torch.randn(8, 8), torch.randn(batch, 8)
+    def step():
+        time.sleep(0.002)
+        {step}
+        return x @ weights
+    {build}
+    return Job(step=step, items=batch)
+"""
+
+
+def heard(
+    folder: Path, step: str = "pass", build: str = "pass", config: RunConfig = CONFIG
+) -> tuple[list[events.Event], str | None]:
+    path = folder / "net.py"
+    path.write_text(BODY.format(step=step, build=build))
+    running = Child(replace(config, size="toy"), dict(os.environ), f"{path}:net")
+    try:
+        found = [event for event in running.events() if event is not None]
+        return found, running.ending()
+    finally:
+        running.close()
+
+
+def test_a_file_is_measured_and_its_operations_are_counted(tmp_path: Path) -> None:
+    found, ending = heard(tmp_path, step="print('noise'); os.write(1, b'more')")
+    assert ending is None
+    (built,) = (e for e in found if isinstance(e, events.Built))
+    assert (built.batch, built.flop_per_item) == (4, 2 * 8 * 8)
+    assert isinstance(found[-1], events.Done)
+
+
+@pytest.mark.parametrize(
+    ("step", "build", "said"),
+    [
+        ("pass", "raise OSError('no data')", "net.py, line 12: OSError: no data"),
+        ("1 / 0", "pass", "net.py, line 10: ZeroDivisionError: division by zero"),
+        ("pass", "sys.exit('enough')", "net.py, line 12: SystemExit: enough"),
+        ("return 1.0", "pass", "net.py:net: a step returns a tensor on the device, not float"),
+        ("pass", "return", "net.py:net: its function returns a Job, not NoneType"),
+        ("pass", "batch = 0", "net.py:net: items is a positive whole number, not 0"),
+        ("pass", "step = 3", "net.py:net: step is a function without arguments, not 3"),
+    ],
+)
+def test_what_fails_in_it_is_told_with_file_and_line(
+    tmp_path: Path, step: str, build: str, said: str
+) -> None:
+    found, ending = heard(tmp_path, step, build)
+    last = found[-1]
+    assert isinstance(last, events.Failed)
+    assert (last.kind, last.message) == ("failed", said)
+    assert ending is None
+
+
+@pytest.mark.parametrize(("values", "odd"), [("inf", "holds infinity"), ("0.0", "is 0 everywhere")])
+def test_an_odd_answer_is_a_row_that_says_so(tmp_path: Path, values: str, odd: str) -> None:
+    found, _ = heard(tmp_path, step=f"return torch.full((4, 4), float('{values}'))")
+    last = found[-1]
+    assert isinstance(last, events.Done)
+    assert last.odd == f"the output {odd}"
+
+
+def test_an_answer_of_nan_is_a_failed_row_that_keeps_its_times(tmp_path: Path) -> None:
+    found, ending = heard(tmp_path, build="weights[0] = float('nan')")
+    assert ending is None
+    assert any(isinstance(event, events.Timed) for event in found)
+    last = found[-1]
+    assert isinstance(last, events.Failed)
+    assert "NaN" in last.message
+
+
+def test_what_has_no_input_pipeline_says_so(tmp_path: Path) -> None:
+    found, _ = heard(tmp_path, config=replace(CONFIG, input="host"))
+    last = found[-1]
+    assert isinstance(last, events.Failed)
+    assert last.message == "net.py:net has no input pipeline"
+
+
+def test_a_fork_in_it_measures_nothing_and_does_not_live_on(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    fork = f"pid = os.fork(); pid or time.sleep(99); open({str(mark)!r}, 'w').write(str(pid))"
+    found, ending = heard(tmp_path, build=fork)
+    assert ending is None
+    assert sum(isinstance(e, events.Done) for e in found) == 1
+    pid = int(mark.read_text())
+    for _ in range(50):  # init may take a moment to collect it
+        if not Path(f"/proc/{pid}").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the forked process lives on")
+
+
+def test_a_child_that_hangs_up_and_does_not_end_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuwise.measure.process.ENDING_S", 0.2)
+    _, ending = heard(tmp_path, build="os.closerange(3, 50); time.sleep(99)")
+    assert ending == "the measuring process hung up and did not end within 0 s"
+
+
+ALONE = """\
+import os, sys
+from gpuwise.measure.process import Child
+from gpuwise.model.run import RunConfig
+config = RunConfig(workload="net.py:net", mode="infer", precision="fp32", device="cpu", size="toy", batch=4)
+child = Child(config, dict(os.environ), sys.argv[1])
+print(child.pid, flush=True)
+for event in child.events():
+    print(event, flush=True)
+"""
+
+
+def test_a_child_whose_parent_is_killed_ends_at_once_whatever_it_is_at(tmp_path: Path) -> None:
+    path, reached = tmp_path / "net.py", tmp_path / "reached"
+    path.write_text(BODY.format(step="pass", build=f"open({str(reached)!r}, 'w').close(); time.sleep(99)"))
+    parent = subprocess.Popen([sys.executable, "-c", ALONE, f"{path}:net"], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    wait_for(reached.exists, 60.0)
+    parent.kill()
+    parent.communicate()
+    wait_for(lambda: not alive(pid), 10.0)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(yes: Callable[[], bool], patience_s: float) -> None:
+    end = time.monotonic() + patience_s
+    while not yes():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Child(CONFIG, dict(os.environ))
+    os.kill(running.pid, signal.SIGSTOP)  # it cannot end politely
+    os.waitpid(running.pid, os.WUNTRACED)
+
+    def interrupted(_patience_s: float) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running._process, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        running.close()
+    assert running._process.returncode == -signal.SIGKILL
+
+
+def test_a_stated_cost_is_taken_and_a_failing_count_is_none() -> None:
+    config = replace(CONFIG, workload="matmul", mode="limit")
+    found = child.cost_of(config, workloads.get("matmul"), 1)
+    assert found == workloads.get("matmul").spec.cost("limit", "fp32", 1)  # type: ignore[misc]
+
+    def broken(config: RunConfig, batch: int) -> None:
+        raise ValueError
+
+    nameless = replace(workloads.get("matmul"), spec=replace(workloads.get("matmul").spec, cost=None))
+    assert child.cost_of(config, replace(nameless, build=broken), 1) is None  # type: ignore[arg-type]
+
+
+def test_gpus_that_are_not_there() -> None:
+    peer = workloads.get("peer")
+    config = replace(CONFIG, workload="peer", mode="limit")
+    assert child.unsupported(config, peer) == "peer needs 2 GPU(s), there are 0"
+    assert child.unsupported(replace(config, size="toy"), peer) is None
+
+
+def test_gpuwise_s_own_errors_are_told_as_they_are() -> None:
+    assert child.failure(InputError("net.py has no workload"), "x/net.py").message == "net.py has no workload"
+    assert child.failure(RuntimeError("odd"), "resnet50").message == "RuntimeError: odd"
+    assert child.failure(RuntimeError("can't allocate memory"), "resnet50").kind == "oom"

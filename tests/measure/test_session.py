@@ -1,0 +1,235 @@
+"""Whole sessions with real children, toy models on the CPU: deaths, memory, interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from gpuwise.measure.process import Child
+from gpuwise.measure.session import Progress, Session, child_environment, new_session
+from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
+from gpuwise.measure.watch import Watched, strangers
+from gpuwise.model.result import Caution, Measurement, Result
+from gpuwise.model.run import RunConfig
+
+from ..pretended import Pretended
+
+TOY = RunConfig(
+    workload="resnet50", mode="train", precision="fp32", device="cpu", size="toy", time_s=0.3, quick=True
+)
+H200 = DeviceInfo(
+    index=3, name="NVIDIA H200", uuid="GPU-abc", memory_bytes=150754820096, sm_clock_max_hz=1980e6
+)
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a sensor says is tested, not what is measured beside it."""
+    monkeypatch.setattr("gpuwise.measure.session.Child", Pretended)
+
+
+def session(kept: list[Result], sensor: ScriptedSensor | None = None) -> Session:
+    return new_session(
+        sensor=sensor,
+        device_name="CPU",
+        identity="test",
+        command="gpuwise bench",
+        keep=kept.append,
+        others=None,
+    )
+
+
+def final(updates: list[object]) -> list[Measurement]:
+    return [update for update in updates if isinstance(update, Measurement)]
+
+
+def test_a_real_session_keeps_the_result_after_each_measurement() -> None:
+    kept: list[Result] = []
+    limit = replace(TOY, workload="matmul", mode="limit")
+    updates = list(session(kept).measure_all([limit, TOY]))
+    assert [m.status for m in final(updates)] == ["ok", "ok"]
+    assert [len(r.measurements) for r in kept] == [1, 2]
+    train = kept[-1].measurements[1]
+    assert train.batch == 8
+    assert train.throughput is not None
+    assert train.throughput.low <= train.throughput.value <= train.throughput.high
+    assert train.loss[1] < train.loss[0]
+    assert kept[-1].environment.torch is not None
+    assert any(isinstance(u, Progress) and "timing" in u.doing for u in updates)
+
+
+def test_a_killed_child_is_a_row_and_the_rest_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids: list[int] = []
+    start = Child.__init__
+
+    def remember(child: Child, *arguments: object, **options: object) -> None:
+        start(child, *arguments, **options)  # type: ignore[arg-type]
+        pids.append(child.pid)
+
+    monkeypatch.setattr(Child, "__init__", remember)
+    kept: list[Result] = []
+    endless = replace(TOY, time_s=600.0, target_ci=1e-9)
+    updates = []
+    for update in session(kept).measure_all([endless, TOY]):
+        updates.append(update)
+        if isinstance(update, Progress) and "timing" in update.doing and update.number == 1:
+            os.kill(pids[0], signal.SIGKILL)
+    killed, after = final(updates)
+    assert (killed.status, after.status) == ("failed", "ok")
+    assert killed.error is not None
+    assert "SIGKILL" in killed.error
+    assert killed.windows  # what was timed before is kept
+    assert len(kept[-1].measurements) == 2
+
+
+def test_a_batch_that_does_not_fit_is_a_row_and_the_rest_go_on() -> None:
+    kept: list[Result] = []
+    updates = list(session(kept).measure_all([replace(TOY, batch=10**10), TOY]))
+    assert [m.status for m in final(updates)] == ["oom", "ok"]
+    assert kept[-1].measurements[0].throughput is None
+
+
+def test_an_interrupted_measurement_keeps_its_windows() -> None:
+    kept: list[Result] = []
+    updates = session(kept).measure_all([replace(TOY, time_s=600.0, target_ci=1e-9)])
+    for update in updates:
+        if isinstance(update, Progress) and "timing" in update.doing:
+            break
+    with pytest.raises(KeyboardInterrupt):
+        updates.throw(KeyboardInterrupt)  # type: ignore[attr-defined]
+    (interrupted,) = kept[-1].measurements
+    assert interrupted.status == "interrupted"
+    assert interrupted.throughput is not None
+
+
+def test_an_unsupported_precision_is_told_by_the_child() -> None:
+    kept: list[Result] = []
+    list(session(kept).measure_all([replace(TOY, precision="tf32")]))
+    (m,) = kept[-1].measurements
+    assert (m.status, m.error) == ("failed", "a CPU has no tf32")
+
+
+def test_aime_runs_three_times_each_from_a_cool_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    gates: list[float] = []
+    hot = Caution(code="hot-start", detail="started at 61 C", next_step="")
+
+    def wait(sensor: object, *, below_c: float) -> Caution | None:
+        gates.append(below_c)
+        return hot if len(gates) == 2 else None
+
+    monkeypatch.setattr("gpuwise.measure.watch.wait_until_cool", wait)
+    sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=40.0)])
+    kept: list[Result] = []
+    # steps of microseconds: fifty are fifty, however busy the machine is
+    aime = replace(TOY, workload="stencil", mode="compute", protocol="aime", quick=False, batch=2)
+    list(session(kept, sensor).measure_all([aime]))
+    (m,) = kept[-1].measurements
+    assert m.status == "ok"
+    assert [len(w.step_s) for w in m.windows] == [50, 50, 50]
+    assert m.throughput is not None
+    assert m.throughput.method == "mean-of-runs"
+    assert (m.profile is not None, m.verdict is not None) == (True, True)
+    assert gates == [50.0] * 3
+    assert hot in m.cautions
+
+
+@pytest.mark.usefixtures("pretended")
+def test_company_during_the_measurement_is_a_caution() -> None:
+    sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=30.0)], (Process(pid=1), Process(pid=2)))
+    kept: list[Result] = []
+    list(session(kept, sensor).measure_all([TOY]))
+    assert "contended" in [c.code for c in kept[-1].measurements[0].cautions]
+
+
+class Dying(ScriptedSensor):
+    """Answers twice; every later question raises, as of a card that fell off the bus."""
+
+    asked = 0
+
+    def sample(self) -> Sample:
+        self.asked += 1
+        return super().sample() if self.asked <= 2 else self.die()
+
+    def processes(self) -> tuple[Process, ...]:
+        return super().processes() if self.asked <= 2 else self.die()
+
+    def die(self) -> NoReturn:
+        raise OSError("GPU is lost\nreboot")
+
+
+def test_a_sensor_that_dies_is_a_caution_and_the_measurement_goes_on() -> None:
+    kept: list[Result] = []
+    list(session(kept, Dying(H200, [Sample(at_s=0, temperature_c=30.0)])).measure_all([TOY]))
+    (m,) = kept[-1].measurements
+    assert m.status == "ok"
+    (caution,) = [c for c in m.cautions if c.code == "telemetry"]
+    assert caution.detail.endswith("are unknown: OSError: GPU is lost")
+    assert caution.next_step
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_sensor_that_answers_is_no_caution() -> None:
+    kept: list[Result] = []
+    sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=30.0)])
+    list(session(kept, sensor).measure_all([replace(TOY, workload="matmul", mode="limit")]))
+    assert "telemetry" not in [c.code for c in kept[-1].measurements[0].cautions]
+
+
+def test_one_failure_of_a_sensor_is_told_and_not_replaced_by_a_later_one() -> None:
+    watched, dying = Watched(), Dying(H200, [Sample(at_s=0)])
+    watched.look(dying, 7)
+    assert (watched.company, watched.error) == (set(), None)
+    dying.asked = 3
+    watched.look(dying, 7)
+    sampler = Sampler(dying)
+    sampler.error = "later"
+    watched.take(sampler)
+    assert watched.error == "OSError: GPU is lost\nreboot"
+
+
+def test_strangers() -> None:
+    def seen(*pids: int) -> ScriptedSensor:
+        return ScriptedSensor(H200, [Sample(at_s=0)], tuple(Process(pid=pid) for pid in pids))
+
+    assert strangers(None, 7) == set()
+    assert strangers(seen(7), 7) == set()
+    assert strangers(seen(7, 8), 7) == {8}
+    assert strangers(seen(99), 7) == set()  # the child under another number
+    assert strangers(seen(98, 99), 7) == {98, 99}
+
+
+def test_the_child_sees_the_one_device_by_its_unique_id() -> None:
+    sensor = ScriptedSensor(H200, [Sample(at_s=0)])
+    own = child_environment({"PATH": "x", "CUDA_VISIBLE_DEVICES": "0,1"}, replace(TOY, device="cuda"), sensor)
+    assert own["CUDA_VISIBLE_DEVICES"] == "GPU-abc"
+    assert own["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert child_environment({"A": "b"}, TOY, None) == {"A": "b"}
+    two = child_environment({}, replace(TOY, device="cuda"), sensor, ["GPU-def"])
+    assert two["CUDA_VISIBLE_DEVICES"] == "GPU-abc,GPU-def"
+
+
+def test_the_catalog_entry_of_the_device_is_found() -> None:
+    made = session([], ScriptedSensor(H200, [Sample(at_s=0)]))
+    assert made.gpu is not None
+    assert made.result.environment.gpu_id == "h200-sxm"
+
+
+def test_no_child_is_left_behind(tmp_path: Path) -> None:
+    child = Child(replace(TOY, time_s=600.0), dict(os.environ))
+    pid = child.pid
+    child.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_wait_for_a_cool_device_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuwise.measure.watch.wait_until_cool", lambda sensor, *, below_c: None)
+    sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=70.0)])
+    first = next(session([], sensor).measure_all([replace(TOY, quick=False)]))
+    assert isinstance(first, Progress)
+    assert first.doing == "waiting until the device is below 50 C"

@@ -1,0 +1,274 @@
+"""What people type and what they read."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.errors import InputError
+from gpuwise.model.units import (
+    gibibytes,
+    of_field,
+    parse_list,
+    parse_seconds,
+    parse_share,
+    percent,
+    seconds,
+    si,
+    significant,
+)
+
+PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+positive = st.floats(min_value=1e-3, max_value=9e20, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("60s", 60.0),
+        ("60", 60.0),
+        ("500ms", 0.5),
+        ("2min", 120.0),
+        ("2m", 120.0),
+        ("1h", 3600.0),
+        ("1.5 H", 5400.0),
+        (" .5s ", 0.5),
+    ],
+)
+def test_durations(text: str, expected: float) -> None:
+    assert parse_seconds(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", ["", "s", "soon", "1e3", "-5s", "1s 2s", "5.", "inf", "nan", "1,5s"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(InputError, match=r"cannot read .* as a duration") as caught:
+        parse_seconds(text)
+    assert caught.value.hint == "write it like 60s, 2min or 1h"
+
+
+@pytest.mark.parametrize("text", ["5 parsec", "5%", "5d"])
+def test_an_unknown_unit_of_time(text: str) -> None:
+    with pytest.raises(InputError, match="unknown unit of time"):
+        parse_seconds(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0s", "0.0h"])
+def test_no_time_is_no_duration(text: str) -> None:
+    with pytest.raises(InputError, match="must be positive"):
+        parse_seconds(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("1%", 0.01), ("0.5 %", 0.005), ("100%", 1.0), ("0%", 0.0)])
+def test_shares(text: str, expected: float) -> None:
+    assert parse_share(text) == pytest.approx(expected)
+
+
+def test_a_share_needs_its_sign() -> None:
+    with pytest.raises(InputError, match="'1 ' lacks its percent sign") as caught:
+        parse_share("1 ")
+    assert caught.value.hint == "write 1%"
+
+
+@pytest.mark.parametrize("text", ["", "%", "a%", "-1%", "1%%", "1s", "1 m%"])
+def test_what_is_no_share(text: str) -> None:
+    with pytest.raises(InputError, match=r"cannot read .* as a percentage") as caught:
+        parse_share(text)
+    assert caught.value.hint == "write it like 1%"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a,b,c", ("a", "b", "c")),
+        (" b , a ", ("b", "a")),
+        ("a,,b,", ("a", "b")),
+        ("b,a,b", ("b", "a")),
+        ("", ()),
+        (" , ", ()),
+    ],
+)
+def test_lists(text: str, expected: tuple[str, ...]) -> None:
+    assert parse_list(text) == expected
+
+
+@given(st.lists(st.from_regex(r"[a-z0-9-]{1,8}", fullmatch=True), unique=True))
+def test_a_joined_list_comes_back(parts: list[str]) -> None:
+    assert parse_list(",".join(parts)) == tuple(parts)
+
+
+@given(
+    st.floats(min_value=1e-3, max_value=1e6),
+    st.sampled_from([("ms", 1e-3), ("s", 1), ("min", 60), ("h", 3600)]),
+)
+def test_a_written_duration_comes_back(number: float, unit: tuple[str, float]) -> None:
+    assert parse_seconds(f"{number:.6f} {unit[0]}") == pytest.approx(number * unit[1], abs=1e-6 * unit[1])
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "expected"),
+    [
+        (0, 3, "0"),
+        (1, 3, "1.00"),
+        (12.345, 3, "12.3"),
+        (797.4, 3, "797"),
+        (1234567, 3, "1,234,567"),
+        (6882.4, 4, "6,882"),
+        (0.012345, 3, "0.0123"),
+        (-12.345, 3, "-12.3"),
+        (999.4, 3, "999"),
+    ],
+)
+def test_significant_digits(value: float, digits: int, expected: str) -> None:
+    assert significant(value, digits) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [(9.996, "10.0"), (99.96, "100"), (0.9996, "1.00")])
+def test_rounding_up_to_the_next_power_of_ten_adds_no_digit(value: float, expected: str) -> None:
+    assert significant(value) == expected
+
+
+@given(positive, st.integers(min_value=1, max_value=6))
+def test_significant_is_right_within_its_last_digit(value: float, digits: int) -> None:
+    assert float(significant(value, digits).replace(",", "")) == pytest.approx(
+        value, rel=0.5001 * 10 ** (1 - digits)
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (7.97e14, "797 TFLOP/s"),
+        (4.8e12, "4.80 TFLOP/s"),
+        (999.4e9, "999 GFLOP/s"),
+        (1.5e18, "1.50 EFLOP/s"),
+        (1000, "1.00 kFLOP/s"),
+        (12, "12.0 FLOP/s"),
+        (0, "0 FLOP/s"),
+        (-3.2e9, "-3.20 GFLOP/s"),
+    ],
+)
+def test_si(value: float, expected: str) -> None:
+    assert si(value, "FLOP/s") == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [(999.6e9, "1.00 TB/s"), (999.6, "1.00 kB/s")])
+def test_what_rounds_to_a_thousand_takes_the_next_prefix(value: float, expected: str) -> None:
+    assert si(value, "B/s") == expected
+
+
+@given(positive)
+def test_si_comes_back_within_its_rounding(value: float) -> None:
+    number, unit = si(value, "W", 3).split(" ")
+    factor = PREFIXES[unit.removesuffix("W")]
+    assert float(number.replace(",", "")) * factor == pytest.approx(value, rel=0.00501)
+    if value < 9.99e20:
+        assert float(number.replace(",", "")) < 1000
+
+
+def test_gibibytes_are_binary() -> None:
+    assert gibibytes(24 * 2**30) == "24.0 GiB"
+    assert gibibytes(24e9) == "22.4 GiB"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (2e-6, "2.00 µs"),
+        (250e-6, "250 µs"),
+        (0.0355, "35.5 ms"),
+        (0.001, "1.00 ms"),
+        (1.0, "1.00 s"),
+        (12.34, "12.3 s"),
+        (60, "1 min 00 s"),
+        (245.4, "4 min 05 s"),
+        (245.9, "4 min 06 s"),
+        (3600, "1 h 00 min"),
+        (3725, "1 h 02 min"),
+        (90_000, "25 h 00 min"),
+    ],
+)
+def test_durations_as_people_say_them(value: float, expected: str) -> None:
+    assert seconds(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (9.994e-4, "999 µs"),
+        (9.9996e-4, "1.00 ms"),
+        (0.9994, "999 ms"),
+        (0.99999, "1.00 s"),
+        (59.94, "59.9 s"),
+        (59.99, "1 min 00 s"),
+        (119.6, "2 min 00 s"),
+        (3599.4, "59 min 59 s"),
+        (3599.9, "1 h 00 min"),
+        (7199.0, "2 h 00 min"),
+    ],
+)
+def test_rounding_carries_into_the_next_unit(value: float, expected: str) -> None:
+    assert seconds(value) == expected
+
+
+SIZES = {"h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6}
+durations = st.floats(min_value=1e-6, max_value=1e6)
+near_a_carry = st.sampled_from([1e-3, 1.0, 60.0, 120.0, 3600.0, 7200.0]).flatmap(
+    lambda edge: st.floats(min_value=0.99 * edge, max_value=1.01 * edge)
+)
+
+
+def parts(text: str) -> list[tuple[float, str]]:
+    """`4 min 05 s` as [(4, "min"), (5, "s")]."""
+    words = text.split(" ")
+    return [(float(n.replace(",", "")), unit) for n, unit in zip(words[::2], words[1::2], strict=True)]
+
+
+def read(text: str) -> float:
+    """What a person takes `seconds` to say."""
+    return sum(number * SIZES[unit] for number, unit in parts(text))
+
+
+@given(durations | near_a_carry)
+def test_a_duration_is_right_to_half_its_last_place(value: float) -> None:
+    text = seconds(value)
+    last = SIZES[parts(text)[-1][1]] if len(parts(text)) == 2 else 10 ** math.floor(math.log10(value)) / 100
+    assert abs(read(text) - value) <= 0.5001 * last
+
+
+@given(durations | near_a_carry, st.floats(min_value=1.0, max_value=1.05))
+def test_a_longer_duration_never_reads_shorter(value: float, factor: float) -> None:
+    # 59 min 59 s and then 1 h 00 min: read in order, whatever the units. 1e-9: sums of floats.
+    assert read(seconds(value)) <= read(seconds(value * factor)) * (1 + 1e-9)
+
+
+@given(durations | near_a_carry)
+def test_no_number_reaches_its_next_unit(value: float) -> None:
+    full = {"µs": 1000, "ms": 1000, "s": 60, "min": 60}
+    assert all(number < full.get(unit, math.inf) for number, unit in parts(seconds(value)))
+
+
+def test_percent() -> None:
+    assert percent(0.0123) == "1.2 %"
+    assert percent(0.789, 0) == "79 %"
+    assert percent(-0.05) == "-5.0 %"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("memory_bytes_per_s", 768e9, "768.0 GB/s"),
+        ("memory_bytes", 24 * 2**30, "24.0 GiB"),
+        ("l2_bytes", 6 * 2**20, "6 MiB"),
+        ("rt_flop_per_s", 54.2e12, "54.20 TFLOP/s"),
+        ("boost_hz", 1695e6, "1695 MHz"),
+        ("power_w", 230, "230 W"),
+        ("length_m", 0.267, "267 mm"),
+        ("cuda_cores", 8192, "8,192"),
+        ("slots", 2.5, "2.5"),
+    ],
+)
+def test_a_field_s_name_tells_its_unit(field: str, value: float, text: str) -> None:
+    assert of_field(field, value) == text

@@ -1,0 +1,77 @@
+"""The verdict in words: a host, and a fleet."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from gpuwise.judge.accept import Acceptance, Card, Judged, Reason
+from gpuwise.judge.accept.collect import Host
+from gpuwise.judge.accept.fleet import summarise
+from gpuwise.show import acceptance as report
+from gpuwise.show.table import markdown
+
+from .conftest import COPY, MATMUL, OOM, result
+
+HOT = Reason(code="hot", detail="91 °C", next_step="cool it")
+TOLD = Reason(code="pcie", fails=False, detail="idle", next_step="look")
+MIXED = Reason(code="mixed", detail="two models", next_step="ask for equal ones")
+
+
+def judged(name: str, *reasons: Reason) -> Judged:
+    return Judged(card=Card(name=name, result=result(MATMUL, OOM)), reasons=reasons)
+
+
+def found(*cards: Judged, host: tuple[Reason, ...] = ()) -> Acceptance:
+    return Acceptance(cards=cards, host=host, margin=0.05, references=("good.json",))
+
+
+def test_a_host_that_passes() -> None:
+    one = found(judged("GPU 0"), judged("GPU 1", TOLD))
+    assert one.passed
+    table = report.acceptance(one)
+    assert table.title == "pass: 2 of 2 cards pass"
+    assert table.rows[0] == ("GPU 0", "NVIDIA H200", "pass", "1 of 2", "")
+    assert table.before == ("Speeds held against good.json and each other; margin 5 %.",)
+    assert table.notes == ("GPU 1: pcie (not a failure): idle. Next: look",)
+    assert report.blame(one) == ""
+
+
+def test_a_host_that_fails() -> None:
+    one = found(judged("GPU 0"), judged("GPU 1", HOT, TOLD), host=(MIXED,))
+    assert report.acceptance(one).title == "FAIL: 1 of 2 cards passes, the host does not"
+    assert report.blame(one) == "GPU 1 (hot); host (mixed)"
+    assert "host: mixed: two models. Next: ask for equal ones" in markdown(report.acceptance(one))
+    told = report.document(one)
+    assert (told["passed"], told["cards"][1]["reasons"][0]["code"]) == (False, "hot")
+    json.dumps(told)
+
+
+def test_nothing_to_hold_it_against_is_said() -> None:
+    alone = replace(found(judged("GPU 0")), references=())
+    assert "held against nothing: no reference is known" in report.acceptance(alone).before[0]
+
+
+def test_a_fleet() -> None:
+    def card(index: int) -> Card:
+        assert COPY.throughput is not None
+        by = 0.8 if index == 7 else 1.0
+        ends = {end: by * getattr(COPY.throughput, end) for end in ("value", "low", "high")}
+        slow = replace(COPY, throughput=replace(COPY.throughput, **ends))
+        return Card(name=f"GPU {index}", result=result(slow))
+
+    hosts = [Host(name=f"h{i}", cards=(card(i),)) for i in range(30)]
+    one = summarise(hosts, (("x.json", "no result"),), lambda found: (), 0.05)
+    cards = report.fleet_cards(one)
+    assert cards.title == "FAIL: 29 of 30 cards in 30 hosts pass; 1 is an outlier"
+    assert [row[:4] for row in cards.rows] == [("h7", "GPU 7", "NVIDIA H200", "FAIL")]
+    assert "copy fp32 20.0 % below the median" in cards.rows[0][4]
+    assert cards.notes == ("skipped x.json: no result",)
+    (row,) = report.models(one).rows
+    assert row == ("NVIDIA H200", "copy fp32", "30", "4.10 TB/s", "0.0 %", "3.28 TB/s", "4.10 TB/s", "1")
+    (unlike,) = report.deviations(one.deviations).rows
+    assert unlike[4:7] == ("3.28 TB/s", "4.10 TB/s", "-20.0 %")
+    assert report.hosts(one).rows[0] == ("h7", "NVIDIA H200", "1", "0", "80.0 %")
+    assert report.hosts(one).notes == ("and 10 more hosts: --json lists them",)
+    assert len(report.fleet_document(one)["hosts"]) == 30
+    json.dumps(report.fleet_document(one))

@@ -1,0 +1,103 @@
+"""The page of one GPU."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import pytest
+
+from gpuwise.facts import catalog, prices, published
+from gpuwise.judge import audit
+from gpuwise.judge.choose.uses import Place, Use
+from gpuwise.show import known
+from gpuwise.show.card import Card, card
+from gpuwise.show.html import html
+from gpuwise.show.page import Page, References, Section, markdown_page
+from gpuwise.show.standing import ranking
+
+from .forecasts import of_gpu
+
+TODAY = date(2026, 11, 21)
+
+
+def page(gpu_id: str, *predictions: object) -> Page:
+    return card(
+        Card(
+            spec=catalog.get(gpu_id),
+            speeds=known.published(published.select(gpu_ids=(gpu_id,))),
+            forecasts=predictions,  # type: ignore[arg-type]
+            offers=prices.offers(today=TODAY),
+            today=TODAY,
+            cited=References(),
+        )
+    )
+
+
+def section(of: Page, name: str) -> Section:
+    return next(one for one in of.sections if one.id == name)
+
+
+def test_every_fact_and_peak_has_a_row_with_its_source() -> None:
+    spec = catalog.get("rtx-a5000")
+    (table,) = section(page("rtx-a5000"), "specification").tables
+    assert len(table.rows) == len(spec.facts) + len(spec.peaks)
+    assert all(row[table.columns.index("source")].startswith("[") for row in table.rows)
+
+
+def test_the_page_has_speeds_at_one_to_eight_gpus() -> None:
+    found = section(page("rtx-a5000", *of_gpu("rtx-a5000", 100.0)), "several")
+    counts = [
+        [row[0] for row in figure.table.rows] for figure in found.figures if "forecast" in figure.caption
+    ]
+    assert counts == [["1", "2", "4", "8"]] * 3
+    assert found.figures[-1].table.rows[-1][2] == "90 %"
+
+
+def test_work_that_does_not_fit_is_in_the_verdict_and_in_the_table() -> None:
+    made = page("rtx-a4000", *of_gpu("rtx-a4000", 9.0, ("llm-8b-lora",)))
+    assert any("fine-tuning an 8B model with LoRA" in line for line in made.summary)
+    (row,) = [r for r in section(made, "uses").tables[0].rows if "llm-8b-lora" in r[1]]
+    assert "does not fit" in row
+
+
+@pytest.mark.parametrize("gpu_id", [spec.id for spec in catalog.all_gpus()])
+def test_every_gpu_of_the_catalog_has_a_page_without_a_wrong_figure(gpu_id: str) -> None:
+    found = audit.audit_text(markdown_page(page(gpu_id)), "page.md", today=TODAY)
+    assert [f for f in found.findings if f.verdict == "contradicts"] == []
+
+
+def test_the_places_are_counted_among_those_that_state_the_quantity() -> None:
+    most = max(catalog.all_gpus(), key=lambda spec: spec.memory_bytes or 0)
+    title, rank, of, _ = ranking(most)[0]
+    assert (title, rank) == ("memory", 1)
+    assert of == sum(spec.memory_bytes is not None for spec in catalog.all_gpus())
+
+
+def test_the_page_is_one_file() -> None:
+    text = html(page("rtx-a5000", *of_gpu("rtx-a5000", 100.0)))
+    assert text.count("<svg") == 3
+    assert re.findall(r'<link[^>]*href="[^#]', text) == []
+
+
+def test_the_presets_of_choose_say_for_whom_it_is() -> None:
+    use = Use(
+        preset="llm",
+        title="answering",
+        verdict="no",
+        reason="it does not fit",
+        item="token",
+        by_speed=Place(rank=3, of=9),
+    )
+    given = Card(
+        spec=catalog.get("l4"),
+        speeds=(),
+        forecasts=(),
+        offers=(),
+        uses=(use,),
+        today=TODAY,
+        cited=References(),
+    )
+    (table,) = section(card(given), "for-whom").tables
+    assert table.rows[0][:2] == ("answering (llm)", "no")
+    assert "it does not fit" in table.rows[0]

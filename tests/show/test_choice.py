@@ -1,0 +1,80 @@
+"""A recommendation as a table: what is old is marked, what is asked for is shown."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from gpuwise.judge.choose import recommend
+from gpuwise.model.choice import Assumptions, Need, Recommendation, Speed
+from gpuwise.model.gpu import Source
+from gpuwise.model.offer import Offer
+from gpuwise.model.result import Interval
+from gpuwise.show import choice
+
+SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
+
+
+def made(**changes) -> Recommendation:
+    interval = Interval(value=100.0, low=80.0, high=125.0, level=0.8, method="made up")
+    speeds = [Speed(gpu_id=gpu, throughput=interval, watts=300.0) for gpu in ("rtx-3090", "rtx-4090", "t4")]
+    offers = [
+        Offer(gpu=gpu, gpu_ids=(gpu,), count=1, kind=kind, amount=amount, provider="cloud", seen_on=day,
+              source=SOURCE)
+        for gpu, kind, amount, day in (
+            ("rtx-3090", "on-demand", 0.2, "2026-11-01"), ("rtx-4090", "on-demand", 0.3, ""),
+            ("rtx-4090", "new", 1600.0, "2022-10-12"),
+        )
+    ]  # fmt: skip
+    given = {"workloads": (("resnet50", 1.0),), "mode": "train", "precision": "bf16", "items": 3.6e6}
+    return recommend(Need(**(given | changes)), speeds, offers, today=date(2026, 11, 21), item="image")
+
+
+def cells(found: Recommendation, column: str, *, wide: bool = True) -> list[str]:
+    shown = choice.table(found, top=None, wide=wide)
+    place = shown.columns.index(column)
+    return [row[place] for row in shown.rows]
+
+
+def test_old_and_undated_prices_are_in_brackets_and_grey() -> None:
+    found = made()
+    assert cells(found, "price") == ["$0.20/h 2026-11", "($0.30/h undated)", "($1,600 2022-10)"]
+    assert choice.table(found, top=None).dim == {1, 2}
+    assert any("ranks by its upper end" in note for note in choice.table(found, top=None).notes)
+    assert choice.table(found, top=1).dim == frozenset()
+
+
+def test_a_narrow_table_keeps_what_decides() -> None:
+    narrow = choice.table(made(), top=None).columns
+    assert {"price", "images/s", "known by", "time", "cost"} <= set(narrow)
+    assert "energy" not in narrow
+    assert {"energy", "pays from", "cost of 1M images"} <= set(
+        choice.table(made(), top=None, wide=True).columns
+    )
+    # Without an amount of work the cost of items is all there is.
+    assert "cost of 1M images" in choice.table(made(items=None), top=None).columns
+
+
+def test_the_frontier_carries_a_star() -> None:
+    assert [row[0] for row in choice.table(made(), top=None).rows] == ["1*", "2 ", "3 "]
+    # The notes name places, so they stand there also without an amount of work.
+    assert [row[0][0] for row in choice.table(made(items=None), top=None).rows] == ["1", "2", "3"]
+
+
+def test_every_assumption_is_printed_with_its_option() -> None:
+    text = choice.assumed(Assumptions(electricity_usd_per_kwh=0.31, years=4))
+    for option in (
+        "$0.31/kWh (--electricity)", "40 h a week (--hours-per-week)", "4 years (--years)", "$1,500 (--host)",
+        "100 W (--host-power)", "x1.3 (--cooling)", "30 % of the value (--depreciation)", "(--utilisation)",
+    ):  # fmt: skip
+        assert option in text
+
+
+def test_what_is_left_out_is_told() -> None:
+    found = made()
+    assert [r.gpu_id for r in found.rejected] == ["t4"]
+    assert ("t4", "no price is known for this number of GPUs") in choice.rejections(found).rows
+    assert any(
+        note.startswith("1 GPU is left out") and "--rejected" in note
+        for note in choice.table(found, top=None).notes
+    )
+    assert any(note.startswith("left out: t4") for note in choice.whole(found).notes)

@@ -1,0 +1,40 @@
+"""Figures may be divided only where nothing but the GPU differs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuwise.show import known
+
+from .conftest import CONFIG, FOUND, OK, result
+
+HERE = result(OK, id="here")
+THERE = replace(HERE, id="there", environment=replace(FOUND, device="NVIDIA L40S", gpu_id="l40s"))
+OTHER_VERSION = replace(THERE, environment=replace(THERE.environment, torch="2.12.0"))
+
+
+def pairs(*changed: object) -> list[tuple[known.Speed, known.Speed]]:
+    other = replace(OK, config=replace(CONFIG, **dict(changed)))  # type: ignore[arg-type]
+    speeds = known.measured([HERE, replace(OTHER_VERSION, measurements=(other,))])
+    return list(known.pairs(speeds, "h200-sxm", "l40s"))
+
+
+def test_two_gpus_under_one_framework_are_a_pair_whatever_its_version() -> None:
+    (pair,) = pairs()
+    assert [speed.gpu_id for speed in pair] == ["h200-sxm", "l40s"]
+    assert known.ratio(pair).value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "change", [("framework", "jax"), ("recipe", "parity"), ("input", "host"), ("gpus", 2)]
+)
+def test_a_difference_of_software_is_never_one_of_gpus(change: tuple[str, object]) -> None:
+    assert pairs(change) == []
+
+
+def test_what_is_not_as_usual_is_named() -> None:
+    other = replace(OK, config=replace(CONFIG, recipe="parity", input="host"))
+    (speed,) = known.measured([result(other)])
+    assert known.work(speed) == "resnet50 train bf16 compiled parity with input"

@@ -1,0 +1,56 @@
+"""What notebooks show, and that the nouns load nothing for it before they are asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import html5lib
+import pytest
+
+import gpuwise
+from gpuwise.model.answer import Prediction
+from gpuwise.model.run import RunConfig
+from gpuwise.show import notebook
+
+H200 = Path(__file__).parents[2] / "results" / "h200"
+CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16")
+
+
+def shown() -> dict[str, str]:
+    one, other = (gpuwise.load(H200 / name) for name in ("quick.json", "quick-earlier.json"))
+    values = (
+        one,
+        one.measurements[-1],
+        gpuwise.compare_results(one, other)[0],
+        gpuwise.find_gpu("rtx-a5000"),
+        Prediction(gpu_id="rtx-a5000", config=CONFIG, item="image", refusal="not known"),
+    )
+    return {type(value).__name__: value._repr_html_() for value in values}
+
+
+def test_every_value_is_well_formed_html_with_a_table() -> None:
+    for name, text in shown().items():
+        root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parseFragment(text)
+        assert root.find(".//table") is not None, name
+        assert "<script" not in text
+
+
+def test_a_result_has_its_chart_where_it_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = gpuwise.load(H200 / "quick.json")
+    assert "<svg" in result._repr_html_()
+    monkeypatch.setattr(notebook, "find_spec", lambda name: None)
+    assert "<svg" not in result._repr_html_()
+
+
+def test_what_no_page_shows_is_refused() -> None:
+    with pytest.raises(TypeError, match="int has no HTML"):
+        notebook.html(3)
+
+
+def test_the_nouns_load_nothing_for_it() -> None:
+    nouns = "import sys, gpuwise.model.result, gpuwise.model.answer"
+    code = f"{nouns}\nprint([m for m in ('jinja2', 'gpuwise.show') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
