@@ -47,7 +47,7 @@ def measured(recipe: str) -> dict[str, Measurement]:
     for name in FILES[recipe]:
         for m in load(RESULTS / name).measurements:
             if m.status == "ok":
-                found.setdefault(m.config.cell, m)
+                found.setdefault(m.config.key("batch"), m)
     return found
 
 

@@ -52,7 +52,7 @@ def compare(config: RunConfig, batch: int, count: int) -> dict[str, object]:
     rounds = [(bare(step, count), timed(step, clock, count)) for _ in range(ROUNDS)]
     plain, harness = ([pair[i] for pair in rounds] for i in (0, 1))
     return {
-        "config": config.key,
+        "config": config.key(),
         "batch": batch,
         "steps_a_round": count,
         "bare_s": plain,

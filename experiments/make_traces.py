@@ -67,7 +67,7 @@ def variants(config: RunConfig) -> dict[str, list[Trace]]:
             try:
                 encode({"": together})
             except InputError as error:
-                print(f"{config.cell}, batches {tried}: {error}", file=sys.stderr)
+                print(f"{config.key('batch')}, batches {tried}: {error}", file=sys.stderr)
             else:
                 made[variant(how)] = together
                 break

@@ -60,7 +60,8 @@ def own(paths: Sequence[Path]) -> Iterator[Row]:
         for m in result.measurements:
             if is_step(m) and m.config.gpus == 1 and m.throughput and m.batch:
                 yield Row(
-                    source=path.name, gpu=str(result.environment.gpu_id), cell=m.config.cell, batch=m.batch,
+                    source=path.name, gpu=str(result.environment.gpu_id),
+                    cell=m.config.key("batch"), batch=m.batch,
                     measured=m.throughput.value, memory=m.memory_peak_bytes,
                     watts=m.telemetry.power_w if m.telemetry else None,
                 )  # fmt: skip
@@ -81,12 +82,12 @@ def own_pairs(paths: Sequence[Path]) -> Iterator[tuple[Row, int, float]]:
         except GpuwiseError:
             continue
         steps = [m for m in result.measurements if is_step(m) and m.throughput and m.batch]
-        alone = {(m.config.cell, m.batch): m.throughput.value for m in steps if m.throughput}
+        alone = {(m.config.key("batch"), m.batch): m.throughput.value for m in steps if m.throughput}
         for m in steps:
             single = alone.get((replace(m.config, gpus=1).cell, m.batch))
             if m.config.gpus > 1 and m.config.scaling == "weak" and single and m.throughput and m.batch:
                 each = m.throughput.value / m.config.gpus
-                row = Row(source=path.name, gpu=str(result.environment.gpu_id), cell=m.config.cell,
+                row = Row(source=path.name, gpu=str(result.environment.gpu_id), cell=m.config.key("batch"),
                           batch=m.batch, measured=each)  # fmt: skip
                 yield row, m.config.gpus, single
 
@@ -106,7 +107,7 @@ def others(n_gpus: int = 1, *, article: bool = False) -> Iterator[Row]:
             recipe="parity" if found.source.id.startswith(PUBLIC_SCRIPT) else "tuned",
         )  # fmt: skip
         row = Row(
-            source=found.source.id, gpu=str(found.gpu_id), cell=config.cell,
+            source=found.source.id, gpu=str(found.gpu_id), cell=config.key("batch"),
             batch=int(found.batch_per_gpu or 0), measured=found.throughput / found.n_gpus,
         )  # fmt: skip
         if seconds(row, general()) is not None:
@@ -170,6 +171,6 @@ def lambda_pairs(table: Path) -> Iterator[tuple[Row, int, float]]:
         if count == 1 or batch is None or alone is None:
             continue
         batch *= 3 if workload == "bert-base" else 1  # it holds about three times as many
-        cell = RunConfig(workload=workload, mode="train", precision="fp16").cell
+        cell = RunConfig(workload=workload, mode="train", precision="fp16").key("batch")
         row = Row(source="lambda", gpu=gpu, cell=cell, batch=batch, measured=float(np.median(speeds)) / count)
         yield row, count, float(np.median(alone))

@@ -65,7 +65,7 @@ def compare(config: RunConfig, batch: int, rounds: int, orders: Connection) -> d
     ratios = [(on / off,) for on, off in zip(times[True], times[False], strict=True)]
     speed = mean_of_runs(ratios, 1.0)
     return {
-        "config": config.key,
+        "config": config.key(),
         "batch": batch,
         "steps_a_window": count,
         "watched_s": times[True],

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from gpuwise.model.answer import Comparison
     from gpuwise.model.result import Measurement, Result
     from gpuwise.model.run import Device, Environment
-    from gpuwise.model.workload import Precision
     from gpuwise.stats import Condition
 
 GROUP = "gpuwise"
@@ -107,7 +106,7 @@ class GpuBench:
         self._calls = 0
 
     def __call__(
-        self, step: Step, *, items: int = 1, item: str = "step", precision: Precision = "fp32"
+        self, step: Step, *, items: int = 1, item: str = "step", precision: str = "fp32"
     ) -> Measurement:
         """Time `step`, which handles `items` items on the device and leaves its result there.
 
@@ -154,7 +153,7 @@ def _missing(device: Device) -> str | None:
 
 def _check(step: object, items: object, precision: str) -> None:
     from gpuwise.errors import InputError
-    from gpuwise.model.workload import PRECISIONS
+    from gpuwise.model.precision import PRECISIONS
 
     if not callable(step):
         raise InputError(f"a step is a function without arguments, not {step!r}")
@@ -164,15 +163,14 @@ def _check(step: object, items: object, precision: str) -> None:
         raise InputError(f"precision is one of {', '.join(PRECISIONS)}, not {precision!r}")
 
 
-def _measure(
-    name: str, step: Step, items: int, item: str, precision: Precision, state: _State
-) -> Measurement:
+def _measure(name: str, step: Step, items: int, item: str, precision: str, state: _State) -> Measurement:
     from dataclasses import replace
 
     from gpuwise.measure import events
     from gpuwise.measure.clock import clock_for
     from gpuwise.measure.engine import measure, pace
     from gpuwise.measure.gates import judge
+    from gpuwise.model.precision import Precision
     from gpuwise.model.result import Measurement, Window
     from gpuwise.model.run import RunConfig
     from gpuwise.stats import throughput
@@ -180,7 +178,7 @@ def _measure(
     config = RunConfig(
         workload=name,
         mode="infer",
-        precision=precision,
+        precision=Precision(precision),
         batch=items,
         time_s=state.time_s,
         device=state.device,
@@ -213,8 +211,8 @@ def _compared(measured: Measurement, state: _State) -> Comparison | None:
 
     if state.baseline is None:
         return None
-    cell = measured.config.cell
-    before = next((m for m in state.baseline.measurements if m.config.cell == cell), None)
+    cell = measured.config.key("batch")
+    before = next((m for m in state.baseline.measurements if m.config.key("batch") == cell), None)
     return None if before is None else compare(before, measured)
 
 

@@ -11,7 +11,7 @@ from gpuwise.facts import catalog
 from gpuwise.measure import ability
 from gpuwise.measure.ability import check_gpus, check_precisions, fitted, lacking
 from gpuwise.model.gpu import Fact, GpuSpec, Source
-from gpuwise.model.run import Framework
+from gpuwise.model.question import Framework
 
 from .requests import request
 

@@ -17,6 +17,7 @@ from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.measure import child, events
 from gpuwise.measure.process import Child
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 
 CONFIG = RunConfig(
@@ -131,7 +132,7 @@ def test_a_child_that_hangs_up_and_does_not_end_is_not_waited_for(
 ALONE = """\
 import os, sys
 from gpuwise.measure.process import Child
-from gpuwise.model.run import RunConfig
+from gpuwise.model.run import (RunConfig)
 config = RunConfig(workload="net.py:net", mode="infer", precision="fp32", device="cpu", size="toy", batch=4)
 child = Child(config, dict(os.environ), sys.argv[1])
 print(child.pid, flush=True)
@@ -184,7 +185,7 @@ def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: py
 def test_a_stated_cost_is_taken_and_a_failing_count_is_none() -> None:
     config = replace(CONFIG, workload="matmul", mode="limit")
     found = child.cost_of(config, workloads.get("matmul"), 1)
-    assert found == workloads.get("matmul").spec.cost("limit", "fp32", 1)  # type: ignore[misc]
+    assert found == workloads.get("matmul").spec.cost("limit", Precision.FP32, 1)  # type: ignore[misc]
 
     def broken(config: RunConfig, batch: int) -> None:
         raise ValueError

@@ -18,6 +18,7 @@ from gpuwise.measure.frameworks import Found, Job
 from gpuwise.measure.process import Child
 from gpuwise.measure.session import _told, child_environment
 from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import Measurement
 from gpuwise.model.run import Environment, RunConfig
 
@@ -100,7 +101,7 @@ def test_a_measurement_from_start_to_end() -> None:
     built = one(found, events.Built)
     cost = workloads.get("resnet50").spec.cost
     assert cost is not None
-    assert (built.batch, built.flop_per_item) == (256, cost("train", "fp32", 256).flop_per_item)
+    assert (built.batch, built.flop_per_item) == (256, cost("train", Precision.FP32, 256).flop_per_item)
     assert one(found, events.Checked).mismatch == 0.25
     done = one(found, events.Done)
     assert done.memory_peak_bytes == 7

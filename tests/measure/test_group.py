@@ -5,7 +5,8 @@ from __future__ import annotations
 from gpuwise.measure import events
 from gpuwise.measure.group import group_of, named, slow, unequal, uneven_power
 from gpuwise.measure.telemetry import DeviceInfo
-from gpuwise.model.result import Caution, Telemetry
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Telemetry
 
 
 def ranked(**more: object) -> events.Ranked:
@@ -55,5 +56,5 @@ def test_mixed_models_and_power_limits_are_named() -> None:
 
 
 def test_cautions_of_one_gpu_say_which() -> None:
-    (found,) = named([Caution(code="throttled", detail="power-cap", next_step="")], 3)
+    (found,) = named([Issue(code="throttled", severity="warning", detail="power-cap", fix="")], 3)
     assert found.detail == "GPU 3: power-cap"

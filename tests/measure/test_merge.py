@@ -8,11 +8,12 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.measure.merge import merged
-from gpuwise.model.result import Caution, Group, Measurement, Rank, Result, Telemetry, Window
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Group, Measurement, Rank, Result, Telemetry, Window
 from gpuwise.model.run import Environment, RunConfig
 
 MANY = RunConfig(workload="resnet50", mode="train", precision="bf16", gpus=4, nodes=2)
-NOTE = Caution(code="throttled", detail="GPU 1: power-cap", next_step="")
+NOTE = Issue(code="throttled", severity="warning", detail="GPU 1: power-cap", fix="")
 
 
 def result(node: int, **environment: object) -> Result:

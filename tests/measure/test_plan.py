@@ -164,15 +164,17 @@ def test_several_gpus_take_longer_and_have_keys_of_their_own() -> None:
     two = replace(one, gpus=2)
     assert expected_s(two) > expected_s(one)
     assert two.key != one.key
-    assert ":x2:weak" in two.cell
-    assert "x1" not in one.cell  # files of before keep their keys
-    assert replace(two, nodes=2).cell != two.cell != replace(two, scaling="strong").cell
+    assert ":x2:weak" in two.key("batch")
+    assert "x1" not in one.key("batch")  # files of before keep their keys
+    assert (
+        replace(two, nodes=2).key("batch") != two.key("batch") != replace(two, scaling="strong").key("batch")
+    )
 
 
 def test_input_from_the_host_is_a_question_of_its_own_on_one_gpu() -> None:
     fed = Request(workloads=("resnet50",), modes=("train",), input="host")
     (config,) = (c for c in configs(fed) if c.mode != "limit")
-    assert (config.input, "with-input" in config.cell) == ("host", True)
+    assert (config.input, "with-input" in config.key("batch")) == ("host", True)
     assert {c.input for c in configs(fed) if c.mode == "limit"} == {"device"}
     with pytest.raises(InputError, match="feeds one GPU"):
         configs(replace(fed, gpus=(2,), there=2))
@@ -182,7 +184,7 @@ def test_a_framework_is_part_of_every_question_but_the_limits() -> None:
     plan = configs(request(framework="jax"))
     assert {c.framework for c in plan if c.mode == "limit"} == {"torch"}
     assert {c.framework for c in plan if c.mode != "limit"} == {"jax"}
-    assert all(":jax" in c.cell for c in plan if c.mode != "limit")
+    assert all(":jax" in c.key("batch") for c in plan if c.mode != "limit")
     assert all(c.mode != "limit" for c in configs(request(framework="jax", limited=False)))
 
 

@@ -14,7 +14,8 @@ from gpuwise.measure.process import Child
 from gpuwise.measure.session import Progress, Session, child_environment, new_session
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
 from gpuwise.measure.watch import Watched, strangers
-from gpuwise.model.result import Caution, Measurement, Result
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
 
 from ..pretended import Pretended
@@ -116,9 +117,9 @@ def test_an_unsupported_precision_is_told_by_the_child() -> None:
 
 def test_aime_runs_three_times_each_from_a_cool_device(monkeypatch: pytest.MonkeyPatch) -> None:
     gates: list[float] = []
-    hot = Caution(code="hot-start", detail="started at 61 C", next_step="")
+    hot = Issue(code="hot-start", severity="warning", detail="started at 61 C", fix="")
 
-    def wait(sensor: object, *, below_c: float) -> Caution | None:
+    def wait(sensor: object, *, below_c: float) -> Issue | None:
         gates.append(below_c)
         return hot if len(gates) == 2 else None
 

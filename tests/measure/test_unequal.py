@@ -11,7 +11,8 @@ from gpuwise import workloads
 from gpuwise.measure import events, session
 from gpuwise.measure.session import new_session
 from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor
-from gpuwise.model.result import Caution, Measurement, Result
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
 
 SLOW_FILE = """\
@@ -45,7 +46,7 @@ def measured(config: RunConfig, **more: object) -> Measurement:
     return kept[-1].measurements[-1]
 
 
-def cautions(m: Measurement, code: str) -> list[Caution]:
+def cautions(m: Measurement, code: str) -> list[Issue]:
     return [caution for caution in m.cautions if caution.code == code]
 
 

@@ -1,4 +1,4 @@
-"""What was asked and what was found. The strings of `cell` and `key` are stored and compared."""
+"""What was found, and what to time. Identity and words of a question are in test_question."""
 
 from __future__ import annotations
 
@@ -9,34 +9,6 @@ import pytest
 from gpuwise.model.run import Environment, RunConfig
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16")
-
-
-def test_cell_and_key_are_these_strings() -> None:
-    assert CONFIG.cell == "resnet50:train:bf16:eager:tuned"
-    assert CONFIG.key == "resnet50:train:bf16:eager:tuned:auto:adaptive:cuda"
-
-
-def test_everything_that_makes_another_question_is_in_the_cell() -> None:
-    other = RunConfig(
-        workload="bert-large", mode="infer", precision="fp32", compile=True, recipe="parity", size="toy"
-    )
-    assert other.cell == "bert-large:infer:fp32:compiled:parity:toy"
-    assert other.key == "bert-large:infer:fp32:compiled:parity:toy:auto:adaptive:cuda"
-
-
-def test_batch_protocol_and_device_are_in_the_key_only() -> None:
-    other = replace(CONFIG, batch=128, protocol="aime", device="cpu")
-    assert other.cell == CONFIG.cell
-    assert other.key == "resnet50:train:bf16:eager:tuned:b128:aime:cpu"
-
-
-def test_how_long_to_measure_is_in_neither() -> None:
-    other = replace(CONFIG, time_s=5.0, target_ci=0.05, quick=True)
-    assert other.key == CONFIG.key
-
-
-def test_a_toy_is_another_question_than_the_full_size() -> None:
-    assert replace(CONFIG, size="toy").cell == "resnet50:train:bf16:eager:tuned:toy"
 
 
 def test_a_configuration_cannot_be_changed() -> None:

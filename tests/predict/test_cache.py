@@ -173,7 +173,7 @@ def test_every_model_is_shipped_in_its_default_batch_and_every_precision(name: s
             workload=name, mode=mode, precision=precision, compile=compiled, batch=spec.default_batch
         )
         trace = cache.find(asked, spec.version)
-        assert trace is not None, asked.cell
+        assert trace is not None, asked.key("batch")
         assert (trace.mode, trace.precision, trace.compiled) == (mode, precision, compiled)
         assert trace.items > 0
         assert trace.memory is not None
@@ -184,7 +184,7 @@ def test_a_shipped_trace_needs_no_torch() -> None:
     code = """
 import sys
 sys.modules["torch"] = None
-from gpuwise.model.run import RunConfig
+from gpuwise.model.run import (RunConfig)
 from gpuwise.predict.cache import obtain
 trace = obtain(RunConfig(workload="resnet50", mode="train", precision="tf32", compile=True), 100)
 print(trace.batch, trace.items, sum(k.count for k in trace.kernels if k.kind == "convolution"))

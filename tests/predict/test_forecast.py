@@ -205,7 +205,7 @@ def test_several_gpus_cost_time_memory_and_width() -> None:
     assert alone.throughput.value < both.throughput.value < 2 * alone.throughput.value
     assert both.memory_bytes.value > alone.memory_bytes.value
     assert width(both) > width(alone)
-    assert both.cell.endswith("x2:weak")
+    assert both.config.key("batch").endswith("x2:weak")
     assert both.measure_command.endswith("--gpus 2 --batch 16")
     assert "link" in dict(both.shares)
     assert any("through host memory" in note for note in both.notes)

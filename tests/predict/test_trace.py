@@ -14,6 +14,7 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.record import record
@@ -73,7 +74,7 @@ def test_full_networks_too_and_they_agree_with_the_workload_s_own_formula(name: 
     expected, traced = counted(config(name, mode), batch)
     assert traced == pytest.approx(expected, rel=1e-9)
     assert spec.cost is not None
-    cost = spec.cost(mode, "bf16", batch).flop_per_item * batch  # type: ignore[arg-type]
+    cost = spec.cost(mode, Precision.BF16, batch).flop_per_item * batch  # type: ignore[arg-type]
     assert traced == pytest.approx(cost, rel=0.011)
 
 

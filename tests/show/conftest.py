@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
-from gpuwise.model.result import Caution, Interval, Measurement, Result, Telemetry, Window
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Interval, Measurement, Result, Telemetry, Window
 from gpuwise.model.run import Environment, RunConfig
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
-THROTTLED = Caution(code="throttled", detail="5.0 % of the time", next_step="cool the card")
-NOISY = Caution(code="noisy", detail="spread of 4 %", next_step="stop other work")
+THROTTLED = Issue(code="throttled", severity="warning", detail="5.0 % of the time", fix="cool the card")
+NOISY = Issue(code="noisy", severity="warning", detail="spread of 4 %", fix="stop other work")
 
 OK = Measurement(
     config=CONFIG,

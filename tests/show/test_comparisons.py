@@ -24,7 +24,7 @@ def compared(
     verdict: Verdict = "faster",
     note: str = "",
 ) -> Comparison:
-    return Comparison(cell=a.config.cell, a=a, b=b, ratio=ratio, verdict=verdict, note=note)
+    return Comparison(cell=a.config.key("batch"), a=a, b=b, ratio=ratio, verdict=verdict, note=note)
 
 
 BASE = result(OK)
@@ -101,7 +101,7 @@ def test_the_document_is_plain_data() -> None:
         {"field": "driver", "baseline": "570.1", "against": "580.2"}
     ]
     first, second = against["pairs"]
-    assert first["cell"] == OK.config.cell
+    assert first["cell"] == OK.config.key("batch")
     assert first["items_per_s"]["baseline"]["value"] == 7210.0
     assert first["items_per_s"]["against"]["value"] == 9012.5
     assert first["ratio"]["low"] == 1.2

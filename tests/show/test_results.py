@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from gpuwise.model.issue import Issue
 from gpuwise.model.result import (
     BatchTrial,
-    Caution,
     Compilation,
     Continuation,
     Interval,
@@ -195,7 +195,7 @@ def test_cautions_that_differ_in_numbers_only_stand_once_with_their_range() -> N
 
 
 def test_each_distinct_caution_is_noted_once_with_its_next_step() -> None:
-    hot = Caution(code="hot-start", detail="began at 71 C", next_step="wait")
+    hot = Issue(code="hot-start", severity="warning", detail="began at 71 C", fix="wait")
     parity = replace(OK, config=replace(OK.config, recipe="parity"), cautions=(THROTTLED,))
     notes = results.notes(result(replace(OK, cautions=(THROTTLED, hot, THROTTLED)), parity, OOM))
     name = "resnet50 train bf16 compiled"

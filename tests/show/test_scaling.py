@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuwise.model.result import Caution, Group, Interval, Link, Measurement, Rank, Result, Telemetry, Window
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Group, Interval, Link, Measurement, Rank, Result, Telemetry, Window
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.show.scaling import bar, scaling
 from gpuwise.stats import throughput
@@ -86,7 +87,7 @@ def test_cards_that_differ_by_themselves_are_told_from_the_exchange() -> None:
 
 
 def test_nothing_follows_from_more_than_perfect() -> None:
-    caution = Caution(code="scaling", detail="2 GPUs are 2.4 times as fast as one", next_step="")
+    caution = Issue(code="scaling", severity="warning", detail="2 GPUs are 2.4 times as fast as one", fix="")
     (note,) = verdicts(replace(measured(0.083, 2, alone_s=0.08), cautions=(caution,)))
     assert note == (
         "resnet50 train bf16 compiled, weak scaling: more than perfect, so nothing follows: "

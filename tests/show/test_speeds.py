@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Caution
 from gpuwise.show import speeds
 
 from .conftest import NOISY, OK, OOM, result
@@ -30,7 +30,7 @@ THEIRS = PublishedResult(
     date="2024-04-25",
     source=SOURCE,
 )
-SCALING = Caution(code="scaling", detail="too fast", next_step="count again")
+SCALING = Issue(code="scaling", severity="warning", detail="too fast", fix="count again")
 OURS = speeds.Measured(result=result(OK), measurement=OK)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpuwise import workloads
+from gpuwise.model.precision import Precision
 from gpuwise.show import workloads as report
 
 
@@ -71,7 +72,7 @@ def test_the_document_has_the_cost_of_each_mode() -> None:
     assert document["modes"] == list(document["flop_per_item"]) == list(document["bytes_per_item"])
     assert document["flop_per_item"]["train"] == 3 * document["flop_per_item"]["infer"]
     assert document["flop_per_item"]["train"] == pytest.approx(739e9, rel=0.001)
-    assert document["bytes_per_item"]["train"] == spec.cost("train", "bf16", 64).bytes_per_item
+    assert document["bytes_per_item"]["train"] == spec.cost("train", Precision.BF16, 64).bytes_per_item
     assert document["recipes"] == ["tuned", "parity"]
 
 

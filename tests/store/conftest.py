@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise.model.result import BatchTrial, Caution, Interval, Measurement, Result, Telemetry, Window
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import BatchTrial, Interval, Measurement, Result, Telemetry, Window
 from gpuwise.model.run import Environment, RunConfig
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
@@ -35,7 +36,9 @@ MEASURED = Measurement(
     limit="compute",
     telemetry=Telemetry(samples=60, power_w=612.5, throttled=(("software power cap", 0.05),)),
     batch_trials=(BatchTrial(batch=256, fits=True, items_per_s=6800.0), BatchTrial(batch=4096, fits=False)),
-    cautions=(Caution(code="throttled", detail="5.0 % of the time", next_step="cool [ 1, 2 ] it"),),
+    cautions=(
+        Issue(code="throttled", severity="warning", detail="5.0 % of the time", fix="cool [ 1, 2 ] it"),
+    ),
 )
 
 OUT_OF_MEMORY = Measurement(

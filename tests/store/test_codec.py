@@ -52,10 +52,10 @@ def test_any_result_survives_its_file(result: Result) -> None:
 
 def test_the_file_is_readable_by_people(example: Result) -> None:
     text = store.encode(example).decode()
-    assert text.startswith('{\n "schema": 1,\n "id": "20261121-044012-h200-3fa9"')
+    assert text.startswith('{\n "schema": 2,\n "id": "20261121-044012-h200-3fa9"')
     assert text.endswith("}\n")
     assert '"step_s": [0.0372, 0.0371, 0.0373]' in text
-    assert '"next_step": "cool [ 1, 2 ] it"' in text, "text that looks like an array is text"
+    assert '"fix": "cool [ 1, 2 ] it"' in text, "text that looks like an array is text"
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -78,7 +78,7 @@ def test_the_golden_file_of_schema_1_loads_for_ever() -> None:
     assert result.id == "20261121-044012-h200-3fa9"
     ok, oom = result.measurements
     assert isinstance(ok, Measurement)
-    assert (ok.config.cell, ok.batch, ok.status) == ("resnet50:train:bf16:compiled:tuned", 256, "ok")
+    assert (ok.config.key("batch"), ok.batch, ok.status) == ("resnet50:train:bf16:compiled:tuned", 256, "ok")
     assert ok.throughput is not None
     assert (ok.throughput.low, ok.throughput.value, ok.throughput.high) == (6870.5, 6882.0, 6893.0)
     assert ok.windows[1].step_s == (0.0371, 0.0372, 0.0374)

@@ -11,8 +11,10 @@ import pytest
 import torch
 
 from gpuwise import workloads
-from gpuwise.model.run import RECIPES, Recipe, RunConfig
-from gpuwise.model.workload import Mode, Precision
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import RECIPES, Recipe
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import Mode
 from gpuwise.workloads.job import Job
 
 Name = str

@@ -10,14 +10,14 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 from gpuwise.workloads import bert, bert_base, bert_large, bert_pretrain
 from gpuwise.workloads.bert import BertShape
 from gpuwise.workloads.models.bert import BertForPreTraining, BertForQuestionAnswering
 
 from .conftest import BATCH, build, toy
 
-ON_CPU = pytest.mark.parametrize("precision", ["fp32", "bf16"])
+ON_CPU = pytest.mark.parametrize("precision", [Precision.FP32, Precision.BF16])
 PHASES = pytest.mark.parametrize(
     ("name", "tokens", "masked"),
     [("bert-large-pretrain-s128", 128, 20), ("bert-large-pretrain-s512", 512, 80)],
@@ -65,14 +65,14 @@ def test_pre_training_does_as_many_operations_as_stated(name: str, tokens: int, 
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
         ids, places = torch.empty(2, tokens, dtype=torch.long), torch.empty(2 * masked, dtype=torch.long)
         BertForPreTraining(bert_pretrain.SHAPE).eval()(ids, ids, places)
-    cost = workloads.get(name).spec.cost("train", "bf16", 8)
+    cost = workloads.get(name).spec.cost("train", Precision.BF16, 8)
     assert cost.flop_per_item == 3 * counter.get_total_flops() / 2
 
 
 def test_pre_training_costs_more_than_answering_at_the_same_length() -> None:
     for tokens, masked in ((128, 20), (512, 80)):
-        ours = bert_pretrain.pretrain_cost(tokens, masked, "train", "bf16", 32)
-        answering = bert.answering_cost(bert_large.SHAPE, tokens, "train", "bf16", 32)
+        ours = bert_pretrain.pretrain_cost(tokens, masked, "train", Precision.BF16, 32)
+        answering = bert.answering_cost(bert_large.SHAPE, tokens, "train", Precision.BF16, 32)
         assert 1.0 < ours.flop_per_item / answering.flop_per_item < 1.05
         assert 1.0 < (ours.bytes_per_item or 0.0) / (answering.bytes_per_item or 1.0) < 1.05
 
@@ -80,7 +80,7 @@ def test_pre_training_costs_more_than_answering_at_the_same_length() -> None:
 @pytest.mark.parametrize("name", ["bert-base", "bert-large-pretrain-s128", "bert-large-pretrain-s512"])
 def test_the_weights_share_of_the_bytes_falls_with_the_batch(name: str) -> None:
     cost = workloads.get(name).spec.cost
-    found = [cost("train", "bf16", batch).bytes_per_item or 0.0 for batch in (1, 8, 64)]
+    found = [cost("train", Precision.BF16, batch).bytes_per_item or 0.0 for batch in (1, 8, 64)]
     assert found == sorted(found, reverse=True)
     assert found[0] - found[1] == pytest.approx(40 * (workloads.get(name).spec.parameters or 0) * 7 / 8)
 

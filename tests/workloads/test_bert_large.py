@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from gpuwise.model.run import Recipe
+from gpuwise.model.question import Recipe
 from gpuwise.workloads.bert import LEARNING_RATE, BertShape, optimizer
 from gpuwise.workloads.bert_adam import BertAdam
 from gpuwise.workloads.bert_large import bert_large

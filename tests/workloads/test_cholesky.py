@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 from gpuwise.workloads import cholesky
 
 from .conftest import build, toy
@@ -27,5 +27,5 @@ def test_the_factor_times_itself_is_the_matrix(precision: Precision, tolerance: 
 
 def test_the_cost_is_a_third_of_the_cube() -> None:
     assert cholesky.flop(300) == 9e6
-    moved = cholesky.cost("compute", "fp64", 8).bytes_per_item or 0
+    moved = cholesky.cost("compute", Precision.FP64, 8).bytes_per_item or 0
     assert moved * cholesky.flop(cholesky.SIDE) == pytest.approx(2 * cholesky.SIDE**2 * 8)

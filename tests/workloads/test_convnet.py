@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from gpuwise.model.precision import Precision
 from gpuwise.workloads.convnet import (
     Branches,
     Conv,
@@ -78,8 +79,8 @@ def test_counts_add_up_along_a_chain() -> None:
 
 def test_the_passes_of_the_docstring() -> None:
     forward = Count(products=5, read=100, written=10, pooled=1000, parameters=7)
-    train = image_cost("train", "bf16", 2, train=forward, infer=Count())
-    infer = image_cost("infer", "fp32", 2, train=Count(), infer=forward)
+    train = image_cost("train", Precision.BF16, 2, train=forward, infer=Count())
+    infer = image_cost("infer", Precision.FP32, 2, train=Count(), infer=forward)
     assert (train.flop_per_item, infer.flop_per_item) == (30, 10)
     assert train.bytes_per_item == 2 * (11 * 10 + 3 * 100 + 2 * 1000) + 32 * 7 / 2
     assert infer.bytes_per_item == 4 * 1110 + 7 * 4 / 2

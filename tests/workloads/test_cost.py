@@ -9,7 +9,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
-from gpuwise.model.workload import Cost, Mode, Precision
+from gpuwise.model.precision import Precision
+from gpuwise.model.workload import Cost, Mode
 from gpuwise.workloads import bert_large, matmul, memory_copy, resnet50
 from gpuwise.workloads.bert import BertShape
 from gpuwise.workloads.models.bert import BertForQuestionAnswering
@@ -68,14 +69,14 @@ def test_magnitudes_are_those_of_the_docstrings() -> None:
 
 @MODELS
 def test_backward_is_twice_forward(cost: CostOf) -> None:
-    infer, train = cost("infer", "bf16", 8), cost("train", "bf16", 8)
+    infer, train = cost("infer", Precision.BF16, 8), cost("train", Precision.BF16, 8)
     assert train.flop_per_item == 3 * infer.flop_per_item
 
 
 @MODELS
 @pytest.mark.parametrize("mode", ["train", "infer"])
 def test_the_weights_share_of_the_bytes_falls_with_the_batch(cost: CostOf, mode: Mode) -> None:
-    bytes_at = [traffic(cost, mode, "bf16", batch) for batch in (1, 8, 64, ENDLESS)]
+    bytes_at = [traffic(cost, mode, Precision.BF16, batch) for batch in (1, 8, 64, ENDLESS)]
     assert bytes_at == sorted(bytes_at, reverse=True)
     assert len(set(bytes_at)) == 4
     weights = bytes_at[0] - bytes_at[-1]
@@ -84,7 +85,10 @@ def test_the_weights_share_of_the_bytes_falls_with_the_batch(cost: CostOf, mode:
 
 @MODELS
 def test_the_weights_move_once_in_inference_and_more_in_training(cost: CostOf) -> None:
-    weights = {mode: traffic(cost, mode, "fp32", 1) - traffic(cost, mode, "fp32", ENDLESS) for mode in MODES}
+    weights = {
+        mode: traffic(cost, mode, Precision.FP32, 1) - traffic(cost, mode, Precision.FP32, ENDLESS)
+        for mode in MODES
+    }
     count = 25_557_032 if cost is resnet50.cost else 332_535_810
     assert weights["infer"] == pytest.approx(4 * count)
     assert weights["train"] == pytest.approx((32 if cost is resnet50.cost else 40) * count)
@@ -94,7 +98,7 @@ MODES: tuple[Mode, ...] = ("train", "infer")
 
 
 @MODELS
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", [Precision.FP32, Precision.BF16])
 @pytest.mark.parametrize("batch", [1, 256])
 def test_inference_moves_less_than_training(cost: CostOf, precision: Precision, batch: int) -> None:
     assert traffic(cost, "infer", precision, batch) < traffic(cost, "train", precision, batch)
@@ -103,25 +107,28 @@ def test_inference_moves_less_than_training(cost: CostOf, precision: Precision, 
 @MODELS
 @pytest.mark.parametrize("mode", ["train", "infer"])
 def test_activations_take_half_the_bytes_in_16_bit(cost: CostOf, mode: Mode) -> None:
-    full, half = (traffic(cost, mode, precision, ENDLESS) for precision in ("fp32", "bf16"))
+    full, half = (traffic(cost, mode, precision, ENDLESS) for precision in (Precision.FP32, Precision.BF16))
     assert full == pytest.approx(2 * half)
-    assert traffic(cost, mode, "tf32", ENDLESS) == full
-    assert traffic(cost, mode, "fp16", ENDLESS) == half
-    assert cost(mode, "tf32", 64) == cost(mode, "fp32", 64)
+    assert traffic(cost, mode, Precision.TF32, ENDLESS) == full
+    assert traffic(cost, mode, Precision.FP16, ENDLESS) == half
+    assert cost(mode, Precision.TF32, 64) == cost(mode, Precision.FP32, 64)
 
 
 def test_arithmetic_does_not_depend_on_precision_or_batch() -> None:
     for spec in workloads.specs():
         mode = spec.modes[0]
-        assert spec.cost(mode, "fp32", 1).flop_per_item == spec.cost(mode, "bf16", 64).flop_per_item
+        assert (
+            spec.cost(mode, Precision.FP32, 1).flop_per_item
+            == spec.cost(mode, Precision.BF16, 64).flop_per_item
+        )
 
 
 def test_a_limit_counts_its_own_item() -> None:
-    assert matmul.cost("limit", "bf16", 1).flop_per_item == 1.0
-    assert memory_copy.cost("limit", "fp32", 1) == Cost(flop_per_item=0.0, bytes_per_item=1.0)
+    assert matmul.cost("limit", Precision.BF16, 1).flop_per_item == 1.0
+    assert memory_copy.cost("limit", Precision.FP32, 1) == Cost(flop_per_item=0.0, bytes_per_item=1.0)
 
 
 def test_three_square_matrices_are_moved_for_two_n_cubed_operations() -> None:
     side = matmul.GPU_SIDE
-    moved = traffic(matmul.cost, "limit", "bf16", 1) * 2 * side**3
+    moved = traffic(matmul.cost, "limit", Precision.BF16, 1) * 2 * side**3
     assert moved == pytest.approx(3 * side**2 * 2)

@@ -9,7 +9,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 from gpuwise.workloads.dit import TOY, _noisy
 from gpuwise.workloads.dit_shape import DitShape, dit_tally
 from gpuwise.workloads.models.dit import Dit, position_table

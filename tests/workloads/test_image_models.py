@@ -10,6 +10,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
+from gpuwise.model.precision import Precision
 from gpuwise.workloads import googlenet, inception_v3, resnet, resnet152, vit_b16
 from gpuwise.workloads.models.convnet import as_if_trained
 from gpuwise.workloads.models.inception import GoogLeNet, InceptionV3
@@ -67,13 +68,13 @@ def test_the_network_has_as_many_parameters_as_torchvision(name: str) -> None:
 @EVERY
 def test_operations_are_those_the_network_does(name: str) -> None:
     cost = workloads.get(name).spec.cost
-    assert cost("infer", "bf16", 8).flop_per_item == counted(name, training=False)
-    assert cost("train", "bf16", 8).flop_per_item == 3 * counted(name, training=True)
+    assert cost("infer", Precision.BF16, 8).flop_per_item == counted(name, training=False)
+    assert cost("train", Precision.BF16, 8).flop_per_item == 3 * counted(name, training=True)
 
 
 @EVERY
 def test_multiply_adds_are_those_torchvision_documents(name: str) -> None:
-    found = workloads.get(name).spec.cost("infer", "bf16", 8).flop_per_item / 2
+    found = workloads.get(name).spec.cost("infer", Precision.BF16, 8).flop_per_item / 2
     assert found == pytest.approx(MULTIPLY_ADDS[name], rel=0.01)
 
 
@@ -96,10 +97,12 @@ def test_the_layers_of_a_resnet_hold_its_parameters() -> None:
 def test_bytes_fall_with_the_batch_and_are_more_in_training(name: str) -> None:
     cost = workloads.get(name).spec.cost
     for mode in ("train", "infer"):
-        found = [cost(mode, "bf16", batch).bytes_per_item or 0.0 for batch in (1, 8, 64, 512)]
+        found = [cost(mode, Precision.BF16, batch).bytes_per_item or 0.0 for batch in (1, 8, 64, 512)]
         assert found == sorted(found, reverse=True)
-        assert found[-1] < (cost(mode, "fp32", 512).bytes_per_item or 0.0)
-    assert (cost("infer", "bf16", 64).bytes_per_item or 0) < (cost("train", "bf16", 64).bytes_per_item or 0)
+        assert found[-1] < (cost(mode, Precision.FP32, 512).bytes_per_item or 0.0)
+    assert (cost("infer", Precision.BF16, 64).bytes_per_item or 0) < (
+        cost("train", Precision.BF16, 64).bytes_per_item or 0
+    )
 
 
 @pytest.mark.parametrize("name", RULES)

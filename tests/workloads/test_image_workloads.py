@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpuwise import workloads
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 from gpuwise.workloads import vit_b16
 from gpuwise.workloads.models.inception import weighted_loss
 from gpuwise.workloads.models.resnet import Bottleneck, ResNet, scale_residuals

@@ -12,9 +12,10 @@ import pytest
 import torch
 
 from gpuwise import workloads
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import RECIPES, Recipe
 from gpuwise.model.recipe import Region, Switches
-from gpuwise.model.run import RECIPES, Recipe
-from gpuwise.model.workload import Mode, Precision
+from gpuwise.model.workload import Mode
 from gpuwise.workloads.job import (
     autocast,
     inference_job,

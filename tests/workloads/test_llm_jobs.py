@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gpuwise import workloads
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 from gpuwise.workloads import llm_infer
 from gpuwise.workloads.llm_shape import TOY_TOKENS
 
@@ -110,5 +110,8 @@ def test_eight_k_differs_in_context_only() -> None:
         for phase in ("prefill", "decode"):
             short, long = (workloads.get(f"llm-{size}-{phase}{suffix}").spec for suffix in ("", "-8k"))
             assert short.parameters == long.parameters
-            assert long.cost("infer", "bf16", 1).flop_per_item > short.cost("infer", "bf16", 1).flop_per_item
+            assert (
+                long.cost("infer", Precision.BF16, 1).flop_per_item
+                > short.cost("infer", Precision.BF16, 1).flop_per_item
+            )
             assert long.title.endswith("8,192")

@@ -7,6 +7,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
+from gpuwise.model.precision import Precision
 from gpuwise.workloads.llm_infer import BLOCK, decode_cost, prefill_cost
 from gpuwise.workloads.llm_lora import RANK, RESERVE_BYTES, activation_bytes, lora_cost, must_recompute
 from gpuwise.workloads.llm_shape import (
@@ -75,7 +76,7 @@ def test_prefill_applies_the_head_once_a_prompt(size: str) -> None:
     with FlopCounterMode(display=False) as counter:
         model.prefill(ids, Cache(SHAPES[size], batch, tokens, model.table))
     counted = counter.get_total_flops() / (batch * tokens) - causal_surplus(size, tokens)
-    assert counted == pytest.approx(prefill_cost(SHAPES[size], tokens, "bf16", batch).flop_per_item)
+    assert counted == pytest.approx(prefill_cost(SHAPES[size], tokens, Precision.BF16, batch).flop_per_item)
 
 
 @SIZES
@@ -86,7 +87,7 @@ def test_decode_attends_to_the_whole_cache(size: str) -> None:
     cache = Cache(SHAPES[size], batch, tokens, model.table)
     with FlopCounterMode(display=False) as counter:
         model.decode(ids, cache, torch.empty(1, dtype=torch.long, device="meta"))
-    expected = decode_cost(SHAPES[size], tokens, "bf16", batch).flop_per_item
+    expected = decode_cost(SHAPES[size], tokens, Precision.BF16, batch).flop_per_item
     assert counter.get_total_flops() / batch == pytest.approx(expected)
 
 
@@ -100,7 +101,7 @@ def count_training(model: Decoder, tokens: int) -> float:
 
 def test_a_training_step_is_three_forward_passes() -> None:
     counted = count_training(on_meta("124m", 32), 32) - 3 * causal_surplus("124m", 32)
-    assert counted == pytest.approx(train_cost(SHAPES["124m"], 32, 40, "bf16", 1).flop_per_item)
+    assert counted == pytest.approx(train_cost(SHAPES["124m"], 32, 40, Precision.BF16, 1).flop_per_item)
 
 
 @pytest.mark.parametrize("size", ["toy", "8b"])
@@ -109,7 +110,7 @@ def test_a_frozen_product_has_no_gradient_of_its_weights(size: str) -> None:
     shape = SHAPES[size]
     counted = count_training(add_lora(on_meta(size, 32)), 32) - 3 * causal_surplus(size, 32)
     spared = 2 * shape.hidden * (shape.hidden + 2 * shape.kv_width + 3 * RANK)
-    assert counted + spared == pytest.approx(lora_cost(shape, 32, "bf16", 1).flop_per_item)
+    assert counted + spared == pytest.approx(lora_cost(shape, 32, Precision.BF16, 1).flop_per_item)
 
 
 def test_recomputation_is_not_in_the_cost() -> None:
@@ -121,36 +122,40 @@ def test_recomputation_is_not_in_the_cost() -> None:
 
 def test_magnitudes_of_one_token() -> None:
     assert forward_flop(SHAPES["1b"], 2048) == pytest.approx(2.606e9, rel=1e-3)
-    assert decode_cost(SHAPES["8b"], 2048, "bf16", 1).flop_per_item == pytest.approx(1.608e10, rel=1e-3)
-    assert cache_bytes(SHAPES["8b"], 2048, "bf16") == 2**28
-    assert weight_bytes(SHAPES["8b"], "bf16") == pytest.approx(15.0e9, rel=1e-2)
+    assert decode_cost(SHAPES["8b"], 2048, Precision.BF16, 1).flop_per_item == pytest.approx(
+        1.608e10, rel=1e-3
+    )
+    assert cache_bytes(SHAPES["8b"], 2048, Precision.BF16) == 2**28
+    assert weight_bytes(SHAPES["8b"], Precision.BF16) == pytest.approx(15.0e9, rel=1e-2)
 
 
-@pytest.mark.parametrize("precision", ["fp8", "int8"])
+@pytest.mark.parametrize("precision", [Precision.FP8, Precision.INT8])
 def test_eight_bits_halve_the_layers_but_neither_head_nor_cache(precision: str) -> None:
     shape = SHAPES["8b"]
-    saved = weight_bytes(shape, "bf16") - weight_bytes(shape, precision)  # type: ignore[arg-type]
+    saved = weight_bytes(shape, Precision.BF16) - weight_bytes(shape, precision)  # type: ignore[arg-type]
     assert saved == shape.layers * shape.layer_weights
-    assert cache_bytes(shape, 8, precision) == cache_bytes(shape, 8, "bf16")  # type: ignore[arg-type]
+    assert cache_bytes(shape, 8, precision) == cache_bytes(shape, 8, Precision.BF16)  # type: ignore[arg-type]
 
 
 def test_decode_reads_the_weights_once_a_step_and_every_cache() -> None:
     shape = SHAPES["8b"]
-    one, many = (decode_cost(shape, 2048, "bf16", b).bytes_per_item or 0 for b in (1, ENDLESS))
-    assert one - many == pytest.approx(weight_bytes(shape, "bf16"))
-    assert cache_bytes(shape, 2048, "bf16") < many < 1.05 * cache_bytes(shape, 2048, "bf16")
+    one, many = (decode_cost(shape, 2048, Precision.BF16, b).bytes_per_item or 0 for b in (1, ENDLESS))
+    assert one - many == pytest.approx(weight_bytes(shape, Precision.BF16))
+    assert cache_bytes(shape, 2048, Precision.BF16) < many < 1.05 * cache_bytes(shape, 2048, Precision.BF16)
 
 
 def test_the_optimiser_moves_once_a_step() -> None:
     shape = SHAPES["1b"]
     for moved in (20, 40):
-        few, many = (train_cost(shape, 2048, moved, "bf16", b).bytes_per_item or 0 for b in (1, ENDLESS))
+        few, many = (
+            train_cost(shape, 2048, moved, Precision.BF16, b).bytes_per_item or 0 for b in (1, ENDLESS)
+        )
         assert (few - many) * 2048 == pytest.approx(moved * shape.parameters)
 
 
 def test_the_finetuning_in_bf16_moves_half_of_what_fp32_does() -> None:
     cost = workloads.get("llm-1b-finetune").spec.cost
-    narrow, wide = ((cost("train", p, 1).bytes_per_item or 0) for p in ("bf16", "fp32"))
+    narrow, wide = ((cost("train", p, 1).bytes_per_item or 0) for p in (Precision.BF16, Precision.FP32))
     assert narrow == pytest.approx(wide / 2)
 
 
@@ -190,6 +195,10 @@ def test_specifications_of_the_decoders(name: str) -> None:
     spec = workloads.get(name).spec
     assert spec.item == "token"
     assert len(spec.modes) == 1
-    assert ("fp8" in spec.precisions) == ("int8" in spec.precisions) == (spec.modes == ("infer",))
-    assert "bf16" in spec.precisions
+    assert (
+        (Precision.FP8 in spec.precisions)
+        == (Precision.INT8 in spec.precisions)
+        == (spec.modes == ("infer",))
+    )
+    assert Precision.BF16 in spec.precisions
     assert BLOCK <= 2048

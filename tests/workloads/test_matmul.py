@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 from gpuwise.workloads import matmul
 from gpuwise.workloads.job import relative_difference
 
@@ -58,8 +58,8 @@ def test_fp8_asks_for_the_product_of_two_e4m3_matrices(monkeypatch: pytest.Monke
 
 
 def test_fp8_moves_a_byte_for_each_operand_and_two_for_the_result() -> None:
-    assert matmul.cost("limit", "fp8", 1).bytes_per_item == 4 / (2 * matmul.GPU_SIDE)
-    assert matmul.cost("limit", "fp64", 1).bytes_per_item == 24 / (2 * matmul.GPU_SIDE)
+    assert matmul.cost("limit", Precision.FP8, 1).bytes_per_item == 4 / (2 * matmul.GPU_SIDE)
+    assert matmul.cost("limit", Precision.FP64, 1).bytes_per_item == 24 / (2 * matmul.GPU_SIDE)
 
 
 def test_the_matrices_are_random_and_not_the_same() -> None:

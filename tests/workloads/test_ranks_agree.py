@@ -10,9 +10,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, multiprocessing, nn
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.recipe import Exchange, Switches, Weights
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Precision
 from gpuwise.workloads import buckets
 from gpuwise.workloads.job import Job, training_job
 from gpuwise.workloads.models.float8 import Scales

@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.errors import InputError
-from gpuwise.model.run import RECIPES
+from gpuwise.model.question import RECIPES
 from gpuwise.model.workload import MODES, WorkloadSpec
 from gpuwise.workloads.workload import Workload
 
@@ -60,7 +60,7 @@ def test_specifications_and_costs_import_no_torch() -> None:
     code = (
         "import sys, gpuwise.workloads as w\n"
         "for s in w.specs():\n"
-        "    for m in s.modes: s.cost(m, 'bf16', 8)\n"
+        "    for m in s.modes: s.cost(m, s.precisions[0], 8)\n"
         "assert len(w.specs()) == len(w.names()) > 10\n"
         "assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
     )

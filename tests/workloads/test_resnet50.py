@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from gpuwise.model.run import RECIPES, Recipe
+from gpuwise.model.question import RECIPES, Recipe
 from gpuwise.model.workload import Mode
 from gpuwise.workloads.job import Job
 from gpuwise.workloads.models.convnet import as_if_trained

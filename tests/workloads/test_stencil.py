@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 from gpuwise.workloads import stencil
 
 from .conftest import build, toy
@@ -43,7 +43,7 @@ def test_a_step_is_two_sweeps_of_every_grid(precision: Precision) -> None:
 
 def test_it_settles_to_the_mean_and_never_grows() -> None:
     assert pytest.approx(1.0) == stencil.C0 + 6 * stencil.C1
-    found = stencil.cost("compute", "fp64", 1)
+    found = stencil.cost("compute", Precision.FP64, 1)
     assert (found.flop_per_item, found.bytes_per_item) == (8.0, 16.0)
 
 

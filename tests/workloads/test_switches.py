@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from gpuwise.errors import InputError
+from gpuwise.model.precision import Precision
 from gpuwise.model.recipe import Switches
-from gpuwise.model.workload import Mode, Precision
+from gpuwise.model.workload import Mode
 from gpuwise.workloads.bert import SWITCHES as OF_BERT
 from gpuwise.workloads.job import training_job
 from gpuwise.workloads.resnet import SWITCHES as OF_RESNET

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuwise import workloads
+from gpuwise.model.precision import Precision
 from gpuwise.workloads.tally import (
     OPTIMISER_BYTES,
     Tally,
@@ -36,7 +37,7 @@ def test_tallies_add_up() -> None:
 
 def test_the_cost_of_a_tally() -> None:
     tally = Tally(100.0, 10.0, 4)
-    infer, train = (cost_of(tally, mode, "bf16", 2) for mode in ("infer", "train"))  # type: ignore[arg-type]
+    infer, train = (cost_of(tally, mode, Precision.BF16, 2) for mode in ("infer", "train"))  # type: ignore[arg-type]
     assert (infer.flop_per_item, infer.bytes_per_item) == (100.0, 2 * (10 + 2))
     assert (train.flop_per_item, train.bytes_per_item) == (300.0, 3 * 10 * 2 + OPTIMISER_BYTES * 2)
 
@@ -44,12 +45,12 @@ def test_the_cost_of_a_tally() -> None:
 @IMAGES
 def test_costs_of_the_image_networks(name: str) -> None:
     spec = workloads.get(name).spec
-    infer, train = spec.cost("infer", "bf16", 8), spec.cost("train", "bf16", 8)
+    infer, train = spec.cost("infer", Precision.BF16, 8), spec.cost("train", Precision.BF16, 8)
     assert train.flop_per_item == 3 * infer.flop_per_item
     assert infer.bytes_per_item is not None
     assert train.bytes_per_item is not None
     assert infer.bytes_per_item < train.bytes_per_item
-    endless = spec.cost("train", "bf16", ENDLESS).bytes_per_item or 0
+    endless = spec.cost("train", Precision.BF16, ENDLESS).bytes_per_item or 0
     assert spec.parameters is not None
     assert (train.bytes_per_item - endless) * 8 == pytest.approx(OPTIMISER_BYTES * spec.parameters)
     assert spec.item == "image-step"

@@ -10,7 +10,7 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 from gpuwise.workloads.models.timestep import embed_time
 from gpuwise.workloads.models.unet import Attention, Unet
 from gpuwise.workloads.unet import TOY, _noisy

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from gpuwise.checks import physics, tables
 from gpuwise.checks.measured import judge_measured
 from gpuwise.checks.physics import ABOVE, ran_as
+from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Caution
 
 __all__ = ["ABOVE", "judge", "judge_measured", "ran_as"]
 
 
-def judge(rows: Sequence[PublishedResult]) -> tuple[tuple[Caution, ...], ...]:
+def judge(rows: Sequence[PublishedResult]) -> tuple[tuple[Issue, ...], ...]:
     """The cautions of each row, in the order of `rows`; rows of one source are judged together."""
-    found: dict[int, list[Caution]] = defaultdict(list)
+    found: dict[int, list[Issue]] = defaultdict(list)
     for index, row in enumerate(rows):
         found[index].extend(physics.judge(row))
     for index, caution in tables.judge(rows):

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from gpuwise.checks import networks, physics, tables
 from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Caution, Measurement
+from gpuwise.model.result import Measurement
 from gpuwise.model.run import Environment
 from gpuwise.model.units import percent, significant
 from gpuwise.stats.scaling import series
@@ -22,7 +23,7 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
     """
     places = [i for i, m in enumerate(measurements) if _is_speed(m)]
     rows = [_row(measurements[i], environment) for i in places]
-    found: dict[int, list[Caution]] = {i: [] for i in places}
+    found: dict[int, list[Issue]] = {i: [] for i in places}
     for place, row in zip(places, rows, strict=True):
         if measurements[place].mfu is None:
             found[place].extend(physics.judge(row))
@@ -39,23 +40,24 @@ def _is_speed(m: Measurement) -> bool:
     return known and m.status == "ok" and m.throughput is not None and m.config.gpus == 1
 
 
-def _scaling(measurements: Sequence[Measurement]) -> Iterator[tuple[int, Caution]]:
+def _scaling(measurements: Sequence[Measurement]) -> Iterator[tuple[int, Issue]]:
     """Several GPUs that are more than so many times as fast as one, by more than equal runs differ."""
     for each in series(measurements):
         for point in each.points:
             if point.factor.low > 1 and point.factor.value > tables.OVER:
                 yield (
                     measurements.index(point.measurement),
-                    Caution(
+                    Issue(
                         code="scaling",
+                        severity="warning",
                         detail=f"{point.gpus} GPUs are {significant(point.speedup)} times as fast as one "
                         f"({percent(point.factor.value)})",
-                        next_step="INVALID: measure one GPU again, cool and alone, in the same session",
+                        fix="INVALID: measure one GPU again, cool and alone, in the same session",
                     ),
                 )
 
 
-def _with(m: Measurement, cautions: Sequence[Caution]) -> Measurement:
+def _with(m: Measurement, cautions: Sequence[Issue]) -> Measurement:
     new = tuple(dict.fromkeys(caution for caution in cautions if caution not in m.cautions))
     return replace(m, cautions=m.cautions + new) if new else m
 

@@ -12,8 +12,8 @@ from gpuwise.checks import networks
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Caution
 from gpuwise.model.units import percent, si
 
 ABOVE = 1.02
@@ -41,7 +41,7 @@ def least_flop_per_s(row: PublishedResult, precision: str) -> float | None:
     return needed * network.least if precision == "fp32" else needed
 
 
-def judge(row: PublishedResult) -> Iterator[Caution]:
+def judge(row: PublishedResult) -> Iterator[Issue]:
     """Cautions of one published throughput against its GPU's peaks."""
     precision = row.precision.rstrip("?")
     needed, spec = least_flop_per_s(row, precision), _spec(row.gpu_id)
@@ -56,17 +56,19 @@ def judge(row: PublishedResult) -> Iterator[Caution]:
     above = share > ABOVE
     tf32 = spec.peak("tf32")
     if precision == "fp32" and tf32 is not None and needed <= tf32.flop_per_s:
-        yield Caution(
+        yield Issue(
             code="precision",
+            severity="warning",
             detail=f"{percent(share, 0)} of the fp32 peak ({si(peak, 'FLOP/s')}): it ran as tf32",
-            next_step="compare it with tf32, not with fp32",
+            fix="compare it with tf32, not with fp32",
         )
     else:
-        yield Caution(
+        yield Issue(
             code="above-peak",
+            severity="invalid",
             detail=f"{'INVALID' if above else 'SUSPECT'}: needs {si(needed, 'FLOP/s')} per GPU, "
             f"{percent(share, 0)} of the dense {name} peak",
-            next_step="check the precision, the batch and the count of GPUs of the source",
+            fix="check the precision, the batch and the count of GPUs of the source",
         )
 
 

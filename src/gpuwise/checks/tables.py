@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import combinations
 
 from gpuwise.checks import networks
+from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Caution
 from gpuwise.model.units import percent, significant
 
 OVER = 1.02
@@ -34,7 +34,7 @@ BUSY = 32
 DIGITS = 4
 """Figures with fewer digits repeat by chance."""
 
-Found = Iterator[tuple[int, Caution]]
+Found = Iterator[tuple[int, Issue]]
 Indexed = Sequence[tuple[int, PublishedResult]]
 
 
@@ -78,11 +78,12 @@ def _scaling(series: Indexed) -> Found:
         elif share > OVER:
             yield (
                 index,
-                Caution(
+                Issue(
                     code="scaling",
+                    severity="warning",
                     detail=f"INVALID: {row.n_gpus} GPUs are {significant(row.n_gpus * share)} times as fast "
                     f"as one ({percent(share)})",
-                    next_step="check how the source counts samples and which batch one GPU had",
+                    fix="check how the source counts samples and which batch one GPU had",
                 ),
             )
     if len(exact) > 1:
@@ -90,10 +91,11 @@ def _scaling(series: Indexed) -> Found:
         for index, _ in exact:
             yield (
                 index,
-                Caution(
+                Issue(
                     code="linear",
+                    severity="warning",
                     detail=f"{detail} times one GPU, to the last digit: computed, not measured",
-                    next_step="trust the figure of one GPU at most; expect 90 to 97 % scaling",
+                    fix="trust the figure of one GPU at most; expect 90 to 97 % scaling",
                 ),
             )
 
@@ -115,11 +117,12 @@ def _halves(rows: Indexed) -> Found:
                 for index in pair:
                     yield (
                         index,
-                        Caution(
+                        Issue(
                             code="halves",
+                            severity="warning",
                             detail=f"SUSPECT: {slow_name} is exactly half of {fast_name} at "
                             f"{len(pairs)} GPU counts",
-                            next_step="take one of the two as assumed, not measured",
+                            fix="take one of the two as assumed, not measured",
                         ),
                     )
 
@@ -136,10 +139,11 @@ def _repeated(rows: Indexed) -> Found:
             for index, _ in same:
                 yield (
                     index,
-                    Caution(
+                    Issue(
                         code="repeated",
+                        severity="warning",
                         detail=f"SUSPECT: {value:,.10g} stands for {' and for '.join(names)}",
-                        next_step="at most one of these rows was measured",
+                        fix="at most one of these rows was measured",
                     ),
                 )
 
@@ -164,10 +168,11 @@ def _order(rows: Indexed) -> Found:
             times, other = max(slower, key=lambda pair: pair[1].throughput)
             yield (
                 index,
-                Caution(
+                Issue(
                     code="order",
+                    severity="warning",
                     detail=f"SUSPECT: slower than {other.workload} ({other.throughput:,.10g}), which needs "
                     f"{times:.1f} times the operations",
-                    next_step="check whether rows are exchanged or figures invented",
+                    fix="check whether rows are exchanged or figures invented",
                 ),
             )

@@ -212,7 +212,7 @@ def once(plan: Sequence[RunConfig]) -> tuple[RunConfig, ...]:
     found: dict[str, RunConfig] = {}
     for config in plan:
         if config.gpus == 1:
-            found.setdefault(config.key, config)
+            found.setdefault(config.key(), config)
     return tuple(found.values())
 
 

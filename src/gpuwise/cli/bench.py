@@ -20,9 +20,11 @@ from gpuwise.measure.plan import Request
 from gpuwise.measure.recall import recall
 from gpuwise.measure.start import devices, earlier_session, find_target, plan_for, prepare
 from gpuwise.model import units
+from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.model.question import FRAMEWORKS, RECIPES, SCALINGS
 from gpuwise.model.recipe import parse
-from gpuwise.model.run import DEVICES, FRAMEWORKS, PROTOCOLS, RECIPES, SCALINGS, RunConfig
-from gpuwise.model.workload import MODES, PRECISIONS, Mode, Precision
+from gpuwise.model.run import DEVICES, PROTOCOLS, RunConfig
+from gpuwise.model.workload import MODES, Mode
 from gpuwise.show.tuning import used
 
 REFERENCE = "resnet50,bert-large"

@@ -14,13 +14,15 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model import units
 from gpuwise.model.answer import Prediction
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import RECIPES, Recipe
 from gpuwise.model.result import Result
-from gpuwise.model.run import RECIPES, Recipe, RunConfig
-from gpuwise.model.workload import Mode, Precision, WorkloadSpec
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.show import predictions as report
 from gpuwise.workloads import registry
 
-_PREFERRED: tuple[Precision, ...] = ("bf16", "fp16", "tf32", "fp32")
+_PREFERRED: tuple[Precision, ...] = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 
 
 @click.command("predict", short_help="Speed, memory and watts on GPUs that are not here.")

@@ -22,9 +22,10 @@ from gpuwise.measure.session import Progress
 from gpuwise.measure.start import devices, find_target, plan_for, prepare
 from gpuwise.measure.tune.run import Tuner
 from gpuwise.model import units
+from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.recipe import parse
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import PRECISIONS, Mode, Precision
+from gpuwise.model.workload import Mode
 from gpuwise.show import tuning as report
 
 

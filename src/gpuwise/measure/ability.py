@@ -10,19 +10,18 @@ from gpuwise.measure import frameworks
 from gpuwise.measure.plan import Request, powers, together
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.run import Device
-from gpuwise.model.workload import PRECISIONS, Precision, WorkloadSpec
+from gpuwise.model.workload import WorkloadSpec
 
-NEEDS: dict[Precision, float] = {"tf32": 8.0, "bf16": 8.0, "int8": 8.0, "fp8": 8.9}
-"""Least compute capability with the precision in hardware."""
-STATED: tuple[Precision, ...] = ("tf32", "bf16", "fp8")
+STATED: tuple[Precision, ...] = (Precision.TF32, Precision.BF16, Precision.FP8)
 """Precisions that an AMD card has where its data sheet states a peak for them."""
 STAND_INS = 2
 """Replicas of a suite on a CPU: they show that replicas work together, and share its cores."""
 WITHOUT: dict[Device, tuple[Precision, ...]] = {
-    "cpu": ("tf32", "fp16", "fp8"),
-    "mps": ("fp64", "tf32", "fp8", "int8"),
-    "xpu": ("tf32", "fp8", "int8"),
+    "cpu": (Precision.TF32, Precision.FP16, Precision.FP8),
+    "mps": (Precision.FP64, Precision.TF32, Precision.FP8, Precision.INT8),
+    "xpu": (Precision.TF32, Precision.FP8, Precision.INT8),
 }
 """What torch does not run on a device, whichever model of it."""
 
@@ -39,7 +38,7 @@ def lacking(spec: GpuSpec | None, device: Device) -> tuple[Precision, ...]:
     capability = spec.text("compute_capability") if spec is not None and spec.vendor == "NVIDIA" else None
     if capability is None:
         return ()
-    return tuple(p for p, least in NEEDS.items() if float(capability) < least)
+    return tuple(p for p in PRECISIONS if float(capability) < p.capability)
 
 
 def check_precisions(

@@ -14,9 +14,9 @@ from gpuwise.measure.telemetry import Sample, combined, summarise
 from gpuwise.measure.telemetry import cautions as telemetry_cautions
 from gpuwise.measure.verdict import verdict
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.issue import Issue
 from gpuwise.model.result import (
     BatchTrial,
-    Caution,
     Compilation,
     InputPipeline,
     Interval,
@@ -143,7 +143,7 @@ def assemble(
     power_limit_w: float | None = None,
     interrupted: bool = False,
     error: str | None = None,
-    cautions: Iterable[Caution] = (),
+    cautions: Iterable[Issue] = (),
 ) -> Measurement:
     """One Measurement, complete with derived numbers and cautions.
 
@@ -203,7 +203,7 @@ def assemble(
 
 def _grouped(
     m: Measurement, ranked: events.Ranked, others: Sequence[Sequence[Sample]], links: tuple[Link, ...]
-) -> tuple[Measurement, tuple[Caution, ...]]:
+) -> tuple[Measurement, tuple[Issue, ...]]:
     """With the telemetry of all its GPUs, each GPU's own, and the cautions of those beside the first."""
     each = (m.telemetry, *(summarise(samples, m.windows) if m.windows else None for samples in others))
     group = group_of(ranked, each, links)

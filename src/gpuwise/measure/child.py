@@ -16,7 +16,7 @@ import torch
 from gpuwise import workloads
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.measure import events, memory, output
-from gpuwise.measure.ability import NEEDS, lacking
+from gpuwise.measure.ability import lacking
 from gpuwise.measure.batch import largest, search, walk_down
 from gpuwise.measure.clock import Clock, clock_for
 from gpuwise.measure.cold import Start
@@ -68,7 +68,7 @@ def unsupported(config: RunConfig, workload: Workload) -> str | None:
     if config.device != "cuda" or torch.version.hip is not None:
         return None
     major, minor = torch.cuda.get_device_capability()
-    if major + minor / 10 < NEEDS.get(config.precision, 0.0):
+    if major + minor / 10 < config.precision.capability:
         return f"compute capability {major}.{minor} has no {config.precision}"
     return None
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure.telemetry import DeviceInfo, Sensor, TorchBuild
-from gpuwise.model.result import Caution
+from gpuwise.model.issue import Issue
 from gpuwise.model.run import Device
 from gpuwise.model.units import percent
 
@@ -101,20 +101,21 @@ def _is_called(info: DeviceInfo, word: str) -> bool:
     return word == str(info.index) or (bool(word) and (info.uuid or "").startswith(word))
 
 
-def check_host(load: float | None) -> tuple[Caution, ...]:
+def check_host(load: float | None) -> tuple[Issue, ...]:
     """A caution where other programs keep the cores busy that are to be measured."""
     if load is None or load <= BUSY_CORES:
         return ()
     return (
-        Caution(
+        Issue(
             code="contended",
+            severity="warning",
             detail=f"other programs kept {percent(load, 0)} of the cores busy in the last minute",
-            next_step="stop them and run again",
+            fix="stop them and run again",
         ),
     )
 
 
-def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, tuple[Caution, ...]]:
+def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, tuple[Issue, ...]]:
     """(number of other processes, cautions). Raises MachineError where one of them is at work.
 
     A process that merely holds memory (an open notebook) is a caution, not an obstacle.
@@ -131,9 +132,10 @@ def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, 
             f"GPU {info.index} is busy with process {pids}",
             hint=f"{elsewhere}wait until it ends: nvidia-smi --id={info.index}",
         )
-    caution = Caution(
+    caution = Issue(
         code="contended",
+        severity="warning",
         detail=f"process {pids} holds memory on GPU {info.index}",
-        next_step="close it for a clean number",
+        fix="close it for a clean number",
     )
     return len(processes), (caution,)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from gpuwise.model.run import Framework
+from gpuwise.model.question import Framework
 from gpuwise.model.units import seconds
 
 ErrorKind = Literal["oom", "unsupported", "failed"]

@@ -1,4 +1,4 @@
-"""Judge a measurement: every reason to doubt it becomes a Caution. Pure.
+"""Judge a measurement: every reason to doubt it becomes a Issue. Pure.
 
 The gates are physics (no speed above the peak or the measured limit), statistics (the interval,
 drift across windows), numerics (loss finite and falling, compiled equals eager) and the state of
@@ -13,22 +13,16 @@ from collections.abc import Iterator, Sequence
 from gpuwise.checks import ABOVE
 from gpuwise.measure.telemetry import Sample
 from gpuwise.measure.telemetry import cautions as telemetry_cautions
-from gpuwise.model.result import WIDE, Caution, Measurement
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import WIDE, Measurement
 from gpuwise.model.units import percent, seconds
 from gpuwise.stats import drift
 
 DRIFT = 0.03
 """Relative trend over the timed windows above which a speed is not one speed."""
 
-MISMATCH = {
-    **{"fp64": 1e-9, "fp32": 1e-3, "tf32": 1e-2},
-    **{"fp16": 2e-2, "bf16": 5e-2, "fp8": 2e-1, "int8": 5e-2},
-}
-"""Tolerated relative difference of inference from eager, with 8-bit weights from 16-bit ones: some tens of
-roundings of the format. Of e4m3 a rounding is 2.7 % (root mean square), a product has two, and those of 32
-layers add up to 21 % if nothing else is wrong."""
 TRAIN_MISMATCH = 5e-2
-"""The same for a training loss, where dropout draws other random numbers under compile."""
+"""Tolerated relative difference of a training loss: dropout draws other random numbers under compile."""
 
 OVER_LIMIT = 1.1
 """A device oversteps its power limit for milliseconds, on the mean of a window by some per cent at most."""
@@ -58,7 +52,7 @@ def judge(
     sm_clock_max_hz: float | None = None,
     power_limit_w: float | None = None,
     memory_bytes_per_s: float | None = None,
-) -> tuple[Caution, ...]:
+) -> tuple[Issue, ...]:
     """All cautions of one measurement; `samples` are the sensor's over its whole run, `mismatch` and `odd`
     what the child says of its numbers, the rest what the device can do by its driver and its data sheet."""
     found = [*_numerics(m, mismatch), *_answer(odd)]
@@ -70,31 +64,33 @@ def judge(
     return tuple(found)
 
 
-def unprofiled(reason: str | None) -> tuple[Caution, ...]:
+def unprofiled(reason: str | None) -> tuple[Issue, ...]:
     """The caution for a profiler that failed after everything had been timed."""
     if reason is None:
         return ()
     return (
-        Caution(
+        Issue(
             code="profile",
+            severity="info",
             detail=f"no profile, so the verdict knows less: {reason}",
-            next_step="the speed stands; gpuwise doctor shows what torch and driver can do",
+            fix="the speed stands; gpuwise doctor shows what torch and driver can do",
         ),
     )
 
 
-def _power(m: Measurement, limit_w: float | None) -> Iterator[Caution]:
+def _power(m: Measurement, limit_w: float | None) -> Iterator[Issue]:
     """Energy over time cannot exceed what the driver lets the device draw."""
     drawn = m.telemetry.power_w if m.telemetry is not None else None
     if drawn is not None and limit_w is not None and drawn > OVER_LIMIT * limit_w:
-        yield Caution(
+        yield Issue(
             code="energy-mismatch",
+            severity="warning",
             detail=f"INVALID: a mean draw of {drawn:.0f} W, above the power limit of {limit_w:.0f} W",
-            next_step="the sensor is wrong: take no watts and no energy from this device",
+            fix="the sensor is wrong: take no watts and no energy from this device",
         )
 
 
-def _bandwidth(m: Measurement, most: float | None) -> Iterator[Caution]:
+def _bandwidth(m: Measurement, most: float | None) -> Iterator[Issue]:
     """A copy cannot move more than the memory does; what a cache holds is another limit (copy-l2)."""
     if (
         m.config.mode != "limit"
@@ -106,69 +102,75 @@ def _bandwidth(m: Measurement, most: float | None) -> Iterator[Caution]:
         return
     share = m.throughput.value * m.bytes_per_item / most
     if share > ABOVE:
-        yield Caution(
+        yield Issue(
             code="above-peak",
+            severity="invalid",
             detail=f"INVALID: {percent(share)} of the memory bandwidth of the data sheet",
-            next_step="recheck the size of the copy and the clock",
+            fix="recheck the size of the copy and the clock",
         )
 
 
-def _clocks(m: Measurement) -> Iterator[Caution]:
+def _clocks(m: Measurement) -> Iterator[Issue]:
     """Device and host must agree on how long a window took."""
     for window in m.windows:
         device_s, host_s = sum(window.step_s), window.ended_s - window.started_s
         allowed_s = DISAGREE * host_s + READING_S * len(window.step_s)
         if host_s >= LONG_S and abs(device_s - host_s) > allowed_s:
-            yield Caution(
+            yield Issue(
                 code="clock",
+                severity="invalid",
                 detail=f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
                 "or work was left out of the timing",
-                next_step="do not use the number; run it again where nothing suspends the machine",
+                fix="do not use the number; run it again where nothing suspends the machine",
             )
             return
 
 
-def _input(m: Measurement) -> Iterator[Caution]:
+def _input(m: Measurement) -> Iterator[Issue]:
     if m.verdict is not None and m.verdict.bound == "input":
-        yield Caution(
+        yield Issue(
             code="input-bound",
+            severity="info",
             detail=f"the number is that of the input pipeline: {m.verdict.evidence[0]}",
-            next_step=m.verdict.next_step,
+            fix=m.verdict.next_step,
         )
 
 
-def _physics(m: Measurement) -> Iterator[Caution]:
+def _physics(m: Measurement) -> Iterator[Issue]:
     doubt = (
         "INVALID: recheck the precision, the batch and the clock; report it with `gpuwise show last --json`"
     )
     if m.mfu is not None and m.mfu > ABOVE:
-        yield Caution(
+        yield Issue(
             code="above-peak",
+            severity="invalid",
             detail=f"{percent(m.mfu)} of the dense {m.config.precision} peak",
-            next_step=doubt,
+            fix=doubt,
         )
     if m.limit_share is not None and m.limit_share > ABOVE:
         host = m.config.device == "cpu"
-        yield Caution(
+        yield Issue(
             code="above-peak",
+            severity="invalid",
             detail=f"{percent(m.limit_share)} of the measured {m.limit} limit"
             + (
                 ", which is no ceiling on a CPU: convolutions and matrix products are different libraries"
                 if host
                 else ""
             ),
-            next_step="take the share as a comparison, not as a limit" if host else doubt,
+            fix="take the share as a comparison, not as a limit" if host else doubt,
         )
 
 
-def _statistics(m: Measurement) -> Iterator[Caution]:
+def _statistics(m: Measurement) -> Iterator[Issue]:
     assert m.throughput is not None
     steps = sum(len(window.step_s) for window in m.windows)
     if steps < 10 and m.config.mode != "limit":
-        yield Caution(
+        yield Issue(
             code="short",
+            severity="warning",
             detail=f"only {steps} timed steps",
-            next_step="give it more time, e.g. --time 5min",
+            fix="give it more time, e.g. --time 5min",
         )
     elif m.throughput.half_width > m.config.target_ci:
         width, asked = m.throughput.half_width, percent(m.config.target_ci)
@@ -177,21 +179,23 @@ def _statistics(m: Measurement) -> Iterator[Caution]:
         found = f"interval of ±{shown}" if width < WIDE else "windows as far apart as their speed"
         runs = m.config.protocol == "aime" and m.config.mode != "limit"
         when, more = _OF_RUNS if runs else _OF_TIME
-        yield Caution(
+        yield Issue(
             code="noisy",
+            severity="warning",
             detail=f"{found} {when}, asked ±{asked}",
-            next_step=f"stop other work on this machine, or {more}",
+            fix=f"stop other work on this machine, or {more}",
         )
     trend = drift([window.step_s for window in m.windows])
     if len(m.windows) >= 3 and abs(trend) > DRIFT:
-        yield Caution(
+        yield Issue(
             code="unsteady",
+            severity="warning",
             detail=f"step time changed by {percent(trend)} from first to last window",
-            next_step="let the device settle: run again, or longer with --time",
+            fix="let the device settle: run again, or longer with --time",
         )
 
 
-def _gradients(m: Measurement) -> Iterator[Caution]:
+def _gradients(m: Measurement) -> Iterator[Issue]:
     if m.reference_norm is None:
         return
     off = math.inf if m.gradient_norm is None else m.gradient_norm / m.reference_norm - 1
@@ -199,26 +203,28 @@ def _gradients(m: Measurement) -> Iterator[Caution]:
         return
     side = "above" if off > 0 else "below"
     far = "no finite number" if math.isinf(off) else f"{percent(abs(off))} {side} that of bf16 products"
-    yield Caution(
+    yield Issue(
         code="mismatch",
+        severity="invalid",
         detail=f"the norm of all gradients is {far}",
-        next_step="measure with --precision bf16; a fast wrong number is worse than none",
+        fix="measure with --precision bf16; a fast wrong number is worse than none",
     )
 
 
-def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
+def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Issue]:
     train, narrow = m.config.mode == "train", m.config.precision in ("fp8", "int8")
-    tolerance = TRAIN_MISMATCH if train else MISMATCH[m.config.precision]
+    tolerance = TRAIN_MISMATCH if train else m.config.precision.tolerance
     if mismatch is not None and not mismatch <= tolerance:  # NaN must not pass
         held, instead = (
             ("differs from bf16 weights", "--precision bf16")
             if narrow and not train
             else ("compiled differs from eager", "--compile off")
         )
-        yield Caution(
+        yield Issue(
             code="mismatch",
+            severity="invalid",
             detail=f"{held} by {percent(mismatch)}",
-            next_step=f"measure with {instead}; a fast wrong number is worse than none",
+            fix=f"measure with {instead}; a fast wrong number is worse than none",
         )
     yield from _gradients(m)
     if not m.loss:
@@ -228,17 +234,19 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Caution]:
     if m.config.input == "device" and (last > RISE * first or last == first):
         steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
         went = f"stayed at {first:.3f}" if last == first else f"went from {first:.3f} to {last:.3f}"
-        yield Caution(
+        yield Issue(
             code="diverging",
+            severity="invalid",
             detail=f"loss {went} in {steps} steps on one fixed batch",
-            next_step="the training is not sound in this precision; compare with --precision fp32",
+            fix="the training is not sound in this precision; compare with --precision fp32",
         )
 
 
-def _answer(odd: str | None) -> Iterator[Caution]:
+def _answer(odd: str | None) -> Iterator[Issue]:
     if odd is not None:
-        yield Caution(
+        yield Issue(
             code="output",
+            severity="invalid",
             detail=odd,
-            next_step="see that the network computes what it should; a fast wrong number is worse than none",
+            fix="see that the network computes what it should; a fast wrong number is worse than none",
         )

@@ -12,7 +12,8 @@ from statistics import median
 
 from gpuwise.measure import events
 from gpuwise.measure.telemetry import DeviceInfo
-from gpuwise.model.result import Caution, Group, Link, Rank, Telemetry
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Group, Link, Rank, Telemetry
 from gpuwise.model.units import percent
 
 SLOW = 1.05
@@ -45,7 +46,7 @@ def group_of(
     )
 
 
-def unequal(group: Group) -> Iterator[Caution]:
+def unequal(group: Group) -> Iterator[Issue]:
     """Cautions where the ranks are no equals."""
     models = {rank.device for rank in group.ranks}
     if len(models) > 1:
@@ -54,7 +55,7 @@ def unequal(group: Group) -> Iterator[Caution]:
     yield from slow(group)
 
 
-def uneven_power(infos: Sequence[DeviceInfo]) -> Iterator[Caution]:
+def uneven_power(infos: Sequence[DeviceInfo]) -> Iterator[Issue]:
     """The caution for GPUs of one measurement that may draw unequal power."""
     limits = [info.power_limit_w for info in infos if info.power_limit_w]
     if limits and max(limits) > POWER * min(limits):
@@ -62,25 +63,26 @@ def uneven_power(infos: Sequence[DeviceInfo]) -> Iterator[Caution]:
         yield _mixed(f"different power limits: {listed}", "nvidia-smi -q -d POWER shows who set them")
 
 
-def slow(group: Group) -> Iterator[Caution]:
+def slow(group: Group) -> Iterator[Issue]:
     """Cautions for the ranks for which all others wait."""
     alone = [rank.alone_s for rank in group.ranks if rank.alone_s is not None]
     middle = median(sorted(alone)[:-1]) if len(alone) > 1 else float("inf")
     for rank in group.ranks:
         if rank.alone_s is not None and rank.alone_s > SLOW * middle:
-            yield Caution(
+            yield Issue(
                 code="slow-rank",
+                severity="warning",
                 detail=f"rank {rank.rank} ({rank.device}, machine {rank.node}) needs "
                 f"{percent(rank.alone_s / middle - 1)} longer for a step than the middle one of the others, "
                 "and all wait for it",
-                next_step="compare its clocks, heat and PCIe link with the others': nvidia-smi -q",
+                fix="compare its clocks, heat and PCIe link with the others': nvidia-smi -q",
             )
 
 
-def named(cautions: Sequence[Caution], rank: int) -> tuple[Caution, ...]:
+def named(cautions: Sequence[Issue], rank: int) -> tuple[Issue, ...]:
     """Cautions of one GPU as they stand among those of several."""
     return tuple(replace(caution, detail=f"GPU {rank}: {caution.detail}") for caution in cautions)
 
 
-def _mixed(detail: str, next_step: str) -> Caution:
-    return Caution(code="mixed", detail=detail, next_step=next_step)
+def _mixed(detail: str, next_step: str) -> Issue:
+    return Issue(code="mixed", severity="warning", detail=detail, fix=next_step)

@@ -23,7 +23,7 @@ class Meeting:
 
     def of(self, config: RunConfig) -> Rendezvous:
         """The rendezvous of one measurement."""
-        name = hashlib.sha256(config.key.encode()).hexdigest()[:16]
+        name = hashlib.sha256(config.key().encode()).hexdigest()[:16]
         return Rendezvous(endpoint=self.endpoint, id=f"gpuwise-{name}", node=self.node)
 
 

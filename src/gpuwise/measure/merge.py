@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from gpuwise.errors import InputError
 from gpuwise.measure.telemetry import combined
-from gpuwise.model.result import Caution, Group, Measurement, Rank, Result
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Group, Measurement, Rank, Result
 
 
 def merged(results: Sequence[Result]) -> Result:
@@ -50,12 +51,12 @@ def _counterparts(m: Measurement, others: Sequence[Result]) -> list[Measurement]
     for other in found:
         if m.status == other.status == "ok" and [window.step_s for window in other.windows] != steps:
             raise InputError(
-                f"{m.config.key} was timed in two sessions", hint="merge the files of one session"
+                f"{m.config.key()} was timed in two sessions", hint="merge the files of one session"
             )
     return found
 
 
-def _filled(m: Measurement, others: Sequence[Measurement], unlike: tuple[Caution, ...]) -> Measurement:
+def _filled(m: Measurement, others: Sequence[Measurement], unlike: tuple[Issue, ...]) -> Measurement:
     """With the telemetry of every machine's GPUs, and all cautions."""
     if m.config.nodes == 1 or m.group is None:
         return m
@@ -76,7 +77,7 @@ def _rank(rank: Rank, groups: Sequence[Group]) -> Rank:
     return rank if own is None else own.ranks[rank.rank]
 
 
-def _unlike(head: Result, others: Sequence[Result]) -> list[Caution]:
+def _unlike(head: Result, others: Sequence[Result]) -> list[Issue]:
     """Cautions for machines that are not like the first one."""
     watched = ("device", "driver", "torch", "cuda", "power_limit_w", "variables")
     found = []
@@ -85,5 +86,7 @@ def _unlike(head: Result, others: Sequence[Result]) -> list[Caution]:
         if changes:
             told = "; ".join(f"{name} {a} against {b}" for name, a, b in changes)
             detail = f"machine {number} differs from machine 0: {told}"
-            found.append(Caution(code="mixed", detail=detail, next_step="measure on equal machines"))
+            found.append(
+                Issue(code="mixed", severity="warning", detail=detail, fix="measure on equal machines")
+            )
     return found

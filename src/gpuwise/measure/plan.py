@@ -13,8 +13,10 @@ from itertools import product
 from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.measure import frameworks
-from gpuwise.model.run import Device, Framework, Input, Protocol, Recipe, RunConfig, Scaling, Size
-from gpuwise.model.workload import Mode, Precision, WorkloadSpec
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import Framework, Input, Recipe, Scaling, Size
+from gpuwise.model.run import Device, Protocol, RunConfig
+from gpuwise.model.workload import Mode, WorkloadSpec
 
 STARTUP_S = 8.0
 """Typical start of a child: interpreter, torch, device context, model. For the ETA only."""
@@ -153,8 +155,8 @@ def precisions(spec: WorkloadSpec, request: Request) -> tuple[Precision, ...]:
     """
     if request.precisions:
         return tuple(p for p in request.precisions if p in spec.precisions)
-    half: Precision = "fp16" if "bf16" in request.missing else "bf16"
-    default: Precision = "fp32" if request.device == "cpu" else half
+    half: Precision = Precision.FP16 if Precision.BF16 in request.missing else Precision.BF16
+    default: Precision = Precision.FP32 if request.device == "cpu" else half
     if default in spec.precisions and "compute" not in spec.modes:
         return (default,)
     return tuple(p for p in spec.precisions if p not in request.missing)
@@ -170,7 +172,7 @@ def limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig, 
     tests: list[tuple[str, Precision, int | None, int]] = [
         ("matmul", precision, None, 1) for precision in wanted if precision in product_spec.precisions
     ]
-    tests.append(("copy", "fp32", None, 1))
+    tests.append(("copy", Precision.FP32, None, 1))
     for spec in asked:
         if "limit" in spec.modes and spec.id not in YARDSTICKS:
             # The size of most limits is their own; where it is not (copy-l2), the batch sets it.
@@ -204,9 +206,9 @@ def links(request: Request) -> list[tuple[str, Precision, int | None, int]]:
     several = [count for count in counts(request) if count > 1]
     found: list[tuple[str, Precision, int | None, int]] = []
     if several and request.there > 1:
-        found.append(("peer", "fp32", None, 1))
+        found.append(("peer", Precision.FP32, None, 1))
     size = _whole(workloads.get("all-reduce").spec, request)
-    return found + [("all-reduce", "fp32", size, n) for n in several]
+    return found + [("all-reduce", Precision.FP32, size, n) for n in several]
 
 
 def _whole(spec: WorkloadSpec, request: Request) -> int | None:

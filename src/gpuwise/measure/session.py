@@ -24,7 +24,8 @@ from gpuwise.measure.process import Child
 from gpuwise.measure.telemetry import Sampler, Sensor, environment, links
 from gpuwise.measure.watch import COOL_C, Watched, blindness, intrusion
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.result import Caution, Link, Measurement, Result
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Link, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.units import seconds, significant
 
@@ -58,7 +59,7 @@ class Session:
     keep: Keep
     sensor: Sensor | None = None
     gpu: GpuSpec | None = None
-    cautions: tuple[Caution, ...] = ()
+    cautions: tuple[Issue, ...] = ()
     """Cautions that hold for every measurement, such as company on the GPU."""
     limits: Limits = field(default_factory=Limits)
     beside: tuple[Sensor, ...] = ()
@@ -160,7 +161,7 @@ class Session:
                 seen.take(other)
             child.close()
 
-    def _doubts(self, watched: Sequence[Watched]) -> Iterator[Caution]:
+    def _doubts(self, watched: Sequence[Watched]) -> Iterator[Issue]:
         """What the sensors of a measurement saw that should not be."""
         if not self.cautions:
             yield from intrusion({pid for each in watched for pid in each.company})
@@ -187,7 +188,7 @@ class Session:
         # ROCm does not know AMD SMI's unique ids.
         return tuple((info.vendor != "AMD" and info.uuid) or str(info.index) for info in infos)
 
-    def _unequal(self, beside: Sequence[tuple[Sensor, Watched]]) -> tuple[Caution, ...]:
+    def _unequal(self, beside: Sequence[tuple[Sensor, Watched]]) -> tuple[Issue, ...]:
         if self.sensor is None or not beside:
             return ()
         return tuple(uneven_power([sensor.info() for sensor in (self.sensor, *(s for s, _ in beside))]))

@@ -25,8 +25,10 @@ from gpuwise.measure.plan import Request, schedule
 from gpuwise.measure.session import UNWATCHED, Session, new_session
 from gpuwise.measure.telemetry import DeviceInfo, Sensor
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.result import Caution, Result
-from gpuwise.model.run import Device, Framework, RunConfig
+from gpuwise.model.issue import Issue
+from gpuwise.model.question import Framework
+from gpuwise.model.result import Result
+from gpuwise.model.run import Device, RunConfig
 
 QUICK_S, QUICK_CPU_S = 4.0, 8.0
 """Time budget of each measurement of a quick run."""
@@ -195,7 +197,7 @@ def _most(plan: Sequence[RunConfig]) -> int:
     return max((config.gpus // config.nodes for config in plan), default=1)
 
 
-def _company(plan: Sequence[RunConfig], target: Target) -> tuple[int | None, tuple[Caution, ...]]:
+def _company(plan: Sequence[RunConfig], target: Target) -> tuple[int | None, tuple[Issue, ...]]:
     if target.sensor is not None and _most(plan) > 1:
         found = [check_idle(sensor) for sensor in (target.sensor, *target.beside[: _most(plan) - 1])]
         return sum(count for count, _ in found), tuple(caution for _, each in found for caution in each)

@@ -20,6 +20,7 @@ from dataclasses import replace
 from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.measure.plan import Request
+from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 
 
 def _article(workload: str, batch: int) -> Request:
@@ -27,7 +28,7 @@ def _article(workload: str, batch: int) -> Request:
     return Request(
         workloads=(workload,),
         modes=("train",),
-        precisions=("fp16", "fp32"),
+        precisions=(Precision.FP16, Precision.FP32),
         compile=(False, True),
         recipe="parity",
         protocol="aime",
@@ -36,7 +37,7 @@ def _article(workload: str, batch: int) -> Request:
 
 
 ARTICLE = (_article("resnet50", 256), _article("bert-large", 64))
-AIME = (*ARTICLE, *(replace(rows, precisions=("tf32",), compile=(False,)) for rows in ARTICLE))
+AIME = (*ARTICLE, *(replace(rows, precisions=(Precision.TF32,), compile=(False,)) for rows in ARTICLE))
 
 FOUR_NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet")
 
@@ -47,7 +48,7 @@ TF_CNN = (
     Request(
         workloads=FOUR_NETWORKS,
         modes=("train",),
-        precisions=("fp16",),
+        precisions=(Precision.FP16,),
         compile=(False, True),
         batch=(256,),
         time_s=20.0,
@@ -56,7 +57,7 @@ TF_CNN = (
     Request(
         workloads=FOUR_NETWORKS,
         modes=("train",),
-        precisions=("fp32",),
+        precisions=(Precision.FP32,),
         compile=(False, True),
         batch=(128,),
         time_s=20.0,
@@ -71,7 +72,10 @@ ALL_REDUCE_MIB = (1, 16, 256, 1024)
 """From latency to bandwidth."""
 
 LIMITS = (
-    Request(workloads=("matmul", "copy"), precisions=("fp64", "fp32", "tf32", "fp16", "bf16", "fp8")),
+    Request(
+        workloads=("matmul", "copy"),
+        precisions=(Precision.FP64, *NETWORK_PRECISIONS, Precision.FP8),
+    ),
     Request(workloads=("copy-l2",), batch=L2_SWEEP),
     Request(workloads=("launch", "host-to-device", "device-to-host", "peer")),
     Request(workloads=("all-reduce",), batch=ALL_REDUCE_MIB),

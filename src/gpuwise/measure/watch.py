@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpuwise.measure.telemetry import Sample, Sampler, Sensor, wait_until_cool
-from gpuwise.model.result import Caution
+from gpuwise.model.issue import Issue
 
 COOL_C = 50.0
 """Below which a measurement starts."""
@@ -18,7 +18,7 @@ class Watched:
     samples: list[Sample] = field(default_factory=list)
     company: set[int] = field(default_factory=set)
     """Processes other than the child that were seen on the device."""
-    hot: list[Caution] = field(default_factory=list)
+    hot: list[Issue] = field(default_factory=list)
     error: str | None = None
     """Why the sensor stopped telling, in the words of one of its failures."""
 
@@ -51,27 +51,29 @@ def strangers(sensor: Sensor | None, *children: int) -> set[int]:
     return pids if len(pids) > 1 else set()
 
 
-def intrusion(company: set[int]) -> tuple[Caution, ...]:
+def intrusion(company: set[int]) -> tuple[Issue, ...]:
     """The caution for processes that came while a measurement was timed."""
     if not company:
         return ()
     return (
-        Caution(
+        Issue(
             code="contended",
+            severity="warning",
             detail=f"other processes used the GPU while it was timed: {', '.join(map(str, sorted(company)))}",
-            next_step="run it again on an idle GPU",
+            fix="run it again on an idle GPU",
         ),
     )
 
 
-def blindness(error: str | None) -> tuple[Caution, ...]:
+def blindness(error: str | None) -> tuple[Issue, ...]:
     """The caution for a sensor that failed while a measurement ran."""
     if error is None:
         return ()
     return (
-        Caution(
+        Issue(
             code="telemetry",
+            severity="warning",
             detail=f"the sensor failed, so heat, throttling and company are unknown: {error.splitlines()[0]}",
-            next_step="gpuwise doctor, then run it again",
+            fix="gpuwise doctor, then run it again",
         ),
     )

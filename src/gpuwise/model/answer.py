@@ -75,7 +75,7 @@ class Prediction(Shown):
     @property
     def cell(self) -> str:
         """The question: workload, mode, precision, compilation, recipe."""
-        return self.config.cell
+        return self.config.key("batch")
 
     @property
     def items_per_joule(self) -> float | None:

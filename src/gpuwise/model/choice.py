@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval
 from gpuwise.model.shown import Shown
-from gpuwise.model.workload import Mode, Precision
+from gpuwise.model.workload import Mode
 
 SCHEMA = 1
 """Version of a recommendation file. History: 1 = first (2026-11)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpuwise.model.gpu import Source
-from gpuwise.model.result import Caution
+from gpuwise.model.issue import Issue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,4 +45,4 @@ class PublishedResult:
     locator: str = ""
     """Page, table, line or file in the source."""
     note: str = ""
-    cautions: tuple[Caution, ...] = ()
+    cautions: tuple[Issue, ...] = ()

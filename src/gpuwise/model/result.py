@@ -5,40 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from gpuwise.model.issue import Issue
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.shown import Shown
 from gpuwise.model.verdict import Profile, Verdict
 
-SCHEMA = 1
-"""Version of the result file. History: 1 = first (2026-11)."""
+SCHEMA = 2
+"""Version of the result file. History: 1 = first (2026-11); 2 = cautions have a severity and a `fix` in place
+of `next_step` (2026-11)."""
 
 Status = Literal["ok", "oom", "failed", "interrupted"]
-CautionCode = Literal[
-    "above-peak",
-    "clock",
-    "contended",
-    "diverging",
-    "energy-mismatch",
-    "halves",
-    "hot-start",
-    "input-bound",
-    "linear",
-    "mismatch",
-    "mixed",
-    "noisy",
-    "order",
-    "output",
-    "precision",
-    "profile",
-    "repeated",
-    "scaling",
-    "short",
-    "slow-rank",
-    "telemetry",
-    "throttled",
-    "unsteady",
-]
-
 
 WIDE = 1.0
 """Half width, as a share of the value, from which on an interval says nothing but that."""
@@ -65,15 +41,6 @@ class Interval:
     def times(self, factor: float) -> Interval:
         """In another unit, or of so many alike together, each as uncertain as the other."""
         return replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caution:
-    """A reason to read a number with care, and what to do about it."""
-
-    code: CautionCode
-    detail: str
-    next_step: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +217,7 @@ class Measurement(Shown):
     verdict: Verdict | None = None
     input: InputPipeline | None = None
     """None where the input was on the device."""
-    cautions: tuple[Caution, ...] = ()
+    cautions: tuple[Issue, ...] = ()
     error: str | None = None
 
     @property

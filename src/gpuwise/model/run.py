@@ -5,40 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from gpuwise.model.recipe import USUAL, Switches
-from gpuwise.model.workload import Mode, Precision
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import FRAMEWORKS, Question
 
-Recipe = Literal["tuned", "parity"]
-"""tuned: the best gpuwise knows. parity: the benchmark article's public script, for old tables."""
 Protocol = Literal["adaptive", "aime"]
 """adaptive: until the 95 % interval is narrow. aime: 50 steps, mean of three runs, start below 50 C."""
 Device = Literal["cpu", "cuda", "mps", "xpu"]
 """cuda: NVIDIA, and AMD under ROCm, which torch calls the same. mps: Apple. xpu: Intel."""
-Framework = Literal["torch", "tensorflow", "jax"]
-Scaling = Literal["weak", "strong"]
-"""On several GPUs, weak: each has the whole batch. strong: they share one batch."""
-Size = Literal["full", "toy"]
-Input = Literal["device", "host"]
-"""device: a batch that is already there. host: a new batch each step, prepared by worker processes."""
 
-RECIPES: tuple[Recipe, ...] = ("tuned", "parity")
 PROTOCOLS: tuple[Protocol, ...] = ("adaptive", "aime")
-SCALINGS: tuple[Scaling, ...] = ("weak", "strong")
 DEVICES: tuple[Device, ...] = ("cpu", "cuda", "mps", "xpu")
-FRAMEWORKS: tuple[Framework, ...] = ("torch", "tensorflow", "jax")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunConfig:
-    """One measurement as asked for."""
+class RunConfig(Question):
+    """A question to be answered by a measurement, and how to time it."""
 
-    workload: str
-    mode: Mode
     precision: Precision
     compile: bool = False
-    batch: int | None = None
-    """Items per step; None = search for the throughput-best."""
-    recipe: Recipe = "tuned"
     protocol: Protocol = "adaptive"
     time_s: float = 60.0
     """Budget of the timed windows."""
@@ -47,35 +31,6 @@ class RunConfig:
     quick: bool = False
     """Take the default batch (halved while it does not fit) instead of searching."""
     device: Device = "cuda"
-    size: Size = "full"
-    """toy: a shrunken model, for tests only; never comparable with full."""
-    gpus: int = 1
-    """GPUs that work together, one process each, over all machines; on a CPU, processes."""
-    nodes: int = 1
-    """Machines that they are spread over evenly."""
-    scaling: Scaling = "weak"
-    input: Input = "device"
-    framework: Framework = "torch"
-    switches: Switches = USUAL
-    """How the tuned recipe is run; parity heeds none."""
-
-    @property
-    def cell(self) -> str:
-        """What makes two measurements the same question, whatever the batch and device."""
-        compiled = "compiled" if self.compile else "eager"
-        toy = ("toy",) if self.size == "toy" else ()
-        fed = ("with-input",) if self.input == "host" else ()
-        several = (f"x{self.gpus}", self.scaling) if self.gpus > 1 else ()
-        nodes = (f"{self.nodes}nodes",) if self.nodes > 1 else ()
-        framework = (self.framework,) if self.framework != "torch" else ()
-        parts = (self.workload, self.mode, self.precision, compiled, self.recipe)
-        return ":".join((*parts, *framework, *fed, *toy, *several, *nodes))
-
-    @property
-    def key(self) -> str:
-        """Stable identity of what was asked."""
-        batch = "auto" if self.batch is None else f"b{self.batch}"
-        return ":".join((self.cell, batch, self.protocol, self.device))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

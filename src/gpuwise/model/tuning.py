@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Mode, Precision
+from gpuwise.model.workload import Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

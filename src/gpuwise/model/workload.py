@@ -6,23 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
+
 Mode = Literal["train", "infer", "compute", "limit"]
 """train: forward, loss, backward, optimiser. infer: forward only. compute: a scientific kernel.
 limit: a hardware ceiling."""
 
-Precision = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"]
-"""What really runs: fp64; fp32 is IEEE (TF32 off for matmul and convolutions); tf32; fp16 is autocast
-with a gradient scaler when training; bf16 is autocast without one; fp8 has the matrix products in
-FP8; int8 has weights in INT8 and products in bf16."""
-
 MODES: tuple[Mode, ...] = ("train", "infer", "compute", "limit")
-PRECISIONS: tuple[Precision, ...] = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8")
-NETWORK_PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
-"""What most networks train and answer in."""
-
-OPERAND_BYTES: dict[str, int] = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 2, "int8": 2}
-"""Bytes of one activation value under each precision; fp8 and int8 shorten weights and operands of
-products, the activations between them stay in bf16."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from gpuwise import __version__
 from gpuwise.errors import InputError, MachineError
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
 from gpuwise.predict.kernels import KEPT_TRACES
@@ -110,9 +111,9 @@ def find(config: RunConfig, version: int) -> Trace | None:
     assert config.batch is not None
     sisters = [config]
     if config.precision == "tf32":
-        sisters.append(replace(config, precision="fp32"))
-    if config.precision == "fp16" and config.mode == "infer":
-        sisters.append(replace(config, precision="bf16"))
+        sisters.append(replace(config, precision=Precision.FP32))
+    if config.precision == Precision.FP16 and config.mode == "infer":
+        sisters.append(replace(config, precision=Precision.BF16))
     names = [name for c in sisters for name in (variant(c), variant(c, c.batch))]
     for name in names:
         if _holds(shipped(config.workload), version, name, config.batch):

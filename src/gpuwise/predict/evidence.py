@@ -148,10 +148,10 @@ def transfer_of(result: Result, config: RunConfig) -> Transfer:
     """
     source = card_of(result)
     steps = steps_of(result, source)
-    cell = replace(config, gpus=1).cell
-    same = [step for step in steps if step[0].config.cell == cell]
+    cell = replace(config, gpus=1).key("batch")
+    same = [step for step in steps if step[0].config.key("batch") == cell]
     if not same:
-        held = ", ".join(dict.fromkeys(m.config.cell for m, _, _ in steps))
+        held = ", ".join(dict.fromkeys(m.config.key("batch") for m, _, _ in steps))
         raise InputError(f"{result.id} does not hold {cell}", hint=f"it holds {held}")
     batch = config.batch
     _, speed, trace = min(same, key=lambda step: abs(log(step[2].batch / (batch or step[2].batch))))
@@ -179,7 +179,7 @@ def steps_of(result: Result, own: Card) -> list[tuple[Measurement, float, Trace]
         raise InputError(f"{result.id} holds no step that can be predicted", hint="gpuwise bench")
     for m, speed, trace in found:
         if trace.items / speed < _POSSIBLE * least_seconds(trace, own):
-            what = f"{speed:.4g} {m.item}s/s of {m.config.cell}"
+            what = f"{speed:.4g} {m.item}s/s of {m.config.key('batch')}"
             raise InputError(
                 f"{result.id}: {what} is more than {own.id}'s peak allows",
                 hint="a file that was measured on this card, in items a second",

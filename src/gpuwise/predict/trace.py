@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from gpuwise.errors import InputError
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
-from gpuwise.model.workload import Precision
 from gpuwise.predict.bound import Bound, trained
 from gpuwise.predict.fusion import fuse
 from gpuwise.predict.graph import Tape, grouped
@@ -116,7 +116,7 @@ def trace_module(
     *,
     name: str,
     mode: Literal["train", "infer"] = "train",
-    precision: Precision = "bf16",
+    precision: Precision = Precision.BF16,
     compiled: bool = False,
     optimiser: Optimiser = "adamw",
     loss: Callable[[Any], Tensor] | None = None,

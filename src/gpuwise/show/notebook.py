@@ -37,7 +37,7 @@ def _(value: Result) -> str:
 @html.register
 def _(value: Measurement) -> str:
     row = Table(columns=results.COLUMNS, rows=(results.measurement_row(value),), numeric=results.NUMERIC)
-    notes = tuple(f"{c.code}: {c.detail}. {c.next_step}" for c in value.cautions)
+    notes = tuple(f"{c.code}: {c.detail}. {c.fix}" for c in value.cautions)
     return _together([replace(row.without_empty_columns(), notes=(*notes, *results.details(value)))])
 
 

@@ -186,7 +186,7 @@ def notes(result: Result) -> tuple[str, ...]:
     """
     told: dict[str, list[tuple[int, str]]] = {}
     for number, m in enumerate(result.measurements):
-        cautions = [f"{c.code}: {c.detail}. {_sentence(c.next_step)}" for c in m.cautions]
+        cautions = [f"{c.code}: {c.detail}. {_sentence(c.fix)}" for c in m.cautions]
         errors = [f"{m.status}: {m.error.splitlines()[0]}"] if m.error else []
         for key, text in [(shape(text), text) for text in cautions] + [(text, text) for text in errors]:
             told.setdefault(key, []).append((number, text))

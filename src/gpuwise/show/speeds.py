@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Caution, Measurement, Result
+from gpuwise.model.result import Measurement, Result
 from gpuwise.show.results import rate, recipe, speed
 from gpuwise.show.table import Table
 
@@ -185,13 +186,13 @@ def _named_once(framework: str, software: str) -> str:
     return software if named and software else " ".join(part for part in (framework, software) if part)
 
 
-def _codes(cautions: Sequence[Caution]) -> str:
+def _codes(cautions: Sequence[Issue]) -> str:
     return ", ".join(dict.fromkeys(caution.code for caution in cautions))
 
 
-def _caution_lines(cautions: Sequence[Caution]) -> tuple[str, ...]:
+def _caution_lines(cautions: Sequence[Issue]) -> tuple[str, ...]:
     """Every distinct caution in words, and how many more there are than are listed."""
-    lines = list(dict.fromkeys(f"{c.code}: {c.detail}. Next: {c.next_step}" for c in cautions))
+    lines = list(dict.fromkeys(f"{c.code}: {c.detail}. Next: {c.fix}" for c in cautions))
     more = len(lines) - LISTED
     return (*lines[:LISTED], *((f"{more} more cautions: --json",) if more > 0 else ()))
 

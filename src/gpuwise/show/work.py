@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuwise.model.answer import Prediction
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Mode, Precision
+from gpuwise.model.workload import Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,7 @@ class Kind:
     title: str
     workload: str
     mode: Mode
-    precision: Precision = "fp16"
+    precision: Precision = Precision.FP16
 
     @property
     def config(self) -> RunConfig:
@@ -29,20 +30,21 @@ class Kind:
         return RunConfig(workload=self.workload, mode=self.mode, precision=self.precision, compile=compiles)
 
 
+BF16 = Precision.BF16
 KINDS = (
     Kind(title="training a convolutional network", workload="resnet50", mode="train"),
     Kind(title="training an encoder", workload="bert-large", mode="train"),
     Kind(title="training a vision transformer", workload="vit-b16", mode="train"),
-    Kind(title="training a 124M language model", workload="llm-124m", mode="train", precision="bf16"),
-    Kind(title="training a 1.2B language model", workload="llm-1b", mode="train", precision="bf16"),
-    Kind(title="fine-tuning a 1.2B model with LoRA", workload="llm-1b-lora", mode="train", precision="bf16"),
-    Kind(title="fine-tuning an 8B model with LoRA", workload="llm-8b-lora", mode="train", precision="bf16"),
-    Kind(title="serving an 8B model: prompts", workload="llm-8b-prefill", mode="infer", precision="bf16"),
-    Kind(title="serving an 8B model: answers", workload="llm-8b-decode", mode="infer", precision="bf16"),
-    Kind(title="serving a 1.2B model: answers", workload="llm-1b-decode", mode="infer", precision="bf16"),
+    Kind(title="training a 124M language model", workload="llm-124m", mode="train", precision=BF16),
+    Kind(title="training a 1.2B language model", workload="llm-1b", mode="train", precision=BF16),
+    Kind(title="fine-tuning a 1.2B model with LoRA", workload="llm-1b-lora", mode="train", precision=BF16),
+    Kind(title="fine-tuning an 8B model with LoRA", workload="llm-8b-lora", mode="train", precision=BF16),
+    Kind(title="serving an 8B model: prompts", workload="llm-8b-prefill", mode="infer", precision=BF16),
+    Kind(title="serving an 8B model: answers", workload="llm-8b-decode", mode="infer", precision=BF16),
+    Kind(title="serving a 1.2B model: answers", workload="llm-1b-decode", mode="infer", precision=BF16),
     Kind(title="classifying images", workload="resnet50", mode="infer"),
     Kind(title="generating images", workload="unet-sd15", mode="infer"),
-    Kind(title="scientific stencils", workload="stencil", mode="compute", precision="fp32"),
+    Kind(title="scientific stencils", workload="stencil", mode="compute", precision=Precision.FP32),
 )  # fmt: skip
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.units import si
-from gpuwise.model.workload import PRECISIONS, WorkloadSpec
+from gpuwise.model.workload import WorkloadSpec
 from gpuwise.show.table import Table
 
 COLUMNS = (
@@ -75,7 +76,7 @@ def _cost(spec: WorkloadSpec) -> str:
 
 def document(spec: WorkloadSpec) -> dict[str, Any]:
     """A workload as plain data; cost at the default batch in bf16, or the first precision it has."""
-    precision = "bf16" if "bf16" in spec.precisions else spec.precisions[0]
+    precision = Precision.BF16 if Precision.BF16 in spec.precisions else spec.precisions[0]
     known = spec.cost
     costs = {mode: known(mode, precision, spec.default_batch) for mode in spec.modes} if known else {}
     return {

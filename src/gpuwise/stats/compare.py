@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from gpuwise.errors import InputError
@@ -25,12 +25,14 @@ def compare(a: Measurement, b: Measurement) -> Comparison:
     """Measurement `b` against the baseline `a`."""
     why = _obstacle(a, b)
     if why is not None:
-        return Comparison(cell=a.config.cell, a=a, b=b, ratio=None, verdict="not-comparable", note=why)
+        return Comparison(
+            cell=a.config.key("batch"), a=a, b=b, ratio=None, verdict="not-comparable", note=why
+        )
     found = ratio_between(a, b)
     # Another framework runs other kernels: its ratio says nothing of the GPUs alone.
     alike = a.config.framework == b.config.framework
     verdict = _verdict(found) if alike else "not-comparable"
-    return Comparison(cell=a.config.cell, a=a, b=b, ratio=found, verdict=verdict, note=_note(a, b))
+    return Comparison(cell=a.config.key("batch"), a=a, b=b, ratio=found, verdict=verdict, note=_note(a, b))
 
 
 def _note(a: Measurement, b: Measurement) -> str:
@@ -48,7 +50,7 @@ def _note(a: Measurement, b: Measurement) -> str:
 
 def question(config: RunConfig) -> str:
     """The cell, whatever framework answers."""
-    return replace(config, framework="torch").cell
+    return config.key("batch", "framework")
 
 
 def _obstacle(a: Measurement, b: Measurement) -> str | None:
@@ -59,7 +61,7 @@ def _obstacle(a: Measurement, b: Measurement) -> str | None:
         if m.throughput is None or m.throughput.value <= 0:
             return f"{name} has no throughput"
     if question(a.config) != question(b.config):
-        return f"{a.config.cell} is another question than {b.config.cell}"
+        return f"{a.config.key('batch')} is another question than {b.config.key('batch')}"
     if a.workload_version != b.workload_version:
         return f"workload version {a.workload_version} against {b.workload_version}"
     return None
@@ -106,11 +108,11 @@ def reproduced(comparison: Comparison) -> bool:
 def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
     """The measurements of `a` with their counterparts in `b`, in the order of `a`.
 
-    Counterparts ask the same question (`config.cell`) at the same batch. Where each side asks it
+    Counterparts ask the same question (`config.key("batch")`) at the same batch. Where each side asks it
     once, the batches may differ. What has no counterpart meets the same question in another framework,
     without a verdict; what has none there is left out.
     """
-    pairs = _meeting(a.measurements, b.measurements, lambda config: config.cell)
+    pairs = _meeting(a.measurements, b.measurements, lambda config: config.key("batch"))
     alone = [m for m in a.measurements if not any(m is mine for mine, _ in pairs)]
     others = [m for m in b.measurements if not any(m is theirs for _, theirs in pairs)]
     across = [

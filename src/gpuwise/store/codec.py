@@ -15,6 +15,7 @@ import msgspec
 
 from gpuwise.errors import InputError
 from gpuwise.model.result import SCHEMA, Result
+from gpuwise.store.old import upgrade
 
 NEW = "measure again: gpuwise bench"
 
@@ -76,8 +77,10 @@ def decode(data: bytes, origin: str) -> Result:
 
     Raises InputError for what is no JSON, no result, of a newer schema, or of a wrong type.
     """
-    _check_schema(data, origin)
+    schema = _schema(data, origin)
     try:
+        if schema < SCHEMA:
+            return msgspec.convert(upgrade(msgspec.json.decode(data)), type=Result)
         return msgspec.json.decode(data, type=Result)
     except msgspec.ValidationError as error:
         raise InputError(f"{origin} is no valid result: {error}", hint=NEW) from error
@@ -90,7 +93,8 @@ def _damaged(origin: str, error: Exception) -> InputError:
     return InputError(f"{origin} is damaged, no complete JSON: {error}", hint=NEW)
 
 
-def _check_schema(data: bytes, origin: str) -> None:
+def _schema(data: bytes, origin: str) -> int:
+    """The schema number of a file. Raises InputError where there is none or a newer one."""
     try:
         schema = msgspec.json.decode(data, type=_Header).schema
     except msgspec.ValidationError:
@@ -103,3 +107,4 @@ def _check_schema(data: bytes, origin: str) -> None:
         raise InputError(
             f"{origin} has schema {schema}; this gpuwise reads up to {SCHEMA}", hint="pip install -U gpuwise"
         )
+    return schema

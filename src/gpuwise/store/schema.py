@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gpuwise.model import recipe, result, run
+from gpuwise.model import issue, question, recipe, result, run
 
 S = TypeVar("S", bound=ast.stmt)
 
@@ -27,7 +27,7 @@ def json_schema() -> dict[str, Any]:
     for each in made["$defs"].values():
         if "description" in each:  # the docstring, which Python 3.13 gives without its indent
             each["description"] = inspect.cleandoc(each["description"])
-    for (owner, field), text in _descriptions(result, run, recipe).items():
+    for (owner, field), text in _descriptions(result, run, question, recipe, issue).items():
         if owner in made["$defs"]:
             made["$defs"][owner]["properties"][field]["description"] = text
     return {

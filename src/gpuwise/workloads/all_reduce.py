@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=1024,
         cpu_batch=4,
         cost=cost,
-        precisions=("fp32",),
+        precisions=(Precision.FP32,),
         collective=True,
     )
 )

@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision
+from gpuwise.model.workload import Cost, Mode
 from gpuwise.workloads.workload import REPEATED
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def sequence_cost(
     mode: Mode, precision: Precision, batch: int, *, flop: float, values: int, parameters: int
 ) -> Cost:
     """Cost of one sequence from what its forward pass computes and moves."""
-    width = OPERAND_BYTES[precision]
+    width = precision.bytes
     traffic = values * width
     if mode == "infer":
         return Cost(flop_per_item=flop, bytes_per_item=traffic + parameters * width / batch)
@@ -138,7 +139,7 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
         job = inference_job(model, inputs, config, batch)
         if narrow:
             exact = inference_job(model, inputs, replace(config, compile=False), batch).step()
-            quantise(model, "fp8")
+            quantise(model, Precision.FP8)
             narrow_step = job.step
             job = replace(job, mismatch=lambda: relative_difference(narrow_step(), exact))
         return replace(job, feed=question_feed(inputs[0], inputs[1], (), shape.words))

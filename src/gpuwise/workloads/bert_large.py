@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import NETWORK_PRECISIONS, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.bert import SWITCHES, BertShape, answering_cost, answering_flop, answering_job
 from gpuwise.workloads.workload import workload
 
@@ -44,7 +45,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         cpu_batch=1,
         cost=cost,
         switches=SWITCHES,
-        precisions=(*NETWORK_PRECISIONS, "fp8"),
+        precisions=(*NETWORK_PRECISIONS, Precision.FP8),
         recipes=("tuned", "parity"),
     )
 )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def flop(side: int) -> float:
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     """An item is one operation; a matrix is read once, its factor written once."""
-    return Cost(flop_per_item=1.0, bytes_per_item=2 * SIDE**2 * OPERAND_BYTES[precision] / flop(SIDE))
+    return Cost(flop_per_item=1.0, bytes_per_item=2 * SIDE**2 * precision.bytes / flop(SIDE))
 
 
 @workload(
@@ -42,7 +43,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=256,
         cpu_batch=8,
         cost=cost,
-        precisions=("fp64", "fp32"),
+        precisions=(Precision.FP64, Precision.FP32),
         compiles=False,
     )
 )

@@ -24,8 +24,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision
+from gpuwise.model.workload import Cost, Mode
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -163,7 +164,7 @@ def shrunk(layer: Layer, divisor: int) -> Layer:
 
 def image_cost(mode: Mode, precision: Precision, batch: int, *, train: Count, infer: Count) -> Cost:
     """Cost of one image in a step of `batch` images; the two modes may run different layers."""
-    width = OPERAND_BYTES[precision]
+    width = precision.bytes
     if mode == "infer":
         values = infer.written + infer.read + infer.pooled
         traffic = values * width + infer.parameters * width / batch

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=HALF,
         cpu_batch=HALF,
         cost=cost,
-        precisions=("fp32",),
+        precisions=(Precision.FP32,),
     )
 )
 def copy_l2(config: RunConfig, batch: int) -> Job:

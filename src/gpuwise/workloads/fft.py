@@ -13,8 +13,9 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def flop(side: int) -> float:
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     """An item is one operation; a transform reads and writes its values twice."""
-    moved = 4 * SIDE**2 * 2 * OPERAND_BYTES[precision]
+    moved = 4 * SIDE**2 * 2 * precision.bytes
     return Cost(flop_per_item=1.0, bytes_per_item=moved / flop(SIDE))
 
 
@@ -46,7 +47,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=64,
         cpu_batch=4,
         cost=cost,
-        precisions=("fp64", "fp32"),
+        precisions=(Precision.FP64, Precision.FP32),
         compiles=False,
     )
 )

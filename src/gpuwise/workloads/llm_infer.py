@@ -29,8 +29,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import NETWORK_PRECISIONS, OPERAND_BYTES, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.llm_shape import (
     SHAPES,
     TOY_TOKENS,
@@ -57,7 +58,7 @@ BLOCK = 64
 def prefill_cost(shape: DecoderShape, tokens: int, precision: Precision, batch: int) -> Cost:
     """Cost of one prompt token in a step of `batch` prompts of `tokens`."""
     values = linear_values(shape) + other_values(shape)
-    traffic = values * OPERAND_BYTES[precision] + cache_bytes(shape, 1, precision)
+    traffic = values * precision.bytes + cache_bytes(shape, 1, precision)
     return Cost(
         flop_per_item=forward_flop(shape, tokens, 1 / tokens),
         bytes_per_item=traffic + weight_bytes(shape, precision) / (batch * tokens),
@@ -67,7 +68,7 @@ def prefill_cost(shape: DecoderShape, tokens: int, precision: Precision, batch: 
 def decode_cost(shape: DecoderShape, tokens: int, precision: Precision, batch: int) -> Cost:
     """Cost of one new token in a step of `batch` sequences with `tokens` in the cache."""
     products = 2.0 * (shape.layers * shape.layer_weights + shape.head_weights)
-    values = (linear_values(shape) + other_values(shape)) * OPERAND_BYTES[precision]
+    values = (linear_values(shape) + other_values(shape)) * precision.bytes
     return Cost(
         flop_per_item=products + attention_flop(shape, tokens),
         bytes_per_item=weight_bytes(shape, precision) / batch
@@ -105,7 +106,7 @@ def inference(size: str, phase: Phase, tokens: int, *, default_batch: int, billi
         default_batch=default_batch,
         cpu_batch=1,
         cost=cost,
-        precisions=(*NETWORK_PRECISIONS, "fp8", "int8"),
+        precisions=(*NETWORK_PRECISIONS, Precision.FP8, Precision.INT8),
         switches=REPEATED if phase == "prefill" else (),
     )
     return workload(spec)(build)

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.llm_shape import (
     OPTIMISER_BYTES,
     SHAPES,
@@ -49,7 +50,7 @@ RESERVE_BYTES = 4 * 2**30
 
 def lora_cost(shape: DecoderShape, tokens: int, precision: Precision, batch: int) -> Cost:
     """Cost of one token in a step of `batch` sequences of `tokens`."""
-    width, adapters = OPERAND_BYTES[precision], shape.adapter_parameters(RANK)
+    width, adapters = precision.bytes, shape.adapter_parameters(RANK)
     frozen = 2.0 * (shape.layers * shape.layer_weights + shape.head_weights)
     flop = 2 * frozen + 3 * (attention_flop(shape, (tokens + 1) / 2) + 2 * adapters)
     values = 2 * linear_values(shape) + 3 * other_values(shape) + 4 * shape.vocabulary
@@ -99,7 +100,7 @@ def lora(name: str, size: str, *, default_batch: int, title: str) -> Workload:
         default_batch=default_batch,
         cpu_batch=1,
         cost=cost,
-        precisions=("fp32", "bf16"),
+        precisions=(Precision.FP32, Precision.BF16),
         switches=REPEATED,
     )
     return workload(spec)(build)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpuwise.model.workload import OPERAND_BYTES, Precision
+from gpuwise.model.precision import Precision
 
 OPTIMISER_BYTES, OPTIMISER_BYTES_BF16 = 40, 20
 """A parameter and step. fp32: AdamW 28 (weight, gradient, two moments read, three written), the two
@@ -122,11 +122,11 @@ def weight_bytes(shape: DecoderShape, precision: Precision) -> float:
 
     The embedding is not among them: a pass reads one row a token. A tied one is read as the head.
     """
-    width = OPERAND_BYTES[precision]
+    width = precision.bytes
     in_layers = 1 if precision in ("fp8", "int8") else width
     return float(shape.layers * shape.layer_weights * in_layers + shape.head_weights * width)
 
 
 def cache_bytes(shape: DecoderShape, tokens: int, precision: Precision) -> float:
     """Bytes of the keys and values of one sequence of `tokens`; never quantised here."""
-    return 2.0 * shape.layers * shape.kv_width * tokens * OPERAND_BYTES[precision]
+    return 2.0 * shape.layers * shape.kv_width * tokens * precision.bytes

@@ -21,8 +21,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import NETWORK_PRECISIONS, OPERAND_BYTES, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.llm_shape import (
     OPTIMISER_BYTES,
     OPTIMISER_BYTES_BF16,
@@ -49,7 +50,7 @@ def train_cost(
     shape: DecoderShape, tokens: int, optimiser_bytes: int, precision: Precision, batch: int
 ) -> Cost:
     """Cost of one token in a step of `batch` sequences of `tokens`."""
-    width = OPERAND_BYTES[precision]
+    width = precision.bytes
     values = 3 * (linear_values(shape) + other_values(shape)) + 5 * shape.vocabulary
     return Cost(
         flop_per_item=3 * forward_flop(shape, tokens),
@@ -87,7 +88,7 @@ def training(
         default_batch=default_batch,
         cpu_batch=1,
         cost=cost,
-        precisions=("fp32", "bf16") if finetune else NETWORK_PRECISIONS,
+        precisions=(Precision.FP32, Precision.BF16) if finetune else NETWORK_PRECISIONS,
         switches=REPEATED if finetune else ("weights", *REPEATED),
     )
     return workload(spec)(build)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         modes=("limit",),
         default_batch=1,
         cost=cost,
-        precisions=("fp64", "fp32", "tf32", "fp16", "bf16", "fp8"),
+        precisions=(Precision.FP64, *NETWORK_PRECISIONS, Precision.FP8),
     )
 )
 def matmul(config: RunConfig, batch: int) -> Job:

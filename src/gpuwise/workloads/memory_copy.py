@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         modes=("limit",),
         default_batch=1,
         cost=cost,
-        precisions=("fp32",),
+        precisions=(Precision.FP32,),
     )
 )
 def memory_copy(config: RunConfig, batch: int) -> Job:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision
+from gpuwise.model.workload import Cost, Mode
 from gpuwise.workloads import convnet
 from gpuwise.workloads.convnet import CLASSES, Count, image_cost, image_job, linear
 

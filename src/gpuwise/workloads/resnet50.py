@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads import resnet
 from gpuwise.workloads.resnet import IMAGE as IMAGE
 from gpuwise.workloads.workload import workload

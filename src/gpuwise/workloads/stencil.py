@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ C0, C1 = 0.4, 0.1
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     """Of one cell: 8 operations, one value read, one written."""
-    return Cost(flop_per_item=8.0, bytes_per_item=2.0 * OPERAND_BYTES[precision])
+    return Cost(flop_per_item=8.0, bytes_per_item=2.0 * precision.bytes)
 
 
 def sweep(u: Tensor, new: Tensor) -> Tensor:
@@ -55,7 +56,7 @@ def sweep(u: Tensor, new: Tensor) -> Tensor:
         modes=("compute",),
         default_batch=1,
         cost=cost,
-        precisions=("fp64", "fp32"),
+        precisions=(Precision.FP64, Precision.FP32),
     )
 )
 def stencil(config: RunConfig, batch: int) -> Job:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision
+from gpuwise.model.precision import Precision
+from gpuwise.model.workload import Cost, Mode
 
 OPTIMISER_BYTES = 40
 """A parameter and step: AdamW 28 (weight, gradient, two moments read, three written), the passes 12."""
@@ -61,7 +62,7 @@ def moved(values: float) -> Tally:
 
 def cost_of(tally: Tally, mode: Mode, precision: Precision, batch: int) -> Cost:
     """Cost of one image in a step of `batch`: inference reads the weights once, AdamW moves 40 bytes each."""
-    width = OPERAND_BYTES[precision]
+    width = precision.bytes
     if mode == "infer":
         return Cost(flop_per_item=tally.flop, bytes_per_item=(tally.values + tally.weights / batch) * width)
     optimiser = OPTIMISER_BYTES * tally.weights / batch

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import workload
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _spec(name: str, title: str) -> WorkloadSpec:
         modes=("limit",),
         default_batch=1,
         cost=cost,
-        precisions=("fp32",),
+        precisions=(Precision.FP32,),
         gpus=1,
     )
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from types import ModuleType
 
 from gpuwise.errors import InputError
-from gpuwise.model.run import RECIPES
-from gpuwise.model.workload import MODES, PRECISIONS, WorkloadSpec
+from gpuwise.model.precision import PRECISIONS
+from gpuwise.model.question import RECIPES
+from gpuwise.model.workload import MODES, WorkloadSpec
 from gpuwise.workloads.workload import Workload
 
 HOW = "docs/add-a-workload.md shows a whole one"

@@ -19,8 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import OPERAND_BYTES, Cost, Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
 from gpuwise.workloads.workload import REPEATED, workload
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def forward_flop(shape: VitShape = SHAPE) -> float:
 
 def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
     """Cost of one image in a step of `batch` images."""
-    width = OPERAND_BYTES[precision]
+    width = precision.bytes
     traffic = FORWARD_VALUES * SHAPE.hidden * SHAPE.tokens * SHAPE.layers * width
     if mode == "infer":
         return Cost(flop_per_item=forward_flop(), bytes_per_item=traffic + PARAMETERS * width / batch)

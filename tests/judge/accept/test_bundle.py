@@ -14,7 +14,7 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.judge.accept import Card, bundle
 from gpuwise.measure.telemetry import Check
-from gpuwise.model.result import Caution
+from gpuwise.model.issue import Issue
 
 from .conftest import speed
 
@@ -57,7 +57,7 @@ def test_no_host_user_or_home_folder(card: Make, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("socket.gethostname", lambda: "rack7-node12")
     monkeypatch.setattr("getpass.getuser", lambda: "annalena")
     said = "FileNotFoundError on rack7-node12: /home/annalena/secret/x.py, job of annalena"
-    caution = Caution(code="noisy", detail=said, next_step="again")
+    caution = Issue(code="noisy", severity="warning", detail=said, fix="again")
     one = card(measurements=(replace(speed("copy", 4e12), error=said, cautions=(caution,)),))
     one = replace(one, result=replace(one.result, command=f"gpuwise accept --against {said}"), refusal=said)
     found = text(bundle.pack([one], CHECKS, said, {"reasons": [said]}))

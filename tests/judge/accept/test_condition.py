@@ -11,7 +11,8 @@ import pytest
 from gpuwise.judge.accept import Card, Reason
 from gpuwise.judge.accept.condition import hottest, reasons, throttle_shares
 from gpuwise.measure.telemetry import Wear
-from gpuwise.model.result import Caution, Telemetry
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Telemetry
 
 from .conftest import HEALTHY, NEW, speed
 
@@ -110,7 +111,7 @@ def test_lanes_that_neither_slot_nor_driver_admit(card: Make) -> None:
 
 
 def test_company_while_it_was_timed(card: Make) -> None:
-    told = Caution(code="contended", detail="other processes used the GPU: 42", next_step="again")
+    told = Issue(code="contended", severity="warning", detail="other processes used the GPU: 42", fix="again")
     (found,) = reasons(card(measurements=(speed("copy", 4e12, cautions=(told,)),)))
     assert found == Reason(code="busy", detail=told.detail, next_step="again")
 
@@ -127,7 +128,7 @@ def test_a_card_that_nobody_watches_is_told_so(card: Make) -> None:
 
 
 def test_a_processor_has_no_company_and_no_heat_to_judge(card: Make) -> None:
-    told = Caution(code="contended", detail="busy", next_step="stop")
+    told = Issue(code="contended", severity="warning", detail="busy", fix="stop")
     one = speed("copy", 4e10, cautions=(told,), telemetry=Telemetry(samples=40, temperature_max_c=95.0))
     one = replace(one, config=replace(one.config, device="cpu"))
     assert list(reasons(card(measurements=(one,), info=None))) == []

@@ -17,7 +17,7 @@ from gpuwise.judge.accept import Card, known, lookup
 from gpuwise.judge.accept.question import question, speed_of
 from gpuwise.judge.accept.reach import DATA, allowed
 from gpuwise.judge.accept.reference import check_last
-from gpuwise.model.workload import PRECISIONS
+from gpuwise.model.precision import PRECISIONS
 
 from ...examples import FROM_REST
 from .conftest import HEALTHY, speed

@@ -18,6 +18,7 @@ from gpuwise import workloads  # noqa: E402  after the skip
 from gpuwise.measure.frameworks.jax import adapter, job  # noqa: E402
 from gpuwise.measure.frameworks.jax.operations import STATISTICS, Jax  # noqa: E402
 from gpuwise.measure.frameworks.networks import NETWORKS, Network  # noqa: E402
+from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.model.run import RunConfig  # noqa: E402
 
 NAMES = tuple(NETWORKS)
@@ -110,7 +111,7 @@ def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> 
     assert cost is not None
     passes = 3 if training else 1  # a backward pass counts as two forward ones
     counted = operations_of(jax.make_jaxpr(forward)(weights, inputs).jaxpr)
-    assert passes * counted == cost(mode, "fp32", 1).flop_per_item
+    assert passes * counted == cost(mode, Precision.FP32, 1).flop_per_item
 
 
 # In fp32 resnet50 learns in tests/cli.

@@ -17,6 +17,7 @@ from gpuwise import workloads  # noqa: E402
 from gpuwise.measure.frameworks.networks import NETWORKS  # noqa: E402
 from gpuwise.measure.frameworks.tensorflow import adapter, job  # noqa: E402
 from gpuwise.measure.frameworks.tensorflow.operations import Keras  # noqa: E402
+from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.model.run import RunConfig  # noqa: E402
 
 NAMES = tuple(NETWORKS)
@@ -105,7 +106,7 @@ def test_parameters_and_operations_are_those_of_torch(
     graph = tf.function(lambda *x: model(list(x), training=training)).get_concrete_function(*given).graph
     assert spec.cost is not None
     passes = 3 if training else 1  # a backward pass counts as two forward ones
-    assert passes * operations_of(graph) == spec.cost(mode, "fp32", 1).flop_per_item
+    assert passes * operations_of(graph) == spec.cost(mode, Precision.FP32, 1).flop_per_item
 
 
 @pytest.mark.parametrize("name", TOYS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gpuwise.model.issue import Issue
 from gpuwise.model.recipe import Switches
-from gpuwise.model.result import Caution, Interval, Measurement
+from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.run import RunConfig
 
 
@@ -15,7 +16,7 @@ def measurement(
     noise: float = 0.001,
     norm: float | None = 2.0,
     loss: tuple[float, ...] = (6.0, 5.0),
-    cautions: tuple[Caution, ...] = (),
+    cautions: tuple[Issue, ...] = (),
     error: str | None = None,
 ) -> Measurement:
     """One that ended well, or `failed` where it has no speed."""

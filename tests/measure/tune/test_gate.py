@@ -7,7 +7,7 @@ import math
 import pytest
 
 from gpuwise.measure.tune.gate import TOLERANCE, refusal
-from gpuwise.model.result import Caution
+from gpuwise.model.issue import Issue
 
 from .conftest import measurement
 
@@ -41,12 +41,12 @@ def test_inference_has_neither() -> None:
 
 @pytest.mark.parametrize("code", ["mismatch", "diverging", "output", "above-peak"])
 def test_the_cautions_of_every_measurement_hold(code: str) -> None:
-    caution = Caution(code=code, detail="too good", next_step="")  # type: ignore[arg-type]
+    caution = Issue(code=code, severity="warning", detail="too good", fix="")  # type: ignore[arg-type]
     assert refusal(measurement(cautions=(caution,)), DEFAULT) == f"{code}: too good"
 
 
 def test_a_machine_in_a_bad_state_is_no_wrong_number() -> None:
-    caution = Caution(code="throttled", detail="hot", next_step="")
+    caution = Issue(code="throttled", severity="warning", detail="hot", fix="")
     assert refusal(measurement(cautions=(caution,)), DEFAULT) is None
 
 

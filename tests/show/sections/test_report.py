@@ -12,12 +12,12 @@ import pytest
 from gpuwise import store
 from gpuwise.facts import published
 from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
 from gpuwise.model.offer import Offer
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import (
     BatchTrial,
-    Caution,
     Interval,
     Measurement,
     Result,
@@ -274,7 +274,7 @@ def test_published_figures_answer_the_same_question_or_are_left_out() -> None:
         date="2025",
         source=A_SITE,
     )
-    flagged = replace(row, cautions=(Caution(code="linear", detail="d", next_step="n"),))
+    flagged = replace(row, cautions=(Issue(code="linear", severity="warning", detail="d", fix="n"),))
     others = (replace(row, precision="fp32"), replace(row, n_gpus=4), replace(row, gpu_id="a40"), flagged)
     (figure,) = section(of(measured(), published=(row, *others)), "against").figures
     assert len(figure.table.rows) == 1
@@ -291,7 +291,7 @@ def test_a_prediction_says_whether_its_interval_held(low: float, word: str) -> N
 
 
 def test_each_kind_of_caution_stands_once_with_what_has_it() -> None:
-    caution = Caution(code="noisy", detail="spread of 4 %", next_step="stop other work")
+    caution = Issue(code="noisy", severity="warning", detail="spread of 4 %", fix="stop other work")
     page = of(measured(cautions=(caution,)), measured("fp32", 50.0, cautions=(caution,)))
     found = section(page, "cautions")
     names = "resnet50 train bf16 eager, resnet50 train fp32 eager"

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 from gpuwise.facts.catalog import tables
 from gpuwise.facts.published.importers import judged
 from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Caution, CautionCode
 
 DATA = Path(__file__).with_name("data")
 
@@ -56,11 +55,9 @@ def _result(row: dict[str, str]) -> PublishedResult:
     )
 
 
-def _known(text: str) -> tuple[Caution, ...]:
+def _known(text: str) -> tuple[Issue, ...]:
     """A fault of the source that is known from its own files: `code: what is wrong`."""
     if not text:
         return ()
     code, detail = text.split(": ", 1)
-    return (
-        Caution(code=cast(CautionCode, code), detail=detail, next_step="do not use this figure: measure it"),
-    )
+    return (Issue(code=code, severity="warning", detail=detail, fix="do not use this figure: measure it"),)

@@ -25,7 +25,8 @@ from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.judge.accept.card import Card
 from gpuwise.measure.telemetry import Check, DeviceInfo, Wear
-from gpuwise.model.result import Caution, Result
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Result
 
 HEALTH = "health.json"
 RESULTS = "results/"
@@ -123,7 +124,7 @@ def _private(result: Result, serials: bool) -> Result:
     )
 
 
-def _mended(caution: Caution) -> Caution:
+def _mended(caution: Issue) -> Issue:
     return replace(caution, detail=private(caution.detail))
 
 

@@ -57,7 +57,7 @@ def _failed(card: Card) -> Iterator[Reason]:
         why = f": {m.error.splitlines()[0]}" if m.error else ""
         yield Reason(
             code="failed",
-            detail=f"{m.config.cell} {m.status}{why}",
+            detail=f"{m.config.key('batch')} {m.status}{why}",
             next_step="run it again alone: gpuwise bench " + m.config.workload,
         )
 
@@ -67,7 +67,7 @@ def _company(card: Card) -> Iterator[Reason]:
         return
     told = [c for m in card.result.measurements for c in m.cautions if c.code == "contended"]
     if told:
-        yield Reason(code="busy", detail=told[0].detail, next_step=told[0].next_step)
+        yield Reason(code="busy", detail=told[0].detail, next_step=told[0].fix)
     elif card.result.environment.other_processes:
         count = card.result.environment.other_processes
         yield Reason(

@@ -22,7 +22,7 @@ Question = tuple[str, int | None, int]
 
 def question(m: Measurement) -> Question:
     """What must be equal for two speeds to be compared."""
-    return m.config.cell, m.config.batch, m.workload_version
+    return m.config.key("batch"), m.config.batch, m.workload_version
 
 
 def named(asked: Question) -> str:

@@ -19,9 +19,9 @@ from gpuwise.facts.catalog import tables
 from gpuwise.judge.accept.card import Reference
 from gpuwise.judge.accept.question import Question, question
 from gpuwise.model.gpu import Source
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.workload import Precision
 
 DATA = Path(__file__).with_name("data")
 

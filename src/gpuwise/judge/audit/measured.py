@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from gpuwise import checks
 from gpuwise.judge.audit.speeds import KINDS
 from gpuwise.model.claim import Finding, Kind
-from gpuwise.model.result import Caution, Measurement, Result
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import percent, significant
 from gpuwise.stats import mean_of_runs, throughput
 
@@ -36,7 +37,7 @@ def _of(m: Measurement, number: int, device: str) -> Iterator[Finding]:
         yield Finding(
             lines=(number,),
             gpu=device,
-            field=m.config.cell,
+            field=m.config.key("batch"),
             stated=stated,
             verdict="contradicts",
             kind=kind,
@@ -46,14 +47,14 @@ def _of(m: Measurement, number: int, device: str) -> Iterator[Finding]:
         yield Finding(
             lines=(number,),
             gpu=device,
-            field=m.config.cell,
+            field=m.config.key("batch"),
             stated=stated,
             verdict="cannot tell" if mild else "agrees",
             explanation="; ".join(mild),
         )
 
 
-def _kind(m: Measurement, caution: Caution) -> Kind | None:
+def _kind(m: Measurement, caution: Issue) -> Kind | None:
     """None for a caution that makes a number doubtful, not wrong; a CPU's limits are no ceilings."""
     return None if caution.code == "above-peak" and m.config.device == "cpu" else KINDS.get(caution.code)
 

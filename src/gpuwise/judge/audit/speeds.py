@@ -20,8 +20,8 @@ from gpuwise.judge.audit.quantity import number
 from gpuwise.judge.audit.subject import Subject
 from gpuwise.model.claim import Finding, Kind
 from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
-from gpuwise.model.result import Caution
 
 KINDS: dict[str, Kind] = {
     "above-peak": "above peak",
@@ -76,7 +76,7 @@ def figures(blocks: Sequence[Block], name: str) -> tuple[Figure, ...]:
 def judge(found: Sequence[Figure]) -> tuple[Finding, ...]:
     """One finding per kind of fault and GPU, with all its lines; one for the figures that pass."""
     cautions = checks.judge([figure.row for figure in found])
-    faults: dict[tuple[str, str], list[tuple[Figure, Caution]]] = defaultdict(list)
+    faults: dict[tuple[str, str], list[tuple[Figure, Issue]]] = defaultdict(list)
     sound: dict[str, list[Figure]] = defaultdict(list)
     for figure, mine in zip(found, cautions, strict=True):
         for caution in mine:
@@ -87,7 +87,7 @@ def judge(found: Sequence[Figure]) -> tuple[Finding, ...]:
     return (*bad, *(_sound(gpu, rows) for gpu, rows in sound.items()))
 
 
-def _fault(gpu: str, code: str, pairs: Sequence[tuple[Figure, Caution]]) -> Finding:
+def _fault(gpu: str, code: str, pairs: Sequence[tuple[Figure, Issue]]) -> Finding:
     first, caution = pairs[0]
     return Finding(
         lines=tuple(sorted({figure.line for figure, _ in pairs})),

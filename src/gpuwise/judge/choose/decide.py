@@ -17,7 +17,7 @@ from gpuwise.judge.choose.reject import contradiction, rejected
 from gpuwise.model.choice import Need, Option, Recommendation, Speed
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 
 MOST = 100
 """Options that are kept."""

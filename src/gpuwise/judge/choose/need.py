@@ -15,7 +15,8 @@ from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose.fit import forms
 from gpuwise.judge.choose.presets import presets, with_preset
 from gpuwise.model.choice import Acquire, Assumptions, Need
-from gpuwise.model.workload import Mode, Precision, WorkloadSpec
+from gpuwise.model.precision import Precision
+from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.workloads import registry
 
 ENDINGS: Mapping[str, tuple[str, ...]] = {
@@ -109,7 +110,7 @@ def _precision(asked: str | None, specs: list[WorkloadSpec]) -> Precision:
     """The precision asked for; else bf16, or where a workload lacks it the first of its own."""
     shared = [p for p in specs[0].precisions if all(p in spec.precisions for spec in specs)]
     if asked is None:
-        return "bf16" if "bf16" in shared else shared[0]
+        return Precision.BF16 if Precision.BF16 in shared else shared[0]
     if asked not in shared:
         raise InputError(f"{specs[0].id} does not run in {asked}", hint=f"--precision {' or '.join(shared)}")
     return next(precision for precision in shared if precision == asked)

@@ -22,10 +22,10 @@ from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.judge.choose.sheet import from_sheet
 from gpuwise.model.answer import Prediction
 from gpuwise.model.choice import Basis, Need, Speed
+from gpuwise.model.precision import Precision
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Precision
 from gpuwise.predict.known import answers
 from gpuwise.workloads import registry
 
@@ -113,7 +113,7 @@ def _cells(config: RunConfig, results: Sequence[Result]) -> Iterable[tuple[Resul
     """Every measurement of the cell on a GPU that the catalog knows."""
     for result in results:
         for m in result.measurements:
-            same = replace(config, gpus=m.config.gpus).cell == m.config.cell
+            same = replace(config, gpus=m.config.gpus).key("batch") == m.config.key("batch")
             batch = config.batch in (None, m.batch)
             if result.environment.gpu_id and same and batch and m.status == "ok" and m.throughput is not None:
                 yield result, m
@@ -238,7 +238,13 @@ def _mean(values: Sequence[float], shares: Sequence[float]) -> float:
     return exp(sum(share * log(value) for share, value in zip(shares, values, strict=True)))
 
 
-OTHERS: tuple[Precision, ...] = ("fp8", "bf16", "fp16", "tf32", "fp32")
+OTHERS: tuple[Precision, ...] = (
+    Precision.FP8,
+    Precision.BF16,
+    Precision.FP16,
+    Precision.TF32,
+    Precision.FP32,
+)
 """Precisions that a need without one of its own might as well use."""
 
 

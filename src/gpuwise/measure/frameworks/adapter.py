@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from gpuwise.model.run import FRAMEWORKS, Framework, RunConfig
+from gpuwise.model.question import FRAMEWORKS, Framework
+from gpuwise.model.run import RunConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 from gpuwise.errors import InputError, MachineError
-from gpuwise.model.run import Framework, RunConfig
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import Framework
+from gpuwise.model.run import RunConfig
 
 WORKLOADS = ("resnet50", "resnet152", "inception-v3", "googlenet", "bert-large")
 """Those of `networks.NETWORKS`; named here so that asking costs no import."""
-PRECISIONS: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
+PRECISIONS: tuple[Precision, ...] = (Precision.FP32, Precision.TF32, Precision.FP16, Precision.BF16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

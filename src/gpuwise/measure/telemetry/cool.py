@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from gpuwise.measure.telemetry.protocol import Sensor
-from gpuwise.model.result import Caution
+from gpuwise.model.issue import Issue
 
 Heard = Callable[[float, float], None]
 """Told (temperature in C, seconds waited so far) at each look that finds the device hot."""
@@ -21,7 +21,7 @@ def wait_until_cool(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
     progress: Heard | None = None,
-) -> Caution | None:
+) -> Issue | None:
     """Wait until the device is below `below_c`; a hot-start caution where it is not in time.
 
     A device that does not tell its temperature is taken as cool.
@@ -46,9 +46,10 @@ def _temperature(sensor: Sensor) -> float | None:
         return None
 
 
-def _hot(temperature_c: float, below_c: float, waited_s: float) -> Caution:
-    return Caution(
+def _hot(temperature_c: float, below_c: float, waited_s: float) -> Issue:
+    return Issue(
         code="hot-start",
+        severity="warning",
         detail=f"started at {temperature_c:.0f} °C, not below {below_c:.0f} °C, after {waited_s:.0f} s",
-        next_step="improve the cooling, or let the device rest and run again",
+        fix="improve the cooling, or let the device rest and run again",
     )

@@ -16,7 +16,8 @@ from itertools import pairwise
 from statistics import fmean, median
 
 from gpuwise.measure.telemetry.protocol import Sample
-from gpuwise.model.result import Caution, Reading, Telemetry, Window
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Reading, Telemetry, Window
 from gpuwise.model.units import percent, significant
 
 AGREE = 0.05
@@ -174,7 +175,7 @@ def cautions(
     windows: Sequence[Window],
     *,
     sm_clock_max_hz: float | None = None,
-) -> tuple[Caution, ...]:
+) -> tuple[Issue, ...]:
     """What in the telemetry makes a number doubtful; the start gate judges the heat.
 
     `sm_clock_max_hz` is what the card can do; without it the highest clock seen stands beside the
@@ -214,17 +215,19 @@ def _clocks(telemetry: Telemetry, samples: Sequence[Sample], most_hz: float | No
     return text if seen_hz is None else f"{text}, highest seen {seen_hz / 1e6:.0f} MHz"
 
 
-def _throttled(reason: str, share: float, clocks: str) -> Caution:
-    return Caution(
+def _throttled(reason: str, share: float, clocks: str) -> Issue:
+    return Issue(
         code="throttled",
+        severity="warning",
         detail=f"{reason} in {percent(share, 0)} of the samples{clocks}",
-        next_step=NEXT_STEPS.get(reason, "see why: nvidia-smi -q -d PERFORMANCE"),
+        fix=NEXT_STEPS.get(reason, "see why: nvidia-smi -q -d PERFORMANCE"),
     )
 
 
-def _energy_mismatch(counted: float, integrated: float) -> Caution:
-    return Caution(
+def _energy_mismatch(counted: float, integrated: float) -> Issue:
+    return Issue(
         code="energy-mismatch",
+        severity="warning",
         detail=f"the energy counter says {significant(counted)} J, sampled power {significant(integrated)} J",
-        next_step="take the watts with care; energy is left out",
+        fix="take the watts with care; energy is left out",
     )

@@ -71,7 +71,7 @@ def _predicted(material: Material) -> Iterator[Other]:
 
 def prediction_key(m: Measurement) -> str:
     """What a prediction of this measurement is asked for: its cell at the batch that ran."""
-    return f"{m.config.cell}:b{m.batch}"
+    return f"{m.config.key('batch')}:b{m.batch}"
 
 
 def _figure(found: Sequence[Other]) -> Figure:

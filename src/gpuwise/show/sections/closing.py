@@ -18,7 +18,7 @@ def cautions(material: Material) -> Section:
     each: dict[tuple[str, str], list[str]] = {}
     for caution, m in found:
         name = cell_name(m.config)
-        kinds.setdefault((caution.code, caution.next_step), []).append(name)
+        kinds.setdefault((caution.code, caution.fix), []).append(name)
         each.setdefault((caution.code, caution.detail), []).append(name)
     rows = tuple((code, str(len(of)), some(of), step) for (code, step), of in sorted(kinds.items()))
     full = tuple((code, ", ".join(dict.fromkeys(of)), detail) for (code, detail), of in sorted(each.items()))

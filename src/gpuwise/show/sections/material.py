@@ -23,7 +23,7 @@ class Material:
     published: tuple[PublishedResult, ...] = ()
     offers: tuple[Offer, ...] = ()
     predicted: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
-    """(gpu_id, config.key at the batch that ran) -> items per second."""
+    """(gpu_id, config.key() at the batch that ran) -> items per second."""
     today: date
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
 from gpuwise.show import charts
@@ -23,7 +24,7 @@ Pair = tuple[Measured, Measured]
 def speedups(material: Material) -> Section:
     """Compiled over eager, and each reduced precision over real fp32."""
     compiled = _compiled(material)
-    reduced = list(_pairs(material.speeds, lambda c: replace(c, precision="fp32")))
+    reduced = list(_pairs(material.speeds, lambda c: replace(c, precision=Precision.FP32)))
     figures = (
         _figure(compiled, "compiled over eager", "What compiling gains, by workload and precision"),
         _figure(reduced, "speed over fp32", "What a reduced precision gains over real fp32, TF32 off"),

@@ -11,8 +11,9 @@ from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.forecasts import traced
 from gpuwise.model.answer import Prediction
+from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Mode, Precision, WorkloadSpec
+from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.show import predictions as report
 from gpuwise.show.table import Table
 from gpuwise.show.work import COUNTS

@@ -12,9 +12,10 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, published
 from gpuwise.jobs import compose
 from gpuwise.jobs.facts import Facts
+from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.result import Interval, Result
-from gpuwise.model.workload import MODES, PRECISIONS
+from gpuwise.model.workload import MODES
 from gpuwise.show import results, speeds
 from gpuwise.show.sections import report
 from gpuwise.show.sections.material import Material, questions, setting, value

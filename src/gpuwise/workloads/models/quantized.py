@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.model.workload import Precision
+from gpuwise.model.precision import Precision
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -111,7 +111,10 @@ class Fp8Linear(nn.Module):
         return y.view(*x.shape[:-1], -1)
 
 
-KINDS: dict[Precision, type[Int8Linear] | type[Fp8Linear]] = {"int8": Int8Linear, "fp8": Fp8Linear}
+KINDS: dict[Precision, type[Int8Linear] | type[Fp8Linear]] = {
+    Precision.INT8: Int8Linear,
+    Precision.FP8: Fp8Linear,
+}
 
 
 def quantise(model: Network, precision: Precision) -> Network:

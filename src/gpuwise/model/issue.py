@@ -1,0 +1,28 @@
+"""One type for everything that is said beside a number: cautions, reasons, rejections, failed checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["info", "warning", "invalid"]
+"""info: normal, worth knowing (a card at its own power limit). warning: read the number with care.
+invalid: the number is wrong or means something else; it stays out of rankings and headlines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """A reason to read a number with care, or why there is none, and what to do about it."""
+
+    code: str
+    """Short and stable, such as `noisy`; programs and tests read it."""
+    severity: Severity
+    detail: str
+    """One sentence with the figures that it rests on."""
+    fix: str = ""
+    """The next step in words; commands are added by the command line."""
+
+
+def usable(issues: tuple[Issue, ...]) -> bool:
+    """True where none of the issues makes the number invalid."""
+    return all(issue.severity != "invalid" for issue in issues)

@@ -1,0 +1,113 @@
+"""What was run: the question that a measurement, a published figure or a prediction answers.
+
+Two speeds may be compared where their questions agree. `key` is the one identity and `label` the one wording;
+both take the parts that are not to count, such as the batch where any batch will do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuwise.model.precision import Precision
+from gpuwise.model.recipe import USUAL, Switches
+from gpuwise.model.workload import Mode
+
+Recipe = Literal["tuned", "parity"]
+"""tuned: the best gpuwise knows. parity: the benchmark article's public script, for old tables."""
+Framework = Literal["torch", "tensorflow", "jax"]
+Scaling = Literal["weak", "strong"]
+"""On several GPUs, weak: each has the whole batch. strong: they share one batch."""
+Size = Literal["full", "toy"]
+Input = Literal["device", "host"]
+"""device: a batch that is already there. host: a new batch each step, prepared by worker processes."""
+
+RECIPES: tuple[Recipe, ...] = ("tuned", "parity")
+SCALINGS: tuple[Scaling, ...] = ("weak", "strong")
+FRAMEWORKS: tuple[Framework, ...] = ("torch", "tensorflow", "jax")
+
+Part = Literal[
+    "workload", "content", "mode", "precision", "compile", "recipe", "switches", "framework", "input", "size",
+    "gpus", "batch",
+]  # fmt: skip
+"""What a question is made of, in the order of `key` and `label`."""
+_COMPILED = {True: "compiled", False: "eager", None: ""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One configuration of one workload."""
+
+    workload: str
+    """Id; `FILE.py:NAME` for a workload of the user's own."""
+    content: str | None = None
+    """Digest of an own file's text, because files of one name differ. None for built-in workloads."""
+    mode: Mode
+    precision: Precision | None
+    """As it really ran; None where a publisher does not say."""
+    compile: bool | None = False
+    """None where a publisher does not say."""
+    batch: int | None = None
+    """Items per step and GPU; None = the best for the GPU."""
+    recipe: Recipe = "tuned"
+    switches: Switches = USUAL
+    """How the tuned recipe runs; the others have none."""
+    framework: Framework = "torch"
+    input: Input = "device"
+    size: Size = "full"
+    """toy: a shrunken model, for tests only; never comparable with full."""
+    gpus: int = 1
+    """GPUs that work together, one process each, over all machines; on a CPU, processes."""
+    nodes: int = 1
+    """Machines that they are spread over evenly."""
+    scaling: Scaling = "weak"
+
+    def __post_init__(self) -> None:
+        """Raises InputError for a precision that is not in the table."""
+        if self.precision is not None:
+            object.__setattr__(self, "precision", Precision(self.precision))
+
+    def key(self, *ignored: Part) -> str:
+        """Stable identity, without the parts that do not count."""
+        words = {
+            "workload": self.workload,
+            "content": self.content or "",
+            "mode": self.mode,
+            "precision": self.precision or "?",
+            "compile": _COMPILED[self.compile],
+            "recipe": self.recipe,
+            "framework": self.framework if self.framework != "torch" else "",
+            "input": "with-input" if self.input == "host" else "",
+            "size": "toy" if self.size == "toy" else "",
+            "gpus": self._several(":"),
+            "batch": f"b{self.batch}" if self.batch is not None else "",
+        }
+        return ":".join(word for part, word in words.items() if word and part not in ignored)
+
+    def label(self, *ignored: Part) -> str:
+        """In words: `resnet50 train fp16 compiled script, batch 256, 4 GPUs`; what is usual is not said."""
+        words = {
+            "workload": self.workload,
+            "mode": self.mode,
+            "precision": self.precision or "?",
+            "compile": _COMPILED[self.compile],
+            "recipe": self.recipe if self.recipe != "tuned" else "",
+            "switches": str(self.switches) if self.switches.changed else "",
+            "framework": self.framework if self.framework != "torch" else "",
+            "input": "with input" if self.input == "host" else "",
+            "size": "toy" if self.size == "toy" else "",
+        }
+        text = " ".join(word for part, word in words.items() if word and part not in ignored)
+        if self.batch is not None and "batch" not in ignored:
+            text += f", batch {self.batch}"
+        if self.gpus > 1 and "gpus" not in ignored:
+            text += f", {self.gpus} GPUs"
+            text += f" on {self.nodes} machines" if self.nodes > 1 else ""
+            text += " sharing one batch" if self.scaling == "strong" else ""
+        return text
+
+    def _several(self, joint: str) -> str:
+        """`x4:weak:2nodes`; empty for one GPU."""
+        parts = (f"x{self.gpus}", self.scaling) if self.gpus > 1 else ()
+        nodes = (f"{self.nodes}nodes",) if self.nodes > 1 else ()
+        return joint.join((*parts, *nodes))
