@@ -38,16 +38,16 @@ def main() -> None:
 
 def refill(folder: str) -> None:
     """Score, then write both pages."""
-    score_own = ("score_own.py", folder, *map(str, RAW))
-    own, family = script(*score_own), script(*score_own, "--family")
+    score_own = ("-m", "evaluation.predict.own", folder, *map(str, RAW))
+    own, family = printed(*score_own), printed(*score_own, "--family")
     (SCORES / "own.txt").write_text(own, encoding="utf-8")
     (SCORES / "own-family.txt").write_text(family, encoding="utf-8")
     steps = SCORES / "steps.json"
-    script("score_steps.py", folder, *map(str, RAW), "-o", str(steps), "--ship")
+    printed("-m", "evaluation.predict.steps", folder, *map(str, RAW), "-o", str(steps), "--ship")
     fill_h200(script("h200_table.py"))
     lines = PREDICTS.read_text(encoding="utf-8").splitlines()
-    lines = with_table(lines, INTERVALS, script("steps_table.py", str(steps)).splitlines())
-    lines = with_table(lines, COVERAGE, script("coverage_table.py", str(SCORES)).splitlines())
+    lines = with_table(lines, INTERVALS, scored("steps_table", str(steps)).splitlines())
+    lines = with_table(lines, COVERAGE, scored("coverage", str(SCORES)).splitlines())
     page = "\n".join(own_row(line, own, family, score_own) for line in lines) + "\n"
     PREDICTS.write_text(page, encoding="utf-8")
     for file in (PREDICTS, README):
@@ -58,6 +58,11 @@ def refill(folder: str) -> None:
 def script(name: str, *arguments: str) -> str:
     """What one of the other scripts prints."""
     return printed(str(HERE / name), *arguments)
+
+
+def scored(name: str, *arguments: str) -> str:
+    """What a module of `evaluation.predict` prints."""
+    return printed("-m", f"evaluation.predict.{name}", *arguments)
 
 
 def example(found: re.Match[str]) -> str:
@@ -97,16 +102,16 @@ def own_row(line: str, own: str, family: str, score_own: Sequence[str]) -> str:
     """The line with today's figures, where it is one of our own steps in the table of scores."""
     times = re.findall(r"(--since|--until) ([\dT:-]+)", line)
     if line.startswith("| our H200 steps (time)"):
-        printed, level = own, "spec only"
+        text, level = own, "spec only"
     elif line.startswith("| - without any Hopper"):
-        printed, level = family, "spec only"
+        text, level = family, "spec only"
     elif line.startswith("| our H200 steps, calibrated by limits"):
-        printed, level = own, "limits"
+        text, level = own, "limits"
     elif line.startswith("| - ") and times:
-        printed, level = script(*score_own, *(word for pair in times for word in pair)), "limits"
+        text, level = printed(*score_own, *(word for pair in times for word in pair)), "limits"
     else:
         return line
-    n, mape, median = next(found[1:] for found in SUMMARY.findall(printed) if found[0] == level)
+    n, mape, median = next(found[1:] for found in SUMMARY.findall(text) if found[0] == level)
     cells = [cell.strip() for cell in line.split("|")[1:-1]]
     what, _, _, _, p90, covers, goal, rival, reached, command = cells
     if times:

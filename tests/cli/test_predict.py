@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from collections.abc import Callable
@@ -191,16 +190,6 @@ def test_the_documented_commands_work(gpuwise: Cli) -> None:
     assert len(commands) >= 4
     for _, *words in commands:
         assert gpuwise(*words)[0] == 0
-
-
-def test_the_documented_errors_are_those_of_the_raw_file() -> None:
-    spec = importlib.util.spec_from_file_location("steps_table", ROOT / "experiments" / "steps_table.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    raw = json.loads((ROOT / "results" / "predict" / "steps.json").read_text(encoding="utf-8"))
-    assert module.table(raw) in (ROOT / "docs" / "how-it-predicts.md").read_text(encoding="utf-8")
 
 
 def test_a_served_model_is_not_called_eager(gpuwise: Cli) -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluation.predict.transformers import transformer
 from gpuwise.errors import NoDataError
 from gpuwise.model.trace import Memory
 from gpuwise.predict import collectives as c
-from gpuwise.predict.builders import transformer
 from gpuwise.predict.card import card
 
 GIB = 2**30

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluation.predict.transformers import transformer
 from gpuwise.model.trace import Memory
 from gpuwise.predict import room as r
-from gpuwise.predict.builders import transformer
 from gpuwise.predict.card import card
 from gpuwise.predict.interval import errors, memory_errors, step_difficulty, step_half
 

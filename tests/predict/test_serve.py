@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from gpuwise.errors import InputError
 from gpuwise.model.answer import Prediction
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.card import card
-from gpuwise.predict.serve import Lengths, forecast_served, memory, model_of, most
+from gpuwise.predict.serve import Lengths, forecast_served, memory, model_of, models, most, served
 
 LENGTHS = Lengths()
 
@@ -60,3 +61,26 @@ def test_the_most_that_fits_fits_and_twice_does_not() -> None:
     assert memory(model, "bf16", 2 * found, LENGTHS, 1) > 0.9 * gpu.memory_bytes
     assert one(None, gpu="l40s").batch == found
     assert most(model_of("served:deepseek-v3"), "bf16", gpu, LENGTHS, 1) == 0
+
+
+def test_served_models() -> None:
+    assert served("deepseek-ai/DeepSeek-R1").active == pytest.approx(37e9, rel=0.02)
+    assert served("Qwen/Qwen3-235B-A22B-FP8").active == pytest.approx(22e9, rel=0.03)
+    assert served("openai/gpt-oss-120b").active == pytest.approx(5.7e9, rel=0.2)
+    assert all(0 <= model.expert < model.total for model in models().values())
+
+
+def test_a_batch_touches_more_experts_up_to_all() -> None:
+    model = served("MiniMaxAI/MiniMax-M2.5")
+    assert model.touched(1) == pytest.approx(model.active)
+    assert model.touched(1) < model.touched(16) < model.touched(10_000) <= model.total
+
+
+def test_sizes_in_a_name_are_a_guess_and_say_so() -> None:
+    model = served("someone/New-70B")
+    assert not model.known
+    assert model.total == 70e9
+    sparse = served("someone/New-100B-A10B")
+    assert sparse.active == pytest.approx(10e9, rel=0.01)
+    with pytest.raises(InputError):
+        served("someone/mystery")

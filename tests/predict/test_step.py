@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from evaluation.predict.transformers import transformer
 from gpuwise.errors import NoDataError
 from gpuwise.model.trace import Kernel, Trace
-from gpuwise.predict.builders import transformer
 from gpuwise.predict.card import card
 from gpuwise.predict.step import Evidence, step, traits
 

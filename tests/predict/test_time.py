@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluation.predict.sets import eager, gemm
+from evaluation.predict.transformers import TRANSFORMERS, transformer
 from gpuwise.model.trace import Kernel, Trace
-from gpuwise.predict.builders import TRANSFORMERS, transformer
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.kernels import Products, arrays
 from gpuwise.predict.rates import (
@@ -19,11 +20,8 @@ from gpuwise.predict.rates import (
     general,
     held,
     on_card,
-    shipped,
-    stretch,
     sustained,
 )
-from gpuwise.predict.sets import eager, gemm
 from gpuwise.predict.time import kernel_seconds, product_seconds, step_seconds
 
 EAGER = {name: prior.value for name, prior in eager.PRIORS.items()}
@@ -72,12 +70,6 @@ def test_a_larger_batch_is_never_quicker(name: str, batch: int, train: bool, gpu
     assert steps[0] <= steps[1] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("gpu", GPUS)
-def test_shipped_parameters_give_finite_times(gpu: str) -> None:
-    trace = transformer("bert_large", batch=8, length=512, train=True)
-    assert 0.005 < step_seconds(trace, card(gpu), shipped("neusight")) < 60.0
-
-
 def test_the_host_bounds_small_eager_steps() -> None:
     kernel = Kernel(
         kind="pointwise", name="aten.add", dtype="fp32", shape=(1,), flop=1, bytes_read=8, bytes_written=4,
@@ -98,14 +90,6 @@ def test_a_low_limit_lowers_the_clock_and_never_raises_it() -> None:
     rates = on_card(EAGER, found)
     clocks = [sustained(rates, replace(found, power_w=watts), "fp32") for watts in (60.0, 150.0, 450.0)]
     assert 0 < clocks[0] < clocks[1] <= clocks[2] <= 1.0
-
-
-def test_work_above_the_limit_is_stretched() -> None:
-    found = card("rtx-4090")
-    rates = on_card(shipped("timm"), found)
-    one = np.array([1.0])
-    assert stretch(rates, found, "fp16", one * 1e12, one * 1e9, one)[0] == 1.0
-    assert stretch(rates, found, "fp16", one * 1e16, one * 1e9, one)[0] > 1.0
 
 
 def test_waiting_for_the_device_costs_time() -> None:

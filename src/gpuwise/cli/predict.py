@@ -102,7 +102,7 @@ def _spec(workload: str) -> WorkloadSpec:
     try:
         return registry.get(workload).spec
     except InputError as error:
-        from gpuwise.predict.builders_llm import models  # numpy: only when this verb runs
+        from gpuwise.predict.serve import models  # numpy: only when this verb runs
 
         if workload.casefold() not in models():
             raise

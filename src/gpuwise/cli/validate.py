@@ -1,67 +1,39 @@
-"""`gpuwise validate`: score predictions on public measurements, in the open."""
+"""`gpuwise validate`: score predictions on public measurements, from a checkout of the repository.
+
+The scores are no part of the wheel: what is run is `python -m evaluation.predict` of the folder beside `src`.
+"""
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from pathlib import Path
-from typing import cast, get_args
 
 import click
 
-from gpuwise.cli import print as printer
-from gpuwise.errors import InputError
-from gpuwise.show import validation as report
-
-NAMES = ("neusight", "timm", "lambda", "serving", "power", "gemm")
-HOLDOUTS = ("none", "gpu", "family", "model")
+import gpuwise
+from gpuwise.errors import NoDataError
 
 
-@click.command("validate", short_help="Score predictions on public measurements.")
-@click.option("--set", "name", type=click.Choice(NAMES), required=True, help="What the file holds.")
-@click.option(
-    "--data", "path", type=click.Path(path_type=Path, dir_okay=False), required=True,
-    help="CSV file with the columns of the set, gzipped or not.",
-)  # fmt: skip
-@click.option(
-    "--holdout", type=click.Choice(HOLDOUTS), default="none", show_default=True,
-    help="Refit without each GPU, family or model; none: shipped parameters.",
-)  # fmt: skip
-@click.option("--owned", is_flag=True, help="Correct each card by one factor from its other models.")
-@click.option("--transfer", metavar="GPU", help="Predict from GPU's measurements of the same work.")
-@printer.output_option
-@printer.json_option
-def command(
-    name: str, path: Path, holdout: str, owned: bool, transfer: str | None, output: Path | None, as_json: bool
-) -> None:
-    """Score predictions on a file of measurements, beside simple rules and the file's own predictions.
+@click.command(
+    "validate",
+    context_settings={"ignore_unknown_options": True},
+    short_help="Score predictions on public measurements.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(arguments: tuple[str, ...]) -> None:
+    """Score predictions on a file of public measurements, each GPU left out of the fit.
 
-    Prints for each GPU and pooled: rows, refusals, error (MAPE, median, 90th percentile), bias, rank
-    correlation, and coverage and width of the 80 % intervals.
+    Takes the arguments of `python -m evaluation.predict` (--set, --data, --holdout, --owned, --transfer,
+    --json) and runs that from a checkout of the repository, which holds the scored sets; the wheel does not.
     """
-    printer.check_output(output)
-    if owned and transfer:
-        raise InputError("--owned and --transfer exclude each other", hint="choose one")
-    try:
-        from gpuwise.predict import scores, validate  # numpy: only when this verb runs
-    except ModuleNotFoundError as missing:
-        raise InputError(f"validate needs {missing.name}", hint="pip install numpy") from missing
-    cases = validate.load(path, name)
-    chosen = cast(validate.Holdout, holdout)
-    assert chosen in get_args(validate.Holdout)
-    found = scores.scores(validate.predict_all(name, cases, holdout=chosen, owned=owned, transfer=transfer))
-    module, protocol = validate.SETS[name], _protocol(holdout, owned, transfer)
-    printer.deliver(
-        report.table(found, name=name, protocol=protocol, quantity=module.quantity),
-        lambda: report.document(
-            found, name=name, protocol=protocol, quantity=module.quantity, unit=module.unit
-        ),
-        as_json=as_json,
-        output=output,
-    )
-
-
-def _protocol(holdout: str, owned: bool, transfer: str | None) -> str:
-    """`holdout gpu, owned`, as it was asked."""
-    words = ["shipped parameters" if holdout == "none" else f"holdout {holdout}"]
-    words += ["one factor a card from its other models"] if owned else []
-    words += [f"transferred from {transfer}"] if transfer else []
-    return ", ".join(words)
+    root = Path(gpuwise.__file__).parents[2]
+    if not (root / "evaluation" / "predict" / "__main__.py").is_file():
+        raise NoDataError(
+            "scores need the folder `evaluation` of the repository, which the package does not contain",
+            hint="clone the repository, then: python -m evaluation.predict --help",
+        )
+    sys.path.insert(0, str(root))
+    scorer = import_module("evaluation.predict.__main__").command
+    assert isinstance(scorer, click.Command)
+    scorer.main(list(arguments), prog_name="gpuwise validate", standalone_mode=False)

@@ -1,23 +1,22 @@
 """Intervals that hold: split conformal prediction on the errors of cards that were left out.
 
-    half width = the ceil((n + 1) level) / n quantile of |log(predicted / measured)|
+    half width = s x the ceil((n + 1) level) / n quantile of |log(predicted / measured)| / s
     interval   = predicted x exp(-half) to predicted x exp(half)
+    s          = exp(b0 + b1 . z + b2 . z^2)      how hard such work is (`Difficulty`)
 
-(Vovk et al. 2005; Lei et al. 2018; by cross-validation as in Barber et al. 2021.) Errors of one card are
-alike, so that every card weighs the same in the quantile however many rows it has, and few cards say
-little of the next one: the part of the errors that is common to a card is widened by t(K) / z, Student's
-over the normal quantile, for K cards. Evidence levels have their own errors: spec-only, transferred,
-calibrated. What was never seen widens the interval or refuses.
+(Vovk et al. 2005; Lei et al. 2018; by cross-validation as in Barber et al. 2021.) The quantiles are computed
+where the errors of left-out cards are (`evaluation/predict/cross.py`) and shipped in `data`. Evidence levels
+have their own: spec-only, transferred, calibrated. What was never seen widens the interval or refuses.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from math import ceil, exp, inf, sqrt
+from math import exp, inf
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,7 @@ from numpy.typing import NDArray
 
 from gpuwise.errors import NoDataError
 from gpuwise.model.result import Interval
-from gpuwise.predict.difficulty import Difficulty
 from gpuwise.predict.rates import document
-from gpuwise.stats.interval import t_quantile
 
 Array = NDArray[np.float64]
 ERRORS = Path(__file__).with_name("data") / "errors.json"
@@ -37,37 +34,37 @@ LEAST_KNOWN = 0.9
 _UNSEEN_FORMAT = 1.5
 """Factor on the half width for a number format that no fitted card ran in this group of kernels."""
 _UNSEEN_FAMILY = 1.25
+_FARTHEST = 2.0
+"""Standard deviations at which a trait is cut off: nothing is extrapolated."""
 
 
-def half_width(
-    errors: Sequence[float] | Array, cards: Sequence[str] | NDArray[np.str_], level: float = LEVEL
-) -> float:
-    """Conformal half width in log space from `errors`, each card of `cards` weighing the same.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difficulty:
+    """What was learnt of one part of a set."""
 
-    Raises NoDataError without errors. With few cards the widest error bounds it.
-    """
-    signed = np.asarray(errors, dtype=float)
-    keep = np.isfinite(signed)
-    signed, names = signed[keep], np.asarray(cards)[keep]
-    sizes = np.abs(signed)
-    if not len(sizes):
-        raise NoDataError("no error of a left-out card is known", hint="fit on at least two cards")
-    _, place, counts = np.unique(names, return_inverse=True, return_counts=True)
-    weights = 1.0 / counts[place] / len(counts)
-    order = np.argsort(sizes)
-    reached = np.cumsum(weights[order])
-    wanted = min(1.0, ceil((len(sizes) + 1) * level) / len(sizes))
-    half = sizes[order][min(int(np.searchsorted(reached, wanted - 1e-12)), len(sizes) - 1)]
-    means = np.bincount(place, weights=signed) / counts
-    common = float((means**2).mean() / max(float(weights @ signed**2), 1e-300))
-    return float(half * _few_cards(len(counts), common, level))
+    centre: tuple[float, ...]
+    spread: tuple[float, ...]
+    slopes: tuple[float, ...]
+    """b0, then b1 and b2."""
 
+    def of(self, traits: Array) -> Array:
+        """s of each row of `traits`; 1 where nothing was learnt."""
+        if not self.centre:
+            return np.ones(len(traits))
+        columns = self.columns(traits, self.centre, self.spread)
+        return np.asarray(np.exp(columns @ np.array(self.slopes)))
 
-def _few_cards(cards: int, common: float, level: float) -> float:
-    """Factor on the half width where `common` of the variance of the errors is that of `cards` cards."""
-    probability = (1.0 + level) / 2.0
-    student = t_quantile(probability, cards) / NormalDist().inv_cdf(probability)
-    return sqrt(max(0.0, 1.0 - common) + common * student**2)
+    @staticmethod
+    def columns(traits: Array, centre: Sequence[float], spread: Sequence[float]) -> Array:
+        """1, z and z^2 of each row, z cut off at `_FARTHEST`."""
+        z = np.clip((traits - np.array(centre)) / np.array(spread), -_FARTHEST, _FARTHEST)
+        return np.concatenate([np.ones((len(z), 1)), z, z**2], axis=1)
+
+    @classmethod
+    def stated(cls, found: Mapping[str, Sequence[float]] | None) -> Difficulty:
+        """As shipped; without traits where there is none."""
+        names = ("centre", "spread", "slopes")
+        return cls(**{name: tuple(found[name]) if found else () for name in names})
 
 
 def around(value: float, half: float, *, level: float = LEVEL, method: str = "conformal") -> Interval:
@@ -110,7 +107,7 @@ def widened(half: float, *, known: float, format_seen: bool, family_seen: bool) 
 
 @cache
 def errors() -> Mapping[str, Any]:
-    """The shipped errors of traced steps that were measured (experiments/score_steps.py)."""
+    """The shipped errors of traced steps that were measured (`python -m evaluation.predict.steps`)."""
     found: Mapping[str, Any] = json.loads(ERRORS.read_text(encoding="utf-8"))
     return found
 

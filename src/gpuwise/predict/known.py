@@ -50,7 +50,7 @@ def known(config: RunConfig) -> Mapping[str, Known]:
 
 @cache
 def shipped() -> tuple[Known, ...]:
-    """Steps that the project measured (experiments/score_steps.py)."""
+    """Steps that the project measured (`python -m evaluation.predict.steps`)."""
     with MEASURED.open(encoding="utf-8", newline="") as file:
         return tuple(_known(row) for row in csv.DictReader(file))
 

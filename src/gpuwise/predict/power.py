@@ -3,8 +3,7 @@
     watts = busy x active share x limit + (operations x J each + bytes x J each) / time, at most the limit
 
 A card at work draws a share of its limit for clocks, registers and caches whatever its kernels do; while it
-waits for the host it draws less. The same energies lengthen a step that would need more than the limit
-(`rates.stretch`), so that a step at the limit is both slower and at the limit.
+waits for the host it draws less.
 """
 
 from __future__ import annotations

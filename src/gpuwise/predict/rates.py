@@ -37,8 +37,6 @@ SHARES = frozenset({"matmul", "memory", "wave"})
 MATRIX = frozenset({"tf32", "fp16", "bf16", "fp8", "fp4", "int8"})
 _NARROW = {"tf32": 2.0, "fp8": 0.5, "fp4": 0.3, "int8": 0.5}
 """Energy of one operation against fp16's: about in proportion to the bits multiplied."""
-USUAL_RATE = 512.0
-"""Operations a clock and unit of GeForce cards in fp16 with an fp32 accumulator."""
 ACTIVE_SHARE = 0.4
 """Of the power limit, for what a card at work draws beside its arithmetic and memory: clocks, registers and
 caches. Set on the project's own H200, whose copy takes 65 % of its limit; of other cards no step's watts
@@ -123,19 +121,6 @@ def sustained(rates: Rates, card: Card, dtype: str) -> float:
     return float(min(1.0, (budget / demand) ** (1.0 / rates["clock.exponent"])))
 
 
-def stretch(rates: Rates, card: Card, dtype: str, flop: Array, moved: Array, seconds: Array) -> Array:
-    """By how much the power limit lengthens steps of `seconds` that do `flop` and move `moved` bytes.
-
-    For whole steps, where `sustained` is for one kernel at its peak: the energy of the step at the boost
-    clock over its time there is the demand; the clock falls until the limit holds. Each unit takes
-    `power.unit` watts whether or not it computes.
-    """
-    each, byte = energies(rates, card, dtype)
-    demand = (flop * each + moved * byte) / seconds
-    budget = max(0.3 * card.power_w, card.power_w - rates["power.unit"] * card.units)
-    return np.asarray(np.maximum(1.0, demand / budget) ** (1.0 / rates["clock.exponent"]))
-
-
 def held(
     rates: Rates, card: Card, *, compute_j: float, other_j: float, busy_s: float, rest_s: float
 ) -> float:
@@ -151,17 +136,6 @@ def held(
         drawn = (compute_j * clock**power + other_j) / (busy_s / clock + rest_s)
         low, high = (clock, high) if drawn < budget else (low, clock)
     return high
-
-
-def fed(card: Card, rates: Rates, dtype: str) -> float:
-    """Share of the matrix peak that registers can be fed: 128 B a clock and unit from shared memory.
-
-    That did not grow with the peak on cards that multiply from registers; others read operands in place.
-    """
-    if card.engine != "mma" or dtype not in MATRIX:
-        return 1.0
-    each = card.peak(dtype) / (card.units * card.clock_hz)
-    return float(min(1.0, (USUAL_RATE / each) ** rates["feed"]))
 
 
 def energies(rates: Rates, card: Card, dtype: str) -> tuple[float, float]:

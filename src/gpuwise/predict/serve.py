@@ -1,33 +1,48 @@
 """Served language models (`served:NAME`): output tokens a second, time to the first token, and what fits.
 
-    throughput = sequences / TPOT                   sequences that one instance decodes together
-    memory     = weights / n + sequences x (prompt + answer) x KV cache of a token / n
+    decode     weights that the batch touches + the KV cache of its sequences, read once a step
+    experts    of E experts, k a token: a batch of B touches E (1 - (1 - k/E)^B) on average
+    prefill    2 operations a parameter and token, and 2 x width x length of attention a layer
+    step       (max(arithmetic, bytes / bandwidth) + layers x (latency + exchange) + scheduler) x ranks^u
+    TPOT       step + batch x input / output x prefill of one token        (prompts share the machine)
+    TTFT       (prefill + chunks x step) x (1 + queue) + step + front end
+    throughput sequences / TPOT                   sequences that one instance decodes together
+    memory     weights / n + sequences x (prompt + answer) x KV cache of a token / n
     fits       where that is within 90 % of the memory, which engines reserve
 
-n GPUs split every layer (tensor parallel); a latent cache is not split. Times are those of `sets.serving`,
-fitted on InferenceX's rows of vLLM and scored in docs/how-it-predicts.md; their intervals are those of
-cards left out there. Splitting was fitted over NVLink alone, so other links are refused.
+n GPUs split every layer (tensor parallelism) and hold 1/n of weights and heads; a latent cache (MLA) is not
+split by heads and is read whole by each. Two all-reduces a layer (Shoeybi et al. 2019), or two all-to-alls.
+The engine (vLLM, SGLang, TensorRT-LLM) adds its own latency for a layer and for a step. Ranks of
+data-parallel attention run in lock-step, so that the fullest of them sets the pace. A prompt is read in
+chunks, between which others decode; the queue grows with the share of prefill.
+
+Parameters were fitted on InferenceX's rows of vLLM (`evaluation/predict/sets/serving.py`) and are scored in
+docs/how-it-predicts.md; intervals are those of cards left out there. Splitting was fitted over NVLink alone,
+so other links are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model import units
 from gpuwise.model.answer import Evidence, Prediction
 from gpuwise.model.run import RunConfig
-from gpuwise.predict.builders_llm import Served, models
-from gpuwise.predict.card import Card, card
+from gpuwise.predict.card import DATA, Card, card
 from gpuwise.predict.collectives import bus
 from gpuwise.predict.interval import around, shipped_difficulty, shipped_half
-from gpuwise.predict.rates import document, shipped
-from gpuwise.predict.sets import serving
-from gpuwise.predict.sets.case import Case
+from gpuwise.predict.rates import Rates, document, on_card, shipped
 
+Array = NDArray[np.float64]
 PREFIX = "served:"
 WEIGHT = {"bf16": 2.0, "fp8": 1.0}
 """Bytes of a weight; the KV cache stays in bf16."""
@@ -36,6 +51,117 @@ RESERVED = 0.9
 """Share of the memory that engines take for weights and cache."""
 MOST = 256
 """Sequences that are tried where none are asked."""
+ENGINES = ("vllm", "sglang", "trtllm")
+_LINK = 450e9
+"""Bytes/s in one direction of NVLink 4, doubled on Blackwell."""
+_CHUNK = 2048.0
+"""Tokens of a prompt that are read at a time; engines differ, which `chunk` takes up."""
+_TOGETHER = 8.0
+"""GPUs that read a prompt together; wider deployments are several such groups, with a queue each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """Shape of a model: sizes in parameters, `kv` in elements a token."""
+
+    name: str
+    layers: int
+    width: int
+    total: float
+    expert: float
+    """Parameters in experts, all together."""
+    experts: int
+    chosen: int
+    kv: float
+    latent: bool
+    known: bool = True
+    """False where the shape was guessed from the sizes in the name."""
+
+    @property
+    def dense(self) -> float:
+        return self.total - self.expert
+
+    @property
+    def active(self) -> float:
+        """Parameters that one token multiplies."""
+        return self.dense + (self.expert * self.chosen / self.experts if self.experts else 0.0)
+
+    def touched(self, batch: float) -> float:
+        """Parameters that a batch of tokens reads."""
+        if not self.experts:
+            return self.total
+        missed: float = (1.0 - self.chosen / self.experts) ** max(batch, 1.0)
+        return self.dense + self.expert * (1.0 - missed)
+
+
+_SIZES = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?:-a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
+
+
+@cache
+def models() -> Mapping[str, Served]:
+    """Published shapes by the beginning of a model's name."""
+    with (DATA / "models.csv").open(encoding="utf-8", newline="") as file:
+        return {row["name"]: _served(row) for row in csv.DictReader(file)}
+
+
+def _served(row: Mapping[str, str]) -> Served:
+    return Served(
+        name=row["name"], layers=int(row["layers"]), width=int(row["width"]), total=float(row["total"]),
+        expert=float(row["expert"]), experts=int(row["experts"]), chosen=int(row["chosen"]),
+        kv=float(row["kv"]), latent=row["latent"] == "1",
+    )  # fmt: skip
+
+
+def served(path: str) -> Served:
+    """The model that a path names (`org/Name`); sizes in the name ("30B-A3B") where it is unknown.
+
+    Raises InputError where neither says how large it is.
+    """
+    name = path.split("/")[-1].casefold()
+    fitting = [model for key, model in models().items() if name.startswith(key)]
+    if fitting:
+        return max(fitting, key=lambda model: len(model.name))
+    sizes = _SIZES.search(name)
+    if sizes is None:
+        raise InputError(f"the shape of {path!r} is not known", hint="add it to data/models.csv")
+    return _guessed(name, float(sizes[1]) * 1e9, float(sizes[2]) * 1e9 if sizes[2] else None)
+
+
+def _guessed(name: str, total: float, active: float | None) -> Served:
+    """A usual shape of this size: width by 100 to 130 times the layers, eight KV heads of 128."""
+    width = 128 * round((max(active or total, 1e9) * (3 if active else 1) / 1.2e9) ** (1 / 3) * 14)
+    layers = max(16, round(width / 90))
+    expert = 0.0 if active is None else (total - active) / (1 - 8 / 128)
+    return Served(
+        name=name, layers=layers, width=width, total=total, expert=min(expert, 0.97 * total),
+        experts=128 if active else 0, chosen=8 if active else 0, kv=2048.0 * layers, latent=False,
+        known=False,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One served configuration; `first` asks for TTFT, else TPOT."""
+
+    model: Served
+    engine: str
+    weight: float
+    dtype: str
+    batch: float
+    """Sequences that one instance decodes together."""
+    gpus: float
+    data_parallel: float
+    length_in: float
+    length_out: float
+    apart: bool
+    prefill_gpus: float
+    first: bool
+
+
+def traits(work: Deployment) -> tuple[float, ...]:
+    """What makes a deployment hard to predict: prompts on other machines, sizes, ranks that wait."""
+    sizes = (work.batch, work.gpus, work.data_parallel, work.length_in, work.length_out)
+    return (float(work.apart), float(work.model.experts > 0), *(log(size) for size in sizes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +231,14 @@ def most(model: Served, precision: str, found: Card, lengths: Lengths, count: in
 def _answer(
     blank: Prediction, model: Served, found: Card, batch: int, lengths: Lengths, needed: float
 ) -> Prediction:
-    work = serving.Deployment(
+    work = Deployment(
         model=model, engine="vllm", weight=WEIGHT[blank.config.precision], dtype=blank.config.precision,
         batch=float(batch), gpus=float(blank.count), data_parallel=1.0, length_in=float(lengths.prompt),
         length_out=float(lengths.answer), apart=False, prefill_gpus=float(blank.count), first=False,
     )  # fmt: skip
-    cases = [_case(found, work), _case(found, replace(work, first=True))]
-    per_token, first = (float(ms) / 1e3 for ms in serving.predict(shipped("serving"), cases))
+    both = columns([work, replace(work, first=True)])
+    per_token, first = milliseconds(both, found, on_card(shipped("serving"), found)) / 1e3
+    per_token, first = float(per_token), float(first)
     fitted = found.id in document()["groups"]["serving"]["cards"]
     evidence: Evidence = "calibrated" if fitted else "spec-only"
     halves = {part: _half(f"serving:{part}", evidence, work) for part in ("TPOT", "TTFT")}
@@ -125,17 +252,10 @@ def _answer(
     )  # fmt: skip
 
 
-def _half(group: str, evidence: Evidence, work: serving.Deployment) -> float:
+def _half(group: str, evidence: Evidence, work: Deployment) -> float:
     """Half width of the interval of one deployment."""
-    hard = shipped_difficulty(group, evidence).of(np.array([serving.traits(work)]))
+    hard = shipped_difficulty(group, evidence).of(np.array([traits(work)]))
     return shipped_half(group, evidence) * float(hard[0])
-
-
-def _case(found: Card, work: serving.Deployment) -> Case:
-    return Case(
-        gpu=found.id, card=found, model=work.model.name, measured=1.0, flop=0.0, moved=0.0, dtype=work.dtype,
-        work=work,
-    )  # fmt: skip
 
 
 def _too_large(blank: Prediction, found: Card, batch: int, lengths: Lengths, needed: float) -> Prediction:
@@ -143,3 +263,86 @@ def _too_large(blank: Prediction, found: Card, batch: int, lengths: Lengths, nee
     take, room = units.gibibytes(needed), units.gibibytes(RESERVED * found.memory_bytes)
     why = f"weights and KV cache of {tokens} take {take} on each GPU, an engine has {room}"
     return replace(blank, batch=batch, refusal=why)
+
+
+def columns(works: Sequence[Deployment]) -> dict[str, Array]:
+    """The deployments as arrays, an element each."""
+    names = (
+        "weight",
+        "batch",
+        "gpus",
+        "data_parallel",
+        "length_in",
+        "length_out",
+        "apart",
+        "prefill_gpus",
+        "first",
+    )
+    found = {name: np.array([float(getattr(work, name)) for work in works]) for name in names}
+    for name in ("layers", "width", "dense", "active", "kv", "latent", "experts"):
+        found[name] = np.array([float(getattr(work.model, name)) for work in works])
+    found["touched"] = np.array([work.model.touched(work.batch) for work in works])
+    found["engine"] = np.array([ENGINES.index(work.engine) for work in works])
+    for dtype in ("fp4", "fp8", "bf16"):
+        found[dtype] = np.array([work.dtype == dtype for work in works], dtype=float)
+    return found
+
+
+def milliseconds(c: dict[str, Array], card: Card, rates: Rates) -> Array:
+    """TPOT, or TTFT where a deployment asks for the `first` token, of `columns` on one card."""
+    token = _prefill_token(c, card, rates)
+    step = _step(c, card, rates) * c["data_parallel"] ** rates["uneven"]
+    mixed = (1.0 - c["apart"]) * c["batch"] * c["length_in"] / c["length_out"] * token * rates["mix"]
+    per_token = step + mixed
+    prompt = c["length_in"] * token
+    share = mixed / per_token
+    beside = c["batch"] / np.maximum(1.0, c["gpus"] / _TOGETHER)
+    queue = rates["queue"] * share / (1.05 - np.minimum(share, 1.0)) + rates["burst"] * beside * share
+    front = _engine(c, rates, "front")
+    prompt = prompt + c["length_in"] / _CHUNK * step * rates["chunk"]
+    first = prompt * (1.0 + queue) + rates["first"] * step + front
+    return np.asarray(1e3 * np.where(c["first"] > 0, first, per_token))
+
+
+def _engine(c: dict[str, Array], rates: Rates, name: str) -> Array:
+    values = np.array([rates[f"{name}.{engine}"] for engine in ENGINES])
+    return np.asarray(values[c["engine"].astype(int)])
+
+
+def _peak(c: dict[str, Array], card: Card, rates: Rates) -> Array:
+    """FLOP/s of each row's format; four-bit weights reach a smaller share of theirs."""
+    found = np.zeros_like(c["batch"])
+    for dtype in ("fp4", "fp8", "bf16"):
+        share = rates["narrow"] if dtype == "fp4" else 1.0
+        found = found + c[dtype] * share * card.peaks.get(dtype, card.peaks.get("bf16", 1e12))
+    return found
+
+
+def _prefill_token(c: dict[str, Array], card: Card, rates: Rates) -> Array:
+    """Seconds that one token of a prompt takes."""
+    products = 2.0 * c["active"] / (_peak(c, card, rates) * rates["prefill"])
+    scores = 2.0 * c["layers"] * c["width"] * c["length_in"] * (1.0 + c["latent"])
+    scores = scores / (card.peak("bf16") * rates["attention"])
+    exchange = 4.0 * c["layers"] * c["width"] * (c["prefill_gpus"] > 1) / (_link(card) * rates["exchange"])
+    return np.asarray((products + scores) / c["prefill_gpus"] + exchange * 2.0 / c["data_parallel"])
+
+
+def _step(c: dict[str, Array], card: Card, rates: Rates) -> Array:
+    """Seconds of one decoding step."""
+    tensor = np.maximum(c["gpus"] / c["data_parallel"], 1.0)
+    experts = (c["touched"] - c["dense"]) / c["gpus"] / rates["experts"]
+    weights = c["weight"] * (c["dense"] / tensor + experts) / (card.bytes_per_s * rates["memory"])
+    length = c["length_in"] + c["length_out"] / 2
+    held = c["batch"] * length * c["kv"] * 1.5
+    split = np.where(c["latent"] > 0, c["data_parallel"], c["gpus"])
+    cache = held / split / (card.bytes_per_s * rates["kv"])
+    products = 2.0 * c["active"] * c["batch"] / c["gpus"] / (_peak(c, card, rates) * rates["decode"])
+    many = (c["gpus"] > 1) * (rates["reduce"] * np.log2(np.maximum(c["gpus"], 2.0)) * 2.0)
+    moved = (c["gpus"] > 1) * 4.0 * c["batch"] * c["width"] / (_link(card) * rates["exchange"])
+    layer = _engine(c, rates, "layer") + many + moved + (c["experts"] > 0) * rates["expert.layer"]
+    fixed = c["layers"] * layer + _engine(c, rates, "step") + c["batch"] * _engine(c, rates, "sequence")
+    return np.asarray(np.maximum(weights, products) + cache + fixed)
+
+
+def _link(card: Card) -> float:
+    return _LINK * (2.0 if card.family == "Blackwell" else 1.0)

@@ -162,4 +162,4 @@ def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> Interval:
 
 @cache
 def _energy_rates(card: Card) -> Rates:
-    return rates.on_card(rates.shipped("timm"), card)
+    return rates.on_card(rates.shipped("watts"), card)

@@ -1,0 +1,1 @@
+"""Scores of the predictor, the chooser and the audit on data. No part of the product imports it."""

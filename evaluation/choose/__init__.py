@@ -1,0 +1,1 @@
+"""What a choice by predicted speeds costs."""

@@ -1,0 +1,181 @@
+"""How much more a choice by predicted speeds costs than the best there was, on published data.
+
+    python -m evaluation.choose.regret lambda_train_throughput.csv results/choose/regret.json
+
+    regret    cost of our pick / cost of the cheapest - 1, both at true speeds
+    pairs     of those whose true costs differ by more than 5 %, the share put in the right order
+
+A menu is the machines of one task. One machine may win each of them by its price; so the same is asked of
+many small menus, drawn at random, of which most are without it.
+
+The file has the columns of Lambda's public benchmark: set, gpu, num_gpu, precision, model, train_throughput
+and price_usd (of the whole machine). Speeds are predicted with the GPU left out of the fit, as by `python -m
+evaluation.predict --set lambda --holdout gpu`. A task is a network in a precision; an entry is a GPU and a
+number of them at the median over its machines; the cost of an item is price / throughput. `credible` leaves
+out entries whose measured scaling is above 105 % of n times one, which the audit calls impossible for equal
+batches.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from math import log
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from evaluation.predict.protocols import Predictions, load, predict_all
+
+SEED, SIZE, DRAWS = 7, 3, 100
+MOST_SCALING = 1.05
+
+Key = tuple[str, int]
+Cell = tuple[float, float, float]
+"""True and predicted seconds of an item, and USD."""
+APART = 0.05
+"""True costs that differ by less are no question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One machine for one task."""
+
+    name: str
+    true_cost: float
+    predicted_cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regret:
+    """Of many menus."""
+
+    menus: int
+    mean: float
+    p90: float
+    first_right: float
+    """Share of menus whose pick was the cheapest."""
+    pairs: int
+    pairs_right: float
+
+
+def regret(menu: Sequence[Entry]) -> float:
+    """Of one menu."""
+    pick = min(menu, key=lambda entry: entry.predicted_cost)
+    return pick.true_cost / min(entry.true_cost for entry in menu) - 1
+
+
+def score(menus: Sequence[Sequence[Entry]]) -> Regret:
+    """Over menus with at least two machines. Raises ValueError without any."""
+    menus = [menu for menu in menus if len(menu) > 1]
+    if not menus:
+        raise ValueError("no menu has two machines")
+    found = np.array([regret(menu) for menu in menus])
+    right = [ordered for menu in menus for ordered in _pairs(menu)]
+    return Regret(
+        menus=len(menus), mean=float(found.mean()), p90=float(np.quantile(found, 0.9)),
+        first_right=float((found == 0).mean()), pairs=len(right),
+        pairs_right=float(np.mean(right)) if right else float("nan"),
+    )  # fmt: skip
+
+
+def _pairs(menu: Sequence[Entry]) -> Iterator[bool]:
+    for a, b in combinations(menu, 2):
+        if abs(log(a.true_cost / b.true_cost)) > log(1 + APART):
+            yield (a.true_cost < b.true_cost) == (a.predicted_cost < b.predicted_cost)
+
+
+def small_menus(menus: Sequence[Sequence[Entry]], *, size: int, draws: int, seed: int) -> list[list[Entry]]:
+    """`draws` random menus of `size` machines from each menu that has so many."""
+    draw = random.Random(seed)
+    return [draw.sample(list(menu), size) for menu in menus if len(menu) >= size for _ in range(draws)]
+
+
+def cells(found: Predictions, prices: Sequence[str]) -> dict[str, dict[Key, Cell]]:
+    """Of every task, each GPU and number that has a price."""
+    raw: dict[str, dict[Key, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for case, predicted, price in zip(found.cases, found.values, prices, strict=True):
+        if price and case.card is not None and not case.refusal:
+            task = raw[case.work.key]
+            task[case.card.id, case.work.cards].append((case.measured, float(predicted), float(price)))
+    return {
+        task: {key: (_middle(rows, 0), _middle(rows, 1), rows[0][2]) for key, rows in machines.items()}
+        for task, machines in raw.items()
+    }
+
+
+def _middle(rows: Sequence[Cell], column: int) -> float:
+    return median(row[column] for row in rows)
+
+
+def credible(machines: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """Entries whose scaling is possible."""
+    one = {gpu: cell[0] for (gpu, n), cell in machines.items() if n == 1}
+    return {
+        (gpu, n): cell
+        for (gpu, n), cell in machines.items()
+        if n == 1 or (gpu in one and one[gpu] / cell[0] <= MOST_SCALING * n)
+    }
+
+
+def menu(machines: Mapping[Key, Cell]) -> list[Entry]:
+    """Cost of an item in each machine."""
+    return [
+        Entry(name=f"{n} x {gpu}", true_cost=price * true, predicted_cost=price * predicted)
+        for (gpu, n), (true, predicted, price) in machines.items()
+    ]
+
+
+def scored(menus: Mapping[str, list[Entry]]) -> dict[str, Any]:
+    """Full menus, random menus of three, and every task's pick."""
+    full = list(menus.values())
+    return {
+        "full": asdict(score(full)),
+        f"random menus of {SIZE}": asdict(score(small_menus(full, size=SIZE, draws=DRAWS, seed=SEED))),
+        "tasks": {task: _task(entries) for task, entries in sorted(menus.items())},
+    }
+
+
+def _task(entries: Sequence[Entry]) -> dict[str, Any]:
+    return {
+        "machines": len(entries),
+        "cheapest": min(entries, key=lambda e: e.true_cost).name,
+        "picked": min(entries, key=lambda e: e.predicted_cost).name,
+        "regret": regret(entries),
+    }
+
+
+def main(data: Path, out: Path) -> None:
+    """Predict, score, write."""
+    cases = load(data, "lambda")
+    with data.open(encoding="utf-8", newline="") as file:
+        prices = [row["price_usd"] for row in csv.DictReader(file)]
+    tasks = cells(predict_all("lambda", cases, holdout="gpu"), prices)
+    one = {task: {k: c for k, c in machines.items() if k[1] == 1} for task, machines in tasks.items()}
+    document: dict[str, Any] = {
+        "protocol": "leave GPU out; cost of an item = price of the machine / throughput",
+        "seed": SEED,
+        "one GPU": scored({task: menu(machines) for task, machines in one.items()}),
+        "1 to 8 GPUs": scored({task: menu(machines) for task, machines in tasks.items()}),
+        "1 to 8 GPUs, credible": scored({task: menu(credible(m)) for task, m in tasks.items()}),
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    for part in ("one GPU", "1 to 8 GPUs", "1 to 8 GPUs, credible"):
+        for kind in ("full", f"random menus of {SIZE}"):
+            s = document[part][kind]
+            shares = f"mean {s['mean']:.1%}, p90 {s['p90']:.1%}, first right {s['first_right']:.0%}"
+            pairs = f"pairs right {s['pairs_right']:.1%} of {s['pairs']}"
+            print(f"{part}, {kind}: {shares} of {s['menus']}, {pairs}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,176 @@
+"""Steps that were measured, by the project and by others: what `steps` and `own` predict."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache as remember
+from pathlib import Path
+
+import numpy as np
+
+from gpuwise.errors import GpuwiseError
+from gpuwise.facts import published
+from gpuwise.model.recipe import USUAL
+from gpuwise.model.result import Measurement
+from gpuwise.model.run import RunConfig
+from gpuwise.model.trace import Trace
+from gpuwise.predict import cache
+from gpuwise.predict.card import card
+from gpuwise.predict.rates import Parameters, general
+from gpuwise.predict.time import step_seconds
+from gpuwise.store import load as load_result
+from gpuwise.workloads import registry
+
+LEAST_BATCH = 32
+NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet", "vit-b16", "bert-large-pretrain-s128",
+            "bert-large-pretrain-s512")  # fmt: skip
+"""Of which published figures are of the same work as ours."""
+PUBLIC_SCRIPT = "aime_"
+"""How names of sources begin that ran the script which the recipe `parity` repeats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One measured step."""
+
+    source: str
+    gpu: str
+    cell: str
+    batch: int
+    measured: float
+    """Items a second of one GPU."""
+    watts: float | None = None
+    memory: float | None = None
+
+    @property
+    def network(self) -> str:
+        return self.cell.split(":")[0].split("-")[0].rstrip("0123456789")
+
+
+def own(paths: Sequence[Path]) -> Iterator[Row]:
+    """The project's own steps."""
+    for path in paths:
+        try:
+            result = load_result(path)
+        except GpuwiseError:
+            continue
+        for m in result.measurements:
+            if is_step(m) and m.config.gpus == 1 and m.throughput and m.batch:
+                yield Row(
+                    source=path.name, gpu=str(result.environment.gpu_id),
+                    cell=m.config.key("batch"), batch=m.batch,
+                    measured=m.throughput.value, memory=m.memory_peak_bytes,
+                    watts=m.telemetry.power_w if m.telemetry else None,
+                )  # fmt: skip
+
+
+def is_step(m: Measurement) -> bool:
+    """Whether it is a step of a network in torch that a trace describes: no switch, no input pipeline."""
+    c = m.config
+    usual = c.framework == "torch" and c.input == "device" and c.switches == USUAL
+    return usual and m.status == "ok" and c.mode in ("train", "infer")
+
+
+def own_pairs(paths: Sequence[Path]) -> Iterator[tuple[Row, int, float]]:
+    """The project's own steps of several GPUs on one batch each, beside the same session's step of one."""
+    for path in paths:
+        try:
+            result = load_result(path)
+        except GpuwiseError:
+            continue
+        steps = [m for m in result.measurements if is_step(m) and m.throughput and m.batch]
+        alone = {(m.config.key("batch"), m.batch): m.throughput.value for m in steps if m.throughput}
+        for m in steps:
+            single = alone.get((replace(m.config, gpus=1).cell, m.batch))
+            if m.config.gpus > 1 and m.config.scaling == "weak" and single and m.throughput and m.batch:
+                each = m.throughput.value / m.config.gpus
+                row = Row(source=path.name, gpu=str(result.environment.gpu_id), cell=m.config.key("batch"),
+                          batch=m.batch, measured=each)  # fmt: skip
+                yield row, m.config.gpus, single
+
+
+def others(n_gpus: int = 1, *, article: bool = False) -> Iterator[Row]:
+    """Published figures of the same work, of one GPU each; or those of an article that the gates doubt."""
+    for found in published.all_results():
+        sound = not found.cautions and "torch" in found.framework.lower() and found.gpu_id is not None
+        if article:
+            sound = found.source.id.startswith("seed_") and found.gpu_id is not None
+        large = (found.batch_per_gpu or 0) >= LEAST_BATCH
+        if not sound or not large or found.workload not in NETWORKS or (found.n_gpus > 1) != (n_gpus > 1):
+            continue
+        config = RunConfig(
+            workload=found.workload, mode=found.mode, precision=found.precision.rstrip("?"),
+            compile=bool(found.compiled), gpus=found.n_gpus,
+            recipe="parity" if found.source.id.startswith(PUBLIC_SCRIPT) else "tuned",
+        )  # fmt: skip
+        row = Row(
+            source=found.source.id, gpu=str(found.gpu_id), cell=config.key("batch"),
+            batch=int(found.batch_per_gpu or 0), measured=found.throughput / found.n_gpus,
+        )  # fmt: skip
+        if seconds(row, general()) is not None:
+            yield row
+
+
+@remember
+def trace_of(row: Row) -> Trace | None:
+    """The shipped trace of a row, where there is one."""
+    workload, mode, precision, how, recipe, *_ = row.cell.split(":")
+    config = RunConfig(
+        workload=workload, mode=mode, precision=precision, compile=how == "compiled", recipe=recipe,
+        batch=row.batch,
+    )  # fmt: skip
+    return cache.find(config, registry.get(workload).spec.version)
+
+
+def seconds(row: Row, parameters: Parameters) -> float | None:
+    """Predicted seconds of a step, None where the card lacks its format."""
+    trace = trace_of(row)
+    try:
+        return step_seconds(trace, card(row.gpu), parameters) if trace else None
+    except GpuwiseError:
+        return None
+
+
+def published_pairs(*, article: bool = False) -> Iterator[tuple[Row, int, float]]:
+    single = {(r.source, r.gpu, r.cell, r.batch): r.measured for r in others(article=article)}
+    for row in others(n_gpus=2, article=article):
+        *cell, count, _ = row.cell.split(":")
+        alone = single.get((row.source, row.gpu, ":".join(cell), row.batch))
+        if alone is not None:
+            yield row, int(count[1:]), alone
+
+
+SQUAD = ("bert-base", "bert-large")
+"""Fine-tuning that read its data in a way that limited one GPU or eight: each owner's rows differ."""
+LAMBDA = {"resnet50": "resnet50", "bert_base_squad": "bert-base", "bert_large_squad": "bert-large"}
+
+
+def lambda_pairs(table: Path) -> Iterator[tuple[Row, int, float]]:
+    """Medians over machines of a card, fp16, at the batch that the same source states for its memory."""
+    with table.open(encoding="utf-8", newline="") as file:
+        found: dict[tuple[str, int, str], list[float]] = defaultdict(list)
+        for r in csv.DictReader(file):
+            if r["set"] != "v2" and r["precision"] == "fp16" and r["model"] in LAMBDA:
+                try:
+                    gpu = card(r["gpu"]).id
+                except GpuwiseError:
+                    continue
+                found[gpu, int(float(r["num_gpu"])), LAMBDA[r["model"]]].append(float(r["train_throughput"]))
+    batches = {
+        (round(card(r.gpu_id).memory_bytes / 1e9), r.workload): r.batch_per_gpu
+        for r in published.all_results()
+        if r.source.id == "lambda_dlbench" and r.gpu_id and r.batch_per_gpu and r.precision == "fp16"
+    }
+    for (gpu, count, workload), speeds in sorted(found.items()):
+        key = "bert-large" if workload == "bert-base" else workload
+        batch = batches.get((round(card(gpu).memory_bytes / 1e9), key))
+        alone = found.get((gpu, 1, workload))
+        if count == 1 or batch is None or alone is None:
+            continue
+        batch *= 3 if workload == "bert-base" else 1  # it holds about three times as many
+        cell = RunConfig(workload=workload, mode="train", precision="fp16").key("batch")
+        row = Row(source="lambda", gpu=gpu, cell=cell, batch=batch, measured=float(np.median(speeds)) / count)
+        yield row, count, float(np.median(alone))

@@ -1,0 +1,109 @@
+"""Matrix products of the aiconfigurator tables: one line a shape, one column of milliseconds a GPU.
+
+Kernel times with a warm L2. The format is bf16 unless the file's name has another (`gemm_fp8`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import log
+
+import numpy as np
+
+from evaluation.predict.case import Array, Case, Row, find_card, per_card
+from evaluation.predict.fit import Prior
+from evaluation.predict.fit import fit as fit_parameters
+from gpuwise.predict.card import Card
+from gpuwise.predict.kernels import Products
+from gpuwise.predict.rates import Parameters, Rates
+from gpuwise.predict.time import product_seconds
+
+quantity, unit = "time of a product", "ms"
+_SHAPE = ("m", "n", "k")
+_SIZE = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0}
+_SEED, _ROWS = 0, 1000
+"""A fit draws this many shapes of each card."""
+
+PRIORS = {
+    "matmul": Prior(log(0.85), 0.1), "memory": Prior(log(0.88), 0.08), "l2.bytes": Prior(log(90.0), 0.1),
+    "wave": Prior(log(0.7), 0.3), "tile": Prior(log(0.06), 0.7), "reduce": Prior(log(1.5e-6), 0.5),
+    "step": Prior(log(60.0), 0.6), "overlap": Prior(log(3.3), 0.1), "launch": Prior(log(2e-6), 0.3),
+    "warm": Prior(log(0.5), 0.5), "energy.vector": Prior(log(10.0), 0.1),
+    "energy.matrix": Prior(log(0.5), 0.2), "energy.process": Prior(log(0.9), 0.1),
+    "clock.exponent": Prior(log(2.2), 0.1),
+}  # fmt: skip
+_FAMILY = {"matmul": 0.1, "memory": 0.06, "launch": 0.3, "step": 0.3}
+_VENDOR = {
+    "matmul": 0.1, "launch": 2.5, "step": 0.5, "reduce": 1.0, "l2.bytes": 0.7, "tile": 0.7, "wave": 0.5,
+    "warm": 1.0, "memory": 0.2,
+}  # fmt: skip
+"""How far another vendor's libraries may be from NVIDIA's."""
+
+
+def read(rows: Sequence[Row], dtype: str = "bf16") -> list[Case]:
+    """One case for each shape and GPU that has a time."""
+    gpus = [name for name in rows[0] if name not in _SHAPE] if rows else []
+    found = {gpu: find_card(gpu) for gpu in gpus}
+    return [_case(row, gpu, found[gpu], dtype) for gpu in gpus for row in rows if row[gpu] not in ("", None)]
+
+
+def _case(row: Row, gpu: str, found: tuple[Card | None, str], dtype: str) -> Case:
+    card, refusal = found
+    m, n, k = (float(row[name]) for name in _SHAPE)
+    if card is not None and dtype not in card.peaks:
+        refusal = f"{card.id} has no {dtype} unit"
+    return Case(
+        gpu=gpu, card=card, model=f"{row['m']}x{row['n']}x{row['k']}", measured=float(row[gpu]),
+        flop=2 * m * n * k, moved=_SIZE[dtype] * (m * k + k * n) + 2.0 * m * n, dtype=dtype,
+        work=(m, n, k), refusal=refusal, key=f"{row['m']}x{row['n']}x{row['k']}",
+    )  # fmt: skip
+
+
+def fit(cases: Sequence[Case]) -> Parameters:
+    """Hierarchical fit on a sample of each card's cases."""
+    usable = _sampled([case for case in cases if case.card is not None and not case.refusal])
+    priors = dict(PRIORS)
+    for case in usable:
+        assert case.card is not None
+        if case.card.vendor != "NVIDIA":
+            priors |= {f"{name}/{case.card.engine}": Prior(0.0, s) for name, s in _VENDOR.items()}
+        priors |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
+    predicted, measured = _model(usable), np.array([case.measured for case in usable])
+    return fit_parameters(lambda p: np.log(predicted(p) / measured), priors, sigma=0.15)
+
+
+def _sampled(cases: Sequence[Case]) -> list[Case]:
+    draw, by_gpu = np.random.default_rng(_SEED), dict[str, list[Case]]()
+    for case in cases:
+        by_gpu.setdefault(case.gpu, []).append(case)
+    kept = []
+    for found in by_gpu.values():
+        chosen = draw.choice(len(found), min(_ROWS, len(found)), replace=False)
+        kept += [found[i] for i in np.sort(chosen)]
+    return kept
+
+
+def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
+    """Milliseconds of each case."""
+    return np.asarray(_model(cases)(parameters))
+
+
+def _model(cases: Sequence[Case]) -> Callable[[Parameters], Array]:
+    dtype = next((case.dtype for case in cases), "bf16")
+    return per_card(cases, _products, partial(_milliseconds, dtype))
+
+
+def _products(cases: Sequence[Case]) -> Products:
+    m, n, k = np.array([case.work for case in cases]).T
+    one = np.ones_like(m)
+    return Products(b=one, m=m, n=n, k=k, size=one * _SIZE[cases[0].dtype], out=one * 2.0)
+
+
+def _milliseconds(dtype: str, work: Products, card: Card, rates: Rates) -> Array:
+    parts = [slice(i, i + 2000) for i in range(0, len(work.m), 2000)]  # keeps the tilings in cache
+    each = [
+        Products(*(getattr(work, name)[part] for name in ("b", "m", "n", "k", "size", "out")))
+        for part in parts
+    ]
+    return np.concatenate([1e3 * product_seconds(one, card, rates, dtype) for one in each])

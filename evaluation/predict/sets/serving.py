@@ -1,0 +1,137 @@
+"""Served language models by `gpuwise.predict.serve`: time per output token and to the first token.
+
+Disaggregated rows, where prompts run elsewhere, have no prefill in TPOT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+import numpy as np
+
+from evaluation.predict.case import Case, Row, find_card, per_card
+from evaluation.predict.fit import Prior
+from evaluation.predict.fit import fit as fit_parameters
+from gpuwise.errors import GpuwiseError
+from gpuwise.predict.rates import Parameters
+from gpuwise.predict.serve import ENGINES, Array, Deployment, columns, milliseconds, served, traits
+
+quantity, unit = "TPOT and TTFT", "ms"
+_WEIGHT = {"fp4": 0.5625, "nvfp4": 0.5625, "int4_wo": 0.53, "int4": 0.53, "fp8": 1.0, "bf16": 2.0, "": 2.0}
+"""Bytes of a weight with its scales."""
+
+PRIORS = {
+    "memory": Prior(log(0.75), 0.15), "kv": Prior(log(0.6), 0.3), "experts": Prior(log(0.6), 0.3),
+    "decode": Prior(log(0.35), 0.4), "prefill": Prior(log(0.4), 0.4), "attention": Prior(log(0.25), 0.5),
+    "narrow": Prior(log(0.7), 0.3), "exchange": Prior(log(0.4), 0.4),
+    "reduce": Prior(log(1e-5), 0.6), "expert.layer": Prior(log(2e-5), 0.6), "mix": Prior(log(0.8), 0.4),
+    "queue": Prior(log(0.5), 0.7), "burst": Prior(log(0.05), 0.3), "first": Prior(log(1.5), 0.5),
+    "chunk": Prior(log(0.5), 0.7), "uneven": Prior(log(0.1), 0.7),
+    **{f"layer.{engine}": Prior(log(4e-5), 0.5) for engine in ENGINES},
+    **{f"step.{engine}": Prior(log(1e-3), 0.7) for engine in ENGINES},
+    **{f"sequence.{engine}": Prior(log(1e-5), 0.8) for engine in ENGINES},
+    **{f"front.{engine}": Prior(log(3e-2), 0.7) for engine in ENGINES},
+}  # fmt: skip
+FIRST = frozenset({"queue", "burst", "first", "chunk", "front"})
+"""What only the time to the first token depends on."""
+_FAMILY = {"memory": 0.1, "prefill": 0.15, "decode": 0.15}
+
+
+def read(rows: Sequence[Row]) -> list[Case]:
+    """Two cases a row: TPOT, then TTFT."""
+    return [_case(row, first) for first in (False, True) for row in rows]
+
+
+def _case(row: Row, first: bool) -> Case:
+    card, refusal = find_card(row["system"])
+    work: Deployment | None = None
+    try:
+        work = _work(row, first)
+    except GpuwiseError as error:
+        refusal = refusal or str(error)
+    if first and work is not None and work.apart:
+        refusal = refusal or "prompts run on other machines, whose queue the row does not state"
+    column = "silicon_ttft_ms" if first else "silicon_tpot_ms"
+    rival = row.get("pred_aic_ttft_ms" if first else "pred_aic_tpot_ms")
+    if work is not None and card is not None and work.dtype not in card.peaks:
+        refusal = refusal or f"{card.id} has no {work.dtype} unit"
+    measured = float(row[column] or "nan")
+    if not measured > 0:
+        refusal = refusal or f"no {column} in this row"
+    flop, moved = _demand(work) if work else (0.0, 0.0)
+    return Case(
+        gpu=row["system"], card=card, model=row["model_path"], measured=measured, flop=flop, moved=moved,
+        dtype=work.dtype if work else "fp8", work=work, refusal=refusal, part="TTFT" if first else "TPOT",
+        rivals={"aiconfigurator": float(rival)} if rival else {}, traits=traits(work) if work else (),
+    )  # fmt: skip
+
+
+def _number(row: Row, *names: str, otherwise: float = 1.0) -> float:
+    return next((float(row[name]) for name in names if row.get(name) and float(row[name]) > 0), otherwise)
+
+
+def _work(row: Row, first: bool) -> Deployment:
+    model, quantised = served(row["model_path"]), row["gemm_quant_mode"] or row["precision"]
+    moe = row["moe_quant_mode"] or quantised
+    if not quantised:
+        quantised = moe = "fp8" if "fp8" in row["model_path"].casefold() else "bf16"
+    weight = _WEIGHT.get(moe.removesuffix("_block"), 1.0)
+    apart = row["mode"] == "disagg"
+    tensor = _number(row, "decode_tp_size" if apart else "tp_size")
+    data = _number(row, "decode_attention_dp_size" if apart else "attention_dp_size")
+    spread = _number(row, "moe_tp_size") * _number(row, "moe_ep_size") if not apart else 1.0
+    gpus = max(tensor * (data if apart else 1.0), spread, _number(row, "decode_moe_ep_size"))
+    batch = _number(row, "decode_batch_size" if apart else "batch_size")
+    prefill = _number(row, "prefill_tp_size") * _number(row, "prefill_attention_dp_size") if apart else gpus
+    narrow = weight < 1.0 and "int4" not in moe
+    return Deployment(
+        model=model, engine=row["backend"] if row["backend"] in ENGINES else ENGINES[0], weight=weight,
+        dtype="fp4" if narrow else "fp8" if weight == 1.0 else "bf16", batch=batch,
+        gpus=gpus, data_parallel=data, length_in=float(row["isl"]), length_out=float(row["osl"]),
+        apart=apart, prefill_gpus=prefill, first=first,
+    )  # fmt: skip
+
+
+def _demand(work: Deployment) -> tuple[float, float]:
+    """Operations and bytes of one GPU, for the simple rivals."""
+    if work.first:
+        return (
+            2.0 * work.model.active * work.length_in / work.prefill_gpus,
+            work.model.total / work.prefill_gpus,
+        )
+    length = work.length_in + work.length_out / 2
+    moved = work.model.touched(work.batch) * work.weight + work.batch * length * work.model.kv
+    return 2.0 * work.model.active * work.batch / work.gpus, moved / work.gpus
+
+
+def fit(cases: Sequence[Case]) -> Parameters:
+    """Hierarchical fit on these cases alone: TPOT first; then what only first tokens wait for."""
+    usable = [case for case in cases if case.card is not None and not case.refusal]
+    steps = {name: prior for name, prior in PRIORS.items() if name.split(".")[0] not in FIRST}
+    for case in usable:
+        assert case.card is not None
+        steps |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
+    waits = {name: prior for name, prior in PRIORS.items() if name.split(".")[0] in FIRST}
+    start = {name: prior.value for name, prior in waits.items()}
+    found = _fit([case for case in usable if not case.work.first], steps, start)
+    return found | _fit([case for case in usable if case.work.first], waits, found)
+
+
+def _fit(cases: Sequence[Case], priors: Mapping[str, Prior], fixed: Parameters) -> dict[str, float]:
+    if not cases:
+        return {name: prior.value for name, prior in priors.items()} | dict(fixed)
+    predicted, measured = per_card(cases, _columns, milliseconds), np.array([c.measured for c in cases])
+    weights = np.array([0.1 if case.work.apart else 1.0 for case in cases])
+    return dict(fixed) | fit_parameters(
+        lambda p: np.log(predicted(dict(fixed) | dict(p)) / measured), priors, sigma=0.2, weights=weights,
+    )  # fmt: skip
+
+
+def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
+    """Milliseconds of each case."""
+    return np.asarray(per_card(cases, _columns, milliseconds)(parameters))
+
+
+def _columns(cases: Sequence[Case]) -> dict[str, Array]:
+    return columns([case.work for case in cases])

@@ -1,0 +1,316 @@
+"""Errors of predicted steps that were measured, left out: what the intervals of `gpuwise predict` rest on.
+
+    python -m evaluation.predict.steps DATA_FOLDER results/h200/*.json -o results/predict/steps.json --ship
+
+Steps: the project's own results, and published figures of PyTorch for the same networks on one GPU, with a
+stated batch of at least 32 (below it the host of those days decides) and without a caution. Every step is
+predicted with products that were fitted without its card:
+
+    spec-only     from the data sheet
+    calibrated    times one factor from the same card's other networks in the same source
+    transferred   from another card's figure of the same cell in the same source
+
+The half width of a level is conformal over cards; its coverage is counted on each card with the half width
+of the others. Memory: allocated peaks of the own results. Scaling: figures of several GPUs beside the same
+source's figure of one. `--ship` writes what predictions use to src/gpuwise/predict/data/errors.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import cache as remember
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.predict import cross
+from evaluation.predict.measured import (
+    SQUAD,
+    Row,
+    lambda_pairs,
+    others,
+    own,
+    own_pairs,
+    published_pairs,
+    seconds,
+    trace_of,
+)
+from evaluation.predict.protocols import load
+from evaluation.predict.sets import gemm
+from gpuwise.errors import GpuwiseError
+from gpuwise.facts import catalog
+from gpuwise.predict import known
+from gpuwise.predict.calibrate import own_factor, own_width, transferred
+from gpuwise.predict.card import card
+from gpuwise.predict.collectives import exchange
+from gpuwise.predict.forecast import LIKELY
+from gpuwise.predict.interval import ERRORS
+from gpuwise.predict.memory import workspace_bytes
+from gpuwise.predict.rates import Parameters, general
+from gpuwise.predict.room import CONTEXT, VISIBLE
+from gpuwise.predict.step import step, traits
+from gpuwise.predict.time import step_seconds
+from gpuwise.store import load as load_result
+
+TABLE = "aic_gemm_bfloat16_ms_by_gpu.csv.gz"
+
+
+def main() -> None:
+    """Print the summary of every level; write the rows where asked."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("results", type=Path, nargs="+")
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--ship", action="store_true")
+    given = parser.parse_args()
+    rows = [*own(given.results), *others()]
+    found = levels(rows, given.folder / TABLE)
+    document: dict[str, Any] = {
+        "rows": [asdict(row) for row in rows],
+        "levels": {level: summary(rows, found[level], owned=level == "calibrated") for level in found},
+        "memory": memory(rows),
+        "watts": watts(rows),
+        "scaling": scaling(given.folder / "lambda_train_throughput.csv", given.results),
+    }
+    for level, scores in document["levels"].items():
+        print(level, {key: value for key, value in scores.items() if key != "predictions"})
+    for name in ("memory", "watts", "scaling"):
+        print(name, {key: value for key, value in document[name].items() if not isinstance(value, list)})
+    if given.output:
+        given.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    if given.ship:
+        ERRORS.write_text(json.dumps(shipped(document), indent=1) + "\n", encoding="utf-8")
+        ship_measured(given.results)
+
+
+def shipped(document: dict[str, Any]) -> dict[str, Any]:
+    """What predictions use."""
+    levels = document["levels"]
+    return {
+        "how": "python -m evaluation.predict.steps DATA_FOLDER results/h200/*.json --ship",
+        "half_width": {level: round(found["half_width"], 4) for level, found in levels.items()},
+        "difficulty": {
+            level: {name: [round(x, 5) for x in values] for name, values in found["difficulty"].items()}
+            for level, found in levels.items()
+        },
+        "cards": {level: found["cards"] for level, found in levels.items()},
+        "scaling": round(document["scaling"]["half_width"], 4),
+        "watts": round(document["watts"]["half_width"], 4),
+        "memory": document["memory"]["errors"],
+    }
+
+
+def ship_measured(paths: Sequence[Path]) -> None:
+    """The fastest measurement of each cell and batch, for `gpuwise predict` to show beside its own."""
+    found: dict[tuple[str, str, int], known.Known] = {}
+    for path in paths:
+        try:
+            steps = tuple(known.steps(load_result(path), path.name))
+        except GpuwiseError:
+            continue
+        for step_ in steps:
+            key = (step_.gpu_id, step_.cell, step_.batch)
+            if key not in found or step_.throughput.value > found[key].throughput.value:
+                found[key] = step_
+    with known.MEASURED.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(("gpu_id", "cell", "batch", "version", "items_per_s", "low", "high", "file"))
+        for key, step_ in sorted(found.items()):
+            speed = (step_.throughput.value, step_.throughput.low, step_.throughput.high)
+            out.writerow((*key, step_.version, *(f"{value:.6g}" for value in speed), step_.where))
+
+
+def levels(rows: Sequence[Row], table: Path) -> dict[str, list[tuple[int, float]]]:
+    """level -> (row, log(measured / predicted seconds)) with products fitted without the row's card."""
+    cases = [case for case in load(table, "gemm") if case.card is not None]
+    fitted = {case.card.id for case in cases if case.card}
+
+    @remember
+    def without(gpu: str) -> Parameters:
+        kept = [case for case in cases if case.card and case.card.id != gpu]
+        return general(gemm.fit(kept)) if gpu in fitted else general()
+
+    def predict(at: int, gpu: str) -> float:
+        trace = trace_of(rows[at])
+        assert trace is not None
+        return trace.items / step_seconds(trace, card(gpu), without(gpu))
+
+    spec = {at: predict(at, row.gpu) for at, row in enumerate(rows)}
+    return {
+        "spec-only": [(at, log(speed / rows[at].measured)) for at, speed in spec.items()],
+        "calibrated": list(calibrated(rows, spec)),
+        "transferred": list(across(rows, spec, predict)),
+    }
+
+
+def place(row: Row) -> tuple[str, str]:
+    """Rows that one owner of the card measured."""
+    return (row.source if not row.source.endswith(".json") else "own", row.gpu)
+
+
+def calibrated(rows: Sequence[Row], spec: dict[int, float]) -> Iterator[tuple[int, float]]:
+    """With one factor from the other networks of the same place."""
+    for at, row in enumerate(rows):
+        kin = [i for i, r in enumerate(rows) if place(r) == place(row) and r.network != row.network]
+        if kin:
+            factor = own_factor([1 / rows[i].measured for i in kin], [1 / spec[i] for i in kin])
+            yield at, log(spec[at] / factor / row.measured)
+
+
+def across(
+    rows: Sequence[Row], spec: dict[int, float], predict: Callable[[int, str], float]
+) -> Iterator[tuple[int, float]]:
+    """From the same cell on each other card of the same source."""
+    for at, row in enumerate(rows):
+        for other, found in enumerate(rows):
+            if place(found)[0] != place(row)[0] or found.gpu == row.gpu or found.cell != row.cell:
+                continue
+            kin = [i for i, r in enumerate(rows) if place(r) == place(found)]
+            able = [i for i in kin if seconds(replace(rows[i], gpu=row.gpu), general()) is not None]
+            usual = [log(predict(i, row.gpu) / spec[i]) for i in able]
+            reference = float(np.median(usual)) if usual else None
+            reached = float(transferred(found.measured, spec[other], spec[at], reference))
+            yield at, log(reached / row.measured)
+
+
+def summary(rows: Sequence[Row], found: Sequence[tuple[int, float]], *, owned: bool) -> dict[str, Any]:
+    """Errors of a level, the half width of all cards, and coverage of each card by the others' half width;
+    an `owned` card's own other networks set its width as well."""
+    known = errors_of([rows[at] for at, _ in found], np.array([error for _, error in found]))
+    errors, gpus = known.values, known.cards
+    halves = cross.unseen(known, gpus.tolist(), known)
+    if owned:
+        halves = halves * own_widths([rows[at] for at, _ in found], np.abs(errors) / halves)
+    inside = np.abs(errors) <= halves
+    covered = {str(gpu): float(inside[gpus == gpu].mean()) for gpu in sorted(set(gpus))}
+    sizes = np.abs(np.exp(-errors) - 1.0)
+    half, difficulty = cross.shipped(known, np.isfinite(errors))
+    return {
+        "n": len(found), "cards": len(covered), "mape": float(sizes.mean()),
+        "median": float(np.median(sizes)), "p90": float(np.quantile(sizes, 0.9)),
+        "bias": float(np.exp(errors.mean())), "half_width": half, "difficulty": asdict(difficulty),
+        "half_used": float(np.mean([halves[gpus == gpu].mean() for gpu in covered])),
+        "coverage": float(np.mean(list(covered.values()))), "coverage_rows": float(inside.mean()),
+        "coverage_by_card": covered, "rows_by_card": {gpu: int((gpus == gpu).sum()) for gpu in covered},
+        "half_by_card": {gpu: round(float(halves[gpus == gpu].mean()), 4) for gpu in covered},
+        "predictions": [[at, round(rows[at].measured * exp(error), 2)] for at, error in found],
+    }  # fmt: skip
+
+
+def errors_of(rows: Sequence[Row], errors: Any) -> cross.Errors:
+    """Errors of steps with what makes each hard."""
+    gpus = [row.gpu for row in rows]
+    return cross.Errors(
+        values=errors, cards=np.array(gpus), parts=np.full(len(rows), ""),
+        vendors=np.array([card(gpu).vendor for gpu in gpus]),
+        traits=np.array([traits(trace) for row in rows if (trace := trace_of(row))]),
+        folds=tuple(frozenset({gpu}) for gpu in gpus),
+    )  # fmt: skip
+
+
+def own_widths(rows: Sequence[Row], relative: Any) -> Any:
+    """Factor on each row's half width from the errors of the same place's other networks."""
+    return np.array([
+        own_width([r for r, other in zip(relative, rows, strict=True)
+                   if place(other) == place(row) and other.network != row.network])
+        for row in rows
+    ])  # fmt: skip
+
+
+def memory(rows: Sequence[Row]) -> dict[str, Any]:
+    """log(measured / predicted) peaks of allocated memory, and how often a "fits" would be false.
+
+    Every step is judged at each size of memory of the catalog by the errors of the other networks.
+    """
+    pairs = [(row, trace.memory.peak + workspace_bytes(trace.kernels))
+             for row in rows if row.memory and (trace := trace_of(row)) and trace.memory]  # fmt: skip
+    errors = np.array([log((row.memory or 0.0) / predicted) for row, predicted in pairs])
+    networks = np.array([row.network for row, _ in pairs])
+    sizes = np.abs(np.exp(-errors) - 1.0)
+    said = false = 0
+    for room in sorted({spec.memory_bytes for spec in catalog.all_gpus() if spec.memory_bytes}):
+        for row, predicted in pairs:
+            elsewhere = errors[networks != row.network]
+            fits = np.mean(predicted * np.exp(elsewhere) + CONTEXT <= VISIBLE * room) >= LIKELY
+            said += int(fits)
+            false += int(fits and (row.memory or 0.0) + CONTEXT > VISIBLE * room)
+    return {
+        "n": len(errors), "mape": float(sizes.mean()), "median": float(np.median(sizes)),
+        "worst": float(sizes.max()), "verdicts": said, "false_fits": false / said,
+        "errors": sorted(round(float(e), 4) for e in errors),
+    }  # fmt: skip
+
+
+def watts(rows: Sequence[Row]) -> dict[str, Any]:
+    """Predicted over measured watts of the own results, by predicted step times."""
+    pairs = [(row, trace_of(row)) for row in rows if row.watts]
+    known = [(row, t) for row, t in pairs if t]
+    ratios = np.array([step(t, card(row.gpu)).watts.value / (row.watts or 1.0) for row, t in known])
+    sizes, errors = np.abs(ratios - 1.0), np.log(ratios)
+    half = cross.half_width(errors, [row.gpu for row, _ in known])
+    return {"n": len(ratios), "mape": float(sizes.mean()), "median": float(np.median(sizes)),
+            "bias": float(np.exp(errors.mean())), "half_width": half,
+            "coverage": float((np.abs(errors) <= half).mean())}  # fmt: skip
+
+
+def scaling(table: Path, results: Sequence[Path]) -> dict[str, Any]:
+    """Efficiency of several GPUs, measured and predicted, where the same owner measured one GPU as well."""
+    rows = efficiencies([*published_pairs(), *lambda_pairs(table), *own_pairs(results)])
+    fed = [r for r in rows if r["cell"].split(":")[0] not in SQUAD]
+    ours = [r for r in rows if r["source"].endswith(".json")]
+    article = efficiencies(published_pairs(article=True))
+    errors = np.array([log(r["predicted"] / (r["measured"] / r["alone"])) for r in rows])
+    gpus = np.array([r["gpu"] for r in rows])
+    sizes = np.abs(np.exp(errors) - 1.0)
+    linear = np.array([abs(r["alone"] / r["measured"] - 1.0) for r in rows])
+    return {
+        "n": len(rows), "cards": len(set(gpus)), "mape": float(sizes.mean()),
+        "median": float(np.median(sizes)), "p90": float(np.quantile(sizes, 0.9)),
+        "bias": float(np.exp(errors.mean())), "linear_mape": float(linear.mean()),
+        "half_width": cross.half_width(errors, gpus), "coverage": coverage(errors, gpus),
+        "without_squad": _mape(fed),
+        "n_without_squad": len(fed),
+        "ours": _mape(ours), "n_ours": len(ours),
+        "article": _mape(article), "n_article": len(article), "rows": [*rows, *article],
+    }  # fmt: skip
+
+
+def _mape(rows: Sequence[dict[str, Any]]) -> float:
+    return float(np.mean([abs(r["predicted"] * r["alone"] / r["measured"] - 1.0) for r in rows]))
+
+
+def efficiencies(pairs: Iterable[tuple[Row, int, float]]) -> list[dict[str, Any]]:
+    """Rows with the speed of one GPU alone and the predicted share of it that each of several keeps."""
+    return [
+        {**asdict(row), "count": count, "alone": alone, "predicted": efficiency(row, count, alone)}
+        for row, count, alone in pairs
+    ]
+
+
+def efficiency(row: Row, count: int, alone: float) -> float:
+    """Predicted speed of each of `count` GPUs over that of one, which does `alone` items a second."""
+    trace = trace_of(row)
+    assert trace is not None
+    seconds = trace.items / alone
+    return seconds / (seconds + exchange(trace, row.gpu, seconds, count).seconds)
+
+
+def coverage(errors: Any, gpus: Any) -> float:
+    """Mean over cards of the share of errors within the half width of the other cards."""
+    shares = [
+        (np.abs(errors[gpus == g]) <= cross.half_width(errors[gpus != g], gpus[gpus != g])).mean()
+        for g in sorted(set(gpus)) if (gpus != g).any()
+    ]  # fmt: skip
+    return float(np.mean(shares))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Scoring on made-up data: known errors come out, what is held out never goes in."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation.predict import protocols, scores
+from evaluation.predict.case import Case, find_card
+from evaluation.predict.sets import vision
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.predict.rates import Parameters
+
+GPUS = ("rtx-3090", "rtx-4090", "a100-pcie-40gb", "h100-sxm5-80gb")
+
+
+class Fake:
+    """A set whose fit is the mean of what it is given: leaks would show."""
+
+    quantity, unit = "time", "ms"
+
+    def __init__(self) -> None:
+        self.fitted: list[set[str]] = []
+
+    def read(self, rows: Sequence[dict[str, str]]) -> list[Case]:
+        raise NotImplementedError
+
+    def fit(self, cases: Sequence[Case]) -> Parameters:
+        self.fitted.append({case.gpu for case in cases})
+        return {"mean": float(np.mean([math.log(case.measured) for case in cases]))}
+
+    def predict(self, parameters: Parameters, cases: Sequence[Case]) -> np.ndarray:
+        return np.array([math.exp(parameters["mean"]) for _ in cases])
+
+
+def case(gpu: str, model: str, measured: float, refusal: str = "") -> Case:
+    found, why = find_card(gpu)
+    return Case(
+        gpu=gpu, card=found, model=model, measured=measured, flop=1e12, moved=1e9, dtype="fp16",
+        key=model, refusal=refusal or why,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
+    made = Fake()
+    monkeypatch.setattr(protocols, "SETS", {"fake": made})
+    return made
+
+
+def test_the_held_out_gpu_is_never_fitted(fake: Fake) -> None:
+    cases = [case(gpu, "net", 10.0) for gpu in GPUS]
+    found = protocols.predict_all("fake", cases, holdout="gpu")
+    assert sorted(map(sorted, fake.fitted)) == sorted(sorted(set(GPUS) - {gpu}) for gpu in GPUS)
+    assert found.values == pytest.approx([10.0] * 4)
+
+
+def test_its_errors_do_not_set_its_interval(fake: Fake) -> None:
+    cases = [case(gpu, f"net {i}", 10.0) for gpu in GPUS[:3] for i in range(5)]
+    wild = [case(GPUS[3], f"net {i}", 1000.0) for i in range(5)]
+    found = protocols.predict_all("fake", [*cases, *wild], holdout="gpu")
+    assert found.halves[-1] < math.log(100) / 2
+    assert {s.gpu: s.coverage for s in scores.scores(found)}[GPUS[3]] == 0.0
+
+
+def test_families_and_models(fake: Fake) -> None:
+    cases = [
+        case(gpu, f"net {i}", 10.0 + i) for gpu in ("h100-sxm5-80gb", "h200-sxm", "t4") for i in range(3)
+    ]
+    protocols.predict_all("fake", cases, holdout="family")
+    assert {"t4"} in fake.fitted
+    assert {"h100-sxm5-80gb", "h200-sxm"} in fake.fitted
+    many = [case("t4", f"net {i}", 10.0) for i in range(40)]
+    assert len(set(protocols.predict_all("fake", many, holdout="model").folds)) <= 10
+
+
+def test_an_owned_card_is_corrected_by_its_other_networks(fake: Fake) -> None:
+    cases = [case(gpu, f"net {i}", 10.0) for gpu in GPUS[:3] for i in range(4)]
+    cases += [case(GPUS[3], f"net {i}", 20.0) for i in range(4)]
+    plain = protocols.predict_all("fake", cases, holdout="gpu")
+    own = protocols.predict_all("fake", cases, holdout="gpu", owned=True)
+    assert plain.values[-1] == pytest.approx(10.0)
+    assert own.values[-1] == pytest.approx(10.0 * 2 ** (3 / 7))
+    assert set(own.evidence) == {"calibrated"}
+
+
+def test_transfer_uses_the_other_card(fake: Fake) -> None:
+    cases = [case("rtx-3090", "a", 8.0), case("rtx-3090", "b", 4.0), case("rtx-4090", "a", 5.0)]
+    cases.append(case("rtx-4090", "c", 5.0))
+    found = protocols.predict_all("fake", cases, holdout="gpu", transfer="rtx-3090")
+    assert [(c.gpu, c.model) for c in found.cases] == [("rtx-4090", "a")]
+    assert found.values == pytest.approx([8.0])
+    assert fake.fitted[0] == {"rtx-3090"}
+    assert np.isnan(found.halves).all()  # no third card says how far a transfer is off
+    with pytest.raises(NoDataError):
+        protocols.predict_all("fake", cases, holdout="gpu", transfer="t4")
+
+
+def test_scores_of_known_errors(fake: Fake) -> None:
+    cases = [case(gpu, f"net {i}", 10.0) for gpu in GPUS[:2] for i in range(9)]
+    cases += [case(GPUS[0], "net", 12.5), case("no such gpu", "net", 10.0), case(GPUS[1], "x", 10.0, "why")]
+    found = protocols.predict_all("fake", cases, holdout="gpu")
+    pooled = next(score for score in scores.scores(found) if score.gpu == "pooled")
+    assert (pooled.n, pooled.refused) == (19, 2)
+    assert pooled.failed == pytest.approx((pooled.mape * 19 + 2) / 21)
+    assert pooled.median == pytest.approx(0.0, abs=0.03)
+    assert {"roofline", "FLOPS ratio", "bandwidth ratio"} <= set(pooled.rivals)
+
+
+def test_what_coverage_so_few_rows_show() -> None:
+    assert scores.tolerance(17) == pytest.approx((10 / 17, 16 / 17))
+    assert all(math.isnan(bound) for bound in scores.tolerance(0))
+
+
+def test_rank_correlation() -> None:
+    rising, falling = np.array([1.0, 2.0, 2.0, 9.0]), np.array([4.0, 3.0, 3.0, 1.0])
+    assert scores.spearman(rising, falling) == pytest.approx(-1.0)
+    assert math.isnan(scores.spearman(rising[:2], falling[:2]))
+    assert math.isnan(scores.spearman(rising, np.ones(4)))
+
+
+TIMM = (
+    "model,mode,precision,layout,compiled,torch,cuda,gpu,img_size,batch,samples_per_s,gmacs,macts,params_m\n"
+)
+
+
+def timm_file(path: Path) -> Path:
+    """Throughput that a simple rule made: bandwidth over activations, with a compute part."""
+    rows = []
+    networks = [(n, i) for n, i in sorted(vision.traces()) if i == 224][::60]
+    for gpu, bandwidth, peak in (
+        ("RTX 3090", 936e9, 71e12),
+        ("RTX 4090", 1008e9, 165e12),
+        ("L4", 300e9, 121e12),
+    ):
+        for network, image in networks:
+            trace = vision.traces()[network, image][0]
+            moved = 2 * sum(trace[name] for name, _ in vision.MEMORY)
+            seconds = moved / bandwidth + sum(trace[name] for name, _ in vision.ARITHMETIC) / (0.5 * peak)
+            how = f"{network},infer,amp,nchw,0,240,cu124,{gpu},{image},256"
+            rows.append(f"{how},{1 / seconds:.4f},1,1,{trace['params'] / 1e6}")
+    path.write_text(TIMM + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_real_set_on_made_up_data(tmp_path: Path) -> None:
+    cases = protocols.load(timm_file(tmp_path / "timm.csv"), "timm")
+    found = protocols.predict_all("timm", cases, holdout="gpu")
+    assert np.isfinite(found.values).all()
+    assert all(score.rank > 0.7 for score in scores.scores(found))
+    shipped = protocols.predict_all("timm", cases)
+    assert {"calibrated", "spec-only"} == set(shipped.evidence)
+    assert np.isfinite(shipped.halves).all()
+
+
+def test_files_that_cannot_be_scored(tmp_path: Path) -> None:
+    empty, other = tmp_path / "empty.csv", tmp_path / "other.csv"
+    empty.write_text("", encoding="utf-8")
+    other.write_text("a,b\n1,2\n", encoding="utf-8")
+    for path, match in ((tmp_path / "none.csv", "cannot read"), (empty, "no rows"), (other, "no column")):
+        with pytest.raises(InputError, match=match):
+            protocols.load(path, "timm")
+    with pytest.raises(InputError, match="no set"):
+        protocols.load(other, "weather")
+
+
+def test_a_product_table_on_shipped_parameters(tmp_path: Path) -> None:
+    path = tmp_path / "gemm.csv.gz"
+    path.write_bytes(gzip.compress(b"m,n,k,h100_sxm,l40s\n4096,4096,4096,0.21,\n16,4096,4096,0.013,0.045\n"))
+    found = protocols.predict_all("gemm", protocols.load(path, "gemm"))
+    assert len(found.cases) == 3
+    assert np.abs(np.log(found.values / [case.measured for case in found.cases])).max() < 0.7
+    assert found.evidence == ("calibrated", "calibrated", "spec-only")
