@@ -84,7 +84,7 @@ def own_pairs(paths: Sequence[Path]) -> Iterator[tuple[Row, int, float]]:
         steps = [m for m in result.measurements if is_step(m) and m.throughput and m.batch]
         alone = {(m.config.key("batch"), m.batch): m.throughput.value for m in steps if m.throughput}
         for m in steps:
-            single = alone.get((replace(m.config, gpus=1).cell, m.batch))
+            single = alone.get((replace(m.config, gpus=1).key("batch"), m.batch))
             if m.config.gpus > 1 and m.config.scaling == "weak" and single and m.throughput and m.batch:
                 each = m.throughput.value / m.config.gpus
                 row = Row(source=path.name, gpu=str(result.environment.gpu_id), cell=m.config.key("batch"),
