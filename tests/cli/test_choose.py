@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from gpuwise.facts import catalog
-from gpuwise.model.answer import Prediction
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
+
+from ..records import predicted
 
 PRICES = """gpu,amount,kind,count,seen_on,provider
 RTX 4090,0.40,on-demand,1,2026-11-01,cloud
@@ -30,16 +32,16 @@ def world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuwise.cli.choose.today", lambda: date(2026, 11, 21))
 
 
-def _predict(config, gpu: str, count: int, batch: int | None) -> Prediction:
+def _predict(config, gpu: str, count: int, batch: int | None) -> Record:
     bandwidth = catalog.get(gpu).memory_bytes_per_s
     if bandwidth is None:
-        return Prediction(gpu_id=gpu, count=count, config=config, item="image", refusal="no bandwidth")
+        return predicted(gpu_id=gpu, count=count, config=config, item="image", refusal="no bandwidth")
     value = bandwidth / 1e9 * count
 
     def around(value: float) -> Interval:
         return Interval(value=value, low=value / 1.2, high=value * 1.2, level=0.8, method="made up")
 
-    return Prediction(
+    return predicted(
         gpu_id=gpu, count=count, config=config, item="image", throughput=around(value),
         watts=around(300.0 * count), seconds=0.02 * (batch or 1), fits_probability=1.0, bound="memory",
     )  # fmt: skip

@@ -47,14 +47,14 @@ def test_a_sound_measurement_has_no_caution() -> None:
 def test_above_the_peak_of_the_data_sheet(mfu: float, found: list[str]) -> None:
     assert codes(replace(sound(), mfu=mfu)) == found
     if found:
-        assert "INVALID" in judge(replace(sound(), mfu=mfu))[0].next_step
+        assert "INVALID" in judge(replace(sound(), mfu=mfu))[0].fix
 
 
 def test_above_the_measured_limit() -> None:
     assert codes(replace(sound(), limit_share=1.3)) == ["above-peak"]
     on_cpu = replace(sound(), limit_share=1.3, config=replace(CONFIG, device="cpu"))
     (caution,) = judge(on_cpu)
-    assert "INVALID" not in caution.next_step
+    assert "INVALID" not in caution.fix
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_interval_wider_than_asked() -> None:
     assert codes(replace(sound(), throughput=wide)) == ["noisy"]
     (caution,) = judge(replace(sound(), throughput=wide, config=replace(CONFIG, protocol="aime")))
     assert caution.detail == "interval of ±2.3 % over three runs, asked ±1.0 %"
-    assert caution.next_step.endswith("--protocol adaptive")
+    assert caution.fix.endswith("--protocol adaptive")
     hardly = Interval(value=2500, low=2474, high=2526, method="bootstrap")
     (caution,) = judge(replace(sound(), throughput=hardly))
     assert caution.detail.startswith("interval of ±1.04 % when")  # not "±1.0 %, asked ±1.0 %"
@@ -118,7 +118,7 @@ def test_eight_bits_are_held_against_sixteen() -> None:
     assert judge(m, mismatch=0.15) == judge(m, mismatch=0.0)
     (found,) = [c for c in judge(m, mismatch=0.3) if c.code == "mismatch"]
     assert found.detail == "differs from bf16 weights by 30.0 %"
-    assert "--precision bf16" in found.next_step
+    assert "--precision bf16" in found.fix
 
 
 @pytest.mark.parametrize(("last", "found"), [(6.9, []), (7.2, []), (7.4, ["diverging"])])
@@ -192,7 +192,7 @@ def test_a_new_batch_each_step_has_a_loss_of_its_own() -> None:
 def test_a_speed_of_the_input_pipeline_is_said_to_be_one() -> None:
     found = Verdict(bound="input", evidence=("4 workers prepare 1,300",), next_step="more workers")
     (caution,) = judge(replace(sound(), verdict=found))
-    assert (caution.code, caution.next_step) == ("input-bound", "more workers")
+    assert (caution.code, caution.fix) == ("input-bound", "more workers")
     assert "4 workers prepare 1,300" in caution.detail
 
 

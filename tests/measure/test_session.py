@@ -170,7 +170,7 @@ def test_a_sensor_that_dies_is_a_caution_and_the_measurement_goes_on() -> None:
     assert m.status == "ok"
     (caution,) = [c for c in m.cautions if c.code == "telemetry"]
     assert caution.detail.endswith("are unknown: OSError: GPU is lost")
-    assert caution.next_step
+    assert caution.fix
 
 
 @pytest.mark.usefixtures("pretended")

@@ -13,7 +13,7 @@ import pytest
 from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
-from gpuwise.model.answer import Prediction
+from gpuwise.model.record import Record
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.forecast import forecast
@@ -32,12 +32,12 @@ def result(name: str) -> Result:
     return store.load(RESULTS / f"{name}.json")
 
 
-def one(config: RunConfig, gpu: str, **options: object) -> Prediction:
+def one(config: RunConfig, gpu: str, **options: object) -> Record:
     (found,) = forecast(config, [gpu], **options)  # type: ignore[arg-type]
     return found
 
 
-def width(p: Prediction) -> float:
+def width(p: Record) -> float:
     assert p.throughput is not None
     return p.throughput.high / p.throughput.low
 

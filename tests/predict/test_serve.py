@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.model.answer import Prediction
+from gpuwise.model.record import Record
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.card import card
 from gpuwise.predict.serve import Lengths, forecast_served, memory, model_of, models, most, served
@@ -13,9 +13,7 @@ from gpuwise.predict.serve import Lengths, forecast_served, memory, model_of, mo
 LENGTHS = Lengths()
 
 
-def one(
-    batch: int | None = 8, *, gpu: str = "h100-sxm5-80gb", prompt: int = 1024, count: int = 1
-) -> Prediction:
+def one(batch: int | None = 8, *, gpu: str = "h100-sxm5-80gb", prompt: int = 1024, count: int = 1) -> Record:
     config = RunConfig(workload="served:llama-3.1-8b", mode="infer", precision="bf16", batch=batch)
     (found,) = forecast_served(config, [gpu], lengths=Lengths(prompt=prompt), count=count)
     assert found.throughput is not None, found.refusal
@@ -23,7 +21,7 @@ def one(
     return found
 
 
-def value(p: Prediction) -> float:
+def value(p: Record) -> float:
     assert p.throughput is not None
     return p.throughput.value
 

@@ -10,9 +10,10 @@ import html5lib
 import pytest
 
 import gpuwise
-from gpuwise.model.answer import Prediction
 from gpuwise.model.run import RunConfig
 from gpuwise.show import notebook
+
+from ..records import predicted
 
 H200 = Path(__file__).parents[2] / "results" / "h200"
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16")
@@ -25,7 +26,7 @@ def shown() -> dict[str, str]:
         one.measurements[-1],
         gpuwise.compare_results(one, other)[0],
         gpuwise.find_gpu("rtx-a5000"),
-        Prediction(gpu_id="rtx-a5000", config=CONFIG, item="image", refusal="not known"),
+        predicted(gpu_id="rtx-a5000", config=CONFIG, item="image", refusal="not known"),
     )
     return {type(value).__name__: value._repr_html_() for value in values}
 

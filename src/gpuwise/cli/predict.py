@@ -13,9 +13,9 @@ from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model import units
-from gpuwise.model.answer import Prediction
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RECIPES, Recipe
+from gpuwise.model.record import Record
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode, WorkloadSpec
@@ -82,7 +82,7 @@ def command(
 def _traced(
     workload: str, gpus: tuple[str, ...], *, mode: Mode | None, precision: str | None, batch: str,
     compiled: str, recipe: Recipe, count: int, calibrate: str | None, source: str | None, **_: int,
-) -> tuple[Prediction, ...]:  # fmt: skip
+) -> tuple[Record, ...]:  # fmt: skip
     """A workload's step."""
     from gpuwise.predict.forecast import forecast  # numpy: only when this verb runs
 
@@ -113,7 +113,7 @@ def _spec(workload: str) -> WorkloadSpec:
 def _served(
     workload: str, gpus: tuple[str, ...], *, precision: str | None, batch: str, count: int, prompt: int,
     answer: int, calibrate: str | None, source: str | None, **_: str | None,
-) -> tuple[Prediction, ...]:  # fmt: skip
+) -> tuple[Record, ...]:  # fmt: skip
     """A language model behind an engine."""
     from gpuwise.predict.serve import Lengths, forecast_served  # numpy: only when this verb runs
 
@@ -125,12 +125,12 @@ def _served(
     return forecast_served(config, gpus, lengths=Lengths(prompt=prompt, answer=answer), count=count)
 
 
-def _runs_in(found: Sequence[Prediction]) -> Precision | None:
+def _runs_in(found: Sequence[Record]) -> Precision | None:
     """The precision in which the first GPU could run, where it lacks the one asked for."""
-    config, gpu = found[0].config, catalog.get(found[0].gpu_id)
-    if config.workload.startswith("served:") or gpu.peak(config.precision) is not None:
+    asked, gpu = found[0].question, catalog.get(found[0].gpu_id)
+    if asked.workload.startswith("served:") or gpu.peak(asked.precision or "") is not None:
         return None
-    own = registry.get(config.workload).spec.precisions
+    own = registry.get(asked.workload).spec.precisions
     return next((p for p in _PREFERRED if p in own and gpu.peak(p) is not None), None)
 
 

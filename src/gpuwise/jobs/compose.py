@@ -11,8 +11,8 @@ from gpuwise.facts import published
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import uses as suited
 from gpuwise.judge.choose.uses import Use
-from gpuwise.model.answer import Prediction
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.predict.interval import step_half
 from gpuwise.show.article.duel import Duel
@@ -74,7 +74,7 @@ def uses(facts: Facts, spec: GpuSpec) -> tuple[Use, ...]:
     )  # fmt: skip
 
 
-def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Prediction, ...]:
+def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Record, ...]:
     """Every kind of work on one of each GPU, and those that scale on several."""
     cells = [(kind, 1) for kind in KINDS] + [(kind, n) for kind in SCALED for n in COUNTS[1:]]
     return tuple(p for kind, n in cells for p in facts.forecasts.known(kind.config, ids, n))

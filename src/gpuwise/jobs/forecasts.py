@@ -12,7 +12,7 @@ from threading import Lock
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, NoDataError
-from gpuwise.model.answer import Prediction
+from gpuwise.model.record import Record
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
@@ -28,13 +28,13 @@ class Forecasts:
     """`predict.forecast.forecast` for what is shipped as a trace, each forecast made once."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[object, ...], dict[str, Prediction]] = {}
+        self._found: dict[tuple[object, ...], dict[str, Record]] = {}
         self._lock = Lock()
 
     def __call__(
         self, config: RunConfig, gpus: Sequence[str], *, count: int = 1, batch: int | None = None,
         source: Result | None = None,
-    ) -> tuple[Prediction, ...]:  # fmt: skip
+    ) -> tuple[Record, ...]:  # fmt: skip
         """As `forecast`. Raises NoDataError for work that has no shipped trace."""
         check_traced(config, batch)
         question = (config, count, batch, source.id if source is not None else "", _changed())
@@ -50,7 +50,7 @@ class Forecasts:
                 self._found[question] = found
         return tuple(found[gpu] for gpu in gpus)
 
-    def known(self, config: RunConfig, gpus: Sequence[str], count: int = 1) -> tuple[Prediction, ...]:
+    def known(self, config: RunConfig, gpus: Sequence[str], count: int = 1) -> tuple[Record, ...]:
         """The forecasts of work that is traced, none of other work."""
         try:
             return self(config, gpus, count=count)

@@ -15,7 +15,8 @@ from math import hypot, log
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model import units
-from gpuwise.model.answer import Bound, Prediction
+from gpuwise.model.record import Bound, Record
+from gpuwise.model.record import refused as refused_by
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
@@ -56,7 +57,7 @@ class Asked:
 def forecast(
     config: RunConfig, gpus: Sequence[str], *, count: int = 1, batch: int | None = None,
     calibration: Result | None = None, source: Result | None = None,
-) -> tuple[Prediction, ...]:  # fmt: skip
+) -> tuple[Record, ...]:  # fmt: skip
     """Predict `config` on `count` of each of `gpus`, at `batch` items a GPU or at the best that fits.
 
     `calibration` is a result of one of the GPUs, `source` one of another GPU that holds the same cell. A GPU
@@ -104,7 +105,7 @@ def laptops() -> frozenset[str]:
     return frozenset(spec.id for spec in catalog.all_gpus() if spec.text("form") == "laptop")
 
 
-def _beside(asked: Asked, p: Prediction, found: Known | None) -> Prediction:
+def _beside(asked: Asked, p: Record, found: Known | None) -> Record:
     """The prediction with what was measured of it, where it was; at a batch that says little, as a note."""
     if found is None:
         return p
@@ -113,12 +114,14 @@ def _beside(asked: Asked, p: Prediction, found: Known | None) -> Prediction:
         note = f"{speed} were measured at batch {found.batch}, too small to tell the best: {found.where}"
         return replace(p, notes=(*p.notes, note))
     note = f"measured at batch {found.batch}: {found.where}"
-    return replace(
-        p, measured=found.throughput, measured_in=found.where, evidence="measured", notes=(*p.notes, note)
-    )
+    own = replace(
+        p, question=replace(p.question, batch=found.batch), origin="measured", basis="measured",
+        throughput=found.throughput, notes=(found.where,),
+    )  # fmt: skip
+    return replace(p, measured=own, basis="measured", notes=(*p.notes, note))
 
 
-def _answers(asked: Asked, p: Prediction, found: Known) -> bool:
+def _answers(asked: Asked, p: Record, found: Known) -> bool:
     """Whether a measurement tells the speed at the prediction's batch."""
     if p.throughput is None or p.batch == found.batch:
         return True
@@ -127,14 +130,11 @@ def _answers(asked: Asked, p: Prediction, found: Known) -> bool:
     return there is not None and answers(found.throughput, there, p.throughput)
 
 
-def _predict(asked: Asked, gpu: str) -> Prediction:
+def _predict(asked: Asked, gpu: str) -> Record:
     """One GPU, at the batch that a measurement would choose: from the workload's default on the smallest that
     is as fast as any larger one, below it only the largest that fits. What no source states is a refusal."""
-    blank = Prediction(
-        gpu_id=gpu, count=asked.count, config=asked.config,
-        item=registry.get(asked.config.workload).spec.item,
-        measure_command=measure_command(asked.config, asked.config.batch),
-    )  # fmt: skip
+    item = registry.get(asked.config.workload).spec.item
+    blank = Record(question=asked.config, gpu_id=gpu, item=item, origin="predicted", basis="spec-only")
     try:
         found = card(gpu)
         if asked.count > 1 and found.id in laptops():
@@ -146,7 +146,7 @@ def _predict(asked: Asked, gpu: str) -> Prediction:
         usual = [at for at in fitting if at[0].batch >= asked.series.start] or fitting[-1:]
         return _best([_at(asked, blank, found, *at) for at in usual])
     except NoDataError as refused:
-        return replace(blank, refusal=str(refused))
+        return replace(blank, issues=refused_by(str(refused)))
 
 
 def _rooms(asked: Asked, found: Card) -> Iterator[tuple[Trace, Room | None]]:
@@ -160,7 +160,7 @@ def _rooms(asked: Asked, found: Card) -> Iterator[tuple[Trace, Room | None]]:
             return
 
 
-def _at(asked: Asked, blank: Prediction, found: Card, trace: Trace, space: Room | None) -> Prediction:
+def _at(asked: Asked, blank: Record, found: Card, trace: Trace, space: Room | None) -> Record:
     """The prediction at one batch."""
     own = asked.calibration if asked.calibration and asked.calibration.card_id == found.id else None
     alone = _alone(trace, found, own, asked.transfer)
@@ -169,12 +169,11 @@ def _at(asked: Asked, blank: Prediction, found: Card, trace: Trace, space: Room 
     seconds = alone.seconds + shared.seconds
     half = hypot(log(alone.throughput.high / alone.throughput.value), scaling_half() if shared.total else 0.0)
     return replace(
-        blank, batch=trace.batch, seconds=seconds,
+        blank, question=replace(blank.question, batch=trace.batch), seconds=seconds,
         throughput=around(asked.count * trace.items / seconds, half, method=alone.throughput.method),
         memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
         watts=alone.watts.times(asked.count),
-        shares=_shares(alone, shared), bound=_shares(alone, shared)[0][0], evidence=alone.evidence,
-        measure_command=measure_command(asked.config, trace.batch),
+        shares=_shares(alone, shared), bound=_shares(alone, shared)[0][0], basis=alone.evidence,
         notes=_notes(trace, own, shared, space, split=split, gain=asked.count * alone.seconds / seconds),
     )  # fmt: skip
 
@@ -201,13 +200,13 @@ def _shares(alone: Step, shared: Exchange) -> tuple[tuple[Bound, float], ...]:
     return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 
-def _best(found: Sequence[Prediction]) -> Prediction:
+def _best(found: Sequence[Record]) -> Record:
     """The smallest batch that is as fast as any."""
     speeds = [p.throughput.value if p.throughput else 0.0 for p in found]
     return next(p for p, speed in zip(found, speeds, strict=True) if speed * GAIN >= max(speeds))
 
 
-def _too_large(asked: Asked, blank: Prediction, trace: Trace, space: Room | None, found: Card) -> Prediction:
+def _too_large(asked: Asked, blank: Record, trace: Trace, space: Room | None, found: Card) -> Record:
     assert space is not None
     # Rounded apart, so that what lacks a little does not look equal.
     tenth = 2**30 / 10
@@ -217,8 +216,8 @@ def _too_large(asked: Asked, blank: Prediction, trace: Trace, space: Room | None
     if asked.count > 1 and not is_split(trace, found.memory_bytes, asked.count):
         why += f"; each of the {asked.count} holds the whole model"
     return replace(
-        blank, batch=trace.batch, memory_bytes=space.peak, fits_probability=space.fits,
-        refusal=f"batch {trace.batch} does not fit: {why}",
+        blank, question=replace(blank.question, batch=trace.batch), memory_bytes=space.peak,
+        fits_probability=space.fits, issues=refused_by(f"batch {trace.batch} does not fit: {why}"),
     )  # fmt: skip
 
 
@@ -240,12 +239,3 @@ def _notes(
     if space is None:
         notes.append("memory is not known: the trace has no lifetimes")
     return tuple(notes)
-
-
-def measure_command(config: RunConfig, batch: int | None) -> str:
-    """What measures the configuration on a machine that has the GPU."""
-    words = f"gpuwise bench {config.workload} --mode {config.mode} --precision {config.precision}"
-    words += f" --compile {'on' if config.compile else 'off'}"
-    words += f" --recipe {config.recipe}" if config.recipe != "tuned" else ""
-    words += f" --gpus {config.gpus}" if config.gpus > 1 else ""
-    return words + (f" --batch {batch}" if batch else "")

@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model import units
-from gpuwise.model.answer import Evidence, Prediction
+from gpuwise.model.record import Basis, Record
+from gpuwise.model.record import refused as refused_by
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.card import DATA, Card, card
 from gpuwise.predict.collectives import bus
@@ -174,7 +175,7 @@ class Lengths:
 
 def forecast_served(
     config: RunConfig, gpus: Sequence[str], *, lengths: Lengths, count: int = 1
-) -> tuple[Prediction, ...]:
+) -> tuple[Record, ...]:
     """One instance on `count` of each GPU, decoding `config.batch` sequences together or the most that fit.
 
     Raises InputError for a model whose shape is not known, a precision that is not served, an unknown GPU.
@@ -198,8 +199,10 @@ def model_of(name: str) -> Served:
     return found
 
 
-def _predict(model: Served, config: RunConfig, gpu: str, lengths: Lengths, count: int) -> Prediction:
-    blank = Prediction(gpu_id=gpu, count=count, config=config, item="token")
+def _predict(model: Served, config: RunConfig, gpu: str, lengths: Lengths, count: int) -> Record:
+    blank = Record(
+        question=replace(config, gpus=count), gpu_id=gpu, item="token", origin="predicted", basis="spec-only"
+    )
     try:
         found = card(gpu)
         found.peak(config.precision)
@@ -211,7 +214,7 @@ def _predict(model: Served, config: RunConfig, gpu: str, lengths: Lengths, count
             return _too_large(blank, found, batch or 1, lengths, needed)
         return _answer(blank, model, found, batch, lengths, needed)
     except NoDataError as refused:
-        return replace(blank, refusal=str(refused))
+        return replace(blank, issues=refused_by(str(refused)))
 
 
 def memory(model: Served, precision: str, batch: int, lengths: Lengths, count: int) -> float:
@@ -228,23 +231,22 @@ def most(model: Served, precision: str, found: Card, lengths: Lengths, count: in
     return batch
 
 
-def _answer(
-    blank: Prediction, model: Served, found: Card, batch: int, lengths: Lengths, needed: float
-) -> Prediction:
+def _answer(blank: Record, model: Served, found: Card, batch: int, lengths: Lengths, needed: float) -> Record:
+    precision = str(blank.question.precision)
     work = Deployment(
-        model=model, engine="vllm", weight=WEIGHT[blank.config.precision], dtype=blank.config.precision,
-        batch=float(batch), gpus=float(blank.count), data_parallel=1.0, length_in=float(lengths.prompt),
-        length_out=float(lengths.answer), apart=False, prefill_gpus=float(blank.count), first=False,
+        model=model, engine="vllm", weight=WEIGHT[precision], dtype=precision,
+        batch=float(batch), gpus=float(blank.gpus), data_parallel=1.0, length_in=float(lengths.prompt),
+        length_out=float(lengths.answer), apart=False, prefill_gpus=float(blank.gpus), first=False,
     )  # fmt: skip
     both = columns([work, replace(work, first=True)])
     per_token, first = milliseconds(both, found, on_card(shipped("serving"), found)) / 1e3
     per_token, first = float(per_token), float(first)
     fitted = found.id in document()["groups"]["serving"]["cards"]
-    evidence: Evidence = "calibrated" if fitted else "spec-only"
+    evidence: Basis = "calibrated" if fitted else "spec-only"
     halves = {part: _half(f"serving:{part}", evidence, work) for part in ("TPOT", "TTFT")}
     method = f"conformal, {evidence}"
     return replace(
-        blank, batch=batch, seconds=per_token, evidence=evidence,
+        blank, question=replace(blank.question, batch=batch), seconds=per_token, basis=evidence,
         throughput=around(batch / per_token, halves["TPOT"], method=method),
         first_token_s=around(first, halves["TTFT"], method=method),
         notes=(f"weights and KV cache of {batch} x {lengths.prompt + lengths.answer} tokens: "
@@ -252,17 +254,17 @@ def _answer(
     )  # fmt: skip
 
 
-def _half(group: str, evidence: Evidence, work: Deployment) -> float:
+def _half(group: str, evidence: Basis, work: Deployment) -> float:
     """Half width of the interval of one deployment."""
     hard = shipped_difficulty(group, evidence).of(np.array([traits(work)]))
     return shipped_half(group, evidence) * float(hard[0])
 
 
-def _too_large(blank: Prediction, found: Card, batch: int, lengths: Lengths, needed: float) -> Prediction:
+def _too_large(blank: Record, found: Card, batch: int, lengths: Lengths, needed: float) -> Record:
     tokens = f"{batch} x {lengths.prompt + lengths.answer} tokens"
     take, room = units.gibibytes(needed), units.gibibytes(RESERVED * found.memory_bytes)
     why = f"weights and KV cache of {tokens} take {take} on each GPU, an engine has {room}"
-    return replace(blank, batch=batch, refusal=why)
+    return replace(blank, question=replace(blank.question, batch=batch), issues=refused_by(why))
 
 
 def columns(works: Sequence[Deployment]) -> dict[str, Array]:

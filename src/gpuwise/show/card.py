@@ -8,9 +8,9 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import prices
-from gpuwise.model.answer import Prediction
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
+from gpuwise.model.record import Record
 from gpuwise.model.units import gibibytes
 from gpuwise.show import known, rents
 from gpuwise.show import uses as use_tables
@@ -36,7 +36,7 @@ class Card:
     spec: GpuSpec
     speeds: tuple[Speed, ...]
     """Measured and published, of this GPU."""
-    forecasts: tuple[Prediction, ...]
+    forecasts: tuple[Record, ...]
     """Of every kind of work on one, and of those that scale on several."""
     offers: tuple[Offer, ...]
     uses: tuple[Use, ...] = ()
@@ -168,8 +168,8 @@ def uses(given: Card) -> Section:
     )
 
 
-def _use(title: str, p: Prediction, rent: float | None) -> tuple[str, ...] | None:
-    named = f"{p.config.workload} {p.config.mode} {p.config.precision}"
+def _use(title: str, p: Record, rent: float | None) -> tuple[str, ...] | None:
+    named = f"{p.question.workload} {p.question.mode} {p.question.precision}"
     speed = known.forecast_speed(p)
     memory = gibibytes(p.memory_bytes.value) if p.memory_bytes else ""
     if speed is None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gpuwise.model.answer import Prediction
 from gpuwise.model.gpu import Source
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.show.page import References
 from gpuwise.show.results import rate
@@ -113,18 +113,18 @@ def published(rows: Sequence[PublishedResult]) -> tuple[Speed, ...]:
     )  # fmt: skip
 
 
-def predicted(found: Sequence[Prediction]) -> tuple[Speed, ...]:
+def predicted(found: Sequence[Record]) -> tuple[Speed, ...]:
     """The predictions that are no refusal."""
     return tuple(speed for p in found if (speed := forecast_speed(p)) is not None)
 
 
-def forecast_speed(p: Prediction) -> Speed | None:
+def forecast_speed(p: Record) -> Speed | None:
     """A prediction as a speed; None where it was refused."""
     if p.throughput is None:
         return None
     return Speed(
-        origin="predicted", gpu_id=p.gpu_id, gpus=p.count, workload=p.config.workload, mode=p.config.mode,
-        precision=p.config.precision, compiled=p.config.compile, batch=p.batch, item=p.item,
+        origin="predicted", gpu_id=p.gpu_id, gpus=p.gpus, workload=p.question.workload, mode=p.question.mode,
+        precision=p.question.precision or UNTOLD, compiled=p.question.compile, batch=p.batch, item=p.item,
         throughput=p.throughput, watts=p.watts.value if p.watts else None, source=FORECAST,
     )  # fmt: skip
 

@@ -9,9 +9,10 @@ from datetime import date
 from functools import singledispatch
 from importlib.util import find_spec
 
-from gpuwise.model.answer import Comparison, Prediction
+from gpuwise.model.answer import Comparison
 from gpuwise.model.choice import Recommendation
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.record import Record
 from gpuwise.model.result import Measurement, Result
 from gpuwise.show import choice, gpus, predictions, results
 from gpuwise.show.comparisons import rows_of
@@ -47,7 +48,7 @@ def _(value: Comparison) -> str:
 
 
 @html.register
-def _(value: Prediction) -> str:
+def _(value: Record) -> str:
     return _together([predictions.table([value])])
 
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 from math import inf
 from typing import Any
 
-from gpuwise.model.answer import Prediction
+from gpuwise.model.question import Question
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
 from gpuwise.model.units import gibibytes, percent, seconds, si, significant
 from gpuwise.show.results import cell_name, per_joule, rate
@@ -26,7 +27,7 @@ _LISTED = 3
 """Predictions whose notes are written out below the table."""
 
 
-def ordered(found: Sequence[Prediction], sort: str) -> tuple[Prediction, ...]:
+def ordered(found: Sequence[Record], sort: str) -> tuple[Record, ...]:
     """The best first, what is refused last."""
     return tuple(sorted(found, key=lambda p: (bool(p.refusal), _KEYS[sort](p), p.gpu_id)))
 
@@ -35,11 +36,11 @@ def _falling(value: float | None) -> float:
     return inf if value is None else -value
 
 
-def _speed(p: Prediction) -> float | None:
+def _speed(p: Record) -> float | None:
     return p.best.value if p.best else None
 
 
-_KEYS: dict[str, Callable[[Prediction], Any]] = {
+_KEYS: dict[str, Callable[[Record], Any]] = {
     "speed": lambda p: _falling(_speed(p)),
     "efficiency": lambda p: _falling(p.items_per_joule),
     "power": lambda p: p.watts.value if p.watts else inf,
@@ -48,7 +49,7 @@ _KEYS: dict[str, Callable[[Prediction], Any]] = {
 }
 
 
-def table(found: Sequence[Prediction]) -> Table:
+def table(found: Sequence[Record]) -> Table:
     """One row a GPU; a refused one says why."""
     return Table(
         title=_title(found[0]),
@@ -59,32 +60,32 @@ def table(found: Sequence[Prediction]) -> Table:
     ).without_empty_columns()
 
 
-def _title(p: Prediction) -> str:
-    several = f" on {p.count} GPUs" if p.count > 1 else ""
-    recipe = f" {p.config.recipe}" if p.config.recipe != "tuned" else ""
-    name = cell_name(replace(p.config, gpus=1))
-    if p.config.workload.startswith("served:"):  # an engine compiles as it likes
+def _title(p: Record) -> str:
+    several = f" on {p.gpus} GPUs" if p.gpus > 1 else ""
+    recipe = f" {p.question.recipe}" if p.question.recipe != "tuned" else ""
+    name = cell_name(replace(p.question, gpus=1))
+    if _served(p):  # an engine compiles as it likes
         name = name.removesuffix(" eager")
     return f"{name}{recipe}{several}, predicted"
 
 
-def _row(p: Prediction) -> tuple[str, ...]:
+def _row(p: Record) -> tuple[str, ...]:
     joules = p.items_per_joule
     return (
-        p.gpu_id if p.count == 1 else f"{p.count} x {p.gpu_id}",
+        p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
         str(p.batch or ""),
         rate(p.throughput.value, p.item) if p.throughput else "",
         _span(p.throughput) if p.throughput else "",
         seconds(p.seconds) if p.seconds else "",
         seconds(p.first_token_s.value) if p.first_token_s else "",
-        rate(p.measured.value, p.item) if p.measured else "",
+        rate(p.best.value, p.item) if p.measured and p.best else "",
         gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
         _chance(p.fits_probability),
         f"{p.watts.value:,.0f} W" if p.watts else "",
         f"{p.watts.low:,.0f} to {p.watts.high:,.0f} W" if p.watts else "",
         per_joule(joules, p.item) if joules else "",
         f"{p.bound} {percent(p.shares[0][1], 0)}" if p.bound else "",
-        p.evidence if p.throughput else "",
+        p.basis if p.throughput else "",
         p.refusal,
     )
 
@@ -108,17 +109,60 @@ def _chance(probability: float | None) -> str:
     return "< 1 %" if probability <= 0.01 else percent(probability, 0)
 
 
-def _notes(found: Sequence[Prediction]) -> list[str]:
+def _notes(found: Sequence[Record]) -> list[str]:
     """What holds for all, then the notes of the first few, then how to measure."""
     given = [p for p in found if not p.refusal]
     notes = [f"{p.gpu_id}: {note}" for p in given[:_LISTED] for note in p.notes]
-    if any(p.measured for p in given) and any(p.evidence == "spec-only" for p in given):
+    if any(p.measured for p in given) and any(p.basis == "spec-only" for p in given):
         notes.append(_TOLD)
-    if given and given[0].measure_command:
-        notes.append(f"measure it: {given[0].measure_command}")
+    if given and not _served(given[0]):
+        notes.append(f"measure it: {measure_command(given[0].question)}")
     return notes
 
 
-def document(found: Sequence[Prediction]) -> dict[str, Any]:
+def measure_command(question: Question) -> str:
+    """What measures it on a machine that has the GPU; nothing for a served model, which needs an engine."""
+    words = f"gpuwise bench {question.workload} --mode {question.mode} --precision {question.precision}"
+    words += f" --compile {'on' if question.compile else 'off'}"
+    words += f" --recipe {question.recipe}" if question.recipe != "tuned" else ""
+    words += f" --gpus {question.gpus}" if question.gpus > 1 else ""
+    return words + (f" --batch {question.batch}" if question.batch else "")
+
+
+def document(found: Sequence[Record]) -> dict[str, Any]:
     """The predictions as plain data in SI units; None is unknown."""
-    return {"predictions": [{"cell": p.cell, **asdict(p), "shares": dict(p.shares)} for p in found]}
+    return {"predictions": [_plain(p) for p in found]}
+
+
+def _plain(p: Record) -> dict[str, Any]:
+    return {
+        "cell": p.question.key("batch"),
+        "gpu_id": p.gpu_id,
+        "count": p.gpus,
+        "config": asdict(p.question),
+        "item": p.item,
+        "batch": p.batch,
+        "throughput": _interval(p.throughput),
+        "measured": _interval(p.measured.throughput) if p.measured else None,
+        "measured_in": p.measured.notes[0] if p.measured else "",
+        "seconds": p.seconds,
+        "first_token_s": _interval(p.first_token_s),
+        "memory_bytes": _interval(p.memory_bytes),
+        "fits_probability": p.fits_probability,
+        "watts": _interval(p.watts),
+        "bound": p.bound,
+        "shares": dict(p.shares),
+        "evidence": p.basis,
+        "refusal": p.refusal,
+        "measure_command": measure_command(p.question) if not _served(p) else "",
+        "notes": p.notes,
+    }
+
+
+def _interval(found: Interval | None) -> dict[str, Any] | None:
+    return asdict(found) if found else None
+
+
+def _served(p: Record) -> bool:
+    """True for a model behind an engine, which `gpuwise bench` does not run."""
+    return p.question.workload.startswith("served:")

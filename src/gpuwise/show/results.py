@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpuwise.model.question import Question
 from gpuwise.model.result import WIDE, BatchTrial, Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.units import gibibytes, percent, seconds, si, significant
@@ -62,7 +63,7 @@ def spread(interval: Interval) -> str:
     return f" ±{percent(interval.half_width)}" if interval.half_width < WIDE else " noisy"
 
 
-def cell_name(config: RunConfig) -> str:
+def cell_name(config: Question) -> str:
     """`resnet50 train bf16 compiled`."""
     if config.mode == "limit":
         named = f"{config.workload} {config.precision}" if config.workload == "matmul" else config.workload
@@ -74,7 +75,7 @@ def cell_name(config: RunConfig) -> str:
     return f"{config.workload} {config.mode} {config.precision} {how}{framework}{fed}{together(config)}"
 
 
-def together(config: RunConfig) -> str:
+def together(config: Question) -> str:
     """` x4`, ` x16 on 2 machines strong`; nothing for one GPU."""
     if config.gpus == 1:
         return ""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpuwise.model.answer import Prediction
 from gpuwise.model.precision import Precision
+from gpuwise.model.record import Record
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode
 
@@ -57,15 +57,15 @@ SCALED = tuple(k for k in KINDS if k.mode == "train" and k.workload in ("resnet5
 COUNTS = (1, 2, 4, 8)
 
 
-def of_kind(kind: Kind, gpu_id: str, found: Sequence[Prediction], count: int = 1) -> Prediction | None:
+def of_kind(kind: Kind, gpu_id: str, found: Sequence[Record], count: int = 1) -> Record | None:
     """The forecast of this kind of work for `count` GPUs of that id."""
     return next(
         (
             p
             for p in found
             if p.gpu_id == gpu_id
-            and p.count == count
-            and (p.config.workload, p.config.mode, p.config.precision)
+            and p.gpus == count
+            and (p.question.workload, p.question.mode, p.question.precision)
             == (kind.workload, kind.mode, kind.precision)
         ),
         None,

@@ -10,10 +10,11 @@ import pytest
 from gpuwise.errors import NoDataError
 from gpuwise.facts import published
 from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, gather, item_of, quickest
-from gpuwise.model.answer import Prediction
 from gpuwise.model.choice import Speed
 from gpuwise.model.result import Interval, Measurement, Result, Telemetry
 from gpuwise.model.run import Environment, RunConfig
+
+from ...records import predicted
 
 
 def around(value: float, factor: float) -> Interval:
@@ -23,7 +24,7 @@ def around(value: float, factor: float) -> Interval:
 def forecast(config, gpus, *, count, batch, source=None):
     """100 items a second on each GPU within 20 %, 10 ms for each item of the batch."""
     return tuple(
-        Prediction(
+        predicted(
             gpu_id=gpu, count=count, config=config, item="image", throughput=around(100.0 * count, 1.2),
             seconds=0.01 * (batch or 1), watts=around(200.0 * count, 1.1), fits_probability=1.0,
             evidence="transferred" if source else "spec-only",
@@ -81,7 +82,7 @@ def test_a_measurement_of_another_cell_does_not_count(need) -> None:
 
 
 def refuse(config, gpus, *, count, batch, source=None):
-    return tuple(Prediction(gpu_id=g, count=count, config=config, item="image", refusal="no") for g in gpus)
+    return tuple(predicted(gpu_id=g, count=count, config=config, item="image", refusal="no") for g in gpus)
 
 
 def test_a_published_figure_stands_where_nothing_narrower_does(need) -> None:
@@ -137,7 +138,7 @@ def test_a_mix_compares_as_its_times_do_whatever_the_items(need) -> None:
     def two(config, gpus, *, count, batch, source=None):
         speeds = {"resnet50": (100.0, 400.0), "bert-large": (10.0, 10.0)}[config.workload]
         return tuple(
-            Prediction(gpu_id=g, config=config, item="image", throughput=around(v, 1.2))
+            predicted(gpu_id=g, config=config, item="image", throughput=around(v, 1.2))
             for g, v in zip(gpus, speeds, strict=True)
         )
 
@@ -175,7 +176,7 @@ def rising(config, gpus, *, count, batch, source=None):
     """A step of 10 ms whatever the batch, of which 256 is the best: as decoding is."""
     items = batch or 256
     return tuple(
-        Prediction(
+        predicted(
             gpu_id=gpu, count=count, config=config, item="token", throughput=around(items / 0.01, 1.2),
             seconds=0.01, batch=items, fits_probability=1.0,
         )

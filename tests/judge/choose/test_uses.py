@@ -8,9 +8,10 @@ from datetime import date
 from gpuwise.judge.choose.need import read
 from gpuwise.judge.choose.presets import presets
 from gpuwise.judge.choose.uses import Place, use, uses
-from gpuwise.model.answer import Prediction
 from gpuwise.model.choice import Speed
 from gpuwise.model.result import Interval
+
+from ...records import predicted
 
 GPUS = ("rtx-3090", "rtx-4090", "l40s", "a100-pcie-80gb", "h100-pcie-80gb", "h200-sxm")
 
@@ -59,7 +60,7 @@ def test_a_small_world_has_a_first_place() -> None:
 def test_every_preset_is_told(today: date) -> None:
     def forecast(config, gpus, *, count, batch, source=None):
         made = Interval(value=100.0, low=80.0, high=120.0, level=0.8, method="made up")
-        blank = Prediction(gpu_id="", config=config, item="image", throughput=made, seconds=0.01)
+        blank = predicted(gpu_id="", config=config, item="image", throughput=made, seconds=0.01)
         return tuple(replace(blank, gpu_id=gpu) for gpu in gpus)
 
     found = uses("rtx-3090", forecast, [], today=today)

@@ -241,7 +241,7 @@ def test_throttled(reason: str, share: float, told_of: bool) -> None:
     samples, windows = _throttled(reason, share), [window(0, 10)]
     found = cautions(told(samples, *windows), samples, windows)
     assert [c.code for c in found] == (["throttled"] if told_of else [])
-    assert all(reason in c.detail and c.next_step for c in found)
+    assert all(reason in c.detail and c.fix for c in found)
 
 
 def test_throttled_tells_the_clock() -> None:

@@ -13,7 +13,7 @@ import pytest
 from gpuwise import store
 from gpuwise.facts import catalog, prices, published
 from gpuwise.judge import audit
-from gpuwise.model.answer import Prediction
+from gpuwise.model.record import Record
 from gpuwise.show import known
 from gpuwise.show.article import article
 from gpuwise.show.article.choice import criteria
@@ -36,7 +36,7 @@ PAIRS = (
 )
 
 
-def duel(first: str, second: str, predictions: tuple[Prediction, ...] = (), *, half: float = 0.1) -> Duel:
+def duel(first: str, second: str, predictions: tuple[Record, ...] = (), *, half: float = 0.1) -> Duel:
     ids = (first, second)
     measured = known.measured([store.load(path) for path in H200.glob("*tuned.json")])
     return Duel(

@@ -20,10 +20,10 @@ from typing import Protocol
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.judge.choose.sheet import from_sheet
-from gpuwise.model.answer import Prediction
 from gpuwise.model.choice import Basis, Need, Speed
 from gpuwise.model.precision import Precision
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.known import answers
@@ -42,7 +42,7 @@ class Forecast(Protocol):
 
     def __call__(
         self, config: RunConfig, gpus: Sequence[str], *, count: int, batch: int | None, source: Result | None
-    ) -> tuple[Prediction, ...]: ...
+    ) -> tuple[Record, ...]: ...
 
 
 def gather(
@@ -190,17 +190,18 @@ def _late(speed: Speed, latency_s: float | None) -> bool:
     return latency_s is not None and (speed.step_s is None or speed.step_s > latency_s)
 
 
-def _speed(found: Prediction) -> Speed:
+def _speed(found: Record) -> Speed:
     seconds = found.seconds
-    if seconds and found.throughput and found.measured:
-        seconds *= found.throughput.value / found.measured.value
+    if seconds and found.throughput and found.measured and found.best:
+        seconds *= found.throughput.value / found.best.value
     return Speed(
-        gpu_id=found.gpu_id, count=found.count, throughput=found.best,
+        gpu_id=found.gpu_id, count=found.gpus, throughput=found.best,
         memory_bytes=found.memory_bytes.value if found.memory_bytes else None,
         fits_probability=found.fits_probability, watts=found.watts.value if found.watts else None,
         watts_half=log(found.watts.value / found.watts.low) if found.watts else 0.0,
         batch=found.batch, step_s=seconds,
-        basis=found.evidence, bound=found.bound or "", source=found.measured_in, refusal=found.refusal,
+        basis=found.basis, bound=found.bound or "", source=found.measured.notes[0] if found.measured else "",
+        refusal=found.refusal,
     )  # fmt: skip
 
 

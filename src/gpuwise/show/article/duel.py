@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import date
 from math import exp
 
-from gpuwise.model.answer import Prediction
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.offer import Offer
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
 from gpuwise.show.gpus import peak_value, shown
 from gpuwise.show.known import Speed
@@ -27,7 +27,7 @@ class Duel:
     second: GpuSpec
     speeds: tuple[Speed, ...]
     """Measured and published, of both."""
-    forecasts: tuple[Prediction, ...]
+    forecasts: tuple[Record, ...]
     """Of both, refusals included: why a card cannot do something is worth as much."""
     ratio_half: float
     """80 % half width of a ratio of two forecasts, as a logarithm: what carrying a speed from one card to

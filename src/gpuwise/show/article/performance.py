@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpuwise.model.answer import Prediction
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
 from gpuwise.model.units import gibibytes
 from gpuwise.show import charts, known
@@ -168,13 +168,11 @@ def _drawn(duel: Duel, marks: Sequence[Mark], table: Table, cited: str) -> Figur
     )
 
 
-def _about_memory(*two: Prediction) -> bool:
+def _about_memory(*two: Record) -> bool:
     return any(p.memory_bytes is not None for p in two)
 
 
-def _forecast_row(
-    kind: Kind, first: Prediction, second: Prediction, found: Interval | None
-) -> tuple[str, ...]:
+def _forecast_row(kind: Kind, first: Record, second: Record, found: Interval | None) -> tuple[str, ...]:
     speeds = [known.forecast_speed(p) for p in (first, second)]
     ratio = f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})" if found else ""
     cells = [known.shown(s) if s else _why_not(p) for s, p in zip(speeds, (first, second), strict=True)]
@@ -183,7 +181,7 @@ def _forecast_row(
     return (kind.title, named, *cells, ratio, " / ".join(bounds))
 
 
-def _why_not(p: Prediction) -> str:
+def _why_not(p: Record) -> str:
     return "does not fit" if p.memory_bytes is not None else "no forecast"
 
 

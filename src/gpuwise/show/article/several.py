@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuwise.model.answer import Prediction
+from gpuwise.model.record import Record
 from gpuwise.model.units import percent
 from gpuwise.show import known
 from gpuwise.show.article.duel import Duel, short
@@ -39,7 +39,7 @@ def _rows(duel: Duel, kind: Kind) -> Iterator[tuple[str, ...]]:
             yield (kind.title, str(count), *(text or "-" for text in cells))
 
 
-def _cells(one: Prediction | None, together: Prediction | None, count: int) -> tuple[str, str]:
+def _cells(one: Record | None, together: Record | None, count: int) -> tuple[str, str]:
     """Speed of all, and its share of linear."""
     alone = known.forecast_speed(one) if one is not None else None
     speed = known.forecast_speed(together) if together is not None else None

@@ -8,8 +8,8 @@ from typing import Any
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs import compose
 from gpuwise.jobs.facts import Facts
-from gpuwise.model.answer import Prediction
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.record import Record
 from gpuwise.show import gpus as report
 from gpuwise.show import known, page, rents
 from gpuwise.show.article import article as whole
@@ -77,7 +77,7 @@ def _title(specs: Sequence[GpuSpec]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _forecasts(facts: Facts, specs: Sequence[GpuSpec]) -> tuple[Prediction, ...]:
+def _forecasts(facts: Facts, specs: Sequence[GpuSpec]) -> tuple[Record, ...]:
     ids = tuple(spec.id for spec in specs)
     return tuple(p for kind in KINDS for p in facts.forecasts.known(kind.config, ids))
 
@@ -108,7 +108,7 @@ def _named(kind: Kind) -> str:
     return f"{kind.title} ({kind.workload} {kind.precision})"
 
 
-def _cells(p: Prediction, first: Prediction) -> tuple[str, ...]:
+def _cells(p: Record, first: Record) -> tuple[str, ...]:
     speed = known.forecast_speed(p)
     if speed is None:
         return ("", "", "", p.refusal)
@@ -150,9 +150,12 @@ def article(facts: Facts, asked: Asked) -> View:
     )  # fmt: skip
 
 
-def comparable(found: Sequence[Prediction], specs: Sequence[GpuSpec]) -> bool:
+def comparable(found: Sequence[Record], specs: Sequence[GpuSpec]) -> bool:
     """Whether some kind of work is forecast on all these GPUs."""
-    done = {spec.id: {p.cell for p in found if p.gpu_id == spec.id and p.throughput} for spec in specs}
+    done = {
+        spec.id: {p.question.key("batch") for p in found if p.gpu_id == spec.id and p.throughput}
+        for spec in specs
+    }
     return bool(set.intersection(*done.values()))
 
 

@@ -10,8 +10,8 @@ from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.forecasts import traced
-from gpuwise.model.answer import Prediction
 from gpuwise.model.precision import Precision
+from gpuwise.model.record import Record
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.show import predictions as report
@@ -60,7 +60,7 @@ def question(asked: Asked) -> Question:
 def predict(facts: Facts, asked: Asked) -> View:
     """The forecast on every GPU that the filter leaves, in the order asked for."""
     asks, problem = question(asked), None
-    found: tuple[Prediction, ...] = ()
+    found: tuple[Record, ...] = ()
     try:
         found = report.ordered(_forecast(facts, asked, asks), asked.one_of("sort", report.SORTS))
     except GpuwiseError as error:
@@ -68,7 +68,7 @@ def predict(facts: Facts, asked: Asked) -> View:
     return _view(asked, asks, found, problem)
 
 
-def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Prediction, ...]:
+def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Record, ...]:
     """Raises InputError for a batch or filter that cannot be read, NoDataError for what is not traced."""
     batch = None if asked.text("batch", "auto") == "auto" else asked.whole("batch", most=MOST_BATCH)
     words = asked.text("q")
@@ -76,7 +76,7 @@ def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Prediction, .
     return facts.forecasts(asks.config, ids, count=int(asks.gpus), batch=batch)
 
 
-def _view(asked: Asked, asks: Question, found: Sequence[Prediction], problem: Message | None) -> View:
+def _view(asked: Asked, asks: Question, found: Sequence[Record], problem: Message | None) -> View:
     table = report.table(found).last(LAST) if found else Table(columns=("GPU",), rows=())
     given = [p for p in found if not p.refusal]
     sheet = Sheet(
@@ -97,7 +97,7 @@ def _view(asked: Asked, asks: Question, found: Sequence[Prediction], problem: Me
     )  # fmt: skip
 
 
-def _refused(found: Sequence[Prediction]) -> Table:
+def _refused(found: Sequence[Record]) -> Table:
     """The GPUs without a forecast, each with its reason."""
     rows = tuple((p.gpu_id, p.refusal) for p in found if p.refusal)
     return Table(columns=("GPU", "why not"), rows=rows)

@@ -9,7 +9,7 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.facts import published
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.forecasts import traced
-from gpuwise.model.answer import Prediction
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.units import percent
 from gpuwise.show import predictions
@@ -33,7 +33,7 @@ def scaling(facts: Facts, asked: Asked) -> View:
     asks, problem = question(asked), None
     table = Table(columns=("GPU", "GPUs", "throughput", "of perfect"), rows=())
     drawn: Sheet | None = None
-    found: tuple[Prediction, ...] = ()
+    found: tuple[Record, ...] = ()
     try:
         found = _forecast(facts, asked, asks)
         drawn = _curves(found)
@@ -43,7 +43,7 @@ def scaling(facts: Facts, asked: Asked) -> View:
     return _view(facts, asked, asks, found, drawn, table, problem)
 
 
-def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Prediction, ...]:
+def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Record, ...]:
     """Raises InputError for an unknown GPU."""
     names = asked.many("gpu") or USUAL
     ids = tuple(dict.fromkeys(facts.gpu(name).id for name in names))[:MOST]
@@ -51,13 +51,13 @@ def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Prediction, .
     return tuple(p for of_one in zip(*found, strict=True) for p in of_one)
 
 
-def _curves(found: tuple[Prediction, ...]) -> Sheet:
+def _curves(found: tuple[Record, ...]) -> Sheet:
     """A row for each GPU and number; the bar is the share of n times one."""
-    ones = {p.gpu_id: p.throughput.value for p in found if p.count == 1 and p.throughput}
+    ones = {p.gpu_id: p.throughput.value for p in found if p.gpus == 1 and p.throughput}
     shares = [_share(p, ones.get(p.gpu_id)) for p in found]
     rows = tuple(
         (
-            p.gpu_id, str(p.count), str(p.batch or ""),
+            p.gpu_id, str(p.gpus), str(p.batch or ""),
             rate(p.throughput.value, p.item) if p.throughput else "",
             percent(share.value, 0) if share else "", p.bound or "", p.refusal,
         )
@@ -71,15 +71,15 @@ def _curves(found: tuple[Prediction, ...]) -> Sheet:
     return Sheet(table=table.without_empty_columns(), bars=bars(shares), legend=LEGEND)
 
 
-def _share(p: Prediction, one: float | None) -> Interval | None:
+def _share(p: Record, one: float | None) -> Interval | None:
     if p.throughput is None or not one:
         return None
-    share = p.throughput.value / p.count / one
+    share = p.throughput.value / p.gpus / one
     return Interval(value=share, low=share, high=share, level=None, method="ratio of two forecasts")
 
 
 def _view(
-    facts: Facts, asked: Asked, asks: Question, found: tuple[Prediction, ...], drawn: Sheet | None,
+    facts: Facts, asked: Asked, asks: Question, found: tuple[Record, ...], drawn: Sheet | None,
     table: Table, problem: Message | None,
 ) -> View:  # fmt: skip
     measured = [made for r in facts.results if (made := _measured(_of(r, asks.spec.id)))]

@@ -1,0 +1,96 @@
+"""A speed with everything that is known of it: measured, published or predicted, in one shape.
+
+Tables, charts, comparisons, choices and pages read records; where a number comes from travels with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue, usable
+from gpuwise.model.question import Question
+from gpuwise.model.result import Interval
+from gpuwise.model.shown import Shown
+
+Origin = Literal["measured", "published", "predicted"]
+Basis = Literal["measured", "published", "calibrated", "transferred", "spec-only"]
+"""How a number is known, best first but for published: measured on this GPU; stated by others; predicted from
+this card's own limits or workloads; from the same question measured on another card; from the data sheet."""
+Bound = Literal["compute", "memory", "launch", "link"]
+"""What limits a step: arithmetic, device memory, the host that launches kernels, or the other GPUs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(Shown):
+    """The answer to one question on GPUs of one kind. A figure that is not known is None."""
+
+    question: Question
+    gpu_id: str
+    """Entry of the catalog."""
+    item: str
+    """What throughput counts: image, sequence, token."""
+    origin: Origin
+    basis: Basis
+    throughput: Interval | None = None
+    """Items per second of all GPUs together; None where an issue says why there is none."""
+    seconds: float | None = None
+    """Of one step; of one output token of a served model (TPOT)."""
+    first_token_s: Interval | None = None
+    """Of a served model: seconds to the first token of an answer (TTFT)."""
+    memory_bytes: Interval | None = None
+    """Peak that the framework allocates on one GPU."""
+    fits_probability: float | None = None
+    """None where it ran, so that it fits, and where memory is not known."""
+    watts: Interval | None = None
+    """Mean draw of all GPUs together while steps run."""
+    bound: Bound | None = None
+    shares: tuple[tuple[Bound, float], ...] = ()
+    """Share of a predicted step's time by bound, largest first."""
+    source: Source | None = None
+    """Who states it, or the file that holds it; None for a prediction."""
+    date: str = ""
+    """ISO date of the measurement or publication."""
+    software: str = ""
+    """Framework and version."""
+    issues: tuple[Issue, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the figures rest on, a sentence each."""
+    measured: Record | None = None
+    """Beside a prediction: what was measured of the same question on this GPU."""
+
+    @property
+    def batch(self) -> int | None:
+        """Items a step on each GPU."""
+        return self.question.batch
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that work together."""
+        return self.question.gpus
+
+    @property
+    def refusal(self) -> str:
+        """Why there is no throughput; empty where there is."""
+        return self.issues[0].detail if self.throughput is None and self.issues else ""
+
+    @property
+    def usable(self) -> bool:
+        """True for a number that may be ranked."""
+        return self.throughput is not None and usable(self.issues)
+
+    @property
+    def items_per_joule(self) -> float | None:
+        """Energy efficiency."""
+        return self.throughput.value / self.watts.value if self.throughput and self.watts else None
+
+    @property
+    def best(self) -> Interval | None:
+        """The measured speed where there is one, else this record's own."""
+        return self.measured.throughput if self.measured else self.throughput
+
+
+def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:
+    """The issue of a record without a throughput."""
+    return (Issue(code="refused", severity="invalid", detail=detail, fix=fix),)
