@@ -69,6 +69,7 @@ VISIT_S = {False: 90.0, True: 240.0}
 """Longest visit, eager and compiled, waiting for its turns included; then its worker is ended."""
 TURN_S = 25.0
 """An eager visit that has had the GPU for so long gives up its other rows."""
+CROWDED = "the rows before it took too long"
 EAGER_SHARE = 0.6
 """Of the time, where both phases run."""
 POWER_PERIOD_S = 0.05
@@ -334,7 +335,7 @@ def rows_of(visit: Visit, turn: Turn, device: str, *, toy: bool) -> Iterator[dic
         record = asdict(row) | {"key": row.key} | about
         turn.take()
         if not row.compiled and turn.taken_s is not None and time.monotonic() - turn.taken_s > TURN_S:
-            yield record | {"error": "the rows before it took too long"}
+            yield record | {"error": CROWDED}
             continue
         job = trace = None
         try:
@@ -553,7 +554,7 @@ def planned(asked: argparse.Namespace) -> dict[str, list[Visit]]:
     known: set[str] = set()
     for path in asked.done:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
-            known |= {json.loads(line)["key"] for line in lines}
+            known |= {row["key"] for row in map(json.loads, lines) if row.get("error") != CROWDED}
     plan: dict[str, list[Visit]] = {"eager": [], "compiled": []}
     part, parts = asked.part
     for name in listing(toy=asked.toy)[part - 1 :: parts]:
