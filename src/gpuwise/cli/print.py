@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _INDENT = (0, 0, 0, 2)
 """Of lines above and below a table, also where they wrap."""
+_LONG = 100
+"""Rows from which a table is laid out without rich, which takes a millisecond a row."""
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
 )
@@ -74,6 +76,11 @@ def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> Non
 
 def table(content: Table) -> None:
     """A table for a person, as wide as it needs where the output is no terminal."""
+    if len(content.rows) > _LONG and (
+        not sys.stdout.isatty() or fits(content, os.get_terminal_size().columns)
+    ):
+        out("\n".join(_plain(content)))
+        return
     from rich.console import Console
     from rich.padding import Padding
 
@@ -99,6 +106,28 @@ def table(content: Table) -> None:
     if isinstance(console.file, io.StringIO):
         # rich pads lines to the table's width; a file or pipe wants them bare.
         out("\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n")))
+
+
+def _plain(content: Table) -> list[str]:
+    """The lines of a table whose cells each take one line, as `_whole` draws them."""
+    columns = list(zip(content.columns, *content.rows, strict=True))
+    widths = [max(map(len, cells)) for cells in columns]
+    right = [column in content.numeric for column in content.columns]
+
+    def line(row: Sequence[str]) -> str:
+        cells = zip(row, widths, right, strict=True)
+        return "   ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in cells).rstrip()
+
+    rule = "\u2500" * (sum(widths) + 3 * (len(widths) - 1))
+    head = [*([content.title] if content.title else []), *(f"  {text}" for text in content.before), ""]
+    return [
+        *head,
+        line(content.columns),
+        rule,
+        *map(line, content.rows),
+        "",
+        *(f"  {n}" for n in content.notes),
+    ]
 
 
 def _whole(content: Table, console: Console) -> None:

@@ -85,6 +85,42 @@ class GpuSpec(Shown):
     """Names under which drivers (NVML, CUDA, HIP) report this variant."""
     facts: Mapping[str, Fact] = field(default_factory=dict)
     peaks: tuple[Peak, ...] = ()
+    more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
+    """What further sources state of a field, behind the value that stands; of a peak by `Peak.field`."""
+
+    def values(self, name: str) -> tuple[Fact, ...]:
+        """Every stated value of a field or peak with its source, the one that stands first."""
+        fact = self.facts.get(name)
+        first = (fact,) if fact else tuple(_as_fact(peak) for peak in self.peaks if peak.field == name)
+        return (*first, *self.more.get(name, ()))
+
+    def sources(self, name: str) -> tuple[Source, ...]:
+        """The independent sources that agree with the value that stands; a copy counts as its original."""
+        values = self.values(name)
+        agreeing = [fact for fact in values if _agree(fact.value, values[0].value)]
+        return tuple({fact.source.copy_of or fact.source.id: fact.source for fact in agreeing}.values())
+
+    def confirmed(self, name: str) -> bool:
+        """True for a value of the vendor, of two independent sources, or of a rule of the architecture.
+
+        A peak computed by gpuwise is as sure as the units and the clock that went in.
+        """
+        stated = self.sources(name)
+        if len(stated) != 1 or stated[0].kind == "vendor":
+            return len(stated) > 0
+        if stated[0].kind != "derived":
+            return False
+        return not name.startswith("peak:") or all(self.confirmed(part) for part in ("sm_count", "boost_hz"))
+
+    def supports(self, capability: str) -> bool | None:
+        """True or False where known for `bf16`, `tf32`, `fp8`, `fp4`, `int8`, `fp16` in matrix units,
+        `nvlink`, `mig`, `ecc`; None where no source and no rule says so."""
+        if capability == "nvlink":
+            link = self.text("link") if self.vendor == "NVIDIA" else "none"
+            return None if link is None else "NVLink" in link
+        name = capability if capability in ("mig", "ecc") else f"matrix_{capability}"
+        fact = self.facts.get(name)
+        return None if fact is None else fact.value is True
 
     def text(self, name: str) -> str | None:
         """The value of a field as text, or None where no source states it."""
@@ -132,3 +168,19 @@ class GpuSpec(Shown):
             if (peak.format, peak.accumulate, peak.sparse) == wanted and peak.unit in units
         ]
         return max(fitting, key=lambda peak: peak.flop_per_s, default=None)
+
+
+AGREE = 0.01
+"""Sources that round to three digits differ by up to 0.5 % each."""
+
+
+def _agree(one: Value, other: Value) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return str(one).casefold() == str(other).casefold()
+    return abs(one - other) <= AGREE * abs(other)
+
+
+def _as_fact(peak: Peak) -> Fact:
+    return Fact(
+        field=peak.field, value=peak.flop_per_s, source=peak.source, locator=peak.locator, note=peak.note
+    )

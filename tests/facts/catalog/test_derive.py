@@ -119,9 +119,9 @@ def test_what_has_no_units_gives_nothing() -> None:
 
 
 def test_what_no_source_states_is_computed_without_a_verdict() -> None:
-    found = row(catalog.get("gb10"), "peak:fp16:fp16:matrix")
+    found = row(catalog.get("cmp-90hx"), "peak:fp16:fp16:matrix")
     assert found.stated is found.difference is found.agrees is None
-    assert found.derived == 48 * 1024 * 2418e6
+    assert found.derived == 50 * 1024 * 1710e6
 
 
 def test_rates_depend_on_the_segment() -> None:
@@ -133,20 +133,25 @@ def test_rates_depend_on_the_segment() -> None:
     assert catalog.rates(catalog.get("gaudi2")) == ()
 
 
-@pytest.mark.parametrize("spec", catalog.all_gpus(), ids=lambda spec: spec.id)
-def test_a_product_holds_no_more_than_its_whole_die(spec: GpuSpec) -> None:
-    chip = spec.text("chip")
-    if chip is None:
-        return
-    die = catalog.full_die(chip)
-    for field, whole in (
-        ("sm_count", die.sm_count),
-        ("cuda_cores", die.cuda_cores),
-        ("tensor_cores", die.tensor_cores),
-        ("rt_cores", die.rt_cores),
-    ):
-        # Two dies make an MI250X; dies of which the whole is unknown say nothing.
-        assert whole is None or (spec.number(field) or 0) <= whole, field
+def test_a_product_holds_no_more_than_its_whole_die() -> None:
+    known = catalog.chips()
+    for spec in catalog.all_gpus():
+        die = known.get(spec.text("chip") or "")
+        if die is None:
+            continue
+        for field, whole in (
+            ("sm_count", die.sm_count),
+            ("cuda_cores", die.cuda_cores),
+            ("tensor_cores", die.tensor_cores),
+            ("rt_cores", die.rt_cores),
+        ):
+            # Two dies make an MI250X; dies of which the whole is unknown say nothing.
+            assert whole is None or (spec.number(field) or 0) <= whole, (spec.id, field)
+
+
+def test_the_chips_of_most_gpus_are_known() -> None:
+    with_chip = [spec for spec in catalog.all_gpus() if spec.text("chip")]
+    assert sum(spec.text("chip") in catalog.chips() for spec in with_chip) > 0.85 * len(with_chip)
 
 
 def test_every_disagreement_with_a_formula_is_explained() -> None:
@@ -156,4 +161,4 @@ def test_every_disagreement_with_a_formula_is_explained() -> None:
         for row in catalog.derive(spec):
             compared += row.agrees is not None
             assert row.agrees is not False or "the formula gives" in notes[row.field], (spec.id, row)
-    assert compared > 600
+    assert compared > 2000

@@ -10,7 +10,7 @@ from gpuwise.facts.catalog.derive import Derived, derive
 from gpuwise.facts.catalog.filters import Match, matching, ordered, select, sortable
 from gpuwise.facts.catalog.load import all_gpus, fields, get, sizes_outside, sources
 from gpuwise.facts.catalog.mention import Mention, mentions
-from gpuwise.facts.catalog.query import find, resolve_device
+from gpuwise.facts.catalog.query import Resolved, find, resolve, resolve_device
 
 __all__ = [
     "Derived",
@@ -18,6 +18,7 @@ __all__ = [
     "Match",
     "Mention",
     "Rate",
+    "Resolved",
     "all_gpus",
     "chips",
     "derive",
@@ -29,6 +30,7 @@ __all__ = [
     "mentions",
     "ordered",
     "rates",
+    "resolve",
     "resolve_device",
     "select",
     "sizes_outside",

@@ -1,19 +1,22 @@
 """Read the catalog's files once: facts become `GpuSpec`, each value with its source.
 
-One line of `data/specs.csv` is one fact in SI base units. Fields named
-`peak:<format>:<accumulate>:<vector|matrix>[:sparse]` (FLOP/s) become `Peak`; all others become `Fact`.
-CSV and the stdlib only: bare `gpuwise` loads this and must answer in 0.3 s.
+One line of `data/specs/*.csv` is one value of one source in SI base units; of several lines with the
+same GPU and field the first stands. Fields named `peak:<format>:<accumulate>:<vector|matrix>[:sparse]`
+(FLOP/s) become `Peak`; all others become `Fact`. `data/rules.csv` fills in what every GPU of a chip or
+an architecture has. CSV and the stdlib only: bare `gpuwise` loads this and must answer in 0.3 s.
 """
 
 from __future__ import annotations
 
+import csv
+import gc
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 from gpuwise.errors import InputError
 from gpuwise.facts.catalog import tables
@@ -21,12 +24,40 @@ from gpuwise.model.gpu import Fact, Field, GpuSpec, Peak, Source, Value
 
 DATA = Path(__file__).with_name("data")
 
+Row = list[str]
+"""(gpu_id, field, value, source, locator, note)"""
+Raw = TypeVar("Raw")
+Item = TypeVar("Item")
+
+
+class _Lazy(Mapping[str, Item]):
+    """Rows that are decoded on first use: most commands read a few fields of a few GPUs."""
+
+    def __init__(self, raw: Mapping[str, Raw], decode: Callable[[Raw], Item]) -> None:
+        self._raw: Mapping[str, Raw] = raw
+        self._decode = decode
+        self._known: dict[str, Item] = {}
+
+    def __getitem__(self, name: str) -> Item:
+        if name not in self._known:
+            self._known[name] = self._decode(self._raw[name])
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._raw
+
 
 @cache
 def fields() -> Mapping[str, Field]:
     """Every field by name, in the order of a specification chart.
 
-    `peak:*` stands for the peaks that have no line of their own.
+    `peak:*` is the entry of all peaks that have no line of their own.
     """
     return MappingProxyType(
         {
@@ -52,14 +83,22 @@ def sources() -> Mapping[str, Source]:
 @cache
 def all_gpus() -> tuple[GpuSpec, ...]:
     """Every GPU variant of the catalog, sorted by launch date, then id; those without one come last."""
-    facts: dict[str, dict[str, Fact]] = defaultdict(dict)
-    peaks: dict[str, list[Peak]] = defaultdict(list)
-    for row in rows("specs.csv"):
-        if row["field"].startswith("peak:"):
-            peaks[row["gpu_id"]].append(_peak(row))
-        else:
-            facts[row["gpu_id"]][row["field"]] = _fact(row)
-    specs = [_spec(row, facts[row["gpu_id"]], peaks[row["gpu_id"]]) for row in rows("names.csv")]
+    collecting = gc.isenabled()
+    # All of it is kept: searching the growing rows for garbage would take half of the time.
+    gc.disable()
+    try:
+        stated: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+        for path in sorted((DATA / "specs").glob("*.csv")):
+            with path.open(encoding="utf-8", newline="") as file:
+                lines = csv.reader(file)
+                next(lines)
+                for row in lines:
+                    stated[row[0]][row[1]].append(row)
+        rules = _rules()
+        specs = [_spec(row, stated[row["gpu_id"]], rules) for row in rows("names.csv")]
+    finally:
+        if collecting:
+            gc.enable()
     return tuple(sorted(specs, key=lambda spec: (spec.text("launch") or "9999", spec.id)))
 
 
@@ -80,13 +119,23 @@ def shared_device_names() -> frozenset[str]:
 
 
 @cache
+def usual() -> Mapping[str, tuple[str, ...]]:
+    """The generic names of which a GPU is the usual variant, by its id: `H100` of the H100 SXM5."""
+    return {row["gpu_id"]: _parts(row["usual_for"]) for row in rows("names.csv") if row["usual_for"]}
+
+
+@cache
 def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
     """(gpu_id, models, words) of each variant: `A100` is a model, `sxm4 80gb` tell its variants apart.
 
-    The id is None for GPUs that share a model or a name with one of the catalog but are not in it.
+    A model that begins with `?` is also an ordinary word or number: it needs a brand before it. The id
+    is None for GPUs that share a model or a name with one of the catalog but are not in it.
     """
-    known = [(row["gpu_id"], _parts(row["models"]), _words(row)) for row in rows("names.csv")]
-    return (*known, *((None, _parts(row["models"]), _words(row)) for row in rows("outside.csv")))
+    known = [
+        (row["gpu_id"], _parts(row["models"]), tuple(row["variant"].split())) for row in rows("names.csv")
+    ]
+    others = [(None, _parts(row["models"]), tuple(row["variant"].split())) for row in rows("outside.csv")]
+    return (*known, *others)
 
 
 @cache
@@ -97,7 +146,7 @@ def outside() -> tuple[str, ...]:
 
 @cache
 def sizes_outside(gpu_id: str) -> tuple[int, ...]:
-    """Gigabytes of the variants outside the catalog that share a model with this GPU: RTX 3080 12 GB."""
+    """Gigabytes of the variants outside the catalog that share a model with this GPU."""
     mine = {model for known, names, _ in models() if known == gpu_id for model in names}
     words = [word for known, names, all_ in models() if known is None and mine & {*names} for word in all_]
     return tuple(int(word.removesuffix("gb")) for word in words if re.fullmatch(r"\d+gb", word))
@@ -113,14 +162,44 @@ def rows(name: str) -> list[dict[str, str]]:
     return tables.rows(DATA / name)
 
 
-def _spec(row: dict[str, str], facts: dict[str, Fact], peaks: list[Peak]) -> GpuSpec:
+def _rules() -> Mapping[str, list[dict[str, str]]]:
+    """What an architecture or a chip gives all its GPUs, by the name of either."""
+    found: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in rows("rules.csv"):
+        found[row["match"]].append(row)
+    return found
+
+
+def _spec(
+    row: dict[str, str], stated: dict[str, list[Row]], rules: Mapping[str, list[dict[str, str]]]
+) -> GpuSpec:
+    first = {field: lines[0][2] for field, lines in stated.items()}
+    # A chip's rule is closer than its architecture's: the TU116 is a Turing without tensor cores.
+    for match in (first.get("chip", ""), first.get("architecture", "")):
+        for rule in rules.get(match, ()):
+            fits = rule["segment"] in ("", first["segment"]) and rule["form"] in ("", first["form"])
+            if fits and rule["field"] not in stated:
+                line = [
+                    row["gpu_id"],
+                    rule["field"],
+                    rule["value"],
+                    rule["source"],
+                    rule["locator"],
+                    f"rule of {match}",
+                ]
+                stated[rule["field"]] = [line]
+    peaks = [field for field in stated if field.startswith("peak:")]
     return GpuSpec(
         id=row["gpu_id"],
         name=row["name"],
         aliases=_parts(row["aliases"]),
         device_names=_parts(row["device_names"]),
-        facts=facts,
-        peaks=tuple(peaks),
+        facts=_Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
+        peaks=tuple(_peak(stated[field][0]) for field in peaks),
+        more=_Lazy(
+            {name: lines[1:] for name, lines in stated.items() if len(lines) > 1},
+            lambda lines: tuple(_fact(line) for line in lines),
+        ),
     )
 
 
@@ -128,40 +207,28 @@ def _parts(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(";") if part)
 
 
-def _words(row: dict[str, str]) -> tuple[str, ...]:
-    return tuple(row["variant"].split())
-
-
-def _fact(row: dict[str, str]) -> Fact:
-    return Fact(
-        field=row["field"],
-        value=_value(row["field"], row["value"]),
-        source=sources()[row["source"]],
-        locator=row["locator"],
-        note=row["note"],
-    )
-
-
-def _value(field: str, text: str) -> Value:
-    """`text` as the type of its field: text, yes or no, else a number (int where it is whole)."""
-    kind = fields()[field].kind
-    if kind == "text":
-        return text
+def _fact(row: Row) -> Fact:
+    _, field, value, source, locator, note = row
+    kind = "number" if field.startswith("peak:") else fields()[field].kind
+    decoded: Value = value
     if kind == "flag":
-        return text == "true"
-    number = float(text)
-    return int(number) if number.is_integer() else number
+        decoded = value == "true"
+    elif kind == "number":
+        number = float(value)
+        decoded = int(number) if number.is_integer() else number
+    return Fact(field=field, value=decoded, source=sources()[source], locator=locator, note=note)
 
 
-def _peak(row: dict[str, str]) -> Peak:
-    _, number_format, accumulate, unit, *sparse = row["field"].split(":")
+def _peak(row: Row) -> Peak:
+    _, field, value, source, locator, note = row
+    _, number_format, accumulate, unit, *sparse = field.split(":")
     return Peak(
         format=number_format,
         accumulate=accumulate,
         unit="matrix" if unit == "matrix" else "vector",
-        flop_per_s=float(row["value"]),
+        flop_per_s=float(value),
         sparse=sparse == ["sparse"],
-        source=sources()[row["source"]],
-        locator=row["locator"],
-        note=row["note"],
+        source=sources()[source],
+        locator=locator,
+        note=note,
     )

@@ -5,20 +5,27 @@ variants apart ("(80GB SXM4)", "Laptop GPU"). The longest model wins. Words of o
 alternatives ("NVL / SXM"), words of several kinds narrow the choice; a word that fits no variant
 ("A100 24GB") is left outside the mention, so that it can be judged as a claim. A word that makes
 another product of the model ("RTX 3080 Ti", "RTX 5090 Laptop") makes it a GPU outside the catalog.
+
+Models are kept as a tree of their letters and numbers, so that the time grows with the text alone,
+however many GPUs the catalog has.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from gpuwise.facts.catalog import load
 
-_GAP = r"[ \t\u00a0\u2122\u00ae_-]{0,3}"
-_MODEL_GAP = r"[ \t\u00a0\u2122\u00ae_(-]{0,3}"
-_BRANDS = r"NVIDIA|AMD|Intel|Habana|GeForce|Tesla|Quadro|Instinct"
+# In 8xA100 the x counts; in 7900xtx it does not.
+_ATOM = re.compile(r"(?<=\d)x(?=[a-z])(?!tx?(?![a-z0-9]))|[a-z]+|\d+", re.IGNORECASE)
+_GAP = frozenset(" \t\u00a0\u2122\u00ae_-(")
+_WIDEST_GAP = 3
+_BRANDS = frozenset(
+    ("nvidia", "amd", "intel", "habana", "geforce", "tesla", "quadro", "instinct", "radeon", "apple")
+)
 _BETWEEN = r"[ \t\u00a0]{0,2}[-_/(]?[ \t\u00a0(]{0,2}"
 _WORD = (
     r"PCI-?e(?:[ \t]?Gen[ \t]?\d(?!\.|[ \t]?x\d))?(?!\s*(?:gen|x\d|[1-7](?:\.\d)?\b))"
@@ -27,15 +34,22 @@ _WORD = (
     r"|GPU|SUPER|Ti|Ada|SFF|WS|SE|(?-i:D)"
 )
 _END = r"(?![A-Za-z0-9]|\.\d)"
+_ENDS = re.compile(_END)
+_TAIL = re.compile(rf"(?:{_BETWEEN}(?:{_WORD}){_END}){{0,8}}", re.IGNORECASE)
+_WORDS = re.compile(rf"(?:{_WORD}){_END}", re.IGNORECASE)
 _ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "d"})
 """Words that make another product of the model before them."""
 _KINDS = (("gb", "memory"), ("hbm", "type"), ("ddr", "type"))
-_LISTED = r"[ \t\u00a0]*(?:/|,|&|\+|and|or|vs\.?|versus)[ \t\u00a0]*(?:the[ \t]+)?"
+_LISTED = re.compile(r"[ \t\u00a0]*(?:/|,|&|\+|and|or|vs\.?|versus)[ \t\u00a0]*(?:the[ \t]+)?", re.IGNORECASE)
 _THE = re.compile(r"\bthe[ \t]+$", re.IGNORECASE)
-_ELSEWHERE = (
-    r"(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?){0,3}(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
-    r"|Tesla[ \t-][KMP]\d{1,3}|Radeon(?:[ \t-](?:RX|Pro|VII|W?\d{3,4}\w{0,3})){1,4}|MI\d{2,3}[A-Z]?"
-    r"|Titan[ \t]RTX|RX[ \t-]?\d{4}(?:[ \t]XTX?)?|MX\d{3}|(?-i:M40|P40|L20|T10)|TPU[ \t-]?v\d\w?"
+_ELSEWHERE = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:NVIDIA|AMD|GeForce)[ \t-]){0,2}"
+    r"(?:(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?){0,3}(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
+    r"|Tesla[ \t-][CKMP]\d{1,4}[A-Z]?|Radeon(?:[ \t-](?:RX|Pro|VII|HD|R\d|W?\d{3,4}\w{0,3})){1,4}"
+    r"|MI\d{2,3}[A-Z]?|Titan[ \t]RTX|RX[ \t-]?\d{3,4}[A-Z]?(?:[ \t]XTX?)?|MX\d{3}|TPU[ \t-]?v\d\w?"
+    r"|Arc[ \t](?:Pro[ \t])?[A-Z]\d{2,3}M?|Jetson(?:[ \t](?:AGX|Orin|Xavier|Nano|NX|TX\d|Thor)){1,3})"
+    rf"s?{_END}(?:[ \t-]?(?:Ti|SUPER|Laptop|Mobile|Ada|GPU)\b){{0,4}}",
+    re.IGNORECASE,
 )
 """GPUs that the catalog lacks: named so that no figure of theirs goes to the GPU named before."""
 
@@ -49,6 +63,8 @@ class Mention:
     text: str
     gpu_ids: tuple[str, ...]
     """In the order of the catalog; empty for a GPU outside it."""
+    exact: bool = True
+    """False where the words alone may also be a number or another thing: `4070`, `M4`, `t4`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,84 +73,178 @@ class _Variant:
     words: frozenset[str]
 
 
-def mentions(text: str, *, unknown: bool = False) -> tuple[Mention, ...]:
-    """Every GPU that `text` names, in order and without overlap.
+@dataclass(slots=True)
+class _Node:
+    """A place in the tree of models; `glued` continues the same word, `spaced` a next one, too."""
 
-    GPUs outside the catalog are left out unless `unknown`; they have no `gpu_ids`.
+    glued: dict[str, _Node] = field(default_factory=dict)
+    spaced: dict[str, _Node] = field(default_factory=dict)
+    model: str | None = None
+    """The model that is complete here, as a key of `_by_model`."""
+
+
+@dataclass(slots=True)
+class _Atom:
+    start: int
+    end: int
+    text: str
+
+
+def mentions(text: str, *, unknown: bool = False, loose: bool = False) -> tuple[Mention, ...]:
+    """Every GPU that `text` names, in order and without overlap. Linear in the length of the text.
+
+    GPUs outside the catalog are left out unless `unknown`; they have no `gpu_ids`. With `loose`, words
+    that may be something else ("4070", "M4") are mentions with `exact` False; the context must decide.
     """
-    found = tuple(_mentions(text))
+    found = list(_models_in(text, loose))
+    if unknown:
+        taken = [(mention.start, mention.end) for mention in found]
+        at = 0
+        for match in _ELSEWHERE.finditer(text):
+            while at < len(taken) and taken[at][1] <= match.start():
+                at += 1
+            if at == len(taken) or match.end() <= taken[at][0]:
+                found.append(Mention(start=match.start(), end=match.end(), text=match[0], gpu_ids=()))
+        found.sort(key=lambda mention: mention.start)
     return tuple(mention for mention in found if unknown or mention.gpu_ids)
 
 
-def _mentions(text: str) -> Iterator[Mention]:
-    last: re.Match[str] | None = None
-    for match in _pattern().finditer(text):
-        if _in_list(match, last) if match["number"] else _is_name(match):
-            last = match
-            yield _mention(match)
+def _models_in(text: str, loose: bool) -> Iterator[Mention]:
+    """Mentions of models that the catalog's files name, those outside it among them."""
+    atoms = [_Atom(m.start(), m.end(), m[0].lower()) for m in _ATOM.finditer(text)]
+    tree, numbers = _tree()
+    place = done = 0
+    last: Mention | None = None
+    while place < len(atoms):
+        first = atoms[place]
+        known = first.text in tree.spaced or first.text in numbers
+        if not known or first.start < done or not _begins(text, atoms, place):
+            place += 1
+            continue
+        model, count = _longest(text, atoms, place, tree)
+        if model is None:
+            if first.text not in numbers or not _is_word(text, first.end):
+                place += 1
+                continue
+            model, count = f"rtx{first.text}", 1
+            exact = _in_list(text, first.start, last)
+        else:
+            exact = True
+        start, branded = _with_brands(text, atoms, place)
+        written = text[first.start : atoms[place + count - 1].end]
+        # Codes of two or three characters stand in capitals or behind a brand.
+        exact = exact and (branded or ((len(written) > 3 or written.isupper()) and model not in _weak()))
+        place += count
+        if not exact and not loose:
+            continue
+        mention = _mention(text, start, atoms[place - 1].end, model, exact=exact)
+        done, last = mention.end, mention
+        yield mention
 
 
-def _is_name(match: re.Match[str]) -> bool:
-    """Whether a model is meant: codes of two or three characters stand in capitals or behind a brand."""
-    model = match["model"] or match["elsewhere"]
-    return len(model) > 3 or model.isupper() or bool(match["brand"])
-
-
-def _in_list(match: re.Match[str], last: re.Match[str] | None) -> bool:
-    """Whether a bare number is a card's: in a list of RTX cards, `RTX 4090 / 5090`, or as `the 4090`."""
-    if _THE.search(match.string[max(0, match.start() - 6) : match.start()]):
+def _begins(text: str, atoms: list[_Atom], place: int) -> bool:
+    """A model begins a word, or stands behind a count: 8xA100. 0xA100 is a number."""
+    start = atoms[place].start
+    if start == 0 or not text[start - 1].isalnum():
         return True
-    if last is None or not (last["number"] or "RTX" in last[0].upper()):
+    counted = place >= 2 and atoms[place - 1].text == "x" and atoms[place - 1].end == start
+    return counted and atoms[place - 2].end == start - 1 and atoms[place - 2].text.strip("0") != ""
+
+
+def _longest(text: str, atoms: list[_Atom], place: int, tree: _Node) -> tuple[str | None, int]:
+    """The longest model that begins at an atom, and its count of atoms."""
+    node = tree.spaced.get(atoms[place].text)
+    best, count, at = None, 0, place
+    while node is not None:
+        end = atoms[at].end
+        if node.model is not None and _is_word(text, end):
+            best, count = node.model, at - place + 1
+        at += 1
+        if at == len(atoms):
+            break
+        start, word = atoms[at].start, atoms[at].text
+        if start == end:
+            node = node.glued.get(word) or node.spaced.get(word)
+        elif start - end <= _WIDEST_GAP and _GAP.issuperset(text[end:start]):
+            node = node.spaced.get(word)
+        else:
+            break
+    return best, count
+
+
+def _is_word(text: str, end: int) -> bool:
+    """A model ends with its word, which may be in the plural or the possessive."""
+    plural = text[end : end + 1] in ("s", "S") and _ENDS.match(text, end + 1) is not None
+    return plural or _ENDS.match(text, end) is not None
+
+
+def _with_brands(text: str, atoms: list[_Atom], place: int) -> tuple[int, bool]:
+    """Where the brands before a model begin, and whether there are any."""
+    start, first = atoms[place].start, place
+    while place > first - 3 and place > 0:
+        brand = atoms[place - 1]
+        gap = text[brand.end : start]
+        if brand.text not in _BRANDS or len(gap) > _WIDEST_GAP or not _GAP.issuperset(gap):
+            break
+        if brand.start > 0 and text[brand.start - 1].isalnum():
+            break
+        start, place = brand.start, place - 1
+    return start, place < first
+
+
+def _in_list(text: str, start: int, last: Mention | None) -> bool:
+    """A bare number is a card's in a list of RTX cards, `RTX 4090 / 5090`, or as `the 4090`."""
+    if _THE.search(text[max(0, start - 6) : start]):
+        return True
+    if last is None or start - last.end > 20 or not ("RTX" in last.text.upper() or last.text[:4].isdigit()):
         return False
-    between = match.string[last.end() : match.start()]
-    return re.fullmatch(_LISTED, between, re.IGNORECASE) is not None
+    return _LISTED.fullmatch(text, last.end, start) is not None
 
 
-def _mention(match: re.Match[str]) -> Mention:
-    if match["elsewhere"]:
-        return Mention(start=match.start(), end=match.end(), text=match[0], gpu_ids=())
-    text, tail = match.string, match["tail"]
-    gpu_ids, used = _meaning(match["model"] or "RTX" + match["number"], tail or "")
-    end = match.end() if tail is None else match.start("tail") + used
-    if "(" in text[match.start() : end] and text[end : end + 1] == ")":
+def _mention(text: str, start: int, end: int, model: str, *, exact: bool) -> Mention:
+    plural = text[end : end + 1] == "s" and _ENDS.match(text, end + 1) is not None
+    possessive = text[end : end + 1] in ("'", "\u2019") and text[end + 1 : end + 2] == "s"
+    if possessive and _ENDS.match(text, end + 2):
+        # What a possessive has ("the A4000's 16 GB") is a claim, no part of its name.
+        tail, end = "", end + 2
+    else:
+        end += plural
+        match = _TAIL.match(text, end)
+        tail = match[0] if match else ""
+    # `V100s` may be several V100 or the V100S.
+    upper = any(char.isupper() for char in text[start:end])
+    singular = model[:-1] if model.endswith("s") and text[end - 1] == "s" and upper and not plural else ""
+    gpu_ids, used = _meaning(model, singular, tail)
+    end += used
+    if "(" in text[start:end] and text[end : end + 1] == ")":
         end += 1
-    return Mention(start=match.start(), end=end, text=text[match.start() : end], gpu_ids=gpu_ids)
+    return Mention(start=start, end=end, text=text[start:end], gpu_ids=gpu_ids, exact=exact)
 
 
 @lru_cache(maxsize=4096)
-def _meaning(model: str, tail: str) -> tuple[tuple[str, ...], int]:
+def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int]:
     """The ids that a model and the words behind it may mean, and how much of the words was used."""
-    variants = _variants(model)
-    kept, used = _narrowed(variants, tail)
-    return tuple(sorted((v.gpu_id for v in kept if v.gpu_id), key=_rank)), used
-
-
-def _narrowed(variants: tuple[_Variant, ...], tail: str) -> tuple[tuple[_Variant, ...], int]:
-    """The variants that the words leave, and where the last word used ends."""
+    variants = _by_model()[model] + _by_model().get(singular, ())
     asked: dict[str, set[str]] = {}
     kept, used = variants, 0
-    for match in _words().finditer(tail):
-        word = _canonical(match[0])
-        trial = {kind: set(words) for kind, words in asked.items()}
-        trial.setdefault(_kind(word), set()).add(word)
-        fitting = tuple(v for v in variants if _fits(v, trial))
+    for match in _WORDS.finditer(tail):
+        # `80 GiB` -> `80gb`, `Max-Q` -> `maxq`, `PCIe Gen5` -> `pcie`.
+        word = re.sub(r"(\d)gi?b?$", r"\1gb", _plain(match[0]))
+        word = "pcie" if word.startswith("pcie") else word
+        kind = next((kind for part, kind in _KINDS if part in word), None)
+        kind = kind or (word if word in ("edition", "gpu", "generation") else "form")
+        trial = {known: set(words) for known, words in asked.items()}
+        trial.setdefault(kind, set()).add(word)
+        fitting = tuple(
+            v for v in variants if all(any(_says(v, word) for word in words) for words in trial.values())
+        )
         if not fitting and word in _ANOTHER:
             return (), match.end()
         if not fitting or not any(_says(v, word) for v in variants):
             break
         asked, kept, used = trial, fitting, match.end()
-    return kept, used
-
-
-def _canonical(word: str) -> str:
-    """`80 GiB` -> `80gb`, `Max-Q` -> `maxq`, `PCIe Gen5` -> `pcie`."""
-    plain = re.sub(r"(\d)gi?b?$", r"\1gb", _plain(word))
-    return "pcie" if plain.startswith("pcie") else plain
-
-
-def _fits(variant: _Variant, asked: Mapping[str, set[str]]) -> bool:
-    """Whether the variant has one of the asked words of every kind."""
-    return all(any(_says(variant, word) for word in words) for words in asked.values())
+    ids = {v.gpu_id for v in kept if v.gpu_id}
+    return tuple(sorted(ids, key=_ranks().__getitem__)), used
 
 
 def _says(variant: _Variant, word: str) -> bool:
@@ -142,31 +252,20 @@ def _says(variant: _Variant, word: str) -> bool:
     return any(w == word or (not word[0].isdigit() and w.startswith(word)) for w in variant.words)
 
 
-def _kind(word: str) -> str:
-    for part, kind in _KINDS:
-        if part in word:
-            return kind
-    return word if word in ("edition", "gpu", "generation") else "form"
-
-
 @cache
 def _by_model() -> Mapping[str, tuple[_Variant, ...]]:
-    """Models without spaces, in lower case, to their variants; gpu_id None stands outside the catalog."""
+    """Models without spaces, in lower case, to their variants; gpu_id None is outside the catalog."""
     found: dict[str, list[_Variant]] = {}
     for gpu_id, models, words in load.models():
         for model in models:
-            key = _plain(model)
-            found.setdefault(key, []).append(_Variant(gpu_id, frozenset(words)))
+            found.setdefault(_plain(model), []).append(_Variant(gpu_id, frozenset(words)))
     return {key: tuple(variants) for key, variants in found.items()}
 
 
-def _variants(written: str) -> tuple[_Variant, ...]:
-    """The variants of a model as written; `V100s` may be several V100 or the V100S."""
-    key = _plain(written)
-    variants = _by_model()[key]
-    if written.endswith("s") and any(c.isupper() for c in written):
-        variants += _by_model().get(key[:-1], ())
-    return variants
+@cache
+def _weak() -> frozenset[str]:
+    """Models that are also ordinary words or numbers."""
+    return frozenset(_plain(model) for _, models, _ in load.models() for model in models if model[0] == "?")
 
 
 def _plain(model: str) -> str:
@@ -178,31 +277,18 @@ def _ranks() -> Mapping[str, int]:
     return {spec.id: place for place, spec in enumerate(load.all_gpus())}
 
 
-def _rank(gpu_id: str) -> int:
-    return _ranks()[gpu_id]
-
-
 @cache
-def _words() -> re.Pattern[str]:
-    return re.compile(rf"(?:{_WORD}){_END}", re.IGNORECASE)
-
-
-@cache
-def _pattern() -> re.Pattern[str]:
-    """Brand, model (the longest first) and the words behind it, as one expression.
-
-    Every repetition has an end, so that no text takes more than linear time.
-    """
-    models = {model for _, models, _ in load.models() for model in models}
-    longest = sorted(models, key=lambda model: (-len(model), model))
-    parts = (_MODEL_GAP.join(re.findall(r"[A-Za-z]+\d+[A-Za-z]*|\d+[A-Za-z]*|[A-Za-z]+", m)) for m in longest)
-    numbers = sorted({m[4:] for m in models if re.fullmatch(r"RTX \d{4}", m)})
-    return re.compile(
-        # Behind a word or a count: 8xA100. 0xA100 is a number.
-        rf"(?:(?<![A-Za-z0-9])|(?<=[1-9]x)|(?<=\d0x))(?P<brand>(?:(?:{_BRANDS}){_GAP}){{0,3}})"
-        rf"(?:(?:(?P<model>{'|'.join(parts)})|(?P<number>{'|'.join(numbers)}))"
-        # What a possessive has ("the A4000's 16 GB") is a claim, no part of its name.
-        rf"(?:['\u2019]s{_END}|s?{_END}(?P<tail>(?:{_BETWEEN}(?:{_WORD}){_END}){{0,8}}))"
-        rf"|(?P<elsewhere>{_ELSEWHERE})s?{_END}(?:[ \t-]?(?:Ti|SUPER|Laptop|Mobile|Ada|GPU)\b){{0,4}})",
-        re.IGNORECASE,
-    )
+def _tree() -> tuple[_Node, frozenset[str]]:
+    """The tree of all models, and the numbers of RTX cards that lists write alone."""
+    root = _Node()
+    numbers = set()
+    for model in {model for _, models, _ in load.models() for model in models}:
+        node = root
+        for word in re.findall(r"[A-Za-z]+\d+[A-Za-z]*|\d+[A-Za-z]*|[A-Za-z]+", model):
+            for place, atom in enumerate(_ATOM.findall(word.lower())):
+                edges = node.glued if place else node.spaced
+                node = edges.setdefault(atom, _Node())
+        node.model = _plain(model)
+        if re.fullmatch(r"RTX \d{4}", model):
+            numbers.add(model[4:])
+    return root, frozenset(numbers)

@@ -1,9 +1,9 @@
-"""Find a GPU by the names people type and by the names drivers report, and never guess.
+"""Find a GPU by the names people type and by the names drivers report.
 
 `find` accepts an id, a name or an alias in any case and order of its words, with any spaces and
-dashes, with or without a brand; and a driver's name as the driver writes it. A part of a name
-("a100", "4060 ti") never resolves, not even where the catalog holds one match, because variants
-that it does not hold share it: those are named. `resolve_device` accepts a driver's exact name only.
+dashes, with or without a brand; and a driver's name as the driver writes it. It never guesses: a name
+that several variants share is an error. `resolve` takes the usual variant of such a name, and says so.
+`resolve_device` accepts a driver's exact name only.
 """
 
 from __future__ import annotations
@@ -11,36 +11,77 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from gpuwise.errors import InputError
 from gpuwise.facts.catalog import load
+from gpuwise.facts.catalog.mention import mentions
 from gpuwise.model.gpu import GpuSpec
 
 MEMORY_TOLERANCE = 0.12
 """Drivers report less than the product number: ECC on GDDR6 takes 6.25 %, firmware some more."""
 
-_BRANDS = re.compile(r"nvidia|geforce|amd|tesla|instinct|intel|habana|quadro|[\u2122\u00ae]")
+_VENDORS = {
+    **dict.fromkeys(("nvidia", "geforce", "tesla"), "NVIDIA"),
+    **dict.fromkeys(("amd", "radeon", "instinct"), "AMD"),
+    **dict.fromkeys(("intel", "habana"), "Intel"),
+}
+_BRANDS = re.compile("|".join([*_VENDORS, r"\(r\)", r"\(tm\)", "[\u2122\u00ae]"]))
 _NOISE = frozenset({"gpu", "generation", "graphics", "card", "accelerator"})
 """Words that never tell two products apart."""
 _MEMORY = re.compile(r"(\d+)[\s_-]*gi?b")
 _WORDS = re.compile(r"[a-z0-9]+")
 _LISTED = 6
+_FAMILY = 16
+"""The most variants among which one can be the usual one; more is a word like "rtx"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """The GPU that a name is taken for."""
+
+    spec: GpuSpec
+    others: tuple[str, ...] = ()
+    """Ids of the further variants that the name may mean; empty where it names exactly one GPU."""
+    note: str = ""
+    """One sentence about the choice and the others; empty where there was none to make."""
 
 
 def find(name: str) -> GpuSpec:
     """The one GPU that `name` names.
 
     Raises InputError where the name is unknown, with the nearest names, and where it fits several
-    variants, with their ids; the hint is a command that works.
+    variants, with their ids.
     """
-    reported = _by_device_name().get(_driver_key(name), ())
-    if len(reported) == 1 and _driver_key(name) not in load.shared_device_names():
-        return reported[0]
-    spec = _by_key().get(name_key(name)) or _by_words().get(frozenset(_words(name)))
+    spec = _exact(name)
+    if spec is None:
+        raise _not_found(name.strip(), _words(name))
+    return spec
+
+
+def resolve(name: str) -> Resolved:
+    """The GPU that `name` names, or the usual variant of a generic name: `h100` is the SXM5 with 80 GB.
+
+    The usual variant is the one that the data says (`usual_for`), else the plainest desktop or server
+    variant. Raises InputError for a name that is unknown or fits a whole product line ("rtx").
+    """
+    spec = _exact(name)
     if spec is not None:
-        return spec
-    raise _not_found(name.strip(), _words(name))
+        return Resolved(spec=spec)
+    words = _words(name)
+    named = mentions(name.strip(), loose=True)
+    # "rtx 3060" is not the 3060 Ti, although its words stand in that name, too.
+    meant = list(named[0].gpu_ids) if len(named) == 1 and named[0].text == name.strip() else []
+    found = meant or (_variants(words) if any(char.isdigit() for char in name) else [])
+    variants = [spec.id for spec in _of_vendor(tuple(load.get(gpu_id) for gpu_id in found), name)]
+    usual = _of_vendor(_by_usual().get("".join(words), ()), name)
+    if not usual and not (0 < len(variants) <= _FAMILY):
+        raise _not_found(name.strip(), words)
+    chosen = usual[0] if usual else min((load.get(gpu_id) for gpu_id in variants), key=_plainness)
+    others = tuple(gpu_id for gpu_id in variants if gpu_id != chosen.id)
+    also = f"; it can also mean {_list(others)}" if others else ""
+    return Resolved(spec=chosen, others=others, note=f"{name.strip()!r} is taken as {chosen.id}{also}")
 
 
 def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None:
@@ -59,6 +100,28 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
 def name_key(name: str) -> str:
     """What two spellings of one name have in common: `NVIDIA A100 PCIe 80 GB` -> `a100pcie80gb`."""
     return "".join(_words(name))
+
+
+def _exact(name: str) -> GpuSpec | None:
+    """The only GPU with this id, complete name, alias or driver name."""
+    key = _driver_key(name)
+    reported = _by_device_name().get(key, ())
+    if len(reported) == 1 and key not in load.shared_device_names():
+        return reported[0]
+    found = _of_vendor(_by_key().get(name_key(name), ()), name)
+    found = found or _of_vendor(_by_words().get(frozenset(_words(name)), ()), name)
+    return found[0] if len(found) == 1 else None
+
+
+def _of_vendor(specs: tuple[GpuSpec, ...], name: str) -> tuple[GpuSpec, ...]:
+    """Those that a brand in the name allows: "Tesla M4" is not the Apple M4."""
+    vendors = {_VENDORS[brand] for brand in _BRANDS.findall(name.casefold()) if brand in _VENDORS}
+    return tuple(spec for spec in specs if not vendors or spec.vendor in vendors)
+
+
+def _plainness(spec: GpuSpec) -> tuple[bool, int, float]:
+    """Smallest for the variant that people mean: no laptop part, few further words, much memory."""
+    return spec.text("form") == "laptop", len(_words(spec.name)), -(spec.memory_bytes or 0)
 
 
 def _memory_fits(spec: GpuSpec, memory_bytes: int | None) -> bool:
@@ -85,15 +148,28 @@ def _written(spec: GpuSpec) -> tuple[str, ...]:
 
 
 @cache
-def _by_key() -> Mapping[str, GpuSpec]:
-    """Complete names, as joined words, to their GPU; the data tests keep them unambiguous."""
-    return {name_key(name): spec for spec in load.all_gpus() for name in _written(spec)}
+def _by_key() -> Mapping[str, tuple[GpuSpec, ...]]:
+    """Complete names, as joined words, to their GPUs: one, or one of each vendor."""
+    found: dict[str, dict[str, GpuSpec]] = defaultdict(dict)
+    for spec in load.all_gpus():
+        for name in _written(spec):
+            found[name_key(name)][spec.id] = spec
+    return {key: tuple(specs.values()) for key, specs in found.items()}
 
 
 @cache
-def _by_words() -> Mapping[frozenset[str], GpuSpec]:
+def _by_words() -> Mapping[frozenset[str], tuple[GpuSpec, ...]]:
     """The same without the order of the words: `PCIe A100 80GB`."""
-    return {frozenset(_words(name)): spec for spec in load.all_gpus() for name in _written(spec)}
+    found: dict[frozenset[str], dict[str, GpuSpec]] = defaultdict(dict)
+    for spec in load.all_gpus():
+        for name in _written(spec):
+            found[frozenset(_words(name))][spec.id] = spec
+    return {words: tuple(specs.values()) for words, specs in found.items()}
+
+
+@cache
+def _by_usual() -> Mapping[str, tuple[GpuSpec, ...]]:
+    return {name_key(name): (load.get(gpu_id),) for gpu_id, names in load.usual().items() for name in names}
 
 
 @cache
@@ -107,12 +183,13 @@ def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
 
 def _not_found(name: str, words: list[str]) -> InputError:
     """The error for a name that is not one GPU: several variants, a near miss, or unknown."""
-    variants, others = _variants(words), _outside(words)
-    beside = f", or outside it: {', '.join(others)}" if others else ""
+    variants = _variants(words)
+    wanted = set(words)
+    others = [other for other in load.outside() if wanted and wanted <= set(_words(other))]
     if len(variants) > 1 or (variants and others):
-        listed = ", ".join(variants[:_LISTED]) + (", ..." if len(variants) > _LISTED else "")
+        beside = f", or outside it: {', '.join(others)}" if others else ""
         many = f"any of {len(variants)} GPUs" if len(variants) > 1 else "this GPU"
-        message = f"{name!r} could be {many} of the catalog: {listed}{beside}"
+        message = f"{name!r} could be {many} of the catalog: {_list(variants)}{beside}"
         return InputError(message, hint=f"gpuwise show {variants[0]}")
     if others:
         return InputError(f"the catalog does not hold {' or '.join(others)}", hint="gpuwise gpus")
@@ -123,6 +200,12 @@ def _not_found(name: str, words: list[str]) -> InputError:
     return InputError(f"no GPU in the catalog is called {name!r}", hint="gpuwise gpus")
 
 
+def _list(gpu_ids: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(gpu_ids[:_LISTED]) + (
+        f" and {len(gpu_ids) - _LISTED} more" if len(gpu_ids) > _LISTED else ""
+    )
+
+
 def _variants(words: list[str]) -> list[str]:
     """Ids of the GPUs of one of whose names these are words; none for no words."""
     wanted = set(words)
@@ -130,16 +213,15 @@ def _variants(words: list[str]) -> list[str]:
     return [spec.id for spec in specs if any(wanted <= set(_words(name)) for name in _written(spec))]
 
 
-def _outside(words: list[str]) -> list[str]:
-    """Names of GPUs outside the catalog that may be meant, too."""
-    wanted = set(words)
-    return [name for name in load.outside() if wanted and wanted <= set(_words(name))]
-
-
 def _near(words: list[str]) -> list[str]:
     """Ids of up to three GPUs with a similar name; laptop parts only for a laptop name, and back."""
     from difflib import get_close_matches  # only where a name is wrong
 
     key, laptop = "".join(words), not {"laptop", "mobile"}.isdisjoint(words)
-    known = {k: spec.id for k, spec in _by_key().items() if (spec.text("form") == "laptop") == laptop}
+    known = {
+        written: spec.id
+        for written, specs in _by_key().items()
+        for spec in specs
+        if (spec.text("form") == "laptop") == laptop
+    }
     return list(dict.fromkeys(known[match] for match in get_close_matches(key, known, n=3, cutoff=0.6)))
