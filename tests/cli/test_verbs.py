@@ -58,13 +58,13 @@ def test_gpus_by_several_words_sorted_and_counted(gpuwise: Call) -> None:
 
 def test_gpus_in_every_format(gpuwise: Call, tmp_path: Path) -> None:
     listed = json.loads(gpuwise("gpus", "--json")[1])
-    assert len(listed) == 71
+    assert len(listed) >= 300
     assert all(fact["source"]["read_on"] for gpu in listed for fact in gpu["facts"])
     for suffix in ("json", "csv", "md"):
         assert gpuwise("gpus", "-o", str(tmp_path / f"gpus.{suffix}"))[0] == 0
     rows = list(csv.DictReader(io.StringIO((tmp_path / "gpus.csv").read_text())))
-    assert len(rows) == 71
-    assert (tmp_path / "gpus.md").read_text().count("\n| ") == 71 + 1
+    assert len(rows) == len(listed)
+    assert (tmp_path / "gpus.md").read_text().count("\n| ") == len(listed) + 1
     code, _, err = gpuwise("gpus", "-o", str(tmp_path / "gpus.docx"))
     assert (code, ".json, .csv, .md" in err) == (2, True)
 

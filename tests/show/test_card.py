@@ -61,8 +61,12 @@ def test_work_that_does_not_fit_is_in_the_verdict_and_in_the_table() -> None:
     assert "does not fit" in row
 
 
-@pytest.mark.parametrize("gpu_id", [spec.id for spec in catalog.all_gpus()])
-def test_every_gpu_of_the_catalog_has_a_page_without_a_wrong_figure(gpu_id: str) -> None:
+# One of each architecture and form, the last of the catalog's order.
+SAMPLE = {(spec.architecture, spec.text("form")): spec.id for spec in catalog.all_gpus()}
+
+
+@pytest.mark.parametrize("gpu_id", sorted(SAMPLE.values()))
+def test_a_gpu_of_each_architecture_has_a_page_without_a_wrong_figure(gpu_id: str) -> None:
     found = audit.audit_text(markdown_page(page(gpu_id)), "page.md", today=TODAY)
     assert [f for f in found.findings if f.verdict == "contradicts"] == []
 

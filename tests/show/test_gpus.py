@@ -213,7 +213,7 @@ def test_the_document_is_plain_data_with_sources() -> None:
 
 
 def test_the_document_holds_what_was_computed() -> None:
-    (match,) = catalog.matching(["rtx-a5000:2"])
+    (match,) = catalog.matching(["rtx-a5000:2", "pcie"])
     document = json.loads(json.dumps(gpus.match_document(match)))
     assert document["count"] == 2
     row = next(row for row in document["derived"] if row["field"] == "peak:fp32:fp32:vector")

@@ -28,9 +28,23 @@ _FAMILIES = {
     "Blackwell (RTX)": "Blackwell RTX",
     "Ada Lovelace": "Ada",
 }
+_MEASURED = frozenset(
+    (
+        "Pascal",
+        "Volta",
+        "Turing",
+        "Ampere GA100",
+        "Ampere GA10x",
+        "Ada",
+        "Hopper",
+        "Blackwell",
+        "Blackwell RTX",
+    )
+    + ("CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Gaudi 2", "Gaudi 3")
+)
+"""Families that the model was compared with; of others (RDNA, Arc, Apple) the data sheet promises what
+no kernel library was seen to reach."""
 _ENGINES = {"Hopper": "wgmma", "Blackwell": "tcgen05"}
-_BIG_AMPERE = ("a100", "a30")
-"""GA100 has the L2, the tensor cores and the memory of a data-centre part; GA10x has not."""
 _COUNT = re.compile(r"\b\d{1,2}\s?x\s?")
 
 
@@ -141,10 +155,13 @@ def _build(card_id: str) -> Card:
         return float(value)
 
     architecture = extra.get("architecture") or (spec.architecture if spec else None) or "unknown"
+    family = _family(architecture, (spec.text("chip") if spec else None) or "")
+    if spec is not None and family not in _MEASURED:
+        raise NoDataError("no measured GPU shares its architecture", hint=f"it is {architecture}")
     return Card(
         id=card_id,
         vendor=extra.get("vendor") or (spec.vendor if spec else None) or "unknown",
-        family=_family(card_id, architecture),
+        family=family,
         peaks=_peaks(spec, extra),
         bytes_per_s=number("memory_bytes_per_s"),
         l2_bytes=number("l2_bytes", 6e6),
@@ -166,7 +183,8 @@ def _peaks(spec: GpuSpec | None, extra: Mapping[str, str]) -> Mapping[str, float
     return found
 
 
-def _family(card_id: str, architecture: str) -> str:
+def _family(architecture: str, chip: str) -> str:
     if architecture == "Ampere":
-        return "Ampere GA100" if card_id.startswith(_BIG_AMPERE) else "Ampere GA10x"
+        # GA100 has the L2, the tensor cores and the memory of a data-centre part; GA10x has not.
+        return "Ampere GA100" if chip == "GA100" else "Ampere GA10x"
     return _FAMILIES.get(architecture, architecture)

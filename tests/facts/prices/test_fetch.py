@@ -111,9 +111,13 @@ def test_a_slice_of_a_card_sold_in_two_sizes_is_left_out() -> None:
 
 
 def test_a_card_that_the_catalog_lacks_is_kept_as_unknown() -> None:
-    update(TODAY, library(Item(gpu_name="RTX4060Ti", gpu_memory=8.0), Item(gpu_name="A10G", gpu_memory=24.0)))
+    update(
+        TODAY, library(Item(gpu_name="RTX4060Ti", gpu_memory=12.0), Item(gpu_name="A100X", gpu_memory=80.0))
+    )
     assert [offer.gpu_ids for offer in fetched()] == [(), ()]
-    assert prices.wanted("a10g", tuple(fetched())).matches(fetched()[0])
+    assert prices.wanted("a100x", tuple(fetched())).matches(
+        next(o for o in fetched() if o.gpu.startswith("A100X"))
+    )
 
 
 def test_a_failing_network_is_a_clear_error_and_the_old_file_stays(home: Path) -> None:

@@ -116,7 +116,7 @@ def test_fetched_prices_are_added_and_a_damaged_file_is_named(home: Path) -> Non
     before = len(prices.offers(today=TODAY))
     home.mkdir()
     (home / "prices.csv").write_text(
-        "gpu,amount,seen_on\nA10G 24GB,1.01,2026-11-20\nH100 80GB,2,2026-12-01\n"
+        "gpu,amount,seen_on\nA100X 80GB,1.01,2026-11-20\nH100 80GB,2,2026-12-01\n"
     )
     known = prices.collect(today=TODAY)
     assert len(known.offers) == before + 1

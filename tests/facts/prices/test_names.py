@@ -21,8 +21,11 @@ from gpuwise.model.offer import Offer
         ("A100-SXM-80GB", ("a100-sxm4-80gb",)),
         ("H100 79.6GB", ("h100-pcie-80gb", "h100-sxm5-80gb")),
         ("H100NVL 94GB", ("h100-nvl-94gb",)),
-        ("V100 32GB", ("v100-pcie-32gb", "v100-sxm2-32gb")),
+        ("V100 32GB", ("v100-pcie-32gb", "v100-sxm2-32gb", "v100-sxm3-32gb")),
         ("RTX4090 24GB", ("rtx-4090",)),
+        ("A10G", ("a10g",)),  # no A10
+        ("RTX4060Ti 8GB", ("rtx-4060-ti-8gb",)),
+        ("RTX 3080", ("rtx-3080-10gb", "rtx-3080-12gb")),
     ],
 )
 def test_a_seller_s_name_stands_for_every_variant_that_it_leaves_open(
@@ -34,12 +37,11 @@ def test_a_seller_s_name_stands_for_every_variant_that_it_leaves_open(
 @pytest.mark.parametrize(
     "name",
     [
-        "A10G",  # no A10
+        "A100X",  # no A100
         "RTX 4090 48GB",  # modified: not the card of the catalog
         "RTX6000 24GB",  # Quadro of 2018, no RTX 6000 Ada
         "RTX5000 16GB",  # Quadro of 2018, no RTX 5000 Ada
-        "RTX4060Ti 8GB",  # its sister with 16 GB is in the catalog
-        "RTX 3080",  # 10 or 12 GB
+        "RTX4060Ti 12GB",  # sold with 8 and 16
         "80GB",
         "",
     ],
@@ -51,7 +53,7 @@ def test_a_card_that_only_looks_alike_is_no_entry(name: str) -> None:
 def test_one_gpu_is_only_itself(offer: Callable[..., Offer]) -> None:
     asked = wanted("NVIDIA A10")
     assert asked.gpu_ids == {"a10"}
-    assert not asked.matches(offer(gpu="A10G", gpu_ids=()))
+    assert not asked.matches(offer(gpu="A10X", gpu_ids=()))
 
 
 def test_a_family_holds_its_variants_and_the_untold_ones(offer: Callable[..., Offer]) -> None:
@@ -67,8 +69,8 @@ def test_a_variant_also_finds_offers_that_may_be_it(offer: Callable[..., Offer])
 
 
 def test_a_card_beyond_the_catalog_is_found_by_its_seller_s_name(offer: Callable[..., Offer]) -> None:
-    known = (offer(gpu="A10G 24GB", gpu_ids=()),)
-    assert wanted("a10g", known).matches(known[0])
+    known = (offer(gpu="A100X 80GB", gpu_ids=()),)
+    assert wanted("a100x", known).matches(known[0])
 
 
 def test_an_unknown_name_says_what_was_meant() -> None:

@@ -116,7 +116,12 @@ def with_unit(field: str, value: str) -> str:
 
 
 def groups(size: int = 6) -> Iterator[tuple[GpuSpec, ...]]:
-    specs = catalog.all_gpus()
+    # Cards of data centres and workstations, of which articles are written.
+    specs = [
+        spec
+        for spec in catalog.all_gpus()
+        if (spec.memory_bytes or 0) >= 2**34 and spec.text("form") != "soc"
+    ]
     yield from (specs[i : i + size] for i in range(0, len(specs), size))
 
 
