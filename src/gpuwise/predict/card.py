@@ -29,18 +29,10 @@ _FAMILIES = {
     "Ada Lovelace": "Ada",
 }
 _MEASURED = frozenset(
-    (
-        "Pascal",
-        "Volta",
-        "Turing",
-        "Ampere GA100",
-        "Ampere GA10x",
-        "Ada",
-        "Hopper",
-        "Blackwell",
-        "Blackwell RTX",
-    )
-    + ("CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Gaudi 2", "Gaudi 3")
+    {
+        *("Pascal", "Volta", "Turing", "Ampere GA100", "Ampere GA10x", "Ada", "Hopper", "Blackwell"),
+        *("Blackwell RTX", "CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Gaudi 2", "Gaudi 3"),
+    }
 )
 """Families that the model was compared with; of others (RDNA, Arc, Apple) the data sheet promises what
 no kernel library was seen to reach."""
