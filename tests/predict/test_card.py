@@ -37,7 +37,19 @@ def test_a_precision_that_a_card_lacks_is_refused() -> None:
         card("a100-pcie-40gb").peak("fp8")
 
 
-def test_nearly_every_gpu_of_the_catalog_can_be_predicted() -> None:
+@pytest.mark.parametrize(
+    "name", ["rx-7900-xtx", "arc-b580", "apple-m3-max", "cmp-90hx", "jetson-agx-orin-64gb"]
+)
+def test_an_architecture_that_nobody_measured_is_refused(name: str) -> None:
+    with pytest.raises(NoDataError, match="no measured GPU"):
+        card(name)
+
+
+def test_export_variants_share_the_family_of_their_chip() -> None:
+    assert card("a800-sxm4-80gb").family == card("a100-sxm4-80gb").family == "Ampere GA100"
+
+
+def test_most_nvidia_and_instinct_gpus_can_be_predicted() -> None:
     usable = 0
     for spec in catalog.all_gpus():
         try:
@@ -45,6 +57,6 @@ def test_nearly_every_gpu_of_the_catalog_can_be_predicted() -> None:
         except NoDataError:
             continue
         assert found.units > 0
-        assert found.bytes_per_s > 1e11
+        assert found.bytes_per_s > 5e10
         usable += 1
-    assert usable >= len(catalog.all_gpus()) - 4
+    assert usable >= 180

@@ -87,5 +87,15 @@ def test_each_gpu_is_compared_with_its_neighbours(facts: Facts) -> None:
     made = pairs(facts)
     assert len(set(made)) == len(made)
     for spec in facts.gpus:
-        if spec.peak("fp16"):
+        if spec.id in facts.studied and spec.peak("fp16"):
             assert 2 <= sum(spec.id in pair.split(",") for pair in made) <= 4
+
+
+def test_gpus_known_by_their_data_sheet_alone_have_no_page(facts: Facts, site: Path) -> None:
+    assert "rtx-4090" in facts.studied
+    assert "quadro-p4000" not in facts.studied
+    assert len(facts.studied) < len(facts.ids) / 2
+    listed = (site / "gpus.html").read_text()
+    assert 'href="gpus/rtx-4090.html"' in listed.replace("./", "")
+    assert "quadro-p4000" in listed
+    assert "gpus/quadro-p4000.html" not in listed

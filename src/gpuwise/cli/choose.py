@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from gpuwise import store
+from gpuwise.cli import names
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, prices, published
@@ -187,5 +188,5 @@ def _have(named: Sequence[str]) -> tuple[tuple[str, ...], list[Result]]:
             ids.append(gpu_of(results[-1]))
         else:
             name, _, number = text.rpartition(":")
-            ids += [catalog.find(name or text).id] * (int(number) if name and number.isdecimal() else 1)
+            ids += [names.gpu(name or text).id] * (int(number) if name and number.isdecimal() else 1)
     return tuple(ids), results

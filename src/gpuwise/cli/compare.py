@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from gpuwise import store
+from gpuwise.cli import names
 from gpuwise.cli import print as printer
 from gpuwise.cli.show import find_result
 from gpuwise.errors import GateFailed, InputError, NoDataError
-from gpuwise.facts import catalog
 from gpuwise.model.answer import Comparison
 from gpuwise.model.result import Result
 from gpuwise.show import comparisons as report
@@ -94,7 +94,7 @@ def _specifications(what: Sequence[str], gate: Condition | None, output: Path | 
             "compare needs two things", hint=f"name another GPU: gpuwise compare {what[0]} rtx-4090"
         )
     printer.check_output(output)
-    specs = tuple(catalog.find(name) for name in what)
+    specs = tuple(names.gpu(name) for name in what)
     content = gpu_report.side_by_side(specs)
     printer.deliver(content, lambda: [gpu_report.document(s) for s in specs], as_json=as_json, output=output)
 
@@ -106,7 +106,7 @@ def _article(
     printer.check_output(output, (".html", ".md", ".json"))
     if condition:
         raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
-    specs = [catalog.find(name) for name in what]
+    specs = [names.gpu(name) for name in what]
     if len(specs) != 2 or specs[0] is specs[1]:
         raise InputError(
             "an article compares two different GPUs", hint="gpuwise compare rtx-a5000 rtx-a4000 --article"

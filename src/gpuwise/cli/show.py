@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from gpuwise import store
+from gpuwise.cli import names
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Result
 from gpuwise.show import bars
@@ -21,7 +21,7 @@ from gpuwise.show.scaling import scaling
 
 
 @click.command("show", short_help="Show a result file, or what is known of a GPU.")
-@click.argument("what")
+@click.argument("words", metavar="WHAT", nargs=-1, required=True)
 @click.option("--full", is_flag=True, help="Also the environment and the timing of each measurement.")
 @click.option("--for-whom", is_flag=True, help="Of a GPU: which uses it suits, and its place in each.")
 @click.option("--chart", is_flag=True, help="Of a result: its throughput as bars.")
@@ -31,15 +31,18 @@ from gpuwise.show.scaling import scaling
     "throughput chart of a result.",
 )  # fmt: skip
 @printer.json_option
-def command(what: str, full: bool, for_whom: bool, chart: bool, output: Path | None, as_json: bool) -> None:
+def command(
+    words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, output: Path | None, as_json: bool
+) -> None:
     """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
     printer.check_output(output, (*printer.SUFFIXES, ".html", *printer.DRAWINGS))
+    what = " ".join(words)  # a GPU's name needs no quotes
     if for_whom:
-        _for_whom(catalog.find(what), as_json, output)
+        _for_whom(names.gpu(what), as_json, output)
         return
     path = find_result(what)
     if path is None:
-        spec = catalog.find(what)
+        spec = names.gpu(what)
         if output is not None and output.suffix not in printer.SUFFIXES:
             _page_of_gpu(spec, output)
             return

@@ -50,6 +50,13 @@ class Facts:
         return tuple(spec.id for spec in self.gpus)
 
     @property
+    def studied(self) -> tuple[str, ...]:
+        """Of the GPUs of which more than the data sheet is known: a rent, a published or a measured speed."""
+        spoken_of = {row.gpu_id for row in self.published}
+        spoken_of |= {result.environment.gpu_id for result in self.results}
+        return tuple(gpu_id for gpu_id in self.ids if gpu_id in spoken_of or gpu_id in self.rents)
+
+    @property
     def offers(self) -> tuple[Offer, ...]:
         return _offers(self.today)
 
@@ -79,8 +86,8 @@ class Facts:
         return (*known.measured(mine), *known.published(published.select(gpu_ids=gpu_ids)))
 
     def gpu(self, name: str) -> GpuSpec:
-        """One GPU by its id or a name of it. Raises InputError with the nearest names."""
-        return catalog.find(name)
+        """One GPU by a name of it, the usual variant of a generic one. Raises InputError with the nearest."""
+        return catalog.resolve(name).spec
 
 
 @lru_cache(maxsize=2)

@@ -148,7 +148,9 @@ def _build(card_id: str) -> Card:
 
     architecture = extra.get("architecture") or (spec.architecture if spec else None) or "unknown"
     family = _family(architecture, (spec.text("chip") if spec else None) or "")
-    if spec is not None and family not in _MEASURED:
+    # Mining cards have units switched off that their sheets still count.
+    odd = spec is not None and spec.text("segment") in ("mining", "embedded")
+    if spec is not None and (odd or family not in _MEASURED):
         raise NoDataError("no measured GPU shares its architecture", hint=f"it is {architecture}")
     return Card(
         id=card_id,

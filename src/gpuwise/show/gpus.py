@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
@@ -36,6 +36,8 @@ def shown(fact: Fact) -> str:
         return "yes" if fact.value else "no"
     if isinstance(fact.value, str):
         return fact.value
+    if fact.field.startswith("peak:"):
+        return _flops(fact.field.split(":")[1], fact.value)
     return of_field(fact.field, fact.value)
 
 
@@ -57,45 +59,45 @@ def _flops(number_format: str, value: float) -> str:
 def specification(spec: GpuSpec) -> Table:
     """Everything known of one GPU in the order of a specification chart, each value with its source.
 
-    Beside a stated value stands the one that units, clocks and rates give; the notes name what no
-    source states.
+    Beside a stated value stand what units, clocks and rates give and how many sources agree on it; the
+    notes name what other sources state and what none does.
     """
     computed = {row.field: row for row in derive(spec)}
-    stated = [*_fact_rows(spec, computed), *_peak_rows(spec, computed)]
-    ordered = sorted(stated, key=lambda row: place(row[0]))
+    names = {name: label(name) for name in spec.facts} | {p.field: f"peak {peak_name(p)}" for p in spec.peaks}
+    rows = []
+    for field in sorted(names, key=place):
+        first, *others = spec.values(field)
+        row = computed.get(field)
+        given = "" if row is None else shown(replace(first, value=row.derived)) + _difference(row)
+        agreeing = {source.id for source in spec.sources(field)}
+        apart = [f"{shown(fact)} ({fact.source.id})" for fact in others if fact.source.id not in agreeing]
+        # Notes of older rows already say so in their own words.
+        told = (
+            [] if "other sources differ" in first.note or not apart else [f"also stated: {', '.join(apart)}"]
+        )
+        note = "; ".join([*([first.note] if first.note else []), *told])
+        rows.append(
+            (field, names[field], shown(first), given, _witnesses(spec, field), first.source.title, note)
+        )
     return Table(
         title=f"{spec.name} ({spec.id})",
-        columns=("", "field", "value", "computed", "source", "note"),
-        rows=tuple(_grouped(ordered)),
+        columns=("", "field", "value", "computed", "sources", "source", "note"),
+        rows=tuple(_grouped(rows)),
         numeric=frozenset({"value", "computed"}),
         notes=remarks(spec),
     ).without_empty_columns()
 
 
-def _fact_rows(spec: GpuSpec, computed: Mapping[str, Derived]) -> Iterable[tuple[str, ...]]:
-    for fact in spec.facts.values():
-        yield (
-            fact.field,
-            label(fact.field),
-            shown(fact),
-            _computed(fact, computed.get(fact.field)),
-            fact.source.title,
-            fact.note,
-        )
-
-
-def _peak_rows(spec: GpuSpec, computed: Mapping[str, Derived]) -> Iterable[tuple[str, ...]]:
-    for peak in spec.peaks:
-        name, row = f"peak {peak_name(peak)}", computed.get(peak.field)
-        given = "" if row is None else _flops(peak.format, row.derived) + _difference(row)
-        yield peak.field, name, peak_value(peak), given, peak.source.title, peak.note
-
-
-def _computed(fact: Fact, row: Derived | None) -> str:
-    if row is None:
-        return ""
-    value = Fact(field=fact.field, value=row.derived, source=fact.source)
-    return shown(value) + _difference(row)
+def _witnesses(spec: GpuSpec, field: str) -> str:
+    """`vendor`, the count of independent sources that agree, `rule`, or `1 (?)` for a single one."""
+    sources = spec.sources(field)
+    if any(source.kind == "vendor" for source in sources):
+        return "vendor"
+    if len(sources) == 1 and sources[0].kind == "derived":
+        return "computed" if field.startswith("peak:") else "rule"
+    known = fields().get(field)
+    plain = known is not None and known.kind == "text"
+    return str(len(sources)) if plain or spec.confirmed(field) else "1 (?)"
 
 
 def _difference(row: Derived) -> str:
@@ -138,6 +140,8 @@ def gaps(spec: GpuSpec) -> tuple[str, ...]:
         notes.append(f"no source read states: {', '.join(missing)}")
     if differing := sum(row.agrees is False for row in derive(spec)):
         notes.append(f"(!) {differing} stated values are not what units and clocks give: their notes say why")
+    if any(_witnesses(spec, name) == "1 (?)" for name in spec.facts):
+        notes.append("1 (?): one source, and none that confirms it")
     return tuple(notes)
 
 
@@ -255,6 +259,7 @@ def document(spec: GpuSpec) -> dict[str, Any]:
         "device_names": list(spec.device_names),
         "facts": [asdict(fact) for fact in spec.facts.values()],
         "peaks": [asdict(peak) for peak in spec.peaks],
+        "more": [asdict(fact) for facts in spec.more.values() for fact in facts],
         "derived": [_derived(row) for row in derive(spec)],
     }
 

@@ -28,7 +28,7 @@ class Address:
 ADDRESSES = (
     Address(path="/", view=home.home),
     Address(path="/gpus", view=gpus.listing),
-    Address(path="/gpus/{name}", view=gpus.one, prepared=lambda facts: facts.ids),
+    Address(path="/gpus/{name}", view=gpus.one, prepared=lambda facts: facts.studied),
     Address(path="/compare", view=compare.form),
     Address(path="/compare/{name}", view=compare.several, prepared=compare.pairs),
     Address(path="/compare/{name}/article", view=compare.article, prepared=compare.pairs),

@@ -51,6 +51,7 @@ def _page(facts: Facts, address: Address, name: str) -> Iterator[tuple[str, byte
     except GpuwiseError:  # nothing to say of it, so no page links to it
         return
     stem = path.strip("/") or "index"
-    yield f"{stem}.html", pages.page(view, Place(path, static=True)).encode()
+    place = Place(path, static=True, gpus=frozenset(facts.studied))
+    yield f"{stem}.html", pages.page(view, place).encode()
     for form in FORMATS:
         yield f"{stem}.{form}", pages.data(view, form)

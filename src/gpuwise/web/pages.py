@@ -38,6 +38,8 @@ class Place:
     query: str = ""
     static: bool = False
     """Whether pages are files in a folder: no forms, and addresses end in .html."""
+    gpus: frozenset[str] | None = None
+    """Ids of the GPUs that have a page here; None for all of the catalog."""
 
     def to(self, path: str, **query: Any) -> str:
         """A relative address of another page."""
@@ -105,7 +107,7 @@ def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> 
     if text in links:
         return Markup('<a class="given" href="{}">{}</a>').format(place.to(links[text]), text)
     before, found, name = text.rpartition(" x ")
-    if name not in _ids():
+    if name not in (_ids() if place.gpus is None else place.gpus):
         return html.cited(text, sources)
     counted = (before + found).replace(" ", "\u00a0")  # a count stays on its GPU's line
     return Markup('{}<a href="{}">{}</a>').format(counted, place.to(f"/gpus/{name}"), name)
