@@ -2,13 +2,13 @@
 
     python benchmarks/side_by_side.py resnet50 --precision bf16 --batch 256
     python benchmarks/side_by_side.py bert-large --precision bf16 --batch 64 --gpus 4
-    python benchmarks/side_by_side.py bert-large --precision fp16 --batch 64 --against parity
+    python benchmarks/side_by_side.py bert-large --precision fp16 --batch 64 --against script
 
 gpuwise runs what `gpuwise bench` would: the recipe found or shipped for this GPU, torch and precision, else
 its default; --switch sets another. The plain loop is what a careful user writes: the reference model, fused
 where torch's defaults fuse, autocast, a gradient scaler for fp16, torch.compile on the model, and
-DistributedDataParallel with its defaults on several GPUs. --against parity takes instead what the benchmark
-article's public script does, as `gpuwise bench --recipe parity`, but for its copy of each batch from host
+DistributedDataParallel with its defaults on several GPUs. --against script takes instead what the benchmark
+article's public script does, as `gpuwise bench --recipe script`, but for its copy of each batch from host
 memory. Both train the same model on the same batch; each round times one after the other, in an order that
 changes, so that heat and clocks favour neither. The ratio is that of the median speeds, with the interval of
 `gpuwise compare`. Ctrl-C, SIGTERM or a rank that dies ends it: the rounds that were done are told and
@@ -96,7 +96,7 @@ def plain_bert_large(config: RunConfig, batch: int) -> Step:
 
 
 PLAIN = {"resnet50": plain_resnet50, "bert-large": plain_bert_large}
-AGAINST = {"plain": "the plain loop", "parity": "the public script's recipe"}
+AGAINST = {"plain": "the plain loop", "script": "the public script's recipe"}
 
 
 def loop(
@@ -135,8 +135,8 @@ def alternate(asked: Asked, ranks: Ranks | None, kept: Path) -> None:
     job = build(config, asked.batch)
     steps: dict[str, Step] = {"gpuwise": job.step}
     torch.manual_seed(0)
-    if asked.against == "parity":
-        steps["parity"] = build(replace(config, recipe="parity", switches=Switches()), asked.batch).step
+    if asked.against == "script":
+        steps["script"] = build(replace(config, recipe="script", switches=Switches()), asked.batch).step
     else:
         steps["plain"] = PLAIN[config.workload](config, asked.batch)
     counts = {name: warm(step, clock, config) for name, step in steps.items()}

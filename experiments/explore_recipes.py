@@ -46,7 +46,7 @@ def variant(
 ) -> Variant:
     """`plain` is eager, channels-first autocast with torch's defaults; else compiled with the switches."""
     config = {"workload": workload, "mode": mode, "precision": precision, "batch": batch}
-    config |= {"recipe": "parity" if plain else "tuned", "compile": not plain}
+    config |= {"recipe": "script" if plain else "stock", "compile": not plain}
     return {"name": name, "config": config, "switches": switches, "profile": profile}
 
 

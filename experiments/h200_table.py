@@ -1,6 +1,6 @@
 """The tables of docs/h200.md, from the raw result files: `python experiments/h200_table.py`.
 
-First one row a workload and mode, one column a precision, eager → compiled; tuned and parity are
+First one row a workload and mode, one column a precision, eager → compiled; stock and script are
 separate tables, and a dash is not measured. Then what tuning found, and the other workloads, one row a
 workload, mode and precision. Of equal measurements the one with the narrowest interval is shown, and none
 whose interval is wider than ±3 %.
@@ -20,10 +20,10 @@ from gpuwise.show.results import speed as interval
 
 RESULTS = Path(__file__).parent.parent / "results" / "h200"
 FILES = {
-    "tuned": ("resnet50-tuned.json", "resnet50-tuned-eager.json", "resnet50-tuned-fp32.json",
+    "stock": ("resnet50-tuned.json", "resnet50-tuned-eager.json", "resnet50-tuned-fp32.json",
               "resnet50-compiled-fp32.json", "resnet50-compiled-fp32-infer.json",
               "bert-large-tuned.json"),
-    "parity": ("resnet50-parity.json", "bert-large-parity.json"),
+    "script": ("resnet50-parity.json", "bert-large-parity.json"),
 }  # fmt: skip
 TUNED = (
     "resnet50-fp16",
@@ -142,4 +142,4 @@ def _rows() -> dict[tuple[str, int], dict[bool, Measurement]]:
 
 
 if __name__ == "__main__":
-    print("\n\n".join((table("tuned"), table("parity"), found(), others())))
+    print("\n\n".join((table("stock"), table("script"), found(), others())))

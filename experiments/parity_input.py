@@ -1,9 +1,9 @@
-"""Why recipe parity is faster than the benchmark article's script: the input it copies each step.
+"""Why recipe script is faster than the benchmark article's script: the input it copies each step.
 
     python experiments/parity_input.py OUT.json
 
 The script moves a new fp32 batch from host memory to the device in every step, on the stream
-that computes; gpuwise measures with a batch that is already there. This times the parity step of
+that computes; gpuwise measures with a batch that is already there. This times the script step of
 ResNet-50 (fp16, batch 256) with a static input, with a copy from pageable and from pinned memory.
 """
 
@@ -37,7 +37,7 @@ def windows(step: Callable[[], object]) -> list[tuple[float, ...]]:
 
 def measure(*, compiled: bool) -> list[dict[str, object]]:
     """Static, pageable and pinned input of one job."""
-    config = RunConfig(workload="resnet50", mode="train", precision="fp16", compile=compiled, recipe="parity")
+    config = RunConfig(workload="resnet50", mode="train", precision="fp16", compile=compiled, recipe="script")
     step = workloads.get("resnet50").build(config, BATCH).step
     pageable = torch.randn(BATCH, 3, 224, 224)
     target = torch.empty_like(pageable, device="cuda")

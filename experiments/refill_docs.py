@@ -78,10 +78,10 @@ def printed(*words: str) -> str:
 
 def fill_h200(printed: str) -> None:
     """The tables between their marks, in the order in which they are printed."""
-    tuned, parity, found, others = printed.rstrip("\n").split("\n\n")
+    stock, script, found, others = printed.rstrip("\n").split("\n\n")
     page = H200.read_text(encoding="utf-8")
     for mark, table in (
-        ("h200 table", f"{tuned}\n\n{parity}"),
+        ("h200 table", f"{stock}\n\n{script}"),
         ("h200 tuned", found),
         ("h200 others", others),
     ):

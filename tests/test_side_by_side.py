@@ -33,13 +33,13 @@ def check(found: dict[str, Any], said: str, against: str = "plain") -> None:
     """The file holds as many rounds as it says, and the ratio is the one that was printed."""
     done = found["rounds"]["done"]
     assert {name: len(each) for name, each in found["windows"].items()} == {"gpuwise": done, against: done}
-    other = {"plain": "the plain loop", "parity": "the public script's recipe"}[against]
+    other = {"plain": "the plain loop", "script": "the public script's recipe"}[against]
     assert f"gpuwise is {found['ratio']['value']:.3f} times {other}" in said
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("gpus", "against"), [("1", "plain"), ("2", "plain"), ("1", "parity"), ("2", "parity")]
+    ("gpus", "against"), [("1", "plain"), ("2", "plain"), ("1", "script"), ("2", "script")]
 )
 def test_a_ratio_is_printed_and_written(gpus: str, against: str, tmp_path: Path) -> None:
     kept = tmp_path / "ratio.json"

@@ -76,6 +76,10 @@ def schema() -> str:
         "Keys in **bold** are always there.",
     ]
     for name, entry in document["$defs"].items():
+        if "enum" in entry:
+            words = ", ".join(f"`{word}`" for word in entry["enum"])
+            parts += [f"## {name}", _safe(" ".join(entry["description"].split())), f"One of {words}."]
+            continue
         keys = entry["properties"].items()
         parts += [
             f"## {name}",

@@ -29,7 +29,7 @@ NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet", "vit-b16", "be
             "bert-large-pretrain-s512")  # fmt: skip
 """Of which published figures are of the same work as ours."""
 PUBLIC_SCRIPT = "aime_"
-"""How names of sources begin that ran the script which the recipe `parity` repeats."""
+"""How names of sources begin that ran the script which the recipe `script` repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def own(paths: Sequence[Path]) -> Iterator[Row]:
             if is_step(m) and m.config.gpus == 1 and m.throughput and m.batch:
                 yield Row(
                     source=path.name, gpu=str(result.environment.gpu_id),
-                    cell=m.config.key("batch"), batch=m.batch,
+                    cell=m.config.key("batch", "kernels"), batch=m.batch,
                     measured=m.throughput.value, memory=m.memory_peak_bytes,
                     watts=m.telemetry.power_w if m.telemetry else None,
                 )  # fmt: skip
@@ -82,13 +82,15 @@ def own_pairs(paths: Sequence[Path]) -> Iterator[tuple[Row, int, float]]:
         except GpuwiseError:
             continue
         steps = [m for m in result.measurements if is_step(m) and m.throughput and m.batch]
-        alone = {(m.config.key("batch"), m.batch): m.throughput.value for m in steps if m.throughput}
+        alone = {
+            (m.config.key("batch", "kernels"), m.batch): m.throughput.value for m in steps if m.throughput
+        }
         for m in steps:
-            single = alone.get((replace(m.config, gpus=1).key("batch"), m.batch))
+            single = alone.get((replace(m.config, gpus=1).key("batch", "kernels"), m.batch))
             if m.config.gpus > 1 and m.config.scaling == "weak" and single and m.throughput and m.batch:
                 each = m.throughput.value / m.config.gpus
-                row = Row(source=path.name, gpu=str(result.environment.gpu_id), cell=m.config.key("batch"),
-                          batch=m.batch, measured=each)  # fmt: skip
+                row = Row(source=path.name, gpu=str(result.environment.gpu_id), batch=m.batch,
+                          cell=m.config.key("batch", "kernels"), measured=each)  # fmt: skip
                 yield row, m.config.gpus, single
 
 
@@ -104,10 +106,10 @@ def others(n_gpus: int = 1, *, article: bool = False) -> Iterator[Row]:
         config = RunConfig(
             workload=found.workload, mode=found.mode, precision=found.precision.rstrip("?"),
             compile=bool(found.compiled), gpus=found.n_gpus,
-            recipe="parity" if found.source.id.startswith(PUBLIC_SCRIPT) else "tuned",
+            recipe="script" if found.source.id.startswith(PUBLIC_SCRIPT) else "stock",
         )  # fmt: skip
         row = Row(
-            source=found.source.id, gpu=str(found.gpu_id), cell=config.key("batch"),
+            source=found.source.id, gpu=str(found.gpu_id), cell=config.key("batch", "kernels"),
             batch=int(found.batch_per_gpu or 0), measured=found.throughput / found.n_gpus,
         )  # fmt: skip
         if seconds(row, general()) is not None:

@@ -41,7 +41,7 @@ def test_jax_is_measured_beside_the_limits_of_torch(gpuwise: Call) -> None:
     assert last < first
     assert result.environment.jax is not None
     assert result.environment.software[0].startswith("torch")
-    assert result.measurements[2].config.key("batch") == "resnet50:train:fp32:compiled:tuned:jax:toy"
+    assert result.measurements[2].config.key("batch") == "resnet50:train:fp32:compiled:stock:jax:toy"
     assert gpuwise("show", "last")[0] == 0
 
 

@@ -56,7 +56,7 @@ def test_efficiency_sorts_by_items_a_joule(gpuwise: Cli) -> None:
 def test_the_document_is_complete(gpuwise: Cli) -> None:
     _, out, _ = gpuwise("predict", "resnet50", "--gpu", "h200-sxm", "--batch", "512", "--json")
     (found,) = json.loads(out)["predictions"]
-    assert found["cell"] == "resnet50:train:bf16:compiled:tuned"
+    assert found["cell"] == "resnet50:train:bf16:compiled:stock"
     assert found["throughput"]["level"] == 0.8
     assert found["measured"]["value"] == pytest.approx(7279, rel=0.01)
     assert sum(found["shares"].values()) == pytest.approx(1.0)

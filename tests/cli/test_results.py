@@ -73,7 +73,7 @@ def test_json_has_three_lists(gpuwise, kept):
     assert code == 0
     assert list(document) == ["measured", "published", "skipped"]
     (ours,) = document["measured"]
-    assert (ours["throughput"]["high"], ours["recipe"]) == (7231.0, "tuned")
+    assert (ours["throughput"]["high"], ours["recipe"]) == (7231.0, "stock")
     assert {row["gpu_id"] for row in document["published"]} == {"h200-sxm"}
     assert document["skipped"] == []
 

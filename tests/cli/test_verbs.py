@@ -164,7 +164,7 @@ def test_compare_results(gpuwise: Call) -> None:
     code, out, _ = gpuwise("compare", KNOWN, PARITY)
     assert code == 0
     assert out.index("published figures") < out.index("verdict")
-    assert "resnet50 train fp16 eager parity" in out
+    assert "resnet50 train fp16 eager script" in out
     document = json.loads(gpuwise("compare", KNOWN, PARITY, "--json")[1])
     pairs = document["comparisons"][0]["pairs"]
     assert all(p["ratio"]["low"] <= p["ratio"]["value"] <= p["ratio"]["high"] for p in pairs)
@@ -179,7 +179,7 @@ def test_the_gate(gpuwise: Call) -> None:
     assert gpuwise("compare", PARITY, PARITY, "--fail-if", "slower>1%")[0] == 0
     code, _, err = gpuwise("compare", KNOWN, PARITY, "--fail-if", "faster>10%")
     assert code == 1
-    assert "resnet50:train:fp16:compiled:parity" in err
+    assert "resnet50:train:fp16:compiled:script" in err
     assert gpuwise("compare", KNOWN, PARITY, "--fail-if", "ugly")[0] == 2
 
 

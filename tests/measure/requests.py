@@ -11,7 +11,7 @@ def request(**changes: object) -> Request:
         "modes": ("train", "infer"),
         "precisions": ("fp32", "bf16"),
         "compile": (False, True),
-        "recipe": "tuned",
+        "recipe": "stock",
         "device": "cuda",
     }
     return Request(**{**defaults, **changes})  # type: ignore[arg-type]

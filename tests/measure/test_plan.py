@@ -32,15 +32,15 @@ def test_every_combination_once() -> None:
 
 def test_options_reach_the_configurations() -> None:
     config = configs(
-        request(batch=(64,), time_s=9.0, target_ci=0.02, protocol="aime", recipe="parity", quick=True)
+        request(batch=(64,), time_s=9.0, target_ci=0.02, protocol="aime", recipe="script", quick=True)
     )[-1]
     assert (config.batch, config.time_s, config.target_ci) == (64, 9.0, 0.02)
-    assert (config.protocol, config.recipe, config.quick) == ("aime", "parity", True)
+    assert (config.protocol, config.recipe, config.quick) == ("aime", "script", True)
 
 
 def test_limits_keep_their_own_batch_and_recipe() -> None:
-    limit = configs(request(batch=(64,), recipe="parity"))[0]
-    assert (limit.batch, limit.recipe) == (None, "tuned")
+    limit = configs(request(batch=(64,), recipe="script"))[0]
+    assert (limit.batch, limit.recipe) == (None, "stock")
 
 
 def test_an_unknown_workload_and_a_mode_that_none_has() -> None:
@@ -195,3 +195,9 @@ def test_the_suite_of_four_networks_runs_in_tensorflow_on_eight_gpus() -> None:
     assert {c.gpus for c in plan} == {1, 2, 4, 8}
     assert {(c.precision, c.batch) for c in plan} == {("fp16", 256), ("fp32", 128)}
     assert {c.framework for c in plan} == {"tensorflow"}
+
+
+def test_what_has_layers_of_gpuwise_has_no_stock_recipe() -> None:
+    asked = request(workloads=("bert-large",), precisions=("bf16", "fp8"), recipe="stock", limited=False)
+    found = {(config.mode, config.precision) for config in configs(asked)}
+    assert found == {("train", "bf16"), ("infer", "bf16"), ("infer", "fp8")}

@@ -32,6 +32,12 @@ def test_switches_and_batch_are_taken_over() -> None:
     assert found == {plan[1]: (TUNED,)}
 
 
+def test_stock_takes_over_no_kernel_of_gpuwise() -> None:
+    plan, _ = recall((ASKED,), "test-gpu", "stock")
+    assert plan == (replace(ASKED, batch=512),)
+    assert plan[0].recipe == "stock"
+
+
 def test_several_gpus_run_the_recipe_of_one_and_exchange_as_was_found_for_them() -> None:
     two, four = replace(ASKED, gpus=2), replace(ASKED, gpus=4)
     several = replace(
@@ -76,7 +82,7 @@ def test_a_batch_that_was_asked_for_stays() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"recipe": "parity"},
+        {"recipe": "script"},
         {"quick": True},
         {"size": "toy"},
         {"switches": Switches(layout="channels-first")},

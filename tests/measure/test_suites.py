@@ -38,7 +38,7 @@ def test_aime_is_the_article_s_two_networks_by_its_protocol() -> None:
     assert [c.precision == "tf32" for c in plan] == [False] * 8 + [True] * 2
     assert {c.compile for c in plan if c.precision == "tf32"} == {False}
     assert {(c.workload, c.batch) for c in plan} == {("resnet50", 256), ("bert-large", 64)}
-    assert {(c.mode, c.recipe, c.protocol) for c in plan} == {("train", "parity", "aime")}
+    assert {(c.mode, c.recipe, c.protocol) for c in plan} == {("train", "script", "aime")}
     assert {c.precision for c in plan} == {"fp32", "tf32", "fp16"}
     assert {c.compile for c in plan} == {False, True}
 

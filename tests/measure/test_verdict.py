@@ -134,7 +134,7 @@ LAUNCHES = profile(busy_s=0.05)
             {"compile": True, "switches": Switches(graph="on")},
             "fewer and longer kernels: a larger --batch",
         ),
-        (LAUNCHES, {"compile": True, "recipe": "parity"}, "fewer and longer kernels: a larger --batch"),
+        (LAUNCHES, {"compile": True, "recipe": "script"}, "fewer and longer kernels: a larger --batch"),
         (LAUNCHES, {"compile": True, "device": "cpu"}, "fewer and longer kernels: a larger --batch"),
         (LAUNCHES, {"framework": "jax"}, "fewer and longer kernels: a larger --batch"),
         (profile(), {}, "fusion (--compile on), a lower precision, or a GPU with more memory bandwidth"),

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.model.recipe import Switches, choices, parse
+from gpuwise.model.precision import Precision
+from gpuwise.model.recipe import (
+    OWN_KERNELS,
+    OWN_LAYERS,
+    USUAL,
+    Recipe,
+    Switches,
+    choices,
+    parse,
+    without_own_kernels,
+)
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import Mode
 
 
 def test_the_first_word_of_every_switch_is_its_default() -> None:
@@ -52,3 +64,46 @@ def test_an_unknown_word_is_refused_with_the_known_ones(word: str) -> None:
     with pytest.raises(InputError) as refused:
         parse([word])
     assert "pooling=torch|triton" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("switches", "mode", "precision", "recipe"),
+    [
+        ((), "train", "bf16", "stock"),
+        (
+            ("layout=channels-first", "compiler=autotune", "graph=on", "weights=half"),
+            "train",
+            "fp16",
+            "stock",
+        ),
+        (("stream=half", "attention=cudnn", "exchange=after"), "train", "bf16", "stock"),
+        (("pooling=triton",), "infer", "fp16", "tuned"),
+        (("attention=triton",), "infer", "bf16", "tuned"),
+        (("stream=triton",), "train", "bf16", "tuned"),
+        (("stream=triton",), "infer", "bf16", "stock"),  # only training heeds it
+        ((), "train", "fp8", "tuned"),
+        ((), "infer", "fp8", "stock"),
+        ((), "infer", "int8", "tuned"),
+        ((), "limit", "fp8", "stock"),
+    ],
+)
+def test_a_question_is_tuned_where_own_kernels_run(
+    switches: tuple[str, ...], mode: Mode, precision: str, recipe: Recipe
+) -> None:
+    for asked in ("stock", "tuned"):
+        ran = RunConfig(
+            workload="any", mode=mode, precision=Precision(precision), switches=parse(switches), recipe=asked
+        )
+        assert ran.recipe == recipe
+        assert replace(ran, device="cpu").recipe == "stock"
+        assert replace(ran, switches=without_own_kernels(ran.switches)).recipe == (
+            "tuned" if (mode, precision) in OWN_LAYERS else "stock"
+        )
+    assert replace(ran, recipe="script").recipe == "script"
+
+
+def test_every_word_for_own_kernels_is_a_choice_and_the_only_one_named_triton() -> None:
+    assert {(name, word) for name, words in choices().items() for word in words if word == "triton"} == set(
+        OWN_KERNELS.items()
+    )
+    assert not any(getattr(USUAL, name) == word for name, word in OWN_KERNELS.items())

@@ -210,10 +210,10 @@ def test_a_shipped_trace_is_what_tracing_gives() -> None:
 
 
 def test_what_was_traced_once_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = RunConfig(workload="bert-base", mode="infer", precision="bf16", recipe="parity")
+    asked = RunConfig(workload="bert-base", mode="infer", precision="bf16", recipe="script")
     first = cache.obtain(asked, 2)
     (kept,) = (tmp_path / "traces").rglob("*.json")
-    assert kept.name == "bert-base-infer-bf16-parity-eager-b2.json"
+    assert kept.name == "bert-base-infer-bf16-script-eager-b2.json"
     monkeypatch.setattr(cache, "find_spec", lambda name: None)
     assert cache.obtain(asked, 2).flop == pytest.approx(first.flop)
     with pytest.raises(MachineError, match="needs torch"):

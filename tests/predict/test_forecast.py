@@ -143,7 +143,7 @@ def test_a_measurement_of_the_user_counts_too() -> None:
 
 def test_calibration_sharpens_its_own_card_alone() -> None:
     own = result("bert-large-tuned")
-    config = replace(RESNET, recipe="parity", batch=300)
+    config = replace(RESNET, recipe="script", batch=300)
     plain = forecast(config, ["h200-sxm", "l4"])
     sharp = forecast(config, ["h200-sxm", "l4"], calibration=own)
     assert sharp[0].evidence == "calibrated"

@@ -194,7 +194,7 @@ def test_a_convolution_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("precision", "recipe", "first"),
-    [("bf16", "tuned", False), ("tf32", "tuned", False), ("fp32", "tuned", True), ("bf16", "parity", True)],
+    [("bf16", "stock", False), ("tf32", "stock", False), ("fp32", "stock", True), ("bf16", "script", True)],
 )
 def test_the_layout_of_a_network_is_that_of_every_convolution(
     precision: str, recipe: str, first: bool

@@ -28,13 +28,13 @@ def test_two_gpus_under_one_framework_are_a_pair_whatever_its_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [("framework", "jax"), ("recipe", "parity"), ("input", "host"), ("gpus", 2)]
+    "change", [("framework", "jax"), ("recipe", "script"), ("input", "host"), ("gpus", 2)]
 )
 def test_a_difference_of_software_is_never_one_of_gpus(change: tuple[str, object]) -> None:
     assert pairs(change) == []
 
 
 def test_what_is_not_as_usual_is_named() -> None:
-    other = replace(OK, config=replace(CONFIG, recipe="parity", input="host"))
+    other = replace(OK, config=replace(CONFIG, recipe="script", input="host"))
     (speed,) = known.measured([result(other)])
-    assert known.work(speed) == "resnet50 train bf16 compiled parity with input"
+    assert known.work(speed) == "resnet50 train bf16 compiled script with input"

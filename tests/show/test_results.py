@@ -122,7 +122,7 @@ def test_the_row_of_a_model() -> None:
         "mode": "train",
         "precision": "bf16",
         "compile": "compiled",
-        "recipe": "tuned",
+        "recipe": "stock",
         "framework": "",
         "batch": "256",
         "throughput (95 %)": "7,210 images/s ±0.3 %",
@@ -196,7 +196,7 @@ def test_cautions_that_differ_in_numbers_only_stand_once_with_their_range() -> N
 
 def test_each_distinct_caution_is_noted_once_with_its_next_step() -> None:
     hot = Issue(code="hot-start", severity="warning", detail="began at 71 C", fix="wait")
-    parity = replace(OK, config=replace(OK.config, recipe="parity"), cautions=(THROTTLED,))
+    parity = replace(OK, config=replace(OK.config, recipe="script"), cautions=(THROTTLED,))
     notes = results.notes(result(replace(OK, cautions=(THROTTLED, hot, THROTTLED)), parity, OOM))
     name = "resnet50 train bf16 compiled"
     assert notes == (

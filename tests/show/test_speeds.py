@@ -41,7 +41,7 @@ def cells(table, row=0):
 def test_measured_row_has_interval_recipe_and_result():
     found = cells(speeds.measured_table([OURS]))
     assert found["throughput"] == "7,210 images/s ±0.3 %"
-    assert (found["GPU"], found["recipe"], found["compiled"]) == ("h200-sxm", "tuned", "yes")
+    assert (found["GPU"], found["recipe"], found["compiled"]) == ("h200-sxm", "stock", "yes")
     assert (found["source"], found["date"], found["software"]) == ("20261121-a", "2026-11-21", "torch 2.11.0")
 
 
@@ -109,7 +109,7 @@ def test_listing_counts_both_and_keeps_them_apart():
 def test_documents_hold_everything():
     ours, theirs = speeds.measured_document(OURS), speeds.published_document(THEIRS)
     assert ours["throughput"]["low"] == 7190.0
-    assert (ours["recipe"], ours["gpu_id"], ours["result"]) == ("tuned", "h200-sxm", "20261121-a")
+    assert (ours["recipe"], ours["gpu_id"], ours["result"]) == ("stock", "h200-sxm", "20261121-a")
     assert theirs["throughput_per_gpu"] == 7950.0
     assert (theirs["precision_stated"], theirs["source"]["id"]) == ("fp32", "theirs")
     assert speeds.measured_document(replace(OURS, measurement=OOM))["throughput"] is None

@@ -162,7 +162,7 @@ def test_limits_are_paired_and_the_unmatched_left_out() -> None:
     limit = measured(config=RunConfig(workload="matmul", mode="limit", precision="bf16"))
     other = measured(config=replace(CONFIG, compile=True))
     (found,) = pair(result(limit, measured()), result(other, limit))
-    assert (found.cell, found.verdict) == ("matmul:limit:bf16:eager:tuned", "same")
+    assert (found.cell, found.verdict) == ("matmul:limit:bf16:eager:stock", "same")
 
 
 def test_failed_counterpart_is_paired() -> None:
@@ -256,3 +256,12 @@ def test_one_framework_meets_itself_where_it_can() -> None:
     ]
     assert [c.verdict for c in found] == ["same", "same"]
     assert len(pair(result(both[0]), result(both[1]))) == 1
+
+
+def test_stock_meets_stock_and_tuned_what_is_left() -> None:
+    tuned = replace(CONFIG, switches=Switches(pooling="triton"))
+    (found,) = pair(result(measured()), result(measured(0.02, config=tuned)))
+    assert (found.verdict, found.note) == ("faster", "recipe as usual against pooling=triton")
+    both = measured(config=tuned), measured()
+    pairs = pair(result(*both), result(measured(), measured(0.02, config=tuned)))
+    assert [(c.a.config.recipe, c.b.config.recipe) for c in pairs] == [("tuned",) * 2, ("stock",) * 2]

@@ -78,7 +78,7 @@ def test_the_golden_file_of_schema_1_loads_for_ever() -> None:
     assert result.id == "20261121-044012-h200-3fa9"
     ok, oom = result.measurements
     assert isinstance(ok, Measurement)
-    assert (ok.config.key("batch"), ok.batch, ok.status) == ("resnet50:train:bf16:compiled:tuned", 256, "ok")
+    assert (ok.config.key("batch"), ok.batch, ok.status) == ("resnet50:train:bf16:compiled:stock", 256, "ok")
     assert ok.throughput is not None
     assert (ok.throughput.low, ok.throughput.value, ok.throughput.high) == (6870.5, 6882.0, 6893.0)
     assert ok.windows[1].step_s == (0.0371, 0.0372, 0.0374)

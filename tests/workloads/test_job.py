@@ -13,8 +13,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import RECIPES, Recipe
-from gpuwise.model.recipe import Region, Switches
+from gpuwise.model.recipe import Recipe, Region, Switches
 from gpuwise.model.workload import Mode
 from gpuwise.workloads.job import (
     autocast,
@@ -24,7 +23,7 @@ from gpuwise.workloads.job import (
     training_job,
 )
 
-from .conftest import BATCH, BOTH_RECIPES, Name, build, toy
+from .conftest import BATCH, BOTH, BOTH_RECIPES, Name, build, toy
 
 CAN_COMPILE = shutil.which("g++") and Path(sysconfig.get_path("include"), "Python.h").exists()
 NAMES = pytest.mark.parametrize("name", ["resnet50", "bert-large"])
@@ -114,8 +113,8 @@ def test_a_rehearsal_is_a_step_that_changes_no_weight(recipe: Recipe) -> None:
     assert model.weight.item() == pytest.approx(before.item() - 0.5 * 3.0)  # its gradient is not added
 
 
-def test_tuned_inference_casts_the_weights_and_parity_leaves_them() -> None:
-    for recipe, dtype in (("tuned", torch.bfloat16), ("parity", torch.float32)):
+def test_stock_inference_casts_the_weights_and_script_leaves_them() -> None:
+    for recipe, dtype in (("stock", torch.bfloat16), ("script", torch.float32)):
         model = torch.nn.Linear(4, 2)
         inference_job(model, (torch.randn(1, 4),), toy("resnet50", "infer", "bf16", recipe), 1)
         assert model.weight.dtype == dtype
@@ -149,7 +148,7 @@ def test_the_switches_are_those_of_the_precision(precision: Precision, recipe: R
     tf32 = precision == "tf32"
     assert torch.get_float32_matmul_precision() == ("high" if tf32 else "highest")
     assert cudnn.allow_tf32 is tf32
-    assert cudnn.benchmark is (recipe == "tuned")
+    assert cudnn.benchmark is (recipe != "script")
 
 
 @pytest.mark.parametrize("name", ["resnet50", "bert-large", "matmul"])
@@ -203,11 +202,11 @@ def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pyte
     monkeypatch.setattr(torch, "compile", wrong)
     for name in ("resnet50", "bert-large"):
         for mode in ("train", "infer"):
-            for recipe in RECIPES:
+            for recipe in BOTH:
                 job = build(toy(name, mode, recipe=recipe, compiled=True))
                 assert job.mismatch is not None
                 # Parity training compiles the logits, not the loss: no tenth of the loss then.
-                logits_only = mode == "train" and recipe == "parity"
+                logits_only = mode == "train" and recipe == "script"
                 assert job.mismatch() == pytest.approx(0.1, abs=0.1 if logits_only else 0.02)
 
 
@@ -217,9 +216,9 @@ def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "mode", "recipe", "region"),
     [
-        ("resnet50", "infer", "tuned", "step"),
-        ("bert-large", "train", "parity", "step"),
-        ("vit-b16", "train", "tuned", "block"),
+        ("resnet50", "infer", "stock", "step"),
+        ("bert-large", "train", "script", "step"),
+        ("vit-b16", "train", "stock", "block"),
     ],
 )
 def test_compiled_equals_eager(name: Name, mode: Mode, recipe: Recipe, region: Region) -> None:

@@ -96,7 +96,7 @@ def test_a_bucket_is_as_large_as_asked(one_rank: None) -> None:
     large = replace(CONFIG, switches=Switches(bucket="64"))
     sizes = [
         [parallel.bucket_bytes(how, config) for how in ("ddp", "ddp-after", "fsdp2", None)]
-        for config in (CONFIG, large, replace(large, recipe="parity"))
+        for config in (CONFIG, large, replace(large, recipe="script"))
     ]
     usual = [25 * 2**20, 256 * 2**20, None, None]
     assert sizes == [usual, [64 * 2**20, 64 * 2**20, None, None], usual]

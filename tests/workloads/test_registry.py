@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.errors import InputError
-from gpuwise.model.question import RECIPES
+from gpuwise.model.recipe import RECIPES
 from gpuwise.model.workload import MODES, WorkloadSpec
 from gpuwise.workloads.workload import Workload
 

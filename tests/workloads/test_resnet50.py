@@ -8,19 +8,19 @@ import pytest
 import torch
 from torch import nn
 
-from gpuwise.model.question import RECIPES, Recipe
+from gpuwise.model.recipe import Recipe
 from gpuwise.model.workload import Mode
 from gpuwise.workloads.job import Job
 from gpuwise.workloads.models.convnet import as_if_trained
 from gpuwise.workloads.models.resnet import ResNet
 
-from .conftest import build, toy
+from .conftest import BOTH, build, toy
 
 
 def test_both_recipes_train_the_same_network() -> None:
-    tuned, parity = (build(toy("resnet50", "train", recipe=recipe)) for recipe in RECIPES)
+    stock, script = (build(toy("resnet50", "train", recipe=recipe)) for recipe in BOTH)
     for _ in range(3):
-        assert float(tuned.step()) == pytest.approx(float(parity.step()), rel=0.01)
+        assert float(stock.step()) == pytest.approx(float(script.step()), rel=0.01)
 
 
 def test_a_first_step_that_the_scaler_skips_leaves_the_momentum_whole() -> None:
@@ -31,7 +31,7 @@ def test_a_first_step_that_the_scaler_skips_leaves_the_momentum_whole() -> None:
     assert losses[-1] < 0.7 * losses[0]
 
 
-@pytest.mark.parametrize(("recipe", "fused"), [("tuned", True), ("parity", None)])
+@pytest.mark.parametrize(("recipe", "fused"), [("stock", True), ("script", None)])
 def test_the_optimiser_is_fused_and_its_momentum_ready(
     monkeypatch: pytest.MonkeyPatch, recipe: Recipe, fused: bool | None
 ) -> None:

@@ -86,8 +86,8 @@ def test_a_stream_of_16_bits_changes_roundings_only(workload: str) -> None:
     assert losses(workload, "fp32", Switches(stream="half")) == losses(workload, "fp32", Switches())
 
 
-def test_parity_heeds_no_switch() -> None:
-    config = toy("resnet50", "train", "bf16", "parity")
+def test_script_heeds_no_switch() -> None:
+    config = toy("resnet50", "train", "bf16", "script")
     plain, other = (
         build(replace(config, switches=s))
         for s in (Switches(), Switches(layout="channels-first", weights="half"))
@@ -112,7 +112,7 @@ def test_the_compiler_gets_its_options(
     config = replace(toy("resnet50", "train", "bf16"), device="cuda")
     compiled(abs, replace(config, switches=switches))
     assert seen == {"dynamic": False, "options": options}
-    compiled(abs, replace(config, switches=switches, recipe="parity"))
+    compiled(abs, replace(config, switches=switches, recipe="script"))
     assert seen == {"dynamic": False, "options": None}
 
 

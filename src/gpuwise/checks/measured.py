@@ -64,7 +64,7 @@ def _with(m: Measurement, cautions: Sequence[Issue]) -> Measurement:
 
 def _row(m: Measurement, environment: Environment) -> PublishedResult:
     assert m.throughput is not None
-    recipe = m.config.recipe
+    recipe = m.config.base_recipe
     return PublishedResult(
         gpu=environment.device,
         gpu_id=environment.gpu_id,

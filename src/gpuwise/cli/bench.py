@@ -12,6 +12,7 @@ import click
 
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
+from gpuwise.cli.recipe import RecipeChoice
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import suites
 from gpuwise.measure.lock import only_ours
@@ -21,8 +22,8 @@ from gpuwise.measure.recall import recall
 from gpuwise.measure.start import devices, earlier_session, find_target, plan_for, prepare
 from gpuwise.model import units
 from gpuwise.model.precision import PRECISIONS, Precision
-from gpuwise.model.question import FRAMEWORKS, RECIPES, SCALINGS
-from gpuwise.model.recipe import parse
+from gpuwise.model.question import FRAMEWORKS, SCALINGS
+from gpuwise.model.recipe import Recipe, own_kernels, parse
 from gpuwise.model.run import DEVICES, PROTOCOLS, RunConfig
 from gpuwise.model.workload import MODES, Mode
 from gpuwise.show.tuning import used
@@ -95,14 +96,15 @@ def _count(text: str) -> int:
 @click.option(
     "--recipe",
     default=None,
-    type=click.Choice(RECIPES),
-    help="tuned: the best known. parity: the benchmark article's public script. [default: tuned]",
+    type=RecipeChoice(),
+    help="tuned: the best known. stock: the best known with torch's own kernels alone. script: the benchmark "
+    "article's public script. [default: tuned]",
 )
 @click.option(
     "--switch",
     multiple=True,
     metavar="NAME=WORD",
-    help="A switch of the tuned recipe, e.g. layout=channels-first; then none that tune has found is used.",
+    help="A switch of the recipe, e.g. layout=channels-first; then none that tune has found is used.",
 )
 @click.option(
     "--protocol",
@@ -175,7 +177,7 @@ def command(**options: Any) -> None:
     meeting = meet(options["nodes"] or 1, options["rdzv"], options["node_rank"])
     target = find_target(options["device"], options["index"], options["framework"])
     plan, left_out = plan_for(asked, target, suite=options["suite"] is not None)
-    plan = _with_recipes(plan, options["switch"], target.id)
+    plan = _with_recipes(plan, options["switch"], target.id, options["recipe"] or "tuned")
     earlier = earlier_session(options["resume"], output) if options["resume"] is not None else None
     words = repeatable()
     with only_ours(devices(plan, target), words, free=target.free):
@@ -194,15 +196,25 @@ def command(**options: Any) -> None:
 
 
 def _with_recipes(
-    plan: tuple[RunConfig, ...], switches: tuple[str, ...], device: str
+    plan: tuple[RunConfig, ...], switches: tuple[str, ...], device: str, recipe: Recipe
 ) -> tuple[RunConfig, ...]:
-    """The plan with the switches that were given, else with the recipes that are known."""
+    """The plan with the switches that were given, else with the recipes that are known.
+
+    Raises InputError for switches that the recipe asked for does not have.
+    """
     if switches:
         given = parse(switches)
         if any(config.framework != "torch" for config in plan):
             raise InputError("switches are those of torch's recipe", hint="leave out --switch")
+        if recipe == "script":
+            raise InputError("the recipe script has no switches", hint="leave out --switch")
+        own = [c for c in plan if own_kernels(given, c.mode, c.precision)]
+        if recipe == "stock" and own:
+            raise InputError(
+                f"{given} runs gpuwise's own kernels, which stock does not", hint="--recipe tuned"
+            )
         return tuple(config if config.mode == "limit" else replace(config, switches=given) for config in plan)
-    plan, found = recall(plan, device)
+    plan, found = recall(plan, device, recipe)
     for config, known in found.items():
         printer.talk(used(config, known))
     return plan

@@ -10,11 +10,12 @@ import click
 
 from gpuwise import store
 from gpuwise.cli import print as printer
+from gpuwise.cli.recipe import RecipeChoice
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model import units
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import RECIPES, Recipe
+from gpuwise.model.recipe import Recipe
 from gpuwise.model.record import Record
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
@@ -34,7 +35,9 @@ _PREFERRED: tuple[Precision, ...] = (Precision.BF16, Precision.FP16, Precision.T
 @click.option("--batch", default="auto", show_default=True,
               help="Items a step on each GPU; auto: the best that fits.")  # fmt: skip
 @click.option("--compile", "compiled", type=click.Choice(["on", "off"]), default="on", show_default=True)
-@click.option("--recipe", type=click.Choice(RECIPES), default="tuned", show_default=True)
+@click.option("--recipe", type=RecipeChoice(), default="stock", show_default=True,
+              help="script: the benchmark article's public script. stock: torch's own kernels; tuned is "
+              "predicted as stock.")  # fmt: skip
 @click.option("--gpus", "count", type=click.IntRange(1), default=1, show_default=True,
               help="GPUs of one machine that work together.")  # fmt: skip
 @click.option("--prompt", type=click.IntRange(1), default=1024, show_default=True,

@@ -13,6 +13,7 @@ import click
 from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import repeatable
+from gpuwise.cli.recipe import RecipeChoice
 from gpuwise.errors import INTERRUPTED, InputError, RunError
 from gpuwise.facts import recipes
 from gpuwise.measure.lock import only_ours
@@ -23,7 +24,7 @@ from gpuwise.measure.start import devices, find_target, plan_for, prepare
 from gpuwise.measure.tune.run import Tuner
 from gpuwise.model import units
 from gpuwise.model.precision import PRECISIONS, Precision
-from gpuwise.model.recipe import parse
+from gpuwise.model.recipe import Recipe, parse, without_own_kernels
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode
 from gpuwise.show import tuning as report
@@ -32,7 +33,7 @@ from gpuwise.show import tuning as report
 @click.command("tune", short_help="Find the fastest recipe of a workload on this machine.")
 @click.argument("workload")
 @click.option("--mode", type=click.Choice(["train", "infer"]), default=None, help="[default: its first]")
-@click.option("--precision", type=click.Choice(PRECISIONS), default=None, help="[default: as bench]")
+@click.option("--precision", type=click.Choice([str(name) for name in PRECISIONS]), default=None, help="[default: as bench]")
 @click.option(
     "--compile", "compiled", type=click.Choice(["off", "on"]), default=None, help="[default: as bench]"
 )
@@ -42,6 +43,13 @@ from gpuwise.show import tuning as report
 )
 @click.option(
     "--gpus", type=click.IntRange(1), default=1, help="So many together: how they exchange gradients."
+)
+@click.option(
+    "--recipe",
+    type=RecipeChoice(("stock", "tuned")),
+    default="tuned",
+    show_default=True,
+    help="stock: search without gpuwise's own kernels.",
 )
 @click.option(
     "--try",
@@ -71,6 +79,7 @@ def command(
     *,
     time_text: str,
     tried: tuple[str, ...],
+    recipe: Recipe,
     resume: str | None,
     index: int | None,
     quiet: bool,
@@ -82,26 +91,32 @@ def command(
 
     It starts with the default, then the recipe that is known, if there is one: found here before, or shipped.
     A setting whose loss or gradients differ from the default recipe's does not count. The best is
-    kept, and `gpuwise bench --recipe tuned` uses it on this kind of device with this torch.
+    kept, and `gpuwise bench` uses it on this kind of device with this torch.
     """
     printer.check_output(output)
     if output is not None:
         store.check_writable(output)
     time_s = units.parse_seconds(time_text)
     target = find_target(asked["device"], index)
-    config = one(plan_for([_request(asked)], target, suite=False)[0], asked["workload"])
-    (known,), _ = recall((config,), target.id)
+    config = one(plan_for([_request(asked, recipe)], target, suite=False)[0], asked["workload"])
+    (known,), _ = recall((config,), target.id, recipe)
     if config.gpus > 1:
         # What several were found to do is left out: the gain is over how they exchange by default.
-        (one_gpu,), _ = recall((replace(config, gpus=1),), target.id)
+        (one_gpu,), _ = recall((replace(config, gpus=1),), target.id, recipe)
         config = replace(one_gpu, gpus=config.gpus)
     only = tuple(parse(words.split(","), base=config.switches) for words in tried)
+    if recipe == "stock" and any(switches != without_own_kernels(switches) for switches in only):
+        raise InputError(
+            "--try names gpuwise's own kernels, which stock does not have", hint="--recipe tuned"
+        )
     earlier = None if resume is None else store.find(resume)
     words = repeatable()
     quiet = quiet or as_json
     with only_ours(devices((config,), target), words, free=target.free):
         made = prepare((config,), target, command=words, output=None, earlier=earlier)
-        tuner = Tuner(session=made.session, config=config, time_s=time_s, known=known, only=only)
+        tuner = Tuner(
+            session=made.session, config=config, time_s=time_s, known=known, only=only, recipe=recipe
+        )
         complete = _run(tuner, quiet=quiet)
     kept = made.keeper.kept
     if kept is not None:
@@ -133,11 +148,12 @@ def one(plan: tuple[RunConfig, ...], name: str) -> RunConfig:
     return found[0]
 
 
-def _request(asked: dict[str, Any]) -> Request:
+def _request(asked: dict[str, Any], recipe: Recipe) -> Request:
     modes = (asked["mode"],) if asked["mode"] else ("train", "infer")
     precisions = (asked["precision"],) if asked["precision"] else ()
     return Request(
         workloads=(asked["workload"],),
+        recipe=recipe,
         modes=cast("tuple[Mode, ...]", modes),
         precisions=cast("tuple[Precision, ...]", precisions),
         compile=() if asked["compiled"] is None else (asked["compiled"] == "on",),

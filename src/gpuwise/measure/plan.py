@@ -14,7 +14,8 @@ from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.measure import frameworks
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Framework, Input, Recipe, Scaling, Size
+from gpuwise.model.question import Framework, Input, Scaling, Size
+from gpuwise.model.recipe import Recipe
 from gpuwise.model.run import Device, Protocol, RunConfig
 from gpuwise.model.workload import Mode, WorkloadSpec
 
@@ -39,6 +40,7 @@ class Request:
     precisions: tuple[Precision, ...] = ()
     compile: tuple[bool, ...] = ()
     recipe: Recipe = "tuned"
+    """The best known whatever it uses, the best without gpuwise's own kernels, or the public script."""
     device: Device = "cuda"
     protocol: Protocol = "adaptive"
     batch: tuple[int | None, ...] = (None,)
@@ -102,11 +104,11 @@ def _models(spec: WorkloadSpec, request: Request) -> Iterator[RunConfig]:
     default = (request.device == "cuda" and not request.quick,)
     compiled = (request.compile or default) if spec.compiles else (False,)
     modes = [mode for mode in request.modes if mode in spec.modes and mode != "limit"]
-    if request.recipe not in spec.recipes:
+    if request.recipe == "script" and not spec.script:
         return
     each = product(compiled, precisions(spec, request), modes, request.batch, counts(request))
     for how, precision, mode, batch, count in each:
-        yield RunConfig(
+        config = RunConfig(
             workload=spec.id,
             mode=mode,
             precision=precision,
@@ -125,6 +127,9 @@ def _models(spec: WorkloadSpec, request: Request) -> Iterator[RunConfig]:
             input=request.input,
             framework=request.framework,
         )
+        # What runs on gpuwise's own layers, as FP8 training does, has no stock recipe.
+        if request.recipe != "stock" or config.recipe == "stock":
+            yield config
 
 
 def counts(request: Request) -> tuple[int, ...]:

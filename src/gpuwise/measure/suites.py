@@ -30,7 +30,7 @@ def _article(workload: str, batch: int) -> Request:
         modes=("train",),
         precisions=(Precision.FP16, Precision.FP32),
         compile=(False, True),
-        recipe="parity",
+        recipe="script",
         protocol="aime",
         batch=(batch,),
     )

@@ -67,7 +67,7 @@ def verdict(
 def next_step(bound: Bound, config: RunConfig, batch: int | None, switches: Collection[str]) -> str:
     """What may help against a bound, of what is not done already."""
     compiling = () if config.compile or config.framework != "torch" else ("--compile on",)
-    tunable = config.compile and config.recipe == "tuned" and config.device == "cuda" and "graph" in switches
+    tunable = config.compile and config.recipe != "script" and config.device == "cuda" and "graph" in switches
     tried = f"CUDA graphs (gpuwise tune {config.workload} --batch {batch} tries them)"
     graph = (tried,) if tunable and config.switches.graph == "off" else ()
     narrower = () if config.precision == "fp8" else ("a lower precision",)

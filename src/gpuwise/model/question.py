@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import USUAL, Switches
+from gpuwise.model.recipe import USUAL, Recipe, Switches, own_kernels
 from gpuwise.model.workload import Mode
 
-Recipe = Literal["tuned", "parity"]
-"""tuned: the best gpuwise knows. parity: the benchmark article's public script, for old tables."""
 Framework = Literal["torch", "tensorflow", "jax"]
 Scaling = Literal["weak", "strong"]
 """On several GPUs, weak: each has the whole batch. strong: they share one batch."""
@@ -22,15 +20,14 @@ Size = Literal["full", "toy"]
 Input = Literal["device", "host"]
 """device: a batch that is already there. host: a new batch each step, prepared by worker processes."""
 
-RECIPES: tuple[Recipe, ...] = ("tuned", "parity")
 SCALINGS: tuple[Scaling, ...] = ("weak", "strong")
 FRAMEWORKS: tuple[Framework, ...] = ("torch", "tensorflow", "jax")
 
 Part = Literal[
-    "workload", "content", "mode", "precision", "compile", "recipe", "switches", "framework", "input", "size",
-    "gpus", "batch",
+    "workload", "content", "mode", "precision", "compile", "recipe", "kernels", "switches", "framework",
+    "input", "size", "gpus", "batch",
 ]  # fmt: skip
-"""What a question is made of, in the order of `key` and `label`."""
+"""What a question is made of, in the order of `key` and `label`; without `kernels`, stock is tuned."""
 _COMPILED = {True: "compiled", False: "eager", None: ""}
 
 
@@ -49,9 +46,10 @@ class Question:
     """None where a publisher does not say."""
     batch: int | None = None
     """Items per step and GPU; None = the best for the GPU."""
-    recipe: Recipe = "tuned"
+    recipe: Recipe = "stock"
+    """What ran: `stock` and `tuned` follow from switches and precision, whichever of the two is given."""
     switches: Switches = USUAL
-    """How the tuned recipe runs; the others have none."""
+    """How stock and tuned run; script has none."""
     framework: Framework = "torch"
     input: Input = "device"
     size: Size = "full"
@@ -66,6 +64,18 @@ class Question:
         """Raises InputError for a precision that is not in the table."""
         if self.precision is not None:
             object.__setattr__(self, "precision", Precision(self.precision))
+        if self.recipe != "script":
+            object.__setattr__(self, "recipe", "tuned" if self.own_kernels else "stock")
+
+    @property
+    def own_kernels(self) -> bool:
+        """Whether gpuwise's own kernels run."""
+        return own_kernels(self.switches, self.mode, self.precision)
+
+    @property
+    def base_recipe(self) -> Recipe:
+        """The recipe, whosever kernels ran: `script`, or `stock` also where gpuwise's did."""
+        return "script" if self.recipe == "script" else "stock"
 
     def key(self, *ignored: Part) -> str:
         """Stable identity, without the parts that do not count."""
@@ -75,7 +85,7 @@ class Question:
             "mode": self.mode,
             "precision": self.precision or "?",
             "compile": _COMPILED[self.compile],
-            "recipe": self.recipe,
+            "recipe": self.base_recipe if "kernels" in ignored else self.recipe,
             "framework": self.framework if self.framework != "torch" else "",
             "input": "with-input" if self.input == "host" else "",
             "size": "toy" if self.size == "toy" else "",
@@ -91,7 +101,7 @@ class Question:
             "mode": self.mode,
             "precision": self.precision or "?",
             "compile": _COMPILED[self.compile],
-            "recipe": self.recipe if self.recipe != "tuned" else "",
+            "recipe": self.recipe if self.recipe != "stock" else "",
             "switches": str(self.switches) if self.switches.changed else "",
             "framework": self.framework if self.framework != "torch" else "",
             "input": "with input" if self.input == "host" else "",

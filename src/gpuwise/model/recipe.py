@@ -1,4 +1,8 @@
-"""How a tuned step is run, as data: switches that change its speed, not its mathematics.
+"""How a step is run, as data: switches that change its speed, not its mathematics.
+
+Recipes say what they are: `script` repeats the benchmark article's public script, `stock` is the best that
+plain PyTorch reaches (layout, compiler, fused optimiser, attention kernels, 16-bit weights, CUDA graphs), and
+`tuned` also runs gpuwise's own kernels. Which those are is data: `OWN_KERNELS`, `OWN_LAYERS`.
 
 Every switch is a word out of a few, so that a recipe can be listed, searched, stored and typed
 (`layout=channels-first`). The defaults are what results that say nothing of a switch ran with: they
@@ -10,9 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from gpuwise.errors import InputError
+from gpuwise.model.precision import Precision
+
+if TYPE_CHECKING:
+    from gpuwise.model.workload import Mode
+
+Recipe = Literal["script", "stock", "tuned"]
+"""script: the benchmark article's public script. stock: the best of plain PyTorch. tuned: own kernels."""
+RECIPES: tuple[Recipe, ...] = ("script", "stock", "tuned")
 
 Layout = Literal["channels-last", "channels-first"]
 Pooling = Literal["torch", "triton"]
@@ -73,6 +85,32 @@ class Switches:
 
 
 USUAL = Switches()
+
+OWN_KERNELS: dict[str, str] = {"pooling": "triton", "stream": "triton", "attention": "triton"}
+"""Switch -> the word that asks for gpuwise's own kernels. torch's are the default of each."""
+OWN_LAYERS: frozenset[tuple[Mode, Precision]] = frozenset(
+    {("train", Precision.FP8), ("infer", Precision.INT8)}
+)
+"""What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
+few rows with INT8 weights. FP8 inference has torch's operators only."""
+_TRAINING = frozenset({"stream"})
+"""Switches that only a training step heeds."""
+
+
+def own_kernels(switches: Switches, mode: Mode, precision: Precision | None) -> bool:
+    """Whether a step on a GPU runs any of gpuwise's own kernels."""
+    return (mode, precision) in OWN_LAYERS or any(
+        getattr(switches, name) == word and (mode == "train" or name not in _TRAINING)
+        for name, word in OWN_KERNELS.items()
+    )
+
+
+def without_own_kernels(switches: Switches) -> Switches:
+    """These, with torch's kernels in place of gpuwise's."""
+    back = {
+        name: getattr(USUAL, name) for name, word in OWN_KERNELS.items() if getattr(switches, name) == word
+    }
+    return replace(switches, **back)
 
 
 def parse(words: Iterable[str], base: Switches = USUAL) -> Switches:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import FRAMEWORKS, Question
+from gpuwise.model.recipe import own_kernels
 
 Protocol = Literal["adaptive", "aime"]
 """adaptive: until the 95 % interval is narrow. aime: 50 steps, mean of three runs, start below 50 C."""
@@ -31,6 +32,11 @@ class RunConfig(Question):
     quick: bool = False
     """Take the default batch (halved while it does not fit) instead of searching."""
     device: Device = "cuda"
+
+    @property
+    def own_kernels(self) -> bool:
+        """Whether gpuwise's own kernels run: on GPUs that torch calls CUDA only."""
+        return self.device == "cuda" and own_kernels(self.switches, self.mode, self.precision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

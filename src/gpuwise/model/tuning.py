@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Switches
+from gpuwise.model.recipe import Recipe, Switches
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode
@@ -55,6 +55,8 @@ class Tuned:
     batch_given: bool = False
     """Whether this batch was asked for, so that no other was tried."""
     switches: Switches
+    recipe: Recipe = "tuned"
+    """What was searched: stock has torch's own kernels alone, tuned gpuwise's as well."""
     throughput: Interval
     """Items per second, measured anew after the search."""
     gain: Interval

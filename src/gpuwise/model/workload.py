@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
+from gpuwise.model.recipe import OWN_KERNELS, OWN_LAYERS, Recipe
 
 Mode = Literal["train", "infer", "compute", "limit"]
 """train: forward, loss, backward, optimiser. infer: forward only. compute: a scientific kernel.
@@ -46,14 +47,22 @@ class WorkloadSpec:
     """The batch for a CPU, where a step at `default_batch` would take minutes."""
     cost: Callable[[Mode, Precision, int], Cost] | None = None
     """(mode, precision, batch) -> Cost of one item; None = torch counts the operations of a step."""
-    recipes: tuple[str, ...] = ("tuned",)
+    script: bool = False
+    """It can also run as the public script of the benchmark article does: the recipe `script`."""
     precisions: tuple[Precision, ...] = NETWORK_PRECISIONS
     """What it can be run in; others are left out of a session without an error."""
     compiles: bool = True
     """False: a step is one library call, compiled or not the same; it is measured once, as eager."""
     switches: tuple[str, ...] = ()
-    """Those of the tuned recipe (`model.recipe`) that its job heeds."""
+    """Those of a recipe (`model.recipe`) that its job heeds."""
     gpus: int = 0
     """GPUs without which it means nothing; 0 = a CPU can run it as well."""
     collective: bool = False
     """A step that all ranks make together, at least two: measured at every count of GPUs asked for."""
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """Those that differ for it: tuned where gpuwise has kernels for it."""
+        layers = any(mode in self.modes and precision in self.precisions for mode, precision in OWN_LAYERS)
+        tuned: tuple[Recipe, ...] = ("tuned",) if layers or set(self.switches) & set(OWN_KERNELS) else ()
+        return (*(("script",) if self.script else ()), "stock", *tuned)

@@ -100,9 +100,9 @@ def folder() -> Path:
 
 
 def variant(config: RunConfig, batch: int | None = None) -> str:
-    """`train-bf16-tuned-eager`; `-b64` behind it where it holds one batch only."""
+    """`train-bf16-stock-eager`; `-b64` behind it where it holds one batch only."""
     how = "compiled" if config.compile else "eager"
-    name = f"{config.mode}-{config.precision}-{config.recipe}-{how}"
+    name = f"{config.mode}-{config.precision}-{config.base_recipe}-{how}"
     return name if batch is None else f"{name}-b{batch}"
 
 

@@ -148,8 +148,8 @@ def transfer_of(result: Result, config: RunConfig) -> Transfer:
     """
     source = card_of(result)
     steps = steps_of(result, source)
-    cell = replace(config, gpus=1).key("batch")
-    same = [step for step in steps if step[0].config.key("batch") == cell]
+    cell = replace(config, gpus=1).key("batch", "kernels")
+    same = [step for step in steps if step[0].config.key("batch", "kernels") == cell]
     if not same:
         held = ", ".join(dict.fromkeys(m.config.key("batch") for m, _, _ in steps))
         raise InputError(f"{result.id} does not hold {cell}", hint=f"it holds {held}")

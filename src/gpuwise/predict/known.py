@@ -28,6 +28,7 @@ class Known:
 
     gpu_id: str
     cell: str
+    """Its question, whosever kernels ran: predictions are of torch's."""
     batch: int
     version: int
     throughput: Interval
@@ -37,7 +38,7 @@ class Known:
 
 def known(config: RunConfig) -> Mapping[str, Known]:
     """GPU -> the fastest measurement of the configuration's cell, at its batch where it has one."""
-    cell, version = config.key("batch"), registry.get(config.workload).spec.version
+    cell, version = config.key("batch", "kernels"), registry.get(config.workload).spec.version
     found: dict[str, Known] = {}
     for step in (*shipped(), *own()):
         if (step.cell, step.version) != (cell, version) or config.batch not in (None, step.batch):
@@ -89,6 +90,6 @@ def steps(result: Result, where: str) -> Iterator[Known]:
         step = m.config.framework == "torch" and m.config.mode in ("train", "infer")
         if step and m.status == "ok" and m.throughput is not None and m.batch:
             yield Known(
-                gpu_id=str(gpu_id), cell=m.config.key("batch"), batch=m.batch, version=m.workload_version,
-                throughput=m.throughput, where=where,
+                gpu_id=str(gpu_id), cell=m.config.key("batch", "kernels"), batch=m.batch,
+                version=m.workload_version, throughput=m.throughput, where=where,
             )  # fmt: skip

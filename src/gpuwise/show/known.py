@@ -89,7 +89,7 @@ def _measured(result: Result, m: Measurement) -> Speed | None:
     day = result.created_at[:10]
     software = f"{config.framework} {getattr(result.environment, config.framework)}"
     fed = ("with input",) if config.input == "host" else ()
-    how = ((config.recipe,) if config.recipe != "tuned" else ()) + fed
+    how = ((config.recipe,) if config.recipe != "stock" else ()) + fed
     title = f"gpuwise result {result.id}, {result.environment.device}, {software}"
     return Speed(
         origin="measured", gpu_id=gpu_id, gpus=config.gpus, workload=config.workload, mode=config.mode,
@@ -168,7 +168,7 @@ def _plain(value: float, speed: Speed) -> str:
 
 
 def work(speed: Speed) -> str:
-    """`resnet50 train fp16 compiled parity`."""
+    """`resnet50 train fp16 compiled script`."""
     compiled = {True: "compiled", False: "eager", None: ""}[speed.compiled]
     words = (speed.workload, speed.mode, speed.precision, compiled, speed.how)
     return " ".join(word for word in words if word)

@@ -62,7 +62,7 @@ def table(found: Sequence[Record]) -> Table:
 
 def _title(p: Record) -> str:
     several = f" on {p.gpus} GPUs" if p.gpus > 1 else ""
-    recipe = f" {p.question.recipe}" if p.question.recipe != "tuned" else ""
+    recipe = f" {p.question.recipe}" if p.question.recipe != "stock" else ""
     name = cell_name(replace(p.question, gpus=1))
     if _served(p):  # an engine compiles as it likes
         name = name.removesuffix(" eager")
@@ -124,7 +124,7 @@ def measure_command(question: Question) -> str:
     """What measures it on a machine that has the GPU; nothing for a served model, which needs an engine."""
     words = f"gpuwise bench {question.workload} --mode {question.mode} --precision {question.precision}"
     words += f" --compile {'on' if question.compile else 'off'}"
-    words += f" --recipe {question.recipe}" if question.recipe != "tuned" else ""
+    words += " --recipe script" if question.recipe == "script" else ""
     words += f" --gpus {question.gpus}" if question.gpus > 1 else ""
     return words + (f" --batch {question.batch}" if question.batch else "")
 

@@ -49,8 +49,8 @@ def _note(a: Measurement, b: Measurement) -> str:
 
 
 def question(config: RunConfig) -> str:
-    """The cell, whatever framework answers."""
-    return config.key("batch", "framework")
+    """The cell, whatever framework answers and whosever kernels ran."""
+    return config.key("batch", "framework", "kernels")
 
 
 def _obstacle(a: Measurement, b: Measurement) -> str | None:
@@ -109,17 +109,18 @@ def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
     """The measurements of `a` with their counterparts in `b`, in the order of `a`.
 
     Counterparts ask the same question (`config.key("batch")`) at the same batch. Where each side asks it
-    once, the batches may differ. What has no counterpart meets the same question in another framework,
-    without a verdict; what has none there is left out.
+    once, the batches may differ. What has no counterpart meets the same question with other kernels, stock
+    against tuned, then the same in another framework, without a verdict; what has none there is left out.
     """
     pairs = _meeting(a.measurements, b.measurements, lambda config: config.key("batch"))
-    alone = [m for m in a.measurements if not any(m is mine for mine, _ in pairs)]
-    others = [m for m in b.measurements if not any(m is theirs for _, theirs in pairs)]
-    across = [
-        (m, n) for m, n in _meeting(alone, others, question) if m.config.framework != n.config.framework
-    ]
+    for cell in (lambda config: config.key("batch", "kernels"), question):
+        alone = [m for m in a.measurements if not any(m is mine for mine, _ in pairs)]
+        others = [m for m in b.measurements if not any(m is theirs for _, theirs in pairs)]
+        met = _meeting(alone, others, cell)
+        # The same recipe in the same framework would have been paired above, but for its batch.
+        pairs += [(m, n) for m, n in met if m.config.key("batch") != n.config.key("batch")]
     order = {id(m): place for place, m in enumerate(a.measurements)}
-    return tuple(compare(*two) for two in sorted((*pairs, *across), key=lambda two: order[id(two[0])]))
+    return tuple(compare(*two) for two in sorted(pairs, key=lambda two: order[id(two[0])]))
 
 
 def _meeting(

@@ -22,6 +22,10 @@ _SEVERITIES: dict[str, Severity] = {
 def upgrade(document: Any) -> Any:
     """A decoded document of an older schema as one of today's; what is not a result is left as it is."""
     for measurement in _list(document, "measurements"):
+        config = measurement.get("config") if isinstance(measurement, dict) else None
+        # The best recipe was always called tuned; `Question` knows which of them ran gpuwise's kernels.
+        if isinstance(config, dict) and config.get("recipe") == "parity":
+            config["recipe"] = "script"
         for caution in _list(measurement, "cautions"):
             if isinstance(caution, dict):
                 caution["fix"] = caution.pop("next_step", "")

@@ -141,7 +141,7 @@ def _build(source: Source, length: int, config: RunConfig, batch: int) -> Job:
         labels = torch.randint(shape[-1], shape[:-1])
     if config.mode == "infer":
         return inference_job(model, tuple(inputs), config, batch)
-    fused = config.recipe == "tuned" and config.device == "cuda"
+    fused = config.recipe != "script" and config.device == "cuda"
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=fused)
 
     def loss_of(logits: Tensor) -> Tensor:

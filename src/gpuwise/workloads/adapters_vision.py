@@ -106,7 +106,7 @@ def _build(network: Network, config: RunConfig, batch: int) -> Job:
     model = network.make().to(config.device)
     images = torch.randn(batch, *network.image, device=config.device)
     labels = torch.randint(network.classes, (batch,), device=config.device)
-    if config.recipe == "tuned":
+    if config.recipe != "script":
         model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         images = images.to(memory_format=torch.channels_last)
     if config.mode == "infer":

@@ -121,7 +121,7 @@ def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) 
     from gpuwise.workloads.models.quantized import quantise
 
     set_precision(config)
-    tuned = config.recipe == "tuned"
+    tuned = config.recipe != "script"
     if config.size == "toy":
         shape, tokens = TOY, TOY_TOKENS
     with torch.device(config.device):
@@ -155,7 +155,7 @@ def arrange(model: Bert, config: RunConfig) -> None:
     """What the recipe's switches ask of the layers: gpuwise's kernels, and 16 bits between them."""
     from gpuwise.workloads.job import half_of
 
-    if config.recipe != "tuned":
+    if config.recipe == "script":
         return
     on_gpu, stream = config.device == "cuda", config.switches.stream
     if config.switches.attention == "triton" and on_gpu:

@@ -1,4 +1,4 @@
-"""The optimiser of the benchmark article's BERT script, for recipe parity only.
+"""The optimiser of the benchmark article's BERT script, for the recipe script only.
 
 Adam with decoupled weight decay and without bias correction, as BERT was released, applied
 tensor by tensor in a Python loop that also clips each tensor's gradient to norm 1: about ten

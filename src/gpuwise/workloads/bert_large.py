@@ -46,7 +46,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         cost=cost,
         switches=SWITCHES,
         precisions=(*NETWORK_PRECISIONS, Precision.FP8),
-        recipes=("tuned", "parity"),
+        script=True,
     )
 )
 def bert_large(config: RunConfig, batch: int) -> Job:

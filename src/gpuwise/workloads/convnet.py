@@ -196,7 +196,7 @@ def image_job(
     model = network().to(config.device)
     images = torch.randn(batch, 3, image, image, device=config.device)
     labels = torch.randint(CLASSES, (batch,), device=config.device)
-    tuned = config.recipe == "tuned"
+    tuned = config.recipe != "script"
     # IEEE fp32 runs outside the tensor cores, where cuDNN has no fast channels-last training kernels: an
     # H200 had not warmed up on 1,024 images after five minutes (torch 2.11, cuDNN 9).
     if tuned and config.device == "cuda" and config.switches.pooling == "triton":

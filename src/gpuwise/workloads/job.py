@@ -1,7 +1,7 @@
 """From a model to the zero-argument step that is timed, in the precision and recipe asked for.
 
-Tuned: forward and loss are one compiled graph, the optimiser is fused, inference runs on weights
-stored in the precision; the rest is what the recipe's switches say (`switches`). Parity: only the
+Stock and tuned: forward and loss are one compiled graph, the optimiser is fused, inference runs on weights
+stored in the precision; the rest is what the recipe's switches say (`switches`). Script: only the
 model is compiled, loss, backward and optimiser run under autocast with a gradient scaler, as in the
 benchmark article's public script.
 """
@@ -101,7 +101,7 @@ def training_job(
     """Forward, `loss_of(output)`, backward, optimiser, on one fixed batch; `scales` are those of FP8
     layers in the model."""
     model.train()
-    parity = config.recipe == "parity"
+    script = config.recipe == "script"
     if by_blocks(config):
         compile_blocks(model, config)
         loss_of = compiled(loss_of, config)
@@ -114,7 +114,7 @@ def training_job(
         return forward(model)
 
     run: Callable[[], Tensor] = eager
-    if config.compile and parity:
+    if config.compile and script:
         run = partial(forward, torch.compile(model))
     elif config.compile and not by_blocks(config):
         run = compiled(eager, config)
@@ -146,7 +146,7 @@ def training_job(
 
     def step() -> Tensor:
         # PyTorch advises against backward under autocast; the public script does it.
-        with autocast(config) if parity else nullcontext():
+        with autocast(config) if script else nullcontext():
             loss = backward()
             scaler.step(optimizer)
             scaler.update()
@@ -210,7 +210,7 @@ def training_job(
 
 def _halves(model: nn.Module, config: RunConfig) -> bool:
     """Whether products read 16-bit copies of the weights; where weights are split over GPUs, they do not."""
-    asked = config.recipe == "tuned" and config.switches.weights == "half" and config.precision in DTYPES
+    asked = config.recipe != "script" and config.switches.weights == "half" and config.precision in DTYPES
     return asked and (config.gpus == 1 or fits(model, config))
 
 
@@ -229,7 +229,7 @@ def inference_job(
     """
     model.eval()
     dtype = DTYPES.get(config.precision)
-    cast = dtype is not None and config.recipe == "tuned"
+    cast = dtype is not None and config.recipe != "script"
     if cast:
         model = model.to(dtype)
         inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in inputs)

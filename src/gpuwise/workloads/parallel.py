@@ -77,7 +77,7 @@ def spread(
     if not fits(model, config):
         shard(whole, model, optimizer, config.device, own)
         return Spread(loss=whole, how="fsdp2", finish=_nothing)
-    if config.recipe == "tuned" and config.switches.exchange == "after":
+    if config.recipe != "script" and config.switches.exchange == "after":
         shared = [parameter for parameter in whole.parameters() if parameter not in own]
         most = bucket_bytes("ddp-after", config)
         assert most is not None
@@ -94,7 +94,7 @@ def bucket_bytes(how: str | None, config: RunConfig) -> int | None:
     usual = {"ddp": BUCKET_MIB, "ddp-after": buckets.BUCKET_MIB}.get(how or "")
     if usual is None:
         return None
-    asked = config.switches.bucket if config.recipe == "tuned" else "usual"
+    asked = config.switches.bucket if config.recipe != "script" else "usual"
     return (usual if asked == "usual" else int(asked)) * 2**20
 
 

@@ -45,7 +45,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         cpu_batch=8,
         cost=cost,
         switches=resnet.SWITCHES,
-        recipes=("tuned", "parity"),
+        script=True,
     )
 )
 def resnet50(config: RunConfig, batch: int) -> Job:

@@ -28,7 +28,7 @@ def compiled(function: Callable[..., Any], config: RunConfig) -> Callable[..., A
 
 def by_blocks(config: RunConfig) -> bool:
     """Whether repeated blocks are compiled one by one."""
-    return config.compile and config.recipe == "tuned" and config.switches.region == "block"
+    return config.compile and config.recipe != "script" and config.switches.region == "block"
 
 
 def compile_blocks(model: nn.Module, config: RunConfig) -> None:
@@ -46,7 +46,7 @@ def compile_blocks(model: nn.Module, config: RunConfig) -> None:
 
 
 def _options(config: RunConfig) -> dict[str, Any] | None:
-    tuned = config.recipe == "tuned"
+    tuned = config.recipe != "script"
     switches = config.switches if tuned else Switches()
     options: dict[str, Any] = dict(SEARCHES[switches.compiler])
     if switches.graph == "on":
@@ -58,7 +58,7 @@ def _options(config: RunConfig) -> dict[str, Any] | None:
 
 def set_libraries(config: RunConfig) -> None:
     """cuDNN's search for algorithms and the attention kernels that torch may take."""
-    tuned = config.recipe == "tuned"
+    tuned = config.recipe != "script"
     torch.backends.cudnn.benchmark = tuned
     one = config.switches.attention
     if tuned and one not in ("auto", "triton"):

@@ -16,12 +16,11 @@ from types import ModuleType
 
 from gpuwise.errors import InputError
 from gpuwise.model.precision import PRECISIONS
-from gpuwise.model.question import RECIPES
 from gpuwise.model.workload import MODES, WorkloadSpec
 from gpuwise.workloads.workload import Workload
 
 HOW = "docs/add-a-workload.md shows a whole one"
-_ALLOWED = {"modes": MODES, "precisions": PRECISIONS, "recipes": RECIPES}
+_ALLOWED = {"modes": MODES, "precisions": PRECISIONS}
 
 
 def split(reference: str) -> tuple[Path, str | None] | None:

@@ -98,6 +98,21 @@ def test_a_new_search_takes_the_place_of_the_old() -> None:
     assert found.batch == 1024
 
 
+def test_stock_is_the_tuned_recipe_with_the_kernels_of_torch() -> None:
+    recipes.keep(replace(TUNED, switches=Switches(pooling="triton", compiler="descent")))
+    found = find(recipe="stock")
+    assert found is not None
+    assert (found.batch, found.switches) == (512, Switches(compiler="descent"))
+
+
+def test_a_stock_recipe_of_its_own_lies_beside_the_tuned_one() -> None:
+    stock = replace(TUNED, recipe="stock", batch=256, switches=Switches(graph="on"))
+    assert recipes.keep(stock).name.endswith("-compiled-stock.json")
+    assert find() == stock  # the best known, whatever it uses
+    recipes.keep(TUNED)
+    assert (find(), find(recipe="stock")) == (TUNED, stock)
+
+
 def test_a_switch_that_an_older_file_does_not_name_is_as_usual() -> None:
     path = recipes.keep(TUNED)
     assert '"pooling": "triton"' in path.read_text()

@@ -119,7 +119,7 @@ def test_company_while_it_was_timed(card: Make) -> None:
 def test_a_failed_measurement_is_named(card: Make) -> None:
     broken = replace(speed("copy", 4e12), status="oom", throughput=None, error="out of memory\nmore")
     found, _ = reasons(card(measurements=(broken,), environment={"mig": True}))
-    assert (found.code, found.detail) == ("failed", "copy:limit:fp32:eager:tuned oom: out of memory")
+    assert (found.code, found.detail) == ("failed", "copy:limit:fp32:eager:stock oom: out of memory")
 
 
 def test_a_card_that_nobody_watches_is_told_so(card: Make) -> None:

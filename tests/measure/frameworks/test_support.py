@@ -44,7 +44,7 @@ def test_a_missing_or_old_framework_is_refused_with_the_install_line(monkeypatch
     [
         ({"workloads": ["vit-b16"]}, "vit-b16"),
         ({"precisions": ["bf16", "fp8"]}, "jax: fp8"),
-        ({"recipe": "parity"}, "recipe parity"),
+        ({"recipe": "script"}, "recipe script"),
         ({"host_input": True}, "--with-input"),
         ({"gpus": 2}, "several GPUs"),
         ({"nodes": 2}, "several machines"),

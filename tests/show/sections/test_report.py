@@ -174,7 +174,7 @@ def test_what_is_not_at_its_default_is_named() -> None:
     config = replace(measured().config, framework="jax", gpus=2, switches=Switches(pooling="triton"))
     page = of(measured(config=config), measured())
     assert drawn(section(page, "throughput")) == [
-        "2 GPUs bf16 eager jax pooling=triton · 64",
+        "2 GPUs bf16 eager tuned jax pooling=triton · 64",
         "bf16 eager · 64",
     ]
 

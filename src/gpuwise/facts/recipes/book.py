@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuwise.errors import InputError
-from gpuwise.model.recipe import Switches
+from gpuwise.model.recipe import Recipe, Switches, without_own_kernels
 from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
 from gpuwise.model.tuning import Tuned
@@ -32,8 +32,13 @@ def folder() -> Path:
     return home() / "recipes"
 
 
-def find(config: RunConfig, version: int, *, device: str, torch: str, cuda: str | None) -> Tuned | None:
+def find(
+    config: RunConfig, version: int, *, device: str, torch: str, cuda: str | None, recipe: Recipe = "tuned"
+) -> Tuned | None:
     """The recipe for what a configuration asks; None where none is known.
+
+    For `stock`, one that was searched with torch's own kernels alone, else any with gpuwise's put back to
+    torch's.
 
     For several GPUs it is one that was found with as many, else with the number next to it: how they are
     linked decides more than how many there are. For a batch that is asked for it is the one whose batch is
@@ -41,7 +46,11 @@ def find(config: RunConfig, version: int, *, device: str, torch: str, cuda: str 
     choose its batch.
     """
     alike = _alike(config, device, torch, cuda)
-    return _nearest((entry for entry in alike if entry.of_work(config) and entry.version == version), config)
+    found = [entry for entry in alike if entry.of_work(config) and entry.version == version]
+    best = _nearest([entry for entry in found if entry.recipe == recipe] or found, config)
+    if best is None or recipe != "stock":
+        return best
+    return replace(best, switches=without_own_kernels(best.switches))
 
 
 def exchange(config: RunConfig, *, device: str, torch: str, cuda: str | None) -> Tuned | None:
@@ -85,7 +94,8 @@ def keep(entry: Tuned) -> Path:
     how = "compiled" if entry.compile else "eager"
     several = (f"x{entry.gpus}",) if entry.gpus > 1 else ()
     given = (f"b{entry.batch}",) if entry.batch_given else ()
-    name = re.sub(r"[^a-z0-9.]+", "-", " ".join((*words, how, *several, *given)).lower())
+    stock = (entry.recipe,) if entry.recipe != "tuned" else ()
+    name = re.sub(r"[^a-z0-9.]+", "-", " ".join((*words, how, *several, *given, *stock)).lower())
     path = folder() / f"{name}.json"
     temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
     try:

@@ -1,6 +1,7 @@
 """Which speeds may be compared, and which speed of a measurement is held against others.
 
-Equal questions only: workload, mode, precision, compilation, recipe, batch asked, version. The speed is the
+Equal questions only: workload, mode, precision, compilation, recipe, batch asked, version. Stock and tuned
+are one recipe here: each card runs the best that is known for it. The speed is the
 measured one, but for limits of arithmetic, which are taken from their fastest window:
 
     speed = max over windows of (items a step x steps / time)        limits counted in FLOP
@@ -22,13 +23,13 @@ Question = tuple[str, int | None, int]
 
 def question(m: Measurement) -> Question:
     """What must be equal for two speeds to be compared."""
-    return m.config.key("batch"), m.config.batch, m.workload_version
+    return m.config.key("batch", "kernels"), m.config.batch, m.workload_version
 
 
 def named(asked: Question) -> str:
-    """`copy-l2:limit:fp32:eager:tuned batch 8` in a reason."""
+    """`copy-l2:limit:fp32:eager:stock batch 8` in a reason."""
     cell, batch, _ = asked
-    words = cell.removesuffix(":tuned").replace(":", " ").replace(" limit", "").removesuffix(" eager")
+    words = cell.removesuffix(":stock").replace(":", " ").replace(" limit", "").removesuffix(" eager")
     return f"{words} {batch}" if batch else words
 
 

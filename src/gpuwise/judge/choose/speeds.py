@@ -23,6 +23,7 @@ from gpuwise.judge.choose.sheet import from_sheet
 from gpuwise.model.choice import Basis, Need, Speed
 from gpuwise.model.precision import Precision
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.question import Part
 from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import RunConfig
@@ -110,10 +111,11 @@ def _width(speed: Speed) -> float:
 
 
 def _cells(config: RunConfig, results: Sequence[Result]) -> Iterable[tuple[Result, Measurement]]:
-    """Every measurement of the cell on a GPU that the catalog knows."""
+    """Every measurement of the cell on a GPU that the catalog knows, with torch's kernels or gpuwise's."""
+    ignored: tuple[Part, ...] = ("batch", "kernels")
     for result in results:
         for m in result.measurements:
-            same = replace(config, gpus=m.config.gpus).key("batch") == m.config.key("batch")
+            same = replace(config, gpus=m.config.gpus).key(*ignored) == m.config.key(*ignored)
             batch = config.batch in (None, m.batch)
             if result.environment.gpu_id and same and batch and m.status == "ok" and m.throughput is not None:
                 yield result, m

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Framework
+from gpuwise.model.recipe import Recipe
 from gpuwise.model.run import RunConfig
 
 WORKLOADS = ("resnet50", "resnet152", "inception-v3", "googlenet", "bert-large")
@@ -99,7 +100,7 @@ def check_asked(
     *,
     workloads: Sequence[str] = (),
     precisions: Sequence[Precision] = (),
-    recipe: str = "tuned",
+    recipe: Recipe = "tuned",
     host_input: bool = False,
     gpus: int = 1,
     nodes: int = 1,
@@ -110,7 +111,7 @@ def check_asked(
     missing = [
         *(name for name in workloads if name not in WORKLOADS),
         *(precision for precision in precisions if precision not in PRECISIONS),
-        *(["recipe parity"] if recipe != "tuned" else []),
+        *(["recipe script"] if recipe == "script" else []),
         *(["--with-input"] if host_input else []),
         *(["several GPUs"] if gpus > 1 and not several(framework) else []),
         *(["several machines"] if nodes > 1 else []),

@@ -18,7 +18,7 @@ from gpuwise.measure.session import Progress, Session
 from gpuwise.measure.tune.gate import refusal
 from gpuwise.measure.tune.search import Search
 from gpuwise.measure.tune.space import axes, settled
-from gpuwise.model.recipe import Switches
+from gpuwise.model.recipe import Recipe, Switches
 from gpuwise.model.result import Measurement
 from gpuwise.model.run import RunConfig
 from gpuwise.model.tuning import Setting, Trial, Tuned, Tuning
@@ -48,6 +48,8 @@ class Tuner:
     """What `gpuwise bench` would run today: tried next to the default, for what is kept goes before it."""
     only: tuple[Switches, ...] = ()
     """If given, these are tried beside the two, and no more."""
+    recipe: Recipe = "tuned"
+    """What is searched: stock leaves out gpuwise's own kernels."""
     now: Clock = time.monotonic
     trials: list[Trial] = field(default_factory=list)
     tuning: Tuning | None = None
@@ -68,7 +70,7 @@ class Tuner:
             measure=lambda setting: self._measure(setting, tell, quick=True),
             refuse=lambda m: refusal(m, self._defaults.get(m.batch)),
             in_time=lambda: self.now() - began + ROOM * self._longest_s < self.time_s,
-            axes={} if self.only else axes(spec, self.config),
+            axes={} if self.only else axes(spec, self.config, self.recipe),
             settle=settled,
             also=also,
         )
@@ -127,6 +129,7 @@ class Tuner:
             # Several GPUs keep the batch that was found for one.
             batch_given=self.config.batch is not None and self.config.gpus == 1,
             switches=best.switches,
+            recipe=self.recipe,
             throughput=after.throughput,
             gain=compared.ratio,
             found_at=after.started_at,

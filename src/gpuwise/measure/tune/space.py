@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal
 
 from gpuwise.measure.tune.search import BATCH
-from gpuwise.model.recipe import USUAL, Switches, choices
+from gpuwise.model.recipe import OWN_KERNELS, USUAL, Recipe, Switches, choices
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
 
@@ -40,15 +40,20 @@ TOGETHER = frozenset({"exchange", "bucket"})
 """Of every workload that trains on several GPUs."""
 
 
-def axes(spec: WorkloadSpec, config: RunConfig) -> dict[str, tuple[str, ...]]:
+def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dict[str, tuple[str, ...]]:
     """What can change this configuration's speed: switches with their words, and the batch unless given.
 
-    Several GPUs run the recipe of one; only how they exchange gradients is searched.
+    Several GPUs run the recipe of one; only how they exchange gradients is searched. A search for a stock
+    recipe has no kernels of gpuwise's.
     """
     alone = {*spec.switches, *(() if config.batch else (BATCH,))}
     heeded = alone if config.gpus == 1 else TOGETHER
     return {
-        name: tuple(word for word in choices().get(name, ()) if _runs(name, word, config))
+        name: tuple(
+            word
+            for word in choices().get(name, ())
+            if _runs(name, word, config) and (recipe != "stock" or OWN_KERNELS.get(name) != word)
+        )
         for name in ORDER
         if name in heeded and _matters(name, config)
     }

@@ -67,15 +67,15 @@ def question(m: Measurement) -> str:
 
 
 def way(config: RunConfig) -> str:
-    """`2 GPUs bf16 compiled parity jax`: how a question was answered, whatever the batch. What is at its
-    default (one GPU, tuned, torch, the switches, input on the device) is not named."""
+    """`2 GPUs bf16 compiled script jax`: how a question was answered, whatever the batch. What is at its
+    default (one GPU, stock, torch, the switches, input on the device) is not named."""
     named = (
         f"{config.gpus} GPUs" if config.gpus > 1 else "",
         f"on {config.nodes} machines" if config.nodes > 1 else "",
         "strong" if config.gpus > 1 and config.scaling == "strong" else "",
         config.precision,
         "compiled" if config.compile else "eager",
-        config.recipe if config.recipe != "tuned" else "",
+        config.recipe if config.recipe != "stock" else "",
         config.framework if config.framework != "torch" else "",
         str(config.switches) if config.switches.changed else "",
         "with input" if config.input != "device" else "",
@@ -85,7 +85,7 @@ def way(config: RunConfig) -> str:
 
 
 def setting(row: Measured, *, devices: Sequence[str] = ()) -> str:
-    """`bf16 compiled parity · 256`, the last being the batch; the device where there are several."""
+    """`bf16 compiled script · 256`, the last being the batch; the device where there are several."""
     m = row.measurement
     batch = f" · {m.batch}" if m.batch else ""
     device = f", {row.result.environment.device}" if len(devices) > 1 else ""

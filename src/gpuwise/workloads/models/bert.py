@@ -5,7 +5,7 @@ Two arrangements of the same mathematics:
 - `fused` (recipe tuned): one product for query, key and value, attention through
   scaled_dot_product_attention without a mask (synthetic sequences have no padding), so the flash
   kernel runs in eager mode and survives torch.compile.
-- `unfused` (recipe parity): three products, (T, B, C) layout, attention as two batched products
+- `unfused` (recipe script): three products, (T, B, C) layout, attention as two batched products
   with an additive mask, softmax and dropout between them, and a pooler nobody reads: what the
   benchmark article's public script does.
 """
