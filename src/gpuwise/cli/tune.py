@@ -33,7 +33,12 @@ from gpuwise.show import tuning as report
 @click.command("tune", short_help="Find the fastest recipe of a workload on this machine.")
 @click.argument("workload")
 @click.option("--mode", type=click.Choice(["train", "infer"]), default=None, help="[default: its first]")
-@click.option("--precision", type=click.Choice([str(name) for name in PRECISIONS]), default=None, help="[default: as bench]")
+@click.option(
+    "--precision",
+    type=click.Choice([str(name) for name in PRECISIONS]),
+    default=None,
+    help="[default: as bench]",
+)
 @click.option(
     "--compile", "compiled", type=click.Choice(["off", "on"]), default=None, help="[default: as bench]"
 )

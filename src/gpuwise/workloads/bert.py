@@ -104,7 +104,7 @@ def answering_cost(shape: BertShape, tokens: int, mode: Mode, precision: Precisi
 def answering_job(shape: BertShape, tokens: int, config: RunConfig, batch: int) -> Job:
     """AdamW on one fixed random batch, dropout 0.1 throughout, no padding.
 
-    Tuned has fused attention and a fused optimiser. Parity has the public script's unfused
+    Stock has fused attention and a fused optimiser. Script has the public script's unfused
     attention with an additive mask, its pooler and its tensor-by-tensor optimiser.
     """
     import torch

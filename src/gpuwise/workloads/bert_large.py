@@ -52,7 +52,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
 def bert_large(config: RunConfig, batch: int) -> Job:
     """AdamW on one fixed random batch, dropout 0.1 throughout, no padding.
 
-    Tuned has fused attention and a fused optimiser. Parity has the public script's unfused
+    Stock has fused attention and a fused optimiser. Script has the public script's unfused
     attention with an additive mask, its pooler and its tensor-by-tensor optimiser.
     """
     return answering_job(SHAPE, TOKENS, config, batch)

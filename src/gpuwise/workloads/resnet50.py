@@ -51,7 +51,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
 def resnet50(config: RunConfig, batch: int) -> Job:
     """SGD with momentum and weight decay on one fixed random batch.
 
-    Tuned keeps tensors channels-last and the optimiser fused where that is sound. Parity is NCHW
+    Stock keeps tensors channels-last and the optimiser fused where that is sound. Script is NCHW
     with the default optimiser.
     """
     return resnet.resnet_job(DEPTHS, config, batch)
