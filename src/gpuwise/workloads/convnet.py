@@ -183,7 +183,7 @@ def image_job(
 ) -> Job:
     """SGD with momentum and weight decay on one fixed random batch, or inference.
 
-    `loss_of(output, labels)` is the cross entropy unless given. Stock and tuned have tensors and poolings as the
+    `loss_of(output, labels)` is the cross entropy unless given. Stock has tensors and poolings as the
     recipe's switches say, and a fused optimiser. Script is NCHW with the default optimiser.
     """
     import torch
