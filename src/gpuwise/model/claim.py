@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Verdict = Literal["agrees", "contradicts", "cannot tell"]
+Verdict = Literal["agrees", "contradicts", "differs", "cannot tell"]
+"""`differs`: another value than the catalog's, which rests on one source only."""
 
 Kind = Literal[
     "digit swap",
@@ -27,6 +28,8 @@ Kind = Literal[
     "order against FLOPs",
     "counted samples",
     "caution",
+    "capability",
+    "base as boost",
 ]
 
 
@@ -64,7 +67,13 @@ class Claim:
     sparse: bool | None = None
     """True where the text says so; None where it says nothing."""
     several: bool = False
-    """Whether `gpu_ids` are different products, so that disagreement with all proves little."""
+    """`gpu_ids` are different products, so that disagreement with all of them proves little."""
+    is_range: bool = False
+    """The values are the ends of a range: "600-900 W"."""
+    count: int = 1
+    """Of "8x H100": how many GPUs the value may be the sum of."""
+    sure: bool = True
+    """False where a second reading of the layout explains the text nearly as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +95,26 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """A value that looks like a GPU's and was not judged."""
+
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What was found in one file."""
+    """What was found in one file, and what was not judged."""
 
     file: str
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     """What to know about the reading itself: encoding, rows left out."""
+    unknown_gpus: tuple[str, ...] = ()
+    """GPUs that the file names and the catalog does not have."""
+    unjudged: tuple[Unjudged, ...] = ()
+    """Values that could not be tied to a GPU and a field."""
 
     def count(self, verdict: Verdict) -> int:
         """Findings with this verdict."""

@@ -1,50 +1,75 @@
 """Find wrong figures in articles, tables and result files.
 
-A text becomes blocks (`blocks`, `html`), the blocks become claims (`extract`, with `cells`, `prose`,
-`subject`), prices (`rents`) and throughput figures (`speeds`); each is judged by what the catalog, the
-dated offers, or physics and logic say (`judge` with `evidence`, `agree`, `kinds`).
+A document becomes blocks (`read`), every word of a block a typed token (`scan`, with the words of `fields`),
+tokens become claims about GPUs (`align`, with `tables`, `loose`, `prose` and `cells`). Each claim is judged
+by what the catalog (`judge`, with `evidence` and `kinds`), the dated offers (`rents`), or physics and logic
+(`speeds`) say.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 from gpuwise import store
-from gpuwise.facts import prices
-from gpuwise.judge.audit import files, measured, rents, speeds
-from gpuwise.judge.audit.extract import claims
+from gpuwise.judge.audit import align, measured, read, rents, speeds
 from gpuwise.judge.audit.judge import judge
-from gpuwise.model.claim import Audit
+from gpuwise.judge.audit.prose import Left
+from gpuwise.judge.audit.scan import scan
+from gpuwise.model.claim import Audit, Claim, Unjudged
 
-__all__ = ["audit_file", "audit_text", "claims", "judge"]
+__all__ = ["audit_file", "audit_text"]
+
+MOST_NOTED = 200
+"""Values without a GPU that are listed; a longer list helps nobody."""
 
 
 def audit_text(text: str, name: str = "text", *, today: date | None = None) -> Audit:
-    """Judge every claim of an article or table; the suffix of `name` tells CSV and HTML.
+    """Judge every claim of an article or table; the suffix of `name` says whether it is CSV or HTML.
 
     Raises InputError where the text is not what its suffix says.
     """
-    blocks = files.blocks_of(text, name)
-    day = today or date.today()
-    hourly = rents.rents(blocks)
-    offers = prices.offers(today=day) if hourly else ()
-    found = (
-        *judge(claims(blocks)),
-        *rents.judge(hourly, offers, day),
-        *speeds.judge(speeds.figures(blocks, name)),
+    blocks = read.blocks_of(text, name)
+    found = list(align.claims(blocks))
+    claims = [one for one in found if isinstance(one, Claim)]
+    hourly = [claim for claim in claims if claim.field == rents.FIELD]
+    findings = (
+        *judge([claim for claim in claims if claim.field != rents.FIELD]),
+        *rents.judge(hourly, text.splitlines(), today or date.today()),
+        *speeds.judge(blocks, name),
     )
-    ordered = tuple(sorted(found, key=lambda finding: finding.lines))
-    return Audit(file=name, findings=ordered, notes=files.left_out(text))
+    left = [one for one in found if isinstance(one, Left)]
+    return Audit(
+        file=name,
+        findings=tuple(sorted(findings, key=lambda finding: finding.lines)),
+        notes=read.left_out(text),
+        unknown_gpus=_unknown(blocks),
+        unjudged=tuple(
+            Unjudged(line=one.line, text=one.text, reason="no GPU or field to tie it to") for one in left[:MOST_NOTED]
+        ),
+    )
 
 
 def audit_file(path: Path, *, today: date | None = None) -> Audit:
     """Judge a file: an article, a table, or a gpuwise result (.json).
 
-    Raises InputError for one that is missing, too large, no text, or a damaged result.
+    Raises InputError for one that is missing, too large, not text, or a damaged result.
     """
     if path.suffix.lower() == ".json":
         return Audit(file=str(path), findings=measured.judge(store.load(path)))
-    text, notes = files.text_of(path)
+    text, notes = read.text_of(path)
     found = audit_text(text, str(path), today=today)
-    return Audit(file=found.file, findings=found.findings, notes=notes + found.notes)
+    return replace(found, notes=notes + found.notes)
+
+
+def _unknown(blocks: Sequence[read.Block]) -> tuple[str, ...]:
+    """GPUs that a document names and the catalog lacks."""
+    texts = (
+        text
+        for block in blocks
+        for text in ((c.text for row in block.rows for c in row) if isinstance(block, read.Table) else (block.text,))
+    )
+    names = (t.text.strip() for text in texts for t in scan(text) if t.kind == "gpu" and not t.gpu_ids)
+    return tuple(dict.fromkeys(names))

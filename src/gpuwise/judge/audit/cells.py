@@ -1,32 +1,24 @@
-"""Read what one label and its value claim: "VRAM Memory (GB)" and "40/80 (HBM2)", "Ampere (GA102)"."""
+"""Read what a label and its value claim: "FP16 (dense / sparse)" and "312 / 624 TFLOPS"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from gpuwise.judge.audit.fields import Field, of_label
-from gpuwise.judge.audit.quantity import NUMBER, UNITS, month, number
+from gpuwise.judge.audit.fields import FIELDS, UNITS
+from gpuwise.judge.audit.scan import Token, scan
 from gpuwise.model.claim import Number
 
-MEMORY_TYPE = re.compile(r"\b(?:G?DDR\d\w{0,2}|HBM\d?\w{0,2}|LPDDR\d\w{0,2})\b", re.IGNORECASE)
-CHIP = re.compile(r"\b(?:G[AHKMPVB]|AD|TU)\d{3}\b")
-ARCHITECTURE = re.compile(
-    r"\b(?:Pascal|Volta|Turing|Ampere|Ada Love ?lace|Ada|Hopper|(?:Grace )?Blackwell|CDNA(?:[ -]?\(?\d\)?)?)",
-    re.IGNORECASE,
-)
-APPROXIMATE = re.compile(
-    r"(?:nearly|about|around|approx\w*\.?|roughly|over|more than|almost|some|~|\u2248)\s*$", re.IGNORECASE
-)
-AT_MOST = re.compile(r"\bup to\s*$", re.IGNORECASE)
-SPARSE = re.compile(r"sparsi?ty|\bsparse\b|\bw/ ?sparse", re.IGNORECASE)
-DENSE = re.compile(r"without sparsity|\bdense\b|w/o sparsity|no sparsity", re.IGNORECASE)
+TWICE = 0.03
+"""How far rounding may lead from two: the L40S is published with 362.05 and 733."""
+NEAR = 24
+"""Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores"."""
 
-
-PCIE = re.compile(r"\bPCI(?:e| Express)[ -]?(?:gen(?:eration)?[ .]?)?(\d)(?:\.0)?\b", re.IGNORECASE)
-SLOTS = re.compile(r"\b(single|dual|double|triple|\d(?:\.\d)?)[ -]slot", re.IGNORECASE)
-_SLOT_WORDS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
+_DIMENSIONS = {"bits/s": "bytes/s", "bare": "count"}
+_FILLER = re.compile(r"[\s\-\u2013,(:/x\u00d7]*(?:(?:\w{1,7}-?gen(?:eration)?|\d\w\w|nvidia|amd|dedicated|of|fp32|the|new|gpu)[\s-]+){0,3}")
+_HOURLY = re.compile(r"hour|/ ?hr?\b|per hr|/stunde|on-?demand|spot", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,223 +28,226 @@ class Reading:
     field: str
     values: tuple[Number | str, ...]
     stated: str
-    approximate: bool = False
-    at_most: bool = False
+    token: Token
     sparse: bool | None = None
 
 
-def read(field: Field, label: str, cell: str) -> Iterator[Reading]:
-    """Everything that a cell under this label claims; a memory cell may name its type too."""
-    if len(cell) > LONGEST:
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a header or row label says: its fields in order, and the unit of bare numbers."""
+
+    text: str
+    fields: tuple[str, ...]
+    unit: tuple[str, float] | None
+    """(dimension, factor) of the unit that the label names."""
+    sparse: bool | None
+    both: bool
+    """Whether it announces dense and sparse rates together."""
+    hourly: bool
+
+
+@lru_cache(maxsize=4096)
+def label_of(text: str) -> Label:
+    """The label's meaning. "" among the fields is a row that looks like a field of a GPU and is not."""
+    tokens = scan(text)
+    fields = [t.field for t in tokens if t.kind == "field"]
+    # "FP16 TFLOPS": the format says more than the unit; "FP16 Tensor Performance" too.
+    if any(f.startswith("peak:") and f not in ("peak:", "peak:tensor") for f in fields):
+        fields = [f for f in fields if f not in ("peak:", "peak:tensor", "tensor_cores", "power_w")]
+    if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
+        fields = ["memory_type"]
+    marks = {t.field for t in tokens if t.kind == "name" and t.field in ("sparse", "dense")}
+    return Label(
+        text=text,
+        fields=tuple(dict.fromkeys(fields)),
+        unit=_unit(text),
+        sparse=marks == {"sparse"} if marks and len(marks) == 1 else None,
+        both=len(marks) == 2,
+        hourly=_HOURLY.search(text) is not None,
+    )
+
+
+_UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
+               for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
+
+
+def _unit(text: str) -> tuple[str, float] | None:
+    """The unit of a label, the last one it names: "VRAM (GB)", "memory bandwidth gbps"."""
+    found = [(m.start(), -len(m[0]), name, f) for name, unit, f in _UNIT_WORDS for m in unit.finditer(text)]
+    if not found:
+        return None
+    _, _, name, factor = max(found, key=lambda one: (one[0], -one[1]))
+    return name, factor
+
+
+def readings(label: Label, cell: str, *, starred: bool = False) -> Iterator[Reading]:
+    """Everything that a cell under this label claims. `starred`: a footnote says that * is sparse."""
+    if label.fields[:1] == ("",):
         return
-    counted = _NOUN.search(cell) if field.unit == "count" else None
-    if counted is not None:
-        field = of_label(counted[1]) or field
-    if field.unit == "date":
-        found = month(cell)
-        if found:
-            yield Reading(field=field.name, values=(found,), stated=cell)
-    elif field.unit == "text":
-        yield from _texts(field, cell)
-    else:
-        yield from _numbers(field, label, cell)
-    if field.name in ("memory_bytes", "memory_bus_bits"):
-        yield from memory_type(cell)
-
-
-LONGEST = 300
-"""Characters; a longer cell is prose."""
-_NOUN = re.compile(
-    r"\d\s+((?:CUDA|tensor|RT|ray[ -]tracing)[ -]cores?|stream processors?|SMs?|compute units?)\b",
-    re.IGNORECASE,
-)
-"""What a cell says that it counts, whatever its label: "16,896 CUDA cores" under "Compute units"."""
-
-
-def memory_type(text: str) -> Iterator[Reading]:
-    """The type of memory that `text` names, if any."""
-    match = MEMORY_TYPE.search(text)
-    if match:
-        yield Reading(field="memory_type", values=(match[0].upper(),), stated=match[0])
-
-
-def sparse(text: str) -> bool | None:
-    """True for "(with sparsity)", False for "dense", None for neither."""
-    if DENSE.search(text):
-        return False
-    return True if SPARSE.search(text) else None
-
-
-def aside(before: str, after: str) -> bool | None:
-    """What the words on either side of a peak, up to the next figures, say of sparsity."""
-    opened = before.rpartition("(")[2] if before.count("(") > before.count(")") else ""
-    mine = opened or before.rpartition(")")[2]
-    mine = re.split(r"[,;|/]", mine)[-1]
-    if after.count("(") > after.count(")"):
-        after = after.rpartition("(")[0]
-    said = sparse(re.split(r"[,;|/](?! )|[;|]|, (?!with)", after)[0])
-    return said if said is not None else sparse(mine)
-
-
-def _texts(field: Field, cell: str) -> Iterator[Reading]:
-    if field.name == "memory_type":
-        yield from memory_type(cell)
-    elif field.name in _COUNTED:
-        match = _COUNTED[field.name].search(cell)
-        if match:
-            value = _SLOT_WORDS.get(match[1].lower()) or float(match[1])
-            yield Reading(field=field.name, values=(Number(value=value, digits=2),), stated=match[0])
-    else:
-        yield from _names(cell)
-
-
-_COUNTED = {"pcie_generation": PCIE, "slots": SLOTS}
-
-
-def _names(cell: str) -> Iterator[Reading]:
-    """Architecture and chip, which often share a cell: "Ampere (GA102)"."""
-    for name, pattern in (("architecture", ARCHITECTURE), ("chip", CHIP)):
-        match = pattern.search(cell)
-        if match:
-            yield Reading(field=name, values=(match[0],), stated=cell)
-
-
-def _peaks(field: Field, label: str, cell: str) -> Iterator[Reading]:
-    """Every peak of a cell with its format and form: "156 TFLOPS | 312 TFLOPS*", "(Sparse: 312 TFLOPS)".
-
-    A second figure that is twice the first is the sparse one, said or not.
-    """
-    matches = list(_quantity(field).finditer(cell))
-    ends = [0, *(match.end() for match in matches)]
-    starts = [*(match.start() for match in matches), len(cell)]
+    tokens = scan(cell)
     last: Reading | None = None
-    for place, match in enumerate(matches):
-        after = cell[match.end() : starts[place + 1]]
-        form = aside(cell[ends[place] : match.start()], after)
-        name = _format(after, label) if field.name == "peak:tensor" else field.name
-        if name == "peak:tensor" and is_unnamed(match["unit"]):
+    # Beside HBM or GDDR, plain DDR is the memory of a CPU.
+    types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]
+    foreign = {t.start for t in types if "DDR" in t.name and t.name[0] != "G"} if len(types) > 1 else set()
+    for place, token in enumerate(tokens):
+        if foreign & {token.start, tokens[place + 1].start if place + 1 < len(tokens) else -1}:
             continue
-        for reading in _of_match(field, label, match[0], match):
-            for value in reading.values:
-                assert isinstance(value, Number)
-                said = form if form is not None else sparse(label)
-                if form is None and after.startswith("*") and STARRED in label:
-                    said = True
-                if (
-                    said is None
-                    and last is not None
-                    and last.field == name
-                    and is_twice(value, last.values[0])
-                ):
-                    said = True
-                last = replace(reading, field=name, values=(value,), stated=cell, sparse=said)
-                yield last
+        if token.kind == "name":
+            if _allowed(label, token):
+                yield Reading(
+                    field=token.field, values=token.numbers or (token.name,), stated=token.text, token=token
+                )
+        elif token.kind == "value":
+            for reading in _of_value(label, cell, tokens, place, starred):
+                # A second rate that is twice the first is the sparse one, said or not.
+                if last is not None and _is_twice(reading, last):
+                    reading = Reading(field=reading.field, values=reading.values, stated=reading.stated,
+                                      token=reading.token, sparse=True)  # fmt: skip
+                last = reading
+                yield reading
 
 
-STARRED = "\u2217"
-"""Put behind the labels of a text whose footnote says that starred peaks are sparse."""
-_FORMAT = re.compile(r"\b(?P<f>fp16|fp8|fp4|bf16|int8|tf32)\b|\bfp32\b", re.IGNORECASE)
+def _allowed(label: Label, token: Token) -> bool:
+    """Whether a name belongs under this label: HBM3 under "Memory", Hopper under "Architecture"."""
+    first = label.fields[0] if label.fields else None
+    if token.field == "memory_type":
+        return first in ("memory_bytes", "memory_type", "memory_bus_bits", "memory_bytes_per_s")
+    if token.field in ("architecture", "chip"):
+        return first in ("architecture", "chip")
+    if token.field == "pcie_generation":
+        return first in ("pcie_generation", "link_bytes_per_s", "slots")
+    return token.field == first and token.field not in ("sparse", "dense", "none")
 
 
-def _format(after: str, label: str) -> str:
-    """The number format named behind a tensor peak or in its label."""
-    match = _FORMAT.search(after) or _FORMAT.search(label)
-    return f"peak:{match['f'].lower()}" if match and match["f"] else "peak:tensor"
-
-
-def is_unnamed(unit: str) -> bool:
-    """Whether a rate without a number format may be of any: "3,352 AI TOPS" are FP4 with sparsity."""
-    return "fl" not in unit.casefold()
-
-
-TWICE = 0.03
-"""How far rounding may lead from two: the L40S is published with 362.05 and 733."""
-WIDE = 1100
-"""One prefix, decimal or binary."""
-
-
-def is_twice(value: Number, half: Number | str) -> bool:
-    """Whether a peak is another one with 2:4 sparsity."""
-    return isinstance(half, Number) and abs(value.value / half.value - 2) < TWICE
-
-
-def _numbers(field: Field, label: str, cell: str) -> Iterator[Reading]:
-    if field.name.startswith("peak:") and _quantity(field).search(cell):
-        yield from _peaks(field, label, cell)
+def _of_value(
+    label: Label, cell: str, tokens: Sequence[Token], place: int, starred: bool
+) -> Iterator[Reading]:
+    token = tokens[place]
+    dimension = _DIMENSIONS.get(token.dimension, token.dimension)
+    field = own_field(cell, tokens, place) or _of_label(label, cell, token, dimension)
+    if field in (None, "none") or (field == "launch" and label.fields[:1] != ("launch",)):
         return
-    match = _quantity(field).search(cell) or _bare().match(_before_parenthesis(cell))
-    if match is not None and not _ONE_WAY.search(cell):
-        for reading in _of_match(field, label, cell, match):
-            yield from _dense_and_sparse(reading, label)
-
-
-def _dense_and_sparse(reading: Reading, label: str) -> Iterator[Reading]:
-    """One reading for each form where the label names both: "FP16 (dense / sparse)", "362 / 733"."""
-    dense, sparse_ = DENSE.search(label), SPARSE.search(label)
-    if reading.sparse is None or dense is None or sparse_ is None or len(reading.values) != 2:
-        yield reading
+    numbers = scaled(token, field, label)
+    if not numbers:
         return
-    forms = (False, True) if dense.start() < sparse_.start() else (True, False)
-    for value, form in zip(reading.values, forms, strict=True):
-        yield replace(reading, values=(value,), sparse=form)
+    if field == "launch":
+        yield Reading(field=field, values=(f"{numbers[0].value:.0f}",), stated=token.text, token=token)
+    elif field.startswith("peak:"):
+        sparse = mark_near(cell, tokens, place)
+        if sparse is None:
+            sparse = True if starred and cell[token.end : token.end + 2].strip()[:1] == "*" else label.sparse
+        if len(numbers) == 2 and (label.both or _twice(*sorted(n.value for n in numbers))):
+            low, high = sorted(numbers, key=lambda n: n.value)
+            yield Reading(field=field, values=(low,), stated=token.text, token=token, sparse=False)
+            yield Reading(field=field, values=(high,), stated=token.text, token=token, sparse=True)
+        else:
+            yield Reading(field=field, values=numbers, stated=token.text, token=token, sparse=sparse)
+    else:
+        yield Reading(field=field, values=numbers, stated=token.text, token=token)
 
 
-_ONE_WAY = re.compile(r"\b(?:per|each|one) direction|unidirectional|one[- ]way|\bin total\b", re.IGNORECASE)
-
-
-def _of_match(field: Field, label: str, cell: str, match: re.Match[str]) -> Iterator[Reading]:
-    unit = (match.groupdict().get("unit") or _unit_of(field, label) or field.default).lower()
-    factor = UNITS[field.unit].get(unit)
-    if factor is None or (not unit and field.unit != "count"):
-        return
-    read = [number(text, factor, field.low, field.high) for text in re.findall(NUMBER, match["numbers"])]
-    values = tuple(value for value in read if value is not None)
-    if not values and (match.groupdict().get("unit") or _unit_of(field, label)):
-        # Out of all reason, but its unit is stated: a mistaken unit is the likeliest error.
-        low, high = field.low / WIDE, field.high * WIDE
-        read = [number(text, factor, low, high) for text in re.findall(NUMBER, match["numbers"])]
-        values = tuple(value for value in read if value is not None)
-    if values:
-        before = match.string[: match.start()]
-        yield Reading(
-            field=field.name,
-            values=values,
-            stated=cell,
-            approximate=bool(APPROXIMATE.search(before)),
-            at_most=bool(AT_MOST.search(before)),
-            sparse=sparse(f"{label} {cell}") if field.name.startswith("peak:") else None,
-        )
-
-
-def _before_parenthesis(cell: str) -> str:
-    return cell.split("(")[0] if not cell.startswith("(") else cell
-
-
-def _unit_of(field: Field, label: str) -> str | None:
-    """The unit in a label's parentheses: "Memory Bandwidth (TB/s)"."""
-    for inside in re.findall(r"[(\[]([^)\]]*)[)\]]", label):
-        if inside.strip().lower() in UNITS[field.unit]:
-            return str(inside).strip()
+def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
+    """The field that the words beside a value name: "16,896 CUDA cores", "NVLink 600 GB/s", "4,500 (FP8)"."""
+    token = tokens[place]
+    dimension = _DIMENSIONS.get(token.dimension, token.dimension)
+    inside = next((f for f in FIELDS if f[:5] == "peak:" and f[5:] and f[5:] in token.text.lower()), None)
+    if inside is not None:
+        return inside
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
+        between = cell[token.end : after.start]
+        if len(between) <= NEAR and _FILLER.fullmatch(between.lower()):
+            return after.field or "none"
+    # "4,500 (FP8)" under a heading of another format.
+    if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):
+        return after.field if cell[token.end : after.start].strip() in ("(", "") else None
+    before = tokens[place - 1] if place else None
+    if before is not None and before.kind == "field" and before.field != "peak:" and FIELDS[before.field].dimension == dimension:
+        between = cell[before.end : token.start]
+        if len(between) <= NEAR and not re.search(r"[,;.|]\s|[x\u00d7=]", between):
+            return before.field
     return None
 
 
-_PATTERNS: dict[str, re.Pattern[str]] = {}
-_SERIES = rf"(?P<numbers>(?:{NUMBER})(?:\s*(?:/|-|\u2013|to|or)\s*(?:{NUMBER}))*)"
+def _of_label(label: Label, cell: str, token: Token, dimension: str) -> str | None:
+    """The label's first field that takes such a value."""
+    if dimension == "usd":
+        if label.hourly or token.hourly:
+            return "rent per hour"
+        return next((f for f in label.fields if f in ("launch_price_usd", "price")), None)
+    for field in label.fields:
+        if FIELDS[field].dimension == dimension or (field == "launch" and dimension == "count"):
+            return field
+    if not label.fields:
+        return None
+    first = label.fields[0]
+    if token.dimension == "bare":
+        # A number without a unit is the value only where the cell begins with it: not the 2 of "NVLink (2-way)".
+        if re.search(r"[A-Za-z(]", cell[: token.start]) and FIELDS[first].dimension != "count":
+            return None
+        if first == "price" and label.hourly:
+            return "rent per hour"
+        return first if FIELDS[first].dimension not in ("text", "none") and len(label.fields) < 3 else None
+    # "80 GB HBM2e, 2 TB/s" under "Memory"; "384-bit" too.
+    if first in ("memory_bytes", "memory_type", "memory_bus_bits"):
+        return {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "bit": "memory_bus_bits"}.get(dimension)
+    if first == "memory_bytes_per_s":
+        return {"bit": "memory_bus_bits"}.get(dimension)
+    return None
 
 
-def _quantity(field: Field) -> re.Pattern[str]:
-    """Numbers with a unit of the field."""
-    if field.unit not in _PATTERNS:
-        units = "|".join(sorted((re.escape(u) for u in UNITS[field.unit] if u), key=len, reverse=True))
-        ending = rf"\s*-?(?P<unit>{units})(?![\w/])" if units else r"(?![\w.,]*\d)(?P<unit>)"
-        _PATTERNS[field.unit] = re.compile(_SERIES + ending, re.IGNORECASE)
-    return _PATTERNS[field.unit]
-
-
-def _bare() -> re.Pattern[str]:
-    """Numbers without a unit, at the beginning of a cell."""
-    if "bare" not in _PATTERNS:
-        _PATTERNS["bare"] = re.compile(
-            rf"\s*(?:up to |over |about |~ ?|\u2248 ?|\$ ?)?{_SERIES}[\s*]*$", re.IGNORECASE
+def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
+    """A value's numbers in the field's unit; none where no reading of them is plausible."""
+    known = FIELDS.get(field)
+    if known is None:
+        return token.numbers
+    if token.dimension not in ("bare", "count"):
+        if _DIMENSIONS.get(token.dimension, token.dimension) != known.dimension:
+            return ()
+        if all(known.low <= n.value <= known.high for n in token.numbers):
+            return token.numbers
+        # 1.792 GB/s with a point for thousands; otherwise what is printed, however odd.
+        thousands = tuple(Number(value=n.value * 1000, digits=n.digits) for n in token.numbers)
+        dotted = re.search(r"\d\.\d{3}(?!\d)", token.text) and all(
+            known.low <= n.value <= known.high for n in thousands
         )
-    return _PATTERNS["bare"]
+        return thousands if dotted else token.numbers if known.dimension != "count" else ()
+    unit = label.unit if label is not None else None
+    scales = (unit[1],) if unit is not None and _DIMENSIONS.get(unit[0], unit[0]) == known.dimension else known.scales
+    if token.dimension == "count":
+        scales = (1,)
+    for scale in (*scales, *(1000 * s for s in scales if re.search(r"\d\.\d{3}(?!\d)", token.text))):
+        numbers = tuple(Number(value=n.value * scale, digits=n.digits) for n in token.numbers)
+        if all(known.low <= n.value <= known.high for n in numbers):
+            return numbers
+    if field == "launch" and all(2005 <= n.value <= 2035 for n in token.numbers):
+        return token.numbers
+    return ()
+
+
+def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
+    """Whether words up to the next values say that a rate is with or without sparsity."""
+    token = tokens[place]
+    for step in (1, -1):
+        at = place + step
+        while 0 <= at < len(tokens) and tokens[at].kind != "value":
+            mark = tokens[at]
+            gap = cell[token.end : mark.start] if step > 0 else cell[mark.end : token.start]
+            if mark.field in ("sparse", "dense") and len(gap) < 60 and not re.search(r"[;|.]\s|\), ", gap):
+                # What stands in the parentheses of another value belongs to that one.
+                if step > 0 or "(" not in gap.replace("((", "") and ")" not in gap:
+                    return mark.field == "sparse"
+            at += step
+    return None
+
+
+def _is_twice(reading: Reading, last: Reading) -> bool:
+    one, two = last.values[0], reading.values[0]
+    return (
+        reading.sparse is None and reading.field == last.field and reading.field.startswith("peak:")
+        and isinstance(one, Number) and isinstance(two, Number) and _twice(one.value, two.value)
+    )  # fmt: skip
+
+
+def _twice(low: float, high: float) -> bool:
+    return low > 0 and abs(high / low - 2) < TWICE

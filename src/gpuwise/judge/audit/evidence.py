@@ -1,19 +1,19 @@
-"""What the catalog can say against or for a claim: values of one field of one GPU, with their source.
+"""What the catalog can say about a claim: the values of one field of one GPU, each with its witnesses.
 
-Facts that an article states are no evidence: an article must not vouch for itself. Of several copies
+Facts that an article states are not evidence: an article must not vouch for itself. Of several copies
 of one database the catalog keeps one fact, so they count as one source.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
 from gpuwise.facts import catalog
-from gpuwise.judge.audit import cells, fields
+from gpuwise.judge.audit.cells import label_of, readings
 from gpuwise.model.claim import Number
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
 from gpuwise.model.units import of_field, si
@@ -22,6 +22,11 @@ Form = Literal["value", "dense", "sparse"]
 _TENSOR = ("fp16", "bf16")
 _SPARSE_SINCE = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3", "CDNA 4")
 """Architectures whose matrix units do 2:4 sparsity at twice the dense rate."""
+_VECTOR_HALF = {"Pascal": 2, "Volta": 2, "Turing": 2, "Ampere": 1, "Ada": 1, "Hopper": 2, "CDNA": 2, "RDNA": 2}
+"""FP16 rate of the ordinary cores over their FP32 rate; GA100 does four times as much."""
+_EXACT = frozenset({"architecture", "chip", "memory_type", "compute_capability", "pcie_generation", "mig", "ecc"})
+"""Fields that follow from the product itself, which one good source settles."""
+CLOSE = 0.012
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,17 +38,22 @@ class Evidence:
     source: Source
     form: Form = "value"
     alternatives: tuple[float | str, ...] = ()
-    """What other sources state, as the catalog notes, as far as they weigh against this one; of a
-    memory size also those of variants outside the catalog."""
+    """What other sources state, as far as they weigh against this one; of a memory size also those of
+    variants outside the catalog."""
     computed: bool = False
-    """Whether units, clocks and rates give the same: a second, independent witness."""
+    """Units, clocks and rates give the same: a second, independent witness."""
+    sources: int = 1
+    """How many independent sources state it."""
 
     @property
-    def witnesses(self) -> str:
+    def witnesses(self) -> int:
+        """Independent sources, and the computation from units and clocks."""
+        return self.sources + self.computed
+
+    @property
+    def named(self) -> str:
         """Where the value comes from, in words."""
-        return (
-            f"{self.source.title}; computed from units and clocks too" if self.computed else self.source.title
-        )
+        return f"{self.source.title}; computed from units and clocks too" if self.computed else self.source.title
 
 
 @cache
@@ -56,33 +66,49 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()
     value = fact.value if isinstance(fact.value, str) else float(fact.value)
+    if field == "compute_capability":
+        value = float(value)
     stated = Evidence(
         value=value,
         text=printed(field, value),
         source=fact.source,
         alternatives=_alternatives(field, fact),
         computed=fact.source.kind != "derived" and (gpu_id, field) in _computed(),
+        sources=2 if field in _EXACT else _sources(fact),
     )
     return tuple(_memory(spec, stated)) if field == "memory_bytes" else (stated,)
+
+
+def supports(gpu_id: str, field: str, value: Number | str) -> bool:
+    """Whether the catalog has about this value; for the aligner, which weighs many readings."""
+    for known in of(gpu_id, field):
+        if isinstance(value, str) or isinstance(known.value, str):
+            if str(value).lower()[:4] == str(known.value).lower()[:4]:
+                return True
+        elif abs(value.value - known.value) <= CLOSE * abs(known.value):
+            return True
+    return False
 
 
 def _memory(spec: GpuSpec, stated: Evidence) -> Iterator[Evidence]:
     """The usable size, with those of variants outside the catalog, and the size by which it is sold."""
     outside = (size * 2.0**30 for size in catalog.sizes_outside(spec.id))
-    yield replace(stated, alternatives=(*stated.alternatives, *outside))
+    # The product is named by its size, and its memory type and bus width fix it.
+    yield replace(stated, alternatives=(*stated.alternatives, *outside), sources=2)
     sold, size = spec.facts.get("memory_sold_gb"), spec.number("memory_sold_gb")
     if sold is not None and size is not None:
-        yield replace(stated, value=size * 2**30, text=f"{size:g} GB as sold", source=sold.source)
+        yield replace(stated, value=size * 2**30, text=f"{size:g} GB as sold", source=sold.source, sources=2)
 
 
 @cache
 def _computed() -> frozenset[tuple[str, str]]:
-    """(GPU, field) of every stated value that its own units and clocks confirm."""
+    """(GPU, field) of every stated value that a product of units, rates and clocks confirms, factors too."""
     return frozenset(
-        (spec.id, derived.field)
+        (spec.id, field)
         for spec in catalog.all_gpus()
         for derived in catalog.derive(spec)
         if derived.agrees
+        for field in (derived.field, *(name for name, _ in derived.inputs))
     )
 
 
@@ -98,6 +124,9 @@ def printed(field: str, value: float | str) -> str:
 def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     """Dense peaks first, then sparse ones, stated or twice the dense; vector rates last."""
     names = _TENSOR if form == "tensor" else (form,)
+    if form in _TENSOR and not any(p.format == form and p.unit == "matrix" for p in spec.peaks):
+        # The two 16-bit formats run at one rate.
+        names = _TENSOR
     mine = [peak for peak in spec.peaks if peak.format in names and peak.source.kind != "article"]
     dense = [peak for peak in mine if peak.unit == "matrix" and not peak.sparse]
     vector = [peak for peak in mine if peak.unit == "vector"]
@@ -107,31 +136,38 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     for peak in mine:
         if peak.sparse:
             yield _evidence(spec.id, form, peak, peak.flop_per_s, "sparse")
-    if form not in ("fp32", "fp64") and (spec.architecture or "").startswith(_SPARSE_SINCE):
+    architecture = spec.architecture or ""
+    if form not in ("fp32", "fp64") and architecture.startswith(_SPARSE_SINCE):
         for peak in dense:
             yield _evidence(spec.id, form, peak, 2 * peak.flop_per_s, "sparse")
-    if form in _TENSOR:
-        yield from _vector_half(spec, form)
-
-
-def _vector_half(spec: GpuSpec, form: str) -> Iterator[Evidence]:
-    """16-bit rates of the ordinary cores: once, twice or (GA100) four times the FP32 rate."""
-    single = spec.peak("fp32")
-    if single is not None:
-        for times in (1, 2, 4):
-            yield _evidence(spec.id, form, single, times * single.flop_per_s, "dense")
+    for derived in catalog.derive(spec):
+        if derived.field.startswith(tuple(f"peak:{name}:" for name in names)) and dense:
+            kind: Form = "sparse" if derived.field.endswith("sparse") else "dense"
+            yield Evidence(value=derived.derived, text=f"{printed('peak:' + form, derived.derived)} {kind}",
+                           source=dense[0].source, form=kind, computed=True)  # fmt: skip
+    # 16-bit rates of the ordinary cores, which some tables print under FP16.
+    single = next((p for p in spec.peaks if p.format == "fp32" and p.unit == "vector"), None)
+    if form in _TENSOR and single is not None:
+        times = 4 if spec.text("chip") == "GA100" else _VECTOR_HALF.get(architecture.split(" ")[0], 1)
+        for factor in {1, times}:
+            yield _evidence(spec.id, form, single, factor * single.flop_per_s, "dense")
 
 
 def _evidence(gpu_id: str, form: str, peak: Peak, value: float, kind: Form) -> Evidence:
-    text = f"{printed('peak:' + form, value)} {kind}"
     return Evidence(
         value=value,
-        text=text,
+        text=f"{printed('peak:' + form, value)} {kind}",
         source=peak.source,
         form=kind,
         alternatives=_alternatives(f"peak:{form}", peak),
         computed=peak.source.kind != "derived" and (gpu_id, peak.field) in _computed(),
+        sources=_sources(peak),
     )
+
+
+def _sources(fact: Fact | Peak) -> int:
+    """A vendor's own sheet weighs as two: it is what the others copy."""
+    return 2 if fact.source.kind == "vendor" else 1
 
 
 _APPROXIMATE = re.compile(r"approximate\b")
@@ -139,34 +175,38 @@ _APPROXIMATE = re.compile(r"approximate\b")
 _DIFFER = re.compile(r"other sources differ: (.*)")
 
 
-def _alternatives(name: str, fact: Fact | Peak) -> tuple[float | str, ...]:
+def _alternatives(field: str, fact: Fact | Peak) -> tuple[float | str, ...]:
     """Values of other sources in the catalog's note.
 
-    A copy of the fact's own source is no other one, and a vendor's word is disputed by a vendor, or by
+    A copy of the fact's own source is not another one, and a vendor's word is disputed by a vendor, or by
     two others that agree.
     """
-    field, match = fields.of_name(name), _DIFFER.search(fact.note)
-    if field is None or match is None:
+    match = _DIFFER.search(fact.note)
+    if match is None:
         return ()
     named = (part.strip().partition("=") for part in re.split(r"[,;]", match[1]))
     pairs = [(other, text) for other, _, text in named if text and _is_other(fact.source, other)]
     texts = [text for _, text in pairs]
     weighty = [text for other, text in pairs if _disputes(fact.source, other) or texts.count(text) > 1]
-    read = (reading for text in weighty for reading in cells.read(field, field.name, text))
+    label = label_of(_LABELS.get(field, field.removeprefix("peak:").replace("_", " ")))
+    read = (reading for text in weighty for reading in readings(label, text))
     return tuple(v.value if isinstance(v, Number) else v for reading in read for v in reading.values)
+
+
+_LABELS: Mapping[str, str] = {
+    "memory_bytes_per_s": "memory bandwidth", "memory_bytes": "memory", "link_bytes_per_s": "NVLink",
+    "power_w": "TDP", "process_nm": "process", "boost_hz": "boost clock", "base_hz": "base clock",
+    "launch": "launch", "peak:tensor": "FP16", "memory_bus_bits": "memory bus", "sm_count": "SMs",
+    "l2_bytes": "L2 cache", "pcie_generation": "interface",
+}  # fmt: skip
 
 
 def _is_other(source: Source, name: str) -> bool:
     other = catalog.sources().get(name)
-    return other is None or origin(other) != origin(source)
+    return other is None or (other.copy_of or other.id) != (source.copy_of or source.id)
 
 
 def _disputes(source: Source, name: str) -> bool:
     other = catalog.sources().get(name)
     by_vendor = name.startswith(("NVIDIA", "AMD", "Intel")) if other is None else other.kind == "vendor"
     return source.kind != "vendor" or by_vendor
-
-
-def origin(source: Source) -> str:
-    """The source itself, or the one whose figures it repeats: two copies are one source."""
-    return source.copy_of or source.id

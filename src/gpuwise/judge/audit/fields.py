@@ -1,234 +1,198 @@
-"""The words for each field of the catalog: labels of tables and lists, and what a value looks like."""
+"""What documents state about GPUs: the words for each field, its dimension and what can be meant."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Field:
-    """A field that texts state. `low` and `high` bound what can be meant, in the catalog's unit."""
+    """A field of the catalog. `low` and `high` bound a plausible value, in the catalog's unit."""
 
     name: str
-    label: str
-    """Regular expression of its label, matched as a whole."""
-    unit: str
-    """A key of `quantity.UNITS`; "text" and "date" are read as such."""
+    words: str
+    """Alternatives of a regular expression, without their boundaries."""
+    dimension: str
+    """Of `UNITS`; "count" for bare numbers, "text", "date"."""
     low: float = 0
     high: float = 1e30
-    default: str = ""
-    """The unit where neither label nor value names one."""
+    scales: tuple[float, ...] = (1,)
+    """What a number without a unit may be counted in, the most likely first."""
 
 
-_SPEED = r"(?: (?:tensor )?(?:core )?(?:performance|compute|peak|rate|throughput|tflops|tops|flops))"
+FORMATS = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4")
 
-FIELDS = (
+# In this order: of two fields whose words begin at one place the first one is meant.
+_FIELDS = (
+    # Rows and columns that look like fields of a GPU and are not: recognised so that they take no value.
     Field(
-        name="link_bytes_per_s",
-        label=r"nvlink(?: \d(?:\.\d)?)?(?: interconnect)?(?: bandwidth| speed)?|interconnect(?: bandwidth)?"
-        r"|gpu interconnect|infinity fabric(?: bandwidth)?",
-        unit="bytes/s",
-        low=10e9,
-        high=5e12,
+        "",
+        r"(?:mem(?:ory)?|vram|effective)[ -](?:clock|speed|frequency|data rate)(?: speed| rate)?|data rate"
+        r"|texture (?:fill[ -]?)?rate|pixel (?:fill[ -]?)?rate|fill rate|texture units|tmus?|rops?"
+        r"|(?:system|host|cpu|total system|server|main|unified system) (?:memory|ram|power)|vcpus?|cpu cores?"
+        r"|(?:nvme|local|disk) storage|storage|disk|ssd|(?:memory|energy|power) efficiency"
+        r"|(?:tokens?|perf(?:ormance)?|(?:t?fl)?ops|bandwidth|price|cost|vram|gb|\$)\s?(?:/|per)\s?"
+        r"(?:watt|w|\$|dollar|t?flops?|gb|hour(?= of))"
+        r"|power (?:connectors?|supply|cost)|psu|l1[ /]?(?:data |instruction )?cache|l1|register file|shared memory"
+        r"|min(?:imum)? (?:vram|memory)|(?:vram|memory) (?:needed|required|usage|used|footprint|requirements?)"
+        r"|model size|batch(?: size)?|context(?: length)?|die size|network(?: bandwidth)?|scores?",
+        "none",
     ),
+    Field("compute_capability", r"(?:cuda )?compute (?:capability|cap)|cuda capability|sm version", "count", 1, 15),
     Field(
-        name="memory_bytes_per_s",
-        label=r"(?:gpu |peak |max )?(?:memory |vram |mem )?bandwidth"
-        r"|(?:speicher)?bandbreite|bande passante(?: m[\u00e9e]moire)?",
-        unit="bytes/s",
-        low=50e9,
-        high=30e12,
-    ),
+        "link_bytes_per_s",
+        r"nv-?link(?: \d(?:\.\d)?(?![\d,]))?(?: interconnect)?(?: bandwidth| bw| speed)?|(?:gpu[ -])?inter-?connect(?:s|ion)?"
+        r"(?: bandwidth| bw| speed)?|infinity fabric(?: links?)?(?: bandwidth)?|gpu[ -](?:to[ -])?gpu (?:link|bandwidth)"
+        r"|xgmi|nvswitch",
+        "bytes/s", 10e9, 5e12, (1e9, 1e12),
+    ),  # fmt: skip
     Field(
-        name="memory_bus_bits",
-        label=r"(?:memory |mem )(?:interface|bus)(?: width)?|bus width|memory interface width",
-        unit="bit",
-        low=64,
-        high=16384,
-        default="bit",
-    ),
-    Field(name="memory_type", label=r"(?:memory|vram) type", unit="text"),
+        "memory_bytes_per_s",
+        r"(?:(?:gpu|peak|max\.?|hbm|theoretical|total|vram|memory|mem\.?) ){0,3}(?:band-?width|b/?w(?![a-z/]))"
+        r"|(?:speicher)?bandbreite|bande passante(?: m[\u00e9e]moire)?|ancho de banda(?: de (?:la )?memoria)?"
+        r"|larghezza di banda|\u663e\u5b58\u5e26\u5bbd|\u5185\u5b58\u5e26\u5bbd|\u5e26\u5bbd"
+        r"|\u30e1\u30e2\u30ea\u5e2f\u57df\u5e45|\u5e2f\u57df\u5e45",
+        "bytes/s", 25e9, 80e12, (1e9, 1e12),
+    ),  # fmt: skip
     Field(
-        name="memory_bytes",
-        label=r"(?:gpu |video |graphics |on-?board )?(?:memory|vram|ram)(?: memory)?"
-        r"(?: size| capacity| amount)?|frame ?buffer(?: size)?"
-        r"|hbm|(?:grafik)?speicher|m[\u00e9e]moire(?: vid[\u00e9e]o)?",
-        unit="bytes",
-        low=2**31,
-        high=2**40,
-        default="gb",
-    ),
+        "memory_bus_bits",
+        r"(?:memory |mem |vram |gpu memory )?(?:interface|bus)(?: width| size)|(?:memory|mem) (?:interface|bus)"
+        r"|speicherinterface|speicheranbindung|\u4f4d\u5bbd",
+        "bit", 64, 16384,
+    ),  # fmt: skip
+    Field("memory_type", r"(?:memory|vram|mem|ram) (?:type|technology|standard)|speichertyp", "text"),
+    Field("l2_bytes", r"l2(?:[ -]cache)?(?: size)?", "bytes", 2**18, 2**30, (2**20,)),
     Field(
-        name="tensor_cores",
-        label=r"tensor[ -]cores?(?: count)?|tensor core count",
-        unit="count",
-        low=16,
-        high=5000,
-    ),
+        "memory_bytes",
+        r"(?:gpu |video |graphics |on-?board |max(?:imum)? |standard |total |local )?"
+        r"(?:memory|vram|v-ram|mem\.?(?![a-z])|ram)(?: memory)?(?: size| capacity| amount| config(?:uration)?)?"
+        r"|frame ?buffer(?: size)?|hbm(?![\dx])(?: memory| capacity| size)?"
+        r"|(?:grafik|video)?speicher(?:gr\u00f6\u00dfe)?|m[\u00e9e]moire(?: vid[\u00e9e]o)?|memoria(?: gr\u00e1fica)?"
+        r"|\u663e\u5b58(?:\u5bb9\u91cf)?|\u30e1\u30e2\u30ea(?:\u5bb9\u91cf)?|\u043f\u0430\u043c\u044f\u0442\u044c",
+        "bytes", 2**30, 2**40, (2**30, 2**20),
+    ),  # fmt: skip
     Field(
-        name="rt_cores", label=r"(?:rt|ray[ -]tracing)[ -]cores?(?: count)?", unit="count", low=0, high=1000
-    ),
+        "tensor_cores",
+        r"tensor[ -]?(?:cores?|kerne|units)(?: count)?(?! (?:perf|tflops|flops|tops|peak|compute|throughput|speed))"
+        r"|matrix cores?(?: count)?|tensorkerne",
+        "count", 8, 5000,
+    ),  # fmt: skip
+    Field("rt_flop_per_s", r"(?:rt|ray[ -]tracing)(?: cores?)? (?:performance|tflops|flops)", "op/s", 1e12, 1e15, (1e12,)),
+    Field("rt_cores", r"(?:rt|ray[ -]?tracing|raytracing)[ -]?(?:cores?|kerne|accelerators|units)(?: count)?", "count", 0, 1000),
     Field(
-        name="cuda_cores",
-        label=r"(?:nvidia )?cuda[ -]cores?(?: count)?|cuda-kerne|c(?:\u0153|oe)urs cuda"
-        r"|cudas?|shading units|shaders|fp32 cores",
-        unit="count",
-        low=256,
-        high=100000,
-    ),
+        "cuda_cores",
+        r"cuda[ -]?(?:cores?|kerne)(?: count)?|c(?:\u0153|oe)urs cuda|n\u00facleos cuda|cuda\u6838\u5fc3|cudas?(?= ?:)"
+        r"|shading units|shaders?(?: (?:units|count|cores))?|fp32 (?:cuda )?cores|unified shaders"
+        r"|(?:gpu|pipelines) ?/ ?cuda cores|cuda",
+        "count", 128, 100_000,
+    ),  # fmt: skip
+    Field("stream_processors", r"stream(?:ing)? processors?|shader processors", "count", 128, 100_000),
     Field(
-        name="stream_processors",
-        label=r"stream(?:ing)? processors?|shader processors",
-        unit="count",
-        low=256,
-        high=1e5,
-    ),
+        "sm_count",
+        r"stream(?:ing)? multi-?processors?(?: \(sms?\))?|sms?(?: count)?|compute units?|cus|sm count|xe[- ]cores?",
+        "count", 4, 1000,
+    ),  # fmt: skip
     Field(
-        name="sm_count",
-        label=r"(?:streaming multiprocessors?|sms?|compute units?|cus?)(?: count)?",
-        unit="count",
-        low=4,
-        high=1000,
-    ),
+        "power_w",
+        r"(?:(?:max(?:imum)?|total|typical|graphics|board|card|gpu|rated|peak|nominal|thermal|tdp) ){0,4}(?:power|leistung)"
+        r"(?: consumption| draw| limit| rating| usage| envelope| budget)?(?: \(?tdp\)?)?|tdp|tgp|tbp|thermal design(?: power)?"
+        r"|watts?|wattage|leistungsaufnahme|consommation|consumo|\u529f\u8017|\u6d88\u8cbb\u96fb\u529b",
+        "w", 10, 3000,
+    ),  # fmt: skip
+    Field("boost_hz", r"(?:gpu |max(?:imum)? )?boost(?:[ -]?(?:clock|takt))?(?: speed| frequency| rate)?", "hz", 5e8, 4e9, (1e6, 1e9)),
+    Field("base_hz", r"(?:gpu )?base[ -]?(?:clock|takt)?(?: speed| frequency| rate)|base[ -](?:clock|takt)|core clock speed", "hz", 2e8, 4e9, (1e6, 1e9)),
     Field(
-        name="rt_flop_per_s",
-        label=r"(?:rt|ray[ -]tracing)(?: core)? (?:performance|tflops|flops)",
-        unit="op/s",
-        low=1e12,
-        high=1e15,
-        default="tflops",
-    ),
+        "process_nm",
+        r"(?:manufacturing |fabrication |semiconductor )?(?:process|fertigung)(?: (?:node|size|technology|tech))*"
+        r"|fabrication|lithography|node size|technology node|nanometer",
+        "nm", 2, 90,
+    ),  # fmt: skip
+    Field("transistors", r"(?:number of )?transistors?(?: count)?|transistoren", "count", 1e9, 1e12, (1e9, 1e6)),
     Field(
-        name="peak:fp32",
-        label=rf"single[ -]precision(?: \(?fp32\)?)?{_SPEED}?|fp32(?: \(?(?:float|single)\)?)?{_SPEED}?",
-        unit="op/s",
-        low=1e12,
-        high=1e15,
-        default="tflops",
+        "pcie_generation",
+        r"(?:system |bus |host |pcie )interface|interface|pci[ -]?e(?:xpress)?(?: (?:generation|version|gen))?(?! ?\d)",
+        "text",
     ),
+    Field("slots", r"slots?(?: width)?|slot width|form[ -]factor|dimensions|width", "text"),
     Field(
-        name="peak:fp64",
-        label=rf"double[ -]precision{_SPEED}?|fp64{_SPEED}?",
-        unit="op/s",
-        low=1e10,
-        high=1e15,
-        default="tflops",
+        "launch",
+        r"(?:launch|release|announcement|introduction)(?:ed|d)?(?: date| year)?|announced|introduced|available since|year",
+        "date",
     ),
-    *(
-        Field(
-            name=f"peak:{name}",
-            label=rf"(?:{label})(?: tensor)?(?: core)?{_SPEED}?",
-            unit="op/s",
-            low=5e12,
-            high=1e17,
-            default="tflops",
-        )
-        for name, label in (
-            ("tf32", "tf32|tensor float 32"),
-            ("fp16", r"(?:fp16|half[ -]precision)"),
-            ("bf16", "bf(?:loat)?16"),
-            ("fp8", "fp8"),
-            ("int8", "int8"),
-            ("fp4", "(?:nv)?fp4"),
-        )
-    ),
-    Field(
-        name="peak:tensor",
-        label=r"(?:deep learning |ai )?tensor(?: core)? (?:performance|flops|tflops)"
-        r"|ai (?:performance|tops)",
-        unit="op/s",
-        low=1e12,
-        high=1e17,
-        default="tflops",
-    ),
-    Field(
-        name="power_w",
-        label=r"(?:(?:max|maximum|total|typical|graphics|board|total graphics|total board|gpu) )*power"
-        r"(?: consumption| draw| limit| rating)?|tdp|tgp|tbp|thermal design power"
-        r"|leistungsaufnahme|consommation",
-        unit="w",
-        low=20,
-        high=3000,
-        default="w",
-    ),
-    Field(
-        name="boost_hz",
-        label=r"(?:gpu )?boost(?: clock)?(?: speed| frequency)?",
-        unit="hz",
-        low=5e8,
-        high=4e9,
-        default="mhz",
-    ),
-    Field(
-        name="base_hz",
-        label=r"(?:gpu )?base(?: clock)?(?: speed| frequency)?",
-        unit="hz",
-        low=2e8,
-        high=4e9,
-        default="mhz",
-    ),
-    Field(
-        name="l2_bytes", label=r"l2(?: cache)?(?: size)?", unit="bytes", low=2**18, high=2**30, default="mb"
-    ),
-    Field(
-        name="process_nm",
-        label=r"(?:manufacturing )?process(?: node| size)?|fabrication|lithography",
-        unit="nm",
-        low=2,
-        high=90,
-    ),
-    Field(
-        name="pcie_generation",
-        label=r"(?:system |bus |host )?interface|pcie(?: generation| version| gen)?",
-        unit="text",
-    ),
-    Field(name="slots", label=r"slots?|slot width|form factor|dimensions", unit="text"),
-    Field(
-        name="launch",
-        label=r"(?:launch|release|announcement)(?: date| year)?|launched|released|introduced",
-        unit="date",
-    ),
-    Field(name="architecture", label=r"(?:gpu |micro)?architecture", unit="text"),
-    Field(name="chip", label=r"(?:gpu )?chip|graphics processor|gpu die|die", unit="text"),
-    Field(
-        name="launch_price_usd", label=r"launch price|msrp", unit="usd", low=50, high=200000, default="usd"
-    ),
-)
+    Field("launch_price_usd", r"(?:launch |list |original )?msrp|launch price|price at launch|uvp", "usd", 50, 200_000),
+    Field("price", r"(?:street |purchase |retail |unit |buy |avg\.? |average |current )?(?:price|cost)s?|preis|prix|pricing", "usd", 0.01, 1e6),
+    Field("architecture", r"(?:gpu |micro)?-?architectures?|(?<![\w-] )(?<!-)generation(?-i:(?=[A-Z:]|$))|architektur", "text"),
+    Field("chip", r"(?:gpu )?chip|gpu code ?name|code ?name|graphics processor|gpu die|die(?! size)", "text"),
+)  # fmt: skip
 
-_ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth|\d(?:st|nd|rd|th))[ -]gen(?:eration)?\b")
-_NOISE = re.compile(
-    r"[*_`#|,]|\bnumber of\b|\bnvidia\b|\bamd\b|\bdense\b|\bsparse\b|\bwith(?:out)? sparsity\b"
-)
-_PARENTHESES = re.compile(r"\([^)]*\)|\[[^\]]*\]")
-
-
-@cache
-def of_label(label: str) -> Field | None:
-    """The field that a table or list label names, or None: "**CUDA Cores (Ampere)**" -> cuda_cores."""
-    plain = _PARENTHESES.sub(" ", label.casefold())
-    plain = " ".join(_NOISE.sub(" ", _ORDINAL.sub(" ", plain)).replace(":", " ").split())
-    return next((field for field in FIELDS if _whole(field).fullmatch(plain)), None)
-
-
-@cache
-def of_name(name: str) -> Field | None:
-    """The field of that catalog name."""
-    return next((field for field in FIELDS if field.name == name), None)
-
-
-@cache
-def keys() -> re.Pattern[str]:
-    """A label followed by a colon, anywhere in a line: two fields may share one."""
-    labels = "|".join(f"(?:{field.label})" for field in FIELDS)
-    before = r"(?:(?:max(?:imum)?|total|(?:first|second|third|fourth|fifth)-generation) )?"
-    return re.compile(
-        rf"(?<![\w-])\*{{0,3}}(?P<label>{before}(?:{labels})(?:\s?\([^)]{{0,80}}\))?)\s?\*{{0,3}}\s?:\*{{0,3}}\s*",
-        re.IGNORECASE,
+_FORMAT_WORDS = {
+    "fp64": r"fp-?64|double[ -]precision|float64",
+    "fp32": r"fp-?32|single[ -]precision|float32",
+    "tf32": r"tf-?32|tensor ?float[ -]?32|tensorfloat",
+    "fp16": r"fp-?16|half[ -]precision|float16",
+    "bf16": r"bf-?16|bfloat-?16",
+    "fp8": r"fp-?8",
+    "int8": r"int-?8",
+    "fp4": r"(?:nv|mx)?fp-?4",
+    "tensor": r"(?:deep learning|ai|tensor|tensor cores?|matrix)(?: core)? (?:performance|compute|peak|throughput|speed)"
+    r"|(?:ai|tensor) (?=t?fl?ops)",
+    # A rate without a number format: FLOPS alone; what an "AI TOPS" counts nobody says.
+    "": r"(?:peak )?(?:ai )?(?:[pt]?flops|tops(?! out))(?![a-z/])|int-?4|compute performance",
+}
+FIELDS: Mapping[str, Field] = {
+    field.name: field
+    for field in (
+        *_FIELDS,
+        *(
+            Field(f"peak:{name}", words, "op/s", 1e10, 1e17, (1e12, 1e15))
+            for name, words in _FORMAT_WORDS.items()
+        ),
     )
+}
+COUNTS = frozenset(
+    {
+        *("cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"),
+        *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
+    }
+)
+"""Fields that are right or wrong to the last digit."""
+_ORDER = [*(f"peak:{name}" for name in _FORMAT_WORDS if name), *(f.name for f in _FIELDS), "peak:"]
+# "FP32 cores" are cores, "tensor performance" is a rate: cores first, then rates, then the rest.
+_ORDER.sort(key=lambda name: name not in ("", "cuda_cores", "rt_flop_per_s"))
+FIELD_GROUPS = {f"f{number}": name for number, name in enumerate(_ORDER)}
+FIELD_PATTERN = "|".join(f"(?P<f{number}>{FIELDS[name].words})" for number, name in enumerate(_ORDER))
 
 
-@cache
-def _whole(field: Field) -> re.Pattern[str]:
-    return re.compile(rf"(?:max |maximum |total |peak )?(?:{field.label})")
+_PER_SECOND = r"(?:/ ?s(?:ec(?:ond)?)?|ps| per second| per sec)"
+UNITS: tuple[tuple[str, str, float], ...] = (
+    *(
+        ("bytes/s", rf"{p}i?b(?-i:(?<=B)|(?<=b)){_PER_SECOND}", f)
+        for p, f in (("g", 1e9), ("t", 1e12), ("m", 1e6), ("giga", 1e9), ("tera", 1e12))
+    ),
+    *(("bytes/s", rf"{p}o/s", f) for p, f in (("g", 1e9), ("t", 1e12))),
+    *(("bits/s", rf"{p}bits?{_PER_SECOND}", f) for p, f in (("g", 1e9), ("t", 1e12))),
+    *(
+        ("op/s", rf"{p}(?:fl)?(?:ops|op)(?:/s)?", f)
+        for p, f in (("g", 1e9), ("t", 1e12), ("p", 1e15), ("giga", 1e9), ("tera", 1e12), ("peta", 1e15))
+    ),
+    *(("op/s", rf"(?-i:{p})", f) for p, f in (("TF", 1e12), ("PF", 1e15))),
+    ("bytes", r"(?-i:GB|Gb|gb|GiB|Go|gigs?|gigabytes?|G(?![A-Za-z0-9]))", 2**30),
+    ("bytes", r"(?-i:TB|TiB|terabytes?)", 2**40),
+    ("bytes", r"(?-i:MB|MiB|megabytes?)", 2**20),
+    ("bytes", r"(?-i:KB|KiB|kB)", 2**10),
+    ("w", r"watts?|w", 1.0),
+    ("w", r"kw|kilowatts?", 1e3),
+    ("hz", r"mhz", 1e6),
+    ("hz", r"ghz", 1e9),
+    ("bit", r"bits?", 1),
+    ("nm", r"nm|nanometers?", 1),
+    ("count", r"(?-i:B(?![a-z])|bn)|billion", 1e9),
+    ("count", r"million", 1e6),
+    ("%", r"%|percent", 1),
+    ("other", r"(?-i:[xX\u00d7](?![A-Za-z])|mm\u00b2?|cm|inch(?:es)?|ms|[\u00b5u]s|\u00b0C|fps|kg|days?|years?|hours?|min(?:utes)?)"
+     r"|(?:tok(?:en)?s?|t|im(?:a)?ge?s?|samples?|seq(?:uence)?s?|steps?|iterations?|it)(?:/s(?:ec)?|ps| per sec(?:ond)?)"
+     r"|(?:kh|mh|gh)(?:/s)|(?-i:mhz/s)|(?:tokens?|images?|params?|parameters?|times|fold|layers|epochs)", 1),
+)  # fmt: skip
+"""(dimension, regular expression, factor to the catalog's unit). Memory sizes are counted in GiB."""

@@ -1,50 +1,137 @@
-"""Judge claims by the catalog: agrees, contradicts (and how), cannot tell."""
+"""Judge claims by the catalog: agrees, contradicts (and how), differs from one source, cannot tell.
+
+An accusation needs a sure reading, no variant and no form under which the text is right, and two
+witnesses: independent sources, a computation from units and clocks, or a known way in which just this
+wrong figure comes about (digits swapped, the sparse rate, another variant's value).
+"""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
+from math import floor, log10
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence, kinds
-from gpuwise.judge.audit.agree import CLOSE, same
+from gpuwise.judge.audit.fields import COUNTS
 from gpuwise.model.claim import Claim, Finding, Kind, Number, Verdict
 
+WITNESSES = 2
 BY_MAKER = frozenset({"slots"})
 """What board makers choose for themselves: a three-slot card may carry the chip of a two-slot one."""
+NOT_JUDGED = frozenset({"price", "rent per hour", "peak:"})
 MOST = 50
 """Claims about one field of one GPU that are compared with each other."""
 BEST = 1.02
 """Where "up to" names less than the best variant by more than this, it names another variant."""
+CLOSE = 0.006
+"""Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s."""
+ROUNDED = 0.025
+"""How far rounding to few digits may lead: 1.2 TB/s for 1.2288."""
+FEW, FEW_CLOSE = 2, 0.01
+"""With so few digits, or in the numbers that products are sold by, a little more: 750 for 756, 192 GB."""
+CLOCKS = 0.015
+"""Databases differ by so much in the clocks of one card."""
+COARSE = 0.12
+"""The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32."""
+ROUGH = 0.05
+"""For "about" and "nearly"."""
+MONTHS = 8
+"""Announcement, release and first delivery of one GPU lie this far apart."""
+DISTINCT = 2
+"""Claims of one row that only one of several variants explains: the row speaks of that one."""
+_COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
 
 
 def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order, and one per pair of lines that contradict each other."""
+    claims = _narrowed(claims)
     verdicts = [_verdict(claim) for claim in claims]
     wrong = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "contradicts"]
     text = kinds.around(claims, wrong)
+    verdicts = [
+        "differs" if verdict == "contradicts" and not _witnessed(claim, text) else verdict
+        for claim, verdict in zip(claims, verdicts, strict=True)
+    ]
     found = [_finding(c, v, text) for c, v in zip(claims, verdicts, strict=True)]
     unknown = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "cannot tell"]
     return (*found, *_disagreements(unknown))
 
 
+def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """Claims of rows that one variant explains better than its siblings speak of that one.
+
+    "H100 | 16,896 cores | 700 W | 2,039 GB/s" is the SXM with the bandwidth of the PCIe card.
+    """
+    blocks: dict[tuple[int, str], list[Claim]] = defaultdict(list)
+    for claim in claims:
+        if len(claim.gpu_ids) > 1 and not claim.several and len(claim.values) == 1 and claim.count == 1:
+            blocks[claim.block, claim.gpu].append(claim)
+    chosen: dict[tuple[int, str], tuple[str, ...]] = {}
+    for key, row in blocks.items():
+        ids = row[0].gpu_ids
+        agreed = {i: {n for n, c in enumerate(row) if _agrees(replace(c, gpu_ids=(i,)))} for i in ids}
+        best = max(ids, key=lambda i: len(agreed[i]))
+        alike = tuple(i for i in ids if agreed[i] == agreed[best])
+        others = [agreed[i] for i in ids if i not in alike]
+        if others and all(len(agreed[best] - other) >= DISTINCT for other in others):
+            chosen[key] = alike
+    return tuple(
+        replace(c, gpu_ids=chosen[c.block, c.gpu]) if (c.block, c.gpu) in chosen and len(c.gpu_ids) > 1 else c
+        for c in claims
+    )
+
+
 def _verdict(claim: Claim) -> Verdict:
+    if claim.field in NOT_JUDGED or not claim.gpu_ids:
+        return "cannot tell"
+    if _agrees(claim):
+        return "contradicts" if claim.sure and _less_than_best(claim) else "agrees"
+    known = [k for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, claim.field)]
+    silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
+    if not known or silent or claim.several or not claim.sure or claim.count > 1 or claim.field in BY_MAKER:
+        return "cannot tell"
+    # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
+    disputed = any(
+        _is_alternative(claim, stated, other) for k in known for other in k.alternatives for stated in claim.values
+    )
+    if disputed:
+        return "cannot tell"
+    return "contradicts"
+
+
+def _witnessed(claim: Claim, text: kinds.Around) -> bool:
+    """Whether enough speaks against a claim: sources, computation, and a way in which the error comes about."""
+    if _agrees(claim):
+        return True
+    kind = kinds.explain(claim, text)[0]
+    # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
+    needed = WITNESSES - (kind != "wrong value" and (kind != "internal contradiction" or len(claim.gpu_ids) == 1))
+    known = (max((k.witnesses for k in evidence.of(i, claim.field)), default=0) for i in claim.gpu_ids)
+    return all(witnesses >= needed for witnesses in known)
+
+
+def _agrees(claim: Claim) -> bool:
+    """Whether some evidence supports every value of the claim."""
     known = [k for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, claim.field)]
     allowed = [k for k in known if k.form == "value" or (k.form == "sparse") == bool(claim.sparse)]
     if not allowed:
-        return "cannot tell"
-    if all(
-        any(same(claim, stated, k.value) for k in allowed) or _of_family(claim, stated)
-        for stated in claim.values
-    ):
-        return "contradicts" if _less_than_best(claim) else "agrees"
-    disputed = any(
-        _is_alternative(claim, stated, other)
-        for k in allowed
-        for other in k.alternatives
-        for stated in claim.values
+        return False
+    if claim.is_range and len(claim.values) == 2 and all(isinstance(v, Number) for v in claim.values):
+        low, high = sorted(v.value for v in claim.values if isinstance(v, Number))
+        if any(isinstance(k.value, float) and low * 0.99 <= k.value <= high * 1.01 for k in allowed):
+            return True
+    if claim.count > 1 and any(
+        isinstance(v, Number) and isinstance(k.value, float) and abs(v.value / claim.count / k.value - 1) < ROUNDED
+        for v in claim.values for k in allowed
+    ):  # fmt: skip
+        return True
+    return all(
+        any(same(claim, stated, k.value) for k in allowed) or _of_family(claim, stated) for stated in claim.values
     )
-    return "cannot tell" if disputed or claim.several or claim.field in BY_MAKER else "contradicts"
 
 
 def _is_alternative(claim: Claim, stated: Number | str, other: float | str) -> bool:
@@ -65,11 +152,49 @@ def _less_than_best(claim: Claim) -> bool:
     """Whether "up to" is true of one variant but another one of those meant has more."""
     if not claim.at_most or claim.several or not isinstance(claim.values[0], Number):
         return False
-    known = [
-        k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, claim.field) if k.form != "sparse"
-    ]
+    known = [k.value for i in claim.gpu_ids for k in evidence.of(i, claim.field) if k.form != "sparse"]
     most = max((value for value in known if isinstance(value, float)), default=0.0)
     return most > BEST * max(v.value for v in claim.values if isinstance(v, Number))
+
+
+def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
+    """Whether one stated value of the claim is the known one."""
+    if isinstance(stated, str) or isinstance(known, str):
+        return _same_text(claim.field, str(stated), str(known))
+    if claim.field in COUNTS:
+        return abs(stated.value - known) <= (ROUGH * known if claim.approximate else 0)
+    if claim.field == "memory_bytes":
+        # Product numbers are GiB on most cards and decimal GB on some; both count.
+        return any(_near(claim, stated, value) for value in (known, known / 1e9 * 2**30))
+    return _near(claim, stated, known)
+
+
+def _near(claim: Claim, stated: Number, known: float) -> bool:
+    difference = abs(stated.value - known) / known if known else abs(stated.value)
+    few = stated.digits <= FEW or claim.field == "memory_bytes"
+    clock = CLOCKS if claim.field.endswith("_hz") else 0.0
+    if difference <= max(clock, ROUGH if claim.approximate else FEW_CLOSE if few else CLOSE):
+        return True
+    limit = COARSE if _COARSE.search(claim.stated) else ROUNDED
+    if not known or not stated.value or difference > limit:
+        return False
+    unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)
+    # 1.5 TB/s for 1.555 is cut, not rounded; and a source may have rounded what the text states in full.
+    told = 10.0 ** (floor(log10(known)) - 1)
+    return any(
+        abs(a - b) <= 1e-6 * abs(b)
+        for a, b in ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value),
+                     (round(stated.value / told) * told, known))
+    )  # fmt: skip
+
+
+def _same_text(field: str, stated: str, known: str) -> bool:
+    if field == "launch":
+        if len(stated) == 4:
+            return abs(int(stated) - int(known[:4])) <= 1
+        later = known if len(known) > 4 else f"{known}-06"
+        return abs((int(stated[:4]) - int(later[:4])) * 12 + int(stated[5:7]) - int(later[5:7])) <= MONTHS
+    return kinds.word(field, stated) == kinds.word(field, known)
 
 
 def _finding(claim: Claim, verdict: Verdict, text: kinds.Around) -> Finding:
@@ -80,8 +205,15 @@ def _finding(claim: Claim, verdict: Verdict, text: kinds.Around) -> Finding:
         kind, explanation = "other variant", "another variant of those meant has more"
     elif verdict == "contradicts":
         kind, explanation = kinds.explain(claim, text)
+    elif verdict == "differs":
+        explanation = f"differs from {source or 'the catalog'} (one source)"
+    elif verdict == "cannot tell" and not claim.gpu_ids:
+        explanation = "not in the catalog"
     elif verdict == "cannot tell" and best:
-        explanation = "sources differ" if not claim.several else "the text leaves open which GPU is meant"
+        explanation = (
+            "the text leaves open which GPU is meant" if claim.several or not claim.sure
+            else "of several GPUs together" if claim.count > 1 else "sources differ"
+        )  # fmt: skip
     return Finding(
         lines=(claim.line,),
         gpu=_name(claim),
@@ -104,10 +236,10 @@ def _name(claim: Claim) -> str:
 def _disagreements(claims: Sequence[Claim]) -> Iterator[Finding]:
     """Two values for one field of one GPU where nothing tells which is right: one is wrong."""
     single = [
-        c
-        for c in claims
-        if not c.several and len(c.gpu_ids) == 1 and len(c.values) == 1 and isinstance(c.values[0], Number)
-    ]
+        c for c in claims
+        if c.sure and c.count == 1 and not c.several and len(c.gpu_ids) == 1 and len(c.values) == 1
+        and isinstance(c.values[0], Number) and c.field not in NOT_JUDGED and c.field not in BY_MAKER
+    ]  # fmt: skip
     seen: set[tuple[str, str]] = set()
     alike: dict[tuple[object, ...], list[Claim]] = {}
     for claim in single:
@@ -119,6 +251,10 @@ def _disagreements(claims: Sequence[Claim]) -> Iterator[Finding]:
         assert isinstance(first, Number)
         assert isinstance(second, Number)
         if same(a, first, second.value) or same(b, second, first.value) or (a.gpu_ids[0], a.field) in seen:
+            continue
+        # Where the catalog's own sources differ, a text may state both.
+        known = evidence.of(a.gpu_ids[0], a.field)
+        if any(k.alternatives or _is_alternative(a, first, k.value) for k in known):
             continue
         seen.add((a.gpu_ids[0], a.field))
         yield Finding(

@@ -12,10 +12,12 @@ from typing import TypeVar
 from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.agree import equal, same
+from gpuwise.judge.audit.fields import COUNTS
 from gpuwise.model.claim import Claim, Kind, Number
 from gpuwise.model.gpu import GpuSpec
 
+GRID = 1_000_000
+"""The block of a table's row is the table's number times this, and the row; smaller ones are sections."""
 MOST = 500
 """Claims about one field of one GPU among which the right value is looked for."""
 _PREFIX = (1e3, 1e-3, 1024, 1 / 1024)
@@ -23,6 +25,10 @@ _BINARY = (1.024, 1.024**2, 1.024**3)
 _BITS = (8, 1 / 8)
 _FULL_DIE = ("sm_count", "cuda_cores", "tensor_cores", "rt_cores")
 Explained = tuple[Kind, str]
+_PREFIXED = 0.0025
+"""How near a figure must be to the right one times a prefix: 278 MB for 277.5 GiB."""
+_LIKE = 0.011
+"""How near a figure must be to the one that it is taken to be."""
 K = TypeVar("K", bound=Hashable)
 
 
@@ -31,7 +37,7 @@ class Around:
     """The claims of a text, found by place and by GPU, so that a long text is judged in linear time."""
 
     near: Mapping[int, tuple[Claim, ...]]
-    """Claims of one table (block // 1000) or of one section, by `_place`."""
+    """Claims of one table (block // GRID) or of one section, by `_place`."""
     of_gpu: Mapping[tuple[str, str], tuple[Claim, ...]]
     """Claims that may be about a GPU, by its id and the field."""
     values: Mapping[tuple[str, str], frozenset[float | str]]
@@ -65,22 +71,47 @@ def _plain_values(claims: Sequence[Claim]) -> Iterator[float | str]:
 
 def _place(claim: Claim) -> int:
     """Sections count from 1, tables from -1 down."""
-    return -(claim.block // 1000) if _in_grid(claim) else claim.block
+    return -(claim.block // GRID) if _in_grid(claim) else claim.block
 
 
 def explain(claim: Claim, text: Around) -> Explained:
     """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
-    for attempt in (_sparsity, _unit, _digits, _binary, _full_die):
-        found = attempt(claim)
-        if found is not None:
-            return found
+    found = mechanism(claim)
+    if found is not None and found[0] != "other variant":
+        return found
     return (
         _neighbour(claim, text, least=2)
-        or _variant(claim)
+        or found
         or (_neighbour(claim, text, least=1) if _in_grid(claim) else None)
         or _elsewhere(claim, text)
         or ("wrong value", "")
     )
+
+
+def mechanism(claim: Claim) -> Explained | None:
+    """A known way in which just this wrong figure comes about: a witness of its own."""
+    for attempt in (_sparsity, _unit, _digits, _binary, _clock, _full_die, _variant):
+        found = attempt(claim)
+        if found is not None:
+            return found
+    return None
+
+
+def equal(a: float, b: float) -> bool:
+    """Whether two figures are one figure, as copied."""
+    return abs(a - b) <= 1e-3 * max(abs(a), abs(b))
+
+
+def word(field: str, text: str) -> str:
+    """What spellings of one name have in common: "CDNA (1)" and CDNA, Ada and Ada Lovelace, DDR6."""
+    plain = re.sub(r"[^a-z0-9]", "", text.casefold())
+    if field == "architecture":
+        plain = plain.replace("lovelace", "").removeprefix("grace")
+        plain = re.sub(r"^(blackwell).*", r"\1", plain)
+        return plain.removesuffix("1")
+    if field == "memory_type":
+        return re.sub(r"^ddr(?=[567])", "gddr", plain)
+    return plain
 
 
 def family(gpu_id: str) -> tuple[str, ...]:
@@ -108,7 +139,7 @@ def _unit(claim: Claim) -> Explained | None:
             if claim.field == "link_bytes_per_s" and equal(2 * stated.value, float(known.value)):
                 return "unit", "this is the rate of one direction; both together are twice that"
             for factor in _factors(claim.field):
-                if equal(stated.value, float(known.value) * factor):
+                if abs(stated.value / (float(known.value) * factor) - 1) < _PREFIXED:
                     return "unit", f"right digits, {_times(factor)} the value: a unit or prefix is mistaken"
     return None
 
@@ -153,6 +184,14 @@ def _figures(field: str, value: float) -> str:
     return re.sub(r"\D", "", f"{value / scale:.6g}")
 
 
+def _clock(claim: Claim) -> Explained | None:
+    if claim.field == "boost_hz":
+        for gpu_id in claim.gpu_ids:
+            if any(_any_same(claim, known.value) for known in evidence.of(gpu_id, "base_hz")):
+                return "base as boost", "this is the base clock"
+    return None
+
+
 def _full_die(claim: Claim) -> Explained | None:
     if claim.field not in _FULL_DIE:
         return None
@@ -194,7 +233,7 @@ def _neighbour(claim: Claim, text: Around, least: int) -> Explained | None:
 
 
 def _in_grid(claim: Claim) -> bool:
-    return claim.block >= 1000
+    return claim.block >= GRID
 
 
 def _beside(claim: Claim, text: Around) -> Iterator[GpuSpec]:
@@ -228,14 +267,10 @@ def _elsewhere(claim: Claim, text: Around) -> Explained | None:
         if other.several or other.values == claim.values:
             continue
         if any(
-            _same_value(other, k.value) for gpu_id in other.gpu_ids for k in evidence.of(gpu_id, claim.field)
+            _any_same(other, k.value) for gpu_id in other.gpu_ids for k in evidence.of(gpu_id, claim.field)
         ):
             return "internal contradiction", f"line {other.line} says {other.stated}"
     return None
-
-
-def _same_value(claim: Claim, known: float | str) -> bool:
-    return any(same(claim, stated, known) for stated in claim.values)
 
 
 def _known(claim: Claim, ids: Sequence[str]) -> Iterator[evidence.Evidence]:
@@ -250,7 +285,13 @@ def _numbers(claim: Claim) -> list[Number]:
 
 
 def _any_same(claim: Claim, value: float | str) -> bool:
-    return any(same(claim, stated, value) for stated in claim.values)
+    """Whether the claim states this value, give or take its rounding."""
+    return any(
+        abs(stated.value - value) <= (0 if claim.field in COUNTS else _LIKE) * abs(value)
+        if isinstance(stated, Number) and not isinstance(value, str)
+        else word(claim.field, str(stated)) == word(claim.field, str(value))
+        for stated in claim.values
+    )
 
 
 def _fits_form(claim: Claim, form: evidence.Form) -> bool:
@@ -281,7 +322,7 @@ def best_of(claim: Claim, ids: Sequence[str]) -> tuple[str, str]:
     if not found:
         return "", ""
     values = {best.text for _, best in found}
-    sources = "; ".join(dict.fromkeys(best.witnesses for _, best in found))
+    sources = "; ".join(dict.fromkeys(best.named for _, best in found))
     if len(values) == 1:
         return found[0][1].text, sources
     return "; ".join(f"{best.text} ({gpu_id})" for gpu_id, best in found), sources

@@ -1,7 +1,9 @@
-"""Find claims in sentences: "the A5000's 24 GB GDDR6 exceeds the A4000's 16 GB".
+"""Find out which GPU and field a value in running text belongs to.
 
-A number with a unit or a noun is a claim where the words around it tell the field. Differences ("14
-GB additional memory"), requirements ("at least 48 GB") and the host's figures are none.
+Every GPU that a sentence names, and the one that the text speaks of, is a candidate for every value. The
+costs are those of layout: distance, other GPUs and turns ("while", "compared to") between, and what binds
+close ("the A100's 40 GB", "40 GB on the A100"). Where two candidates cost nearly the same, and where a
+dearer one makes a true sentence that the cheapest would not, nobody is accused.
 """
 
 from __future__ import annotations
@@ -9,283 +11,307 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
-from gpuwise.facts.catalog import Mention
-from gpuwise.judge.audit import context, subject, words
-from gpuwise.judge.audit.cells import (
-    APPROXIMATE,
-    ARCHITECTURE,
-    AT_MOST,
-    CHIP,
-    MEMORY_TYPE,
-    Reading,
-    aside,
-    is_twice,
-    is_unnamed,
-    sparse,
-)
-from gpuwise.judge.audit.fields import of_name
-from gpuwise.judge.audit.quantity import NUMBER, UNITS, number
-from gpuwise.judge.audit.subject import Subject
-from gpuwise.model.claim import Number
+from gpuwise.facts import catalog
+from gpuwise.judge.audit import evidence, kinds
+from gpuwise.judge.audit.cells import Reading, mark_near, own_field, scaled
+from gpuwise.judge.audit.fields import COUNTS, FIELDS
+from gpuwise.judge.audit.scan import Token, scan
+from gpuwise.judge.audit.tables import Subject, claim_of, subject
+from gpuwise.model.claim import Claim
+
+NEARLY = 0.8
+"""Costs that lie closer leave open whose a value is."""
+PLAUSIBLE = 2.2
+"""A candidate that costs so much more than the cheapest may still be meant, if that makes the text true."""
+_PER_CHARACTER = 1 / 45
+
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d+\]){0,4}\s+(?=[A-Z\[(\"'\u201c$]|\d+ ?x )|\n\n|(?<=\))\.\s+(?=[A-Z])|\]\s(?=[A-Z][a-z]+ [a-z])")
+_TURN = re.compile(r";|\b(?:while|whereas|but|than|versus|vs\.?|compared (?:to|with)|against|unlike|over the|by contrast|in contrast|however)\b", re.IGNORECASE)
+_COMPARED = re.compile(r"(?:\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|over|beats?|outperforms?|like|from|replaces|successor to|exceeds|match(?:es)?|of|generation)|\()\s+(?:the |an? |prior-generation |older |previous |nvidia'?s? )*$", re.IGNORECASE)
+_RELATED = re.compile(r"\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|(?:successor|predecessor|compromise|alternative|similar|equal|identical) (?:of|to)|replaces|like|over|beats?|outperforms?|generation)\s+(?:the |an? |older |previous |nvidia |amd |single )*$", re.IGNORECASE)
+_BINDS = re.compile(r"\s*\(?\s*(?:of (?:gpu )?(?:memory|vram|bandwidth|hbm\w*) )?(?:on|for|of|in|from|per|with)\s+(?:the |an? |each |a single )?(?:nvidia |amd )?$", re.IGNORECASE)
+_HAS = re.compile(r"(?:['\u2019]s?)?\s*(?:[,(]|\b(?:gpu|card|also|now|which|that|with|has|have|had|offers?|provides?|comes? with|features?|packs?|sports?|ships? with|gets?|carries|boasts?|includes?|uses?|delivers?|at|and its|a|an|just|only|up to|massive|the|full|about|around|its|whopping|generous|=|:)\b\s*)*\s*", re.IGNORECASE)
+_LIST = re.compile(r"\s*(?:,|/|&|and|or|,\s*and)\s*(?:the )?(?:nvidia |amd )?", re.IGNORECASE)
+_NOT_OURS = re.compile(r"^\W{0,2}(?:of )?(?:additional|extra|more|less|lower|higher|fewer|(?:system|host|main|cpu|server|lp)?[ -]?(?:ram|ddr\d|lpddr\d)|model|weights?|(?:nvme|ssd|disk|storage)|dataset|file|parameters?|checkpoint|per (?:node|server|rack)|free|left|for (?:the )?(?:model|weights|kv)|kv)", re.IGNORECASE)
+_OTHERS_BEFORE = re.compile(r"(?:needs?|requires?|required|fits? (?:in|into|on)|consum\w+|tak(?:es?|ing)|exceed\w*|least|minimum|under|below|models?|weights?|save[sd]?|saving|total(?:ing|s)?|combined|pool(?:ed)?|aggregate|increase[sd]?|more|extra|additional|for|every|than) (?:of |about |around |up to |than |approximately |~ ?)?$", re.IGNORECASE)
+_SYSTEM = re.compile(r"\b(?:server|system|node|rack|psu|power supply|cluster|chassis|cpu|wall|dgx|hgx)\b", re.IGNORECASE)
+_LAUNCHED = re.compile(r"\b(?:launch|announc|releas|introduc|debut|unveil|available|arriv)\w*\b[^.;]{0,30}$", re.IGNORECASE)
+_NETWORK = re.compile(r"\b(?:infiniband|ethernet|network|nic|storage|nvme|pci-?e?|disk|per direction|unidirectional)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Hit:
-    """A reading at a place of a sentence."""
+class Text:
+    """A paragraph with the source line of every character, and what it speaks of before it begins."""
 
-    start: int
-    end: int
-    reading: Reading
+    text: str
+    lines: tuple[tuple[int, int], ...]
+    """(offset, line), ascending."""
+    about: Subject | None
+    block: int
+
+    def line(self, offset: int) -> int:
+        return next((line for start, line in reversed(self.lines) if start <= offset), self.lines[0][1])
 
 
-def read(text: str, about: Subject | None) -> Iterator[tuple[Subject, Reading]]:
-    """(subject, reading) for each claim of a paragraph; `about` is what its section is about."""
-    carried: Subject | None = None
-    before = ""
-    sentences = words.SENTENCE.split(text)
-    for sentence, following in zip_longest(sentences, sentences[1:], fillvalue=""):
-        if len(sentence) > words.LONGEST:
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A value that was not assigned to a GPU and field."""
+
+    line: int
+    text: str
+
+
+def claims(text: Text) -> Iterator[Claim | Left | Subject]:
+    """Every claim of a paragraph; last, what it spoke of in the end."""
+    about = text.about
+    topic: str | None = None
+    for start, end in _sentences(text.text):
+        sentence = text.text[start:end]
+        if len(sentence) > 4000:
             continue
-        found = subject.known(sentence)
-        if not (context.is_denied(sentence, following) or sentence.rstrip("\"'*_) ").endswith("?")):
-            hits = sorted(_hits(sentence, found, before), key=lambda hit: hit.start)
-            yield from _attributed(sentence, found, _told_apart(hits), carried, about)
-        carried = subject.of_sentence(sentence, found) or carried
-        before = sentence
+        tokens = scan(sentence)
+        gpus = [t for t in tokens if t.kind == "gpu"]
+        for place, token in enumerate(tokens):
+            if token.field.startswith("peak:") and token.field != "peak:":
+                topic = token.field
+            if token.kind not in ("value", "name") or token.field in ("sparse", "dense", "none"):
+                continue
+            line = text.line(start + token.start)
+            reading = _reading(sentence, tokens, place, topic)
+            if reading is None:
+                if token.dimension in ("bytes", "bytes/s", "op/s", "w", "hz") and (gpus or about):
+                    yield Left(line, token.text)
+                continue
+            claim = _assigned(sentence, gpus, about, reading, line, text.block)
+            yield claim if claim is not None else Left(line, token.text)
+        about = _next(sentence, gpus, about)
+    if about is not None:
+        yield about
 
 
-def _attributed(
-    sentence: str,
-    found: Sequence[Mention],
-    hits: Sequence[_Hit],
-    carried: Subject | None,
-    about: Subject | None,
-) -> Iterator[tuple[Subject, Reading]]:
-    for index, hit in enumerate(hits):
-        earlier = next((h for h in reversed(hits[:index]) if h.reading.field == hit.reading.field), None)
-        later = next((h for h in hits[index + 1 :] if h.reading.field == hit.reading.field), None)
-        owner = _rival(sentence, found, earlier, hit, about) or _owner(sentence, found, hit, carried, about)
-        named = [m for m in found if m.end <= hit.start]
-        if len(named) != 1 and (_is_pair(sentence, earlier, hit) or _is_pair(sentence, hit, later)):
-            # "more than the RTX 6000 Ada (350 W against 300 W)": the order is the writer's.
-            owner = context.any_of(named, carried, about)
-        if owner is not None and owner.gpu_ids:
-            yield owner, hit.reading
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in _SENTENCE.finditer(text):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(text)
 
 
-def _is_pair(sentence: str, a: _Hit | None, b: _Hit | None) -> bool:
-    """Whether two figures stand against each other: "350 W against 300 W"."""
-    return a is not None and b is not None and words.VERSUS.match(sentence[a.end : b.start]) is not None
+def _next(sentence: str, gpus: Sequence[Token], about: Subject | None) -> Subject | None:
+    """What the next sentence speaks of: the GPU of this one, the first of them if it leads the sentence."""
+    if not gpus:
+        return about
+    if about is not None and all(_RELATED.search(sentence[max(0, g.start - 40) : g.start]) for g in gpus):
+        return about
+    everyone = subject(gpus)
+    if everyone is not None and not everyone.several:
+        return everyone
+    first = gpus[0]
+    if first.start < 40 and not _COMPARED.search(sentence[: first.start]):
+        listed = len(gpus) > 1 and _LIST.fullmatch(sentence[first.end : gpus[1].start])
+        one = None if listed else subject([first])
+        return replace(one, sure=False) if one else everyone
+    return everyone
 
 
-def _told_apart(hits: Sequence[_Hit]) -> list[_Hit]:
-    """The hits, where a peak called sparse only by the words behind its double is the dense one:
-    "312 TFLOPS in FP16, 624 TFLOPS with sparsity"."""
-    return [
-        replace(hit, reading=replace(hit.reading, sparse=None))
-        if hit.reading.sparse and any(_is_half(hit.reading, other.reading) for other in hits)
-        else hit
-        for hit in hits
-    ]
-
-
-def _is_half(a: Reading, b: Reading) -> bool:
-    """Whether `b` states twice the peak of `a`, in the same format."""
-    x, y = a.values[0], b.values[0]
-    return a.field == b.field and isinstance(x, Number) and isinstance(y, Number) and is_twice(y, x)
-
-
-def _owner(
-    sentence: str, found: Sequence[Mention], hit: _Hit, carried: Subject | None, about: Subject | None
-) -> Subject | None:
-    """Whose figure it is: the GPU attached to it, before it, of the sentence before, of the section."""
-    following = subject.after(sentence, hit.end, found)
-    named = following or subject.before(sentence, hit.start, found)
-    if named is not None and context.counted(sentence, named, sentence[hit.end :]):
+def _reading(sentence: str, tokens: Sequence[Token], place: int, topic: str | None) -> Reading | None:
+    """What a value or name in a sentence claims, GPU aside; None where no words say it."""
+    token = tokens[place]
+    if token.kind == "name":
+        if token.field == "launch" and not _LAUNCHED.search(sentence[: token.start]):
+            return None
+        values = token.numbers or (token.name,)
+        return Reading(field=token.field, values=values, stated=token.text, token=token)
+    field = _field(sentence, tokens, place, topic)
+    numbers = scaled(token, field, None) if field else ()
+    if not field or not numbers:
         return None
-    if following is None and (named is None or not subject.attached(sentence, named, hit.start)):
-        between = sentence[named.end if named is not None else 0 : hit.start]
-        group = context.together(sentence, named, found) if named is not None else []
-        if len(group) > 1 or context.is_change(sentence[: hit.start]) or context.is_other(between):
-            return context.any_of(found, carried, about)
-    if named is not None:
-        return subject.of_mentions([named])
-    return carried or about or subject.ahead(sentence, hit.end, found)
+    if field == "launch":
+        return Reading(field=field, values=(f"{numbers[0].value:.0f}",), stated=token.text, token=token)
+    sparse = mark_near(sentence, tokens, place) if field.startswith("peak:") else None
+    return Reading(field=field, values=numbers, stated=token.text, token=token, sparse=sparse)
 
 
-def _rival(
-    sentence: str, found: Sequence[Mention], earlier: _Hit | None, hit: _Hit, about: Subject | None
-) -> Subject | None:
-    """The other GPU of "the A5000 has more (8,192 vs. 6,144)": named elsewhere, or by the section."""
-    if earlier is None or not _is_pair(sentence, earlier, hit):
+def _field(sentence: str, tokens: Sequence[Token], place: int, topic: str | None) -> str | None:
+    """The field that the words around a value give it."""
+    token = tokens[place]
+    before, after = sentence[: token.start], sentence[token.end : token.end + 60]
+    dimension = {"bits/s": "bytes/s"}.get(token.dimension, token.dimension)
+    if dimension == "usd":
+        if token.hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h", after):
+            return "rent per hour"
+        return "launch_price_usd" if re.search(r"\b(?:MSRP|launch(?:ed)?)\b", before[-40:] + after[:30]) else None
+    own = own_field(sentence, tokens, place)
+    if own == "none" or (dimension in ("bytes", "w", "bytes/s") and _NOT_OURS.match(after)):
         return None
-    mine = subject.before(sentence, earlier.start, found)
-    if mine is None or about is None:
+    if own is not None and not (own.startswith("peak:") and dimension == "count"):
+        if own == "memory_bytes" and _OTHERS_BEFORE.search(before[-30:]):
+            return None
+        if own in COUNTS and re.search(r"\beach\b[\w ]{0,12}$|\bper \w+ (?:of|with)? ?$", before[-24:]):
+            return None
+        if own in COUNTS and re.match(r"[^.,;=]{0,40}\b(?:per (?:sm|cu|multi)|each)", after, re.IGNORECASE):
+            return None
+        return None if own == "power_w" and _SYSTEM.search(before[-40:] + after[:30]) else own
+    if dimension == "bare":
+        year = token.numbers[0].value
+        said = _LAUNCHED.search(before[-60:]) and re.search(r"\b(?:in|since)\s+(?:early |late |mid-?)?$", before[-14:])
+        return "launch" if said and 2005 <= year <= 2035 and len(token.text) == 4 else None
+    near = _nearest(sentence, tokens, place)
+    if dimension == "bytes":
+        return _memory(sentence, tokens, place, near, before)
+    if dimension == "bytes/s":
+        if _NETWORK.search(before[-30:]) or _NETWORK.search(after[:24]):
+            return None
+        if near in ("link_bytes_per_s", "memory_bytes_per_s"):
+            return near
+        return "memory_bytes_per_s" if near in ("memory_bytes", "memory_type", "memory_bus_bits") else None
+    if dimension == "op/s":
+        # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
+        return near if near is not None and near.startswith("peak:") and near != "peak:" else topic
+    if dimension == "w":
+        return None if _SYSTEM.search(before[-40:] + after[:30]) or re.match(r"\s*(?:psu|power suppl)", after, re.IGNORECASE) else "power_w"
+    if dimension == "hz":
+        return near if near in ("boost_hz", "base_hz") else None
+    if dimension == "bit":
+        return "memory_bus_bits" if near == "memory_bus_bits" or re.match(r"\s*(?:wide )?(?:memory )?(?:bus|interface)", after, re.IGNORECASE) else None
+    if dimension == "nm":
+        return "process_nm"
+    return None
+
+
+def _nearest(sentence: str, tokens: Sequence[Token], place: int) -> str | None:
+    """The field word nearest to a value, of those that take such a value, no other such value between."""
+    token = tokens[place]
+    dimension = {"bits/s": "bytes/s"}.get(token.dimension, token.dimension)
+    best: tuple[float, str] | None = None
+    for step in (1, -1):
+        at = place + step
+        while 0 <= at < len(tokens):
+            other = tokens[at]
+            gap = other.start - token.end if step > 0 else token.start - other.end
+            if gap > 90 or (other.kind == "value" and other.dimension == token.dimension and step > 0):
+                break
+            known = FIELDS.get(other.field)
+            if known is not None and other.field and (
+                known.dimension == dimension or other.field in ("memory_type", "memory_bytes", "memory_bus_bits")
+            ) and not (dimension == "op/s" and known.dimension != "op/s"):  # fmt: skip
+                between = sentence[token.end : other.start] if step > 0 else sentence[other.end : token.start]
+                cost = gap + 40 * len(re.findall(r"[;]|, |\. |\band\b", between)) + (8 if step < 0 else 0)
+                if known.dimension != dimension:
+                    cost += 30
+                if best is None or cost < best[0]:
+                    best = (cost, other.field)
+                if other.field != "peak:":
+                    break
+            at += step
+    return best[1] if best is not None else None
+
+
+def _memory(sentence: str, tokens: Sequence[Token], place: int, near: str | None, before: str) -> str | None:
+    """memory_bytes where a value in bytes is a GPU's memory: beside its words, its type, or what "has" it."""
+    token = tokens[place]
+    if near == "l2_bytes" or _OTHERS_BEFORE.search(before[-30:]):
+        return "l2_bytes" if near == "l2_bytes" else None
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    if after is not None and after.field in ("memory_type", "memory_bytes") and after.start - token.end < 24:
+        return "memory_bytes"
+    previous = tokens[place - 1] if place else None
+    if previous is not None and previous.field in ("memory_bytes", "memory_type"):
+        gap = sentence[previous.end : token.start]
+        if len(gap) < 30 and not re.search(r"[.;]|\bneeds?\b|\bfor\b", gap):
+            return "memory_bytes"
+    if previous is not None and previous.kind == "gpu":
+        gap = sentence[previous.end : token.start]
+        owns = previous.text.endswith(("'s", "\u2019s")) or gap.strip()
+        if owns and len(gap) < 40 and _HAS.fullmatch(gap):
+            return "memory_bytes"
+    return None
+
+
+def _assigned(
+    sentence: str, gpus: Sequence[Token], about: Subject | None, reading: Reading, line: int, block: int
+) -> Claim | None:
+    """The claim with the GPU that layout and catalog together make likeliest; None where nobody can tell."""
+    token = reading.token
+    options: list[tuple[float, Subject]] = []
+    for place, gpu in enumerate(gpus):
+        one = subject([gpu])
+        if one is not None:
+            options.append((_cost(sentence, gpus, place, token), one))
+    if about is not None:
+        # What a sentence names before the value comes first; then what the text spoke of.
+        named = [_cost(sentence, gpus, n, token) for n, g in enumerate(gpus) if g.end <= token.start]
+        carried = min(named) + 1.5 if named else 1.0
+        options.append((carried if about.sure else carried + 0.5, about))
+    if not options:
         return None
-    others = tuple(gpu_id for gpu_id in about.gpu_ids if gpu_id not in mine.gpu_ids)
-    return (
-        Subject(text="the other", gpu_ids=others, several=about.several and len(others) > 1)
-        if others
-        else None
-    )
+    name = _architecture(sentence, gpus, token)
+    if name:
+        options = [(c if _is_of(s, name) else c + 2.5, s) for c, s in options]
+    options.sort(key=lambda one: one[0])
+    cost, owner = options[0]
+    rivals = [(c, s) for c, s in options[1:] if set(s.gpu_ids) != set(owner.gpu_ids)]
+    sure = not rivals or rivals[0][0] - cost >= NEARLY
+    true = [s for c, s in options if c - cost < PLAUSIBLE and _true(reading, s)]
+    if true and true[0] is not owner:
+        owner = true[0]
+    # "A100 and H100 have 80 GB" is said of both.
+    conjoined = next((n for n, g in enumerate(gpus) if g.gpu_ids == owner.gpu_ids and g.text == owner.text), None)
+    if conjoined and not true and _LIST.fullmatch(sentence[gpus[conjoined - 1].end : gpus[conjoined].start]):
+        sure = False
+    # What the text spoke of before is not sure to own a value of a sentence about another GPU.
+    others = [
+        g for g in gpus
+        if not (set(g.gpu_ids) & set(owner.gpu_ids)) and not _COMPARED.search(sentence[max(0, g.start - 40) : g.start])
+    ]  # fmt: skip
+    if (owner is about and others) or cost > 6 or (name and not _is_of(owner, name)) or (owner.several and not true):
+        sure = False
+    # Architecture, chip and interface in passing are often of another product than the nearest.
+    if reading.field in ("architecture", "chip", "pcie_generation", "process_nm") and (len(gpus) != 1 or cost > 1 or owner is about):
+        sure = False
+    return claim_of(reading, owner, line, block, sure)
 
 
-def _hits(sentence: str, found: Sequence[Mention], before: str) -> Iterator[_Hit]:
-    """Claims of one sentence, each place once, without those inside the name of a GPU.
-
-    `before` is the sentence before: its words tell the field where this one has none.
-    """
-    taken = [(m.start, m.end) for m in found]
-    for hit in (
-        *_quantities(sentence, before),
-        *_counts(sentence),
-        *_late(sentence, found, before),
-        *_texts(sentence),
-    ):
-        if not any(hit.start < end and start < hit.end for start, end in taken):
-            taken.append((hit.start, hit.end))
-            yield hit
+def _architecture(sentence: str, gpus: Sequence[Token], token: Token) -> str:
+    """The architecture that a sentence names before a value, with no GPU between: "Hopper has 528 ..."."""
+    start = max((g.end for g in gpus if g.end <= token.start), default=0)
+    names = [t for t in scan(sentence) if t.field == "architecture" and t.kind == "name" and start <= t.start < token.start]
+    return names[-1].name if names else ""
 
 
-def _quantities(sentence: str, earlier: str) -> Iterator[_Hit]:
-    joined: re.Match[str] | None = None
-    last: _Hit | None = None
-    matches = list(words.QUANTITY.finditer(sentence))
-    for match, following in zip_longest(matches, matches[1:]):
-        name = _field_of(sentence, match, earlier)
-        before = sentence[: match.start()]
-        if name == "peak:tensor" and is_unnamed(match["u"]):
-            continue
-        if not name or match is joined or not context.is_figure(sentence, match.start(), match.end()):
-            continue
-        values = _values(name, match)
-        if following is not None and re.fullmatch(r" (?:or|and) ", sentence[match.end() : following.start()]):
-            # "40 GB or 80 GB" is one claim with two values.
-            joined = following
-            values += _values(name, following) if following["u"] == match["u"] else ()
-        if values:
-            reading = _reading(name, values, match[0], before, sentence)
-            if name.startswith("peak:") and last is not None and _is_half(last.reading, reading):
-                beside = words.BESIDE.fullmatch(sentence, last.end, match.start())
-                reading = replace(reading, sparse=True) if beside else reading
-            last = _Hit(match.start(), match.end(), reading)
-            yield last
+def _is_of(owner: Subject, architecture: str) -> bool:
+    wanted = kinds.word("architecture", architecture)
+    known = [kinds.word("architecture", catalog.get(i).architecture or "") for i in owner.gpu_ids]
+    return not known or any(name == wanted for name in known)
 
 
-def _values(name: str, match: re.Match[str]) -> tuple[Number | str, ...]:
-    field = of_name(name)
-    assert field is not None
-    factor = UNITS[field.unit][match["u"].lower()]
-    read = (number(text, factor, field.low, field.high) for text in re.findall(NUMBER, match["n"]))
-    return tuple(value for value in read if value is not None)
+def _true(reading: Reading, owner: Subject) -> bool:
+    return any(evidence.supports(gpu_id, reading.field, value) for gpu_id in owner.gpu_ids for value in reading.values)
 
 
-def _reading(name: str, values: tuple[Number | str, ...], stated: str, before: str, sentence: str) -> Reading:
-    return Reading(
-        field=name,
-        values=values,
-        stated=stated.strip(" ("),
-        approximate=bool(APPROXIMATE.search(before)),
-        at_most=bool(AT_MOST.search(before)),
-        sparse=_sparse(sentence, len(before), len(before) + len(stated))
-        if name.startswith("peak:")
-        else None,
-    )
-
-
-def _sparse(sentence: str, start: int, end: int) -> bool | None:
-    """What the words right around a peak say of sparsity, else those of the whole sentence."""
-    others = [m.span() for m in words.QUANTITY.finditer(sentence) if m.end() <= start or m.start() >= end]
-    begin = max((stop for _, stop in others if stop <= start), default=0)
-    stop = min((first for first, _ in others if first >= end), default=len(sentence))
-    near = aside(sentence[begin:start], sentence[end:stop])
-    return near if near is not None else sparse(sentence)
-
-
-def _field_of(sentence: str, match: re.Match[str], earlier: str) -> str:
-    """The field of a quantity by its unit and the nearest word before it, else after it; "" for none."""
-    unit = match["u"].lower().lstrip("-")
-    kind = next(kind for kind, units in UNITS.items() if unit in units or f"-{unit}" in units)
-    if kind in ("w", "nm"):
-        return {"w": "power_w", "nm": "process_nm"}[kind]
-    if kind == "bit":
-        return "memory_bus_bits" if re.search(r"interface|bus|memory", sentence, re.IGNORECASE) else ""
-    if kind == "bytes":
-        if re.search(r"\bL2\b", sentence[: match.start()]):
-            return "l2_bytes"
-        return "memory_bytes" if words.MEMORY.search(sentence) else ""
-    named = {"op/s": words.FORMAT, "bytes/s": words.LINK}.get(kind, words.NONE).match(sentence, match.end())
-    if named is not None:
-        return _nearest(words.KEYWORDS[kind], named[1], len(named[1]), 0)
-    if kind == "bytes/s" and words.SIZE.search(sentence) and not words.CARRIES.search(sentence):
-        return "memory_bytes_per_s"  # "24 GB, 936 GB/s"
-    return _nearest(words.KEYWORDS[kind], sentence, match.start(), match.end()) or _nearest(
-        words.KEYWORDS[kind], earlier, len(earlier), len(earlier)
-    )
-
-
-def _nearest(words: Sequence[tuple[str, str]], sentence: str, start: int, end: int) -> str:
-    spots = [
-        (m.start(), name) for name, pattern in words for m in re.finditer(pattern, sentence, re.IGNORECASE)
-    ]
-    earlier = [spot for spot in spots if spot[0] < start]
-    later = [spot for spot in spots if spot[0] >= end]
-    if earlier:
-        place = max(earlier)[0]
-        # "TF32 tensor": of words side by side the more telling one, listed first, counts.
-        return next(name for name, _ in words for at, n in earlier if n == name and place - at <= 16)
-    return min(later)[1] if later else ""
-
-
-def _counts(sentence: str) -> Iterator[_Hit]:
-    for match in words.COUNT.finditer(sentence):
-        before = sentence[: match.start()]
-        if words.EACH.search(before) or words.PER_UNIT.match(sentence[match.end() :]):
-            continue
-        if not context.is_figure(sentence, match.start(), match.end()):
-            continue
-        name = next(name for name, _ in words.NOUNS if match[name])
-        field = of_name(name)
-        assert field is not None
-        value = number(match["n"], 1, field.low, field.high)
-        if value is not None:
-            yield _Hit(match.start(), match.end(), _reading(name, (value,), match["n"], before, sentence))
-
-
-def _late(sentence: str, found: Sequence[Mention], earlier: str) -> Iterator[_Hit]:
-    """Counts whose noun stands elsewhere: "more CUDA cores (8,192 vs. 6,144)", "the A5000 8,192"."""
-    field = of_name(name := _late_field(sentence) or _late_field(earlier))
-    if field is None:
-        return
-    places = (words.ELIDED.match(sentence, mention.end) for mention in found)
-    for match in (*words.LATE.finditer(sentence), *filter(None, places)):
-        value = number(match["n"], 1, field.low, field.high)
-        if value is not None:
-            start = match.start("n")
-            yield _Hit(
-                start, match.end("n"), _reading(name, (value,), match["n"], sentence[:start], sentence)
-            )
-
-
-def _late_field(sentence: str) -> str:
-    """The last kind of core that a sentence names."""
-    spots = [
-        (m.start(), name) for name, noun in words.NOUNS for m in re.finditer(noun, sentence, re.IGNORECASE)
-    ]
-    return max(spots)[1] if spots else ""
-
-
-def _texts(sentence: str) -> Iterator[_Hit]:
-    for match in MEMORY_TYPE.finditer(sentence):
-        if match[0].upper().startswith(("G", "H")):
-            reading = Reading(field="memory_type", values=(match[0].upper(),), stated=match[0])
-            yield _Hit(match.start(), match.end(), reading)
-    for match in CHIP.finditer(sentence):
-        yield _Hit(match.start(), match.end(), Reading(field="chip", values=(match[0],), stated=match[0]))
-    for match in words.BUILT_ON.finditer(sentence):
-        name = ARCHITECTURE.search(match["a"])
-        if name:
-            reading = Reading(field="architecture", values=(name[0],), stated=name[0])
-            yield _Hit(match.start("a"), match.end("a"), reading)
+def _cost(sentence: str, gpus: Sequence[Token], place: int, token: Token) -> float:
+    """How far a GPU is from a value in the sentence's layout."""
+    gpu = gpus[place]
+    if gpu.start >= token.end:
+        between = sentence[token.end : gpu.start]
+        distance = len(between) * _PER_CHARACTER
+        others = sum(token.end <= g.start < gpu.start for g in gpus)
+        if _BINDS.search(between[-40:]) and len(between) < 60 and not _TURN.search(between) and "," not in between:
+            return 0.2 + distance + 1.5 * others
+        if between.strip() == "(":
+            return 0.1
+        # "72 W L4" and "the 80 GB A100" stand right before their name.
+        if len(between) <= 2:
+            return 0.4
+        return 2.2 + distance + 1.5 * others + 1.5 * len(_TURN.findall(between))
+    between = sentence[gpu.end : token.start]
+    distance = min(len(between) * _PER_CHARACTER, 4.0)
+    others = sum(gpu.end <= g.start and g.end <= token.start for g in gpus)
+    cost = distance + 1.5 * others + 1.2 * len(_TURN.findall(between))
+    owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'s", "\u2019s", "\u2019", "'"))
+    if owns and len(between) < 60:
+        return max(0.0, cost - 0.8)
+    if _COMPARED.search(sentence[max(0, gpu.start - 40) : gpu.start]) and not _HAS.fullmatch(between):
+        cost += 1.6
+    return cost

@@ -1,27 +1,28 @@
-"""Throughput tables of an article: read each figure, and put it through the gates of physics and logic.
+"""Throughput that a text states, against physics and logic.
 
-Two shapes: networks in the rows and counts of GPUs in the columns ("1 GPU", "2 GPUs", ...), and one
-figure a row with columns for GPU, network, precision, count and throughput.
+Three shapes: networks in the rows and counts of GPUs in the columns ("1 GPU", "2 GPUs", ...), one figure a
+row with columns for GPU, network, precision, count and throughput, and tokens a second beside the size of a
+language model, in a table or a line. A name with several variants is judged by the fastest of them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpuwise import checks
 from gpuwise.checks import networks
-from gpuwise.checks.networks import Network
-from gpuwise.judge.audit import subject
-from gpuwise.judge.audit.blocks import Block, Cell, Grid, Heading, Paragraph
-from gpuwise.judge.audit.quantity import number
-from gpuwise.judge.audit.subject import Subject
+from gpuwise.facts import catalog
+from gpuwise.judge.audit.read import Block, Cell, Heading, Table
+from gpuwise.judge.audit.scan import number_of
+from gpuwise.judge.audit.tables import Subject, subject_of
 from gpuwise.model.claim import Finding, Kind
 from gpuwise.model.gpu import Source
-from gpuwise.model.issue import Issue
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.issue import Issue
+from gpuwise.model.units import si
 
 KINDS: dict[str, Kind] = {
     "above-peak": "above peak",
@@ -32,18 +33,20 @@ KINDS: dict[str, Kind] = {
     "repeated": "repeated value",
     "order": "order against FLOPs",
 }
-_COUNT = re.compile(r"\s*(\d{1,3})\s*x?\s*(?:GPUs?|cards?)\b", re.IGNORECASE)
-_PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|fp4|int8|amp|mixed)\b", re.IGNORECASE)
-_LENGTH = re.compile(r"\bs(?:eq\w*)?[ _-]?(?:len\w*)?[ =:_-]*(\d{2,5})\b", re.IGNORECASE)
+SOURCE = "physics and logic checks"
 LONG, SHORT = 384, 128
 """Tokens of a sequence: of the networks that name no length, and where a text does not say: the least
 that is usual."""
+SPARE = 1.03
+"""How far rounding of sizes and rates may carry a possible number of tokens a second."""
+_COUNT = re.compile(r"\s*(\d{1,3})\s*x?\s*(?:GPUs?|cards?)\b", re.IGNORECASE)
+_PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|fp4|int8|amp|mixed)\b", re.IGNORECASE)
+_LENGTH = re.compile(r"\bs(?:eq\w*)?[ _-]?(?:len\w*)?[ =:_-]*(\d{2,5})\b", re.IGNORECASE)
 _INFER = re.compile(r"\binferenc|\binfer\b|serving", re.IGNORECASE)
 _OTHER_ITEM = re.compile(
-    r"tok(?:en)?s?\b|words|steps?|batch(?:es)?|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops",
-    re.IGNORECASE,
+    r"tok(?:en)?s?\b|words|steps?|batch(?:es)?|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops", re.IGNORECASE
 )
-"""What a throughput may count that is no item of a network: tokens, steps."""
+"""What a throughput may count that is not an item of a network: tokens, steps."""
 _TIMES = re.compile(
     r"^\s*(?P<a>\d{1,4})\s*[x\u00d7*]|[x\u00d7]\s?(?P<b>\d{1,3})\s*$|\b(?P<c>\d{1,3})[ -]?(?:GPUs?|cards?)\b",
     re.IGNORECASE,
@@ -58,6 +61,19 @@ _COLUMNS = {
     r"|sequences?[ /_](?:per )?s\w*|img/s|speed)(?:\s*\(.*\))?",
     "batch": r"batch(?:[ _]size)?(?:[ _]per[ _]gpu)?",
 }
+_RATE = re.compile(
+    r"(?<![\d.,])(?P<low>\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,2})?)\s?(?:(?:-|\u2013|to)\s?[\d.,]{1,9})?\s?(?:output )?"
+    r"(?:tok(?:en)?s?|t)\s?(?:/|per )\s?s(?:ec(?:ond)?)?\b",
+    re.IGNORECASE,
+)
+_SIZE = re.compile(r"(?<![\d.])(?P<size>\d{1,3}(?:\.\d{1,2})?)\s?[bB](?![a-zA-Z]*yte)(?=tok|[^a-z]|$)")
+_BYTES = (
+    (re.compile(r"\b(?:fp16|bf16|half|float16)\b|f16|16-bit", re.IGNORECASE), 2.0),
+    (re.compile(r"\b(?:fp8|int8|q8\w*)\b|8-bit", re.IGNORECASE), 1.0),
+    (re.compile(r"\b(?:int4|nf4|fp4|q4\w*|awq|gptq)\b|4-bit", re.IGNORECASE), 0.5),
+)
+_ALONE = re.compile(r"single[- ](?:stream|user|request|batch)|batch(?:[ _-]?size)?\s?[=: ]?\s?1\b|bs\s?=?\s?1\b", re.IGNORECASE)
+_EXPERTS = re.compile(r"\bmoe\b|mixtral|a\d{1,2}b|deepseek|speculative|x\d{1,2}b|maverick|scout|gpt-oss", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,49 +84,33 @@ class Figure:
     row: PublishedResult
 
 
-def figures(blocks: Sequence[Block], name: str) -> tuple[Figure, ...]:
-    """Every throughput that the tables state of a network we know, training unless the text says else."""
-    return tuple(_figures(blocks, name))
-
-
-def judge(found: Sequence[Figure]) -> tuple[Finding, ...]:
-    """One finding per kind of fault and GPU, with all its lines; one for the figures that pass."""
-    cautions = checks.judge([figure.row for figure in found])
+def judge(blocks: Sequence[Block], name: str) -> tuple[Finding, ...]:
+    """Findings on every throughput of a text: one per fault and GPU with all its lines, one for what passes."""
+    figures = tuple(_figures(blocks, name))
+    cautions = checks.judge([figure.row for figure in figures])
     faults: dict[tuple[str, str], list[tuple[Figure, Issue]]] = defaultdict(list)
     sound: dict[str, list[Figure]] = defaultdict(list)
-    for figure, mine in zip(found, cautions, strict=True):
+    for figure, mine in zip(figures, cautions, strict=True):
         for caution in mine:
             faults[caution.code, figure.row.gpu].append((figure, caution))
         if not mine:
             sound[figure.row.gpu].append(figure)
-    bad = tuple(_fault(gpu, code, pairs) for (code, gpu), pairs in faults.items())
-    return (*bad, *(_sound(gpu, rows) for gpu, rows in sound.items()))
-
-
-def _fault(gpu: str, code: str, pairs: Sequence[tuple[Figure, Issue]]) -> Finding:
-    first, caution = pairs[0]
-    return Finding(
-        lines=tuple(sorted({figure.line for figure, _ in pairs})),
-        gpu=gpu,
-        field="throughput",
-        stated=f"{len(pairs)} figures, e.g. {_stated(first.row)}",
-        verdict="contradicts",
-        kind=KINDS.get(code, "caution"),
-        explanation=caution.detail.removeprefix("INVALID: ").removeprefix("SUSPECT: "),
-        source="physics and logic gates",
-    )
-
-
-def _sound(gpu: str, rows: Sequence[Figure]) -> Finding:
-    return Finding(
-        lines=tuple(sorted({figure.line for figure in rows})),
-        gpu=gpu,
-        field="throughput",
-        stated=f"{len(rows)} figures, e.g. {_stated(rows[0].row)}",
-        verdict="cannot tell",
-        explanation="possible: no gate speaks against it",
-        source="physics and logic gates",
-    )
+    found = []
+    for (code, gpu), pairs in faults.items():
+        first, caution = pairs[0]
+        found.append(Finding(
+            lines=tuple(sorted({figure.line for figure, _ in pairs})), gpu=gpu, field="throughput",
+            stated=f"{len(pairs)} figures, e.g. {_stated(first.row)}", verdict="contradicts",
+            kind=KINDS.get(code, "caution"), source=SOURCE,
+            explanation=caution.detail.removeprefix("INVALID: ").removeprefix("SUSPECT: "),
+        ))  # fmt: skip
+    for gpu, rows in sound.items():
+        found.append(Finding(
+            lines=tuple(sorted({figure.line for figure in rows})), gpu=gpu, field="throughput",
+            stated=f"{len(rows)} figures, e.g. {_stated(rows[0].row)}", verdict="cannot tell",
+            explanation="possible: no check speaks against it", source=SOURCE,
+        ))  # fmt: skip
+    return (*found, *_tokens(blocks))
 
 
 def _stated(row: PublishedResult) -> str:
@@ -118,104 +118,89 @@ def _stated(row: PublishedResult) -> str:
     return f"{row.workload} {row.precision} {row.throughput:,.10g} {row.item}s/s{count}"
 
 
+def fastest(gpu_ids: Sequence[str]) -> str | None:
+    """The variant with the highest 16-bit peak: what it cannot do none of them can."""
+    peaks = {i: max((p.flop_per_s for p in catalog.get(i).peaks if p.format in ("fp16", "bf16")), default=0.0) for i in gpu_ids}
+    return max(gpu_ids, key=lambda i: peaks[i], default=None)
+
+
 def _figures(blocks: Sequence[Block], name: str) -> Iterator[Figure]:
     source = Source(id=name, title=name, kind="article", read_on="")
     about, recent, infer, said = None, None, False, ""
     for block in blocks:
-        if isinstance(block, Grid):
-            near = " ".join((said, *(cell.text for cell in block.rows[0])))
-            mode = "infer" if infer or _INFER.search(near) else "train"
-            yield from _of_grid(block, about or recent, mode, source)
+        if isinstance(block, Table):
+            if block.rows:
+                near = " ".join((said, *(cell.text for cell in block.rows[0])))
+                mode = "infer" if infer or _INFER.search(near) else "train"
+                yield from _of_table(block.rows, about or recent, mode, source)
             continue
         said = block.text
-        named = subject.of_text(block.text)
-        infer = bool(_INFER.search(block.text)) if isinstance(block, Heading) else infer
+        named = subject_of(block.text) if len(block.text) < 4000 else None
         if isinstance(block, Heading):
-            about = named
-        elif isinstance(block, Paragraph) and named is not None and not named.several:
+            infer, about = bool(_INFER.search(block.text)), named
+        elif named is not None and not named.several:
             recent = named
 
 
-def _of_grid(grid: Grid, about: Subject | None, mode: str, source: Source) -> Iterator[Figure]:
-    header = [cell.text for cell in grid.rows[0]]
+def _of_table(rows: Sequence[Sequence[Cell]], about: Subject | None, mode: str, source: Source) -> Iterator[Figure]:
+    header = [cell.text for cell in rows[0]]
     counts = {i: int(m[1]) for i, text in enumerate(header) if (m := _COUNT.fullmatch(text))}
-    named = {key: i for key, i in _columns(header).items() if i not in counts}
-    named = _told_apart(named, grid)
-    if len(counts) > 1 or (counts and "workload" in named):
-        yield from _wide(grid, counts, named, about, mode, source)
-    elif {"workload", "throughput"} <= named.keys() and not _OTHER_ITEM.search(header[named["throughput"]]):
-        yield from _long(grid, named, about, mode, source)
-
-
-def _columns(header: Sequence[str]) -> dict[str, int]:
-    """What each column holds; the first of several that fit."""
-    found: dict[str, int] = {}
+    named: dict[str, int] = {}
     for index, text in enumerate(header):
         plain = text.strip("* ").casefold()
         for key, pattern in _COLUMNS.items():
-            if key not in found and index not in found.values() and re.fullmatch(pattern, plain):
-                found[key] = index
-    return found
-
-
-def _told_apart(named: dict[str, int], grid: Grid) -> dict[str, int]:
-    """The columns, where "GPU" holds counts or "GPUs" holds names."""
+            if key not in named and index not in (*named.values(), *counts) and re.fullmatch(pattern, plain):
+                named[key] = index
+    # "GPU" may hold counts, and "GPUs" names.
     for key, other, numbers in (("gpu", "count", True), ("count", "gpu", False)):
         if key in named and other not in named:
-            cells = [_text(row, named[key]) for row in grid.rows[1:]]
-            if all(cell.isdecimal() for cell in cells) if numbers else any(map(subject.of_text, cells)):
+            cells = [_text(row, named[key]) for row in rows[1:]]
+            if all(cell.isdecimal() for cell in cells) if numbers else any(map(subject_of, cells)):
                 named = {(other if name == key else name): i for name, i in named.items()}
-    return named
+    if len(counts) > 1 or (counts and "workload" in named):
+        yield from _wide(rows, counts, named, about, mode, source)
+    elif {"workload", "throughput"} <= named.keys() and not _OTHER_ITEM.search(header[named["throughput"]]):
+        yield from _long(rows, named, about, mode, source)
 
 
 def _wide(
-    grid: Grid,
-    counts: dict[int, int],
-    named: dict[str, int],
-    about: Subject | None,
-    mode: str,
-    source: Source,
-) -> Iterator[Figure]:
-    label, dotted = "", _is_dotted(grid, counts)
-    for row in grid.rows[1:]:
+    rows: Sequence[Sequence[Cell]], counts: Mapping[int, int], named: Mapping[str, int], about: Subject | None,
+    mode: str, source: Source,
+) -> Iterator[Figure]:  # fmt: skip
+    label, dotted = "", _is_dotted(rows, counts)
+    for row in rows[1:]:
         label = _text(row, named.get("workload", 0)) or label
         precision = _text(row, named["precision"]) if "precision" in named else label
+        base = _base(label, precision, about, mode, source)
         for index, count in counts.items():
-            if index < len(row):
-                base = _base(label, precision, about, mode, source)
+            if index < len(row) and base is not None:
                 yield from _figure(base, row[index], count, dotted)
 
 
 def _long(
-    grid: Grid, named: dict[str, int], about: Subject | None, mode: str, source: Source
+    rows: Sequence[Sequence[Cell]], named: Mapping[str, int], about: Subject | None, mode: str, source: Source
 ) -> Iterator[Figure]:
-    dotted = _is_dotted(grid, [named["throughput"]])
-    for row in grid.rows[1:]:
+    dotted = _is_dotted(rows, [named["throughput"]])
+    for row in rows[1:]:
         if named["throughput"] >= len(row):
             continue
         gpu = _text(row, named["gpu"]) if "gpu" in named else ""
-        owner = subject.of_text(gpu) if gpu else about
-        count = _text(row, named["count"]) if "count" in named else _times(gpu)
+        owner = subject_of(gpu) if gpu else about
+        times = _TIMES.search(gpu)
+        said = (times["a"] or times["b"] or times["c"]) if times else "" if _MACHINE.search(gpu) else "1"
+        count = _text(row, named["count"]) if "count" in named else said
         precision = _text(row, named["precision"]) if "precision" in named else _text(row, named["workload"])
         base = _base(_text(row, named["workload"]), precision, owner, mode, source)
         batch = _text(row, named["batch"]) if "batch" in named else ""
-        if base is not None and batch.isdecimal():
+        if base is not None and batch.isdecimal() and len(batch) < 7:
             base = replace(base, batch_per_gpu=int(batch))
-        if count.isdecimal() and 0 < int(count) < 100_000:
+        if base is not None and count.isdecimal() and len(count) < 6 and int(count):
             yield from _figure(base, row[named["throughput"]], int(count), dotted)
 
 
-def _times(gpu: str) -> str:
-    """How many GPUs a name means: "8x H100", "H100 (8 GPUs)"; "" for a machine that does not say."""
-    match = _TIMES.search(gpu)
-    if match is not None:
-        return match["a"] or match["b"] or match["c"]
-    return "" if _MACHINE.search(gpu) else "1"
-
-
-def _is_dotted(grid: Grid, columns: Iterable[int]) -> bool:
+def _is_dotted(rows: Sequence[Sequence[Cell]], columns: Iterable[int]) -> bool:
     """Whether the figures have points for thousands: 980 and 1.720, none with other decimals."""
-    texts = [_text(row, index) for row in grid.rows[1:] for index in columns]
+    texts = [_text(row, index) for row in rows[1:] for index in columns]
     points = [text for text in texts if "." in text]
     whole = any(re.fullmatch(r"\d{1,3}", text) for text in texts)
     return whole and all(re.fullmatch(r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?", text) for text in points)
@@ -229,17 +214,22 @@ def _base(
     label: str, precision: str, about: Subject | None, mode: str, source: Source
 ) -> PublishedResult | None:
     """A row without its figure; None for a network that we do not know."""
-    network = networks.find(_PRECISION.sub("", re.sub(r"\([^)]*\)", "", label)))
+    network = networks.find(_PRECISION.sub("", re.sub(r"\([^)]*\)", "", label[:200])))
     match = _PRECISION.search(precision)
     if network is None:
         return None
     stated = match[1].lower() if match else ""
     # Inference runs in INT8 too where a text does not say.
     unstated = "int8" if mode == "infer" else "?"
+    workload = network.id
+    if network.item == "sequence" and not network.id.rpartition("-s")[2].isdecimal():
+        named = _LENGTH.search(label)
+        length = int(named[1]) if named else SHORT
+        workload = network.id if length == LONG else f"{network.id}-s{length}"
     return PublishedResult(
         gpu=about.text if about else "",
-        gpu_id=about.gpu_ids[0] if about and len(about.gpu_ids) == 1 else None,
-        workload=_workload(network, label),
+        gpu_id=fastest(about.gpu_ids) if about and not about.several else None,
+        workload=workload,
         mode=mode,
         precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(stated, stated),
         precision_stated=stated,
@@ -249,20 +239,58 @@ def _base(
     )
 
 
-def _workload(network: Network, label: str) -> str:
-    """The network's id, of a transformer at the sequence length that the label states."""
-    if network.item != "sequence" or network.id.rpartition("-s")[2].isdecimal():
-        return network.id
-    match = _LENGTH.search(label)
-    length = int(match[1]) if match else SHORT
-    return network.id if length == LONG else f"{network.id}-s{length}"
+def _figure(base: PublishedResult, cell: Cell, count: int, dotted: bool) -> Iterator[Figure]:
+    text = cell.text.strip().replace(".", "") if dotted else cell.text.strip()
+    match = re.fullmatch(r"~?\s*(\d[\d.,'\u2019]{0,20}(?: \d{3}){0,3})\s*(?:\w{1,20}/s\w{0,10})?", text)
+    plain = re.sub(r"[ '\u2019]|,(?=\d{3}(?!\d))", "", match[1]).replace(",", ".") if match else ""
+    if re.fullmatch(r"\d+(?:\.\d+)?", plain) and 1e-3 < float(plain) < 1e9:
+        yield Figure(cell.line, replace(base, throughput=float(plain), n_gpus=count))
 
 
-def _figure(base: PublishedResult | None, cell: Cell, count: int, dotted: bool) -> Iterator[Figure]:
-    text = cell.text.strip()
-    match = re.fullmatch(
-        r"~?\s*(\d[\d.,'\u2019]*(?: \d{3})*)\s*(?:\w+/s\w*)?", text.replace(".", "") if dotted else text
-    )
-    value = number(match[1], 1.0, 1e-3, 1e9) if match else None
-    if base is not None and value is not None:
-        yield Figure(cell.line, replace(base, throughput=value.value, n_gpus=count))
+def _tokens(blocks: Sequence[Block]) -> Iterator[Finding]:
+    """Tokens a second of language models, against the time in which the weights can be read."""
+    about: Subject | None = None
+    for block in blocks:
+        if isinstance(block, Table):
+            header = block.rows[0] if block.rows else ()
+            above = " | ".join(cell.text for cell in header)
+            top = subject_of(above) if len(above) < 500 else None
+            per_second = [i for i, c in enumerate(header) if re.search(r"tok(?:en)?s?\s?(?:/|per )\s?s", c.text, re.IGNORECASE)]
+            for row in block.rows[1:]:
+                text = " | ".join(cell.text for cell in row)[:1000]
+                owner = subject_of(text) or (top if top and not top.several else about)
+                for index, cell in enumerate(row):
+                    rate = _RATE.search(cell.text) or (
+                        re.fullmatch(r"[~\u2248]?\s?(?P<low>\d[\d,]{0,8}(?:\.\d{1,2})?)", cell.text.strip()) if index in per_second else None
+                    )
+                    column = header[index].text if index < len(header) else ""
+                    if rate and owner is not None:
+                        yield _speed(cell.line, owner, rate, f"{column} | {text}", cell.text)
+        else:
+            text = block.text if len(block.text) < 1000 else ""
+            named = subject_of(text)
+            about = named or about
+            owner = named or about
+            for rate in _RATE.finditer(text) if owner is not None and not owner.several else ():
+                yield _speed(block.line, owner, rate, text, rate[0])
+
+
+def _speed(line: int, owner: Subject, rate: re.Match[str], text: str, stated: str) -> Finding:
+    """One batch alone reads every weight for every token: bandwidth over their bytes bounds its rate."""
+    tokens = number_of(rate["low"], 1.0).value
+    size = _SIZE.search(text)
+    stored = next((each for pattern, each in _BYTES if pattern.search(text)), None)
+    speeds = [catalog.get(i).memory_bytes_per_s or 0.0 for i in owner.gpu_ids]
+    explanation, wrong = "nothing says how many requests run together, or which model", False
+    if not owner.gpu_ids:
+        explanation = "not in the catalog"
+    elif size and stored and min(speeds) and _ALONE.search(text) and not _EXPERTS.search(text):
+        weights = float(size["size"]) * 1e9 * stored
+        needed, best = tokens * weights, max(speeds) * owner.count
+        wrong = needed > SPARE * best
+        explanation = f"reads {weights / 1e9:.4g} GB of weights for each token, {si(needed, 'B/s', 3)} of at most {si(best, 'B/s', 3)}"
+    return Finding(
+        lines=(line,), gpu=owner.text, field="throughput", stated=stated,
+        verdict="contradicts" if wrong else "cannot tell", kind="above peak" if wrong else None,
+        explanation=explanation, source=SOURCE,
+    )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Score `gpuwise audit` on articles whose errors were marked by hand (audit_gold.csv).
+"""Score `gpuwise audit` on articles whose errors were marked by hand (gold.csv).
 
-    python experiments/audit_score.py FOLDER [-v] [-o results/audit/five-articles.json]
+    python evaluation/audit/score.py FOLDER [-v] [-o results/audit/five-articles.json]
 
 FOLDER holds the five articles; their names begin with 000 to 004. The articles are not ours to ship,
 the marks are: file, line, GPU, field, value, right or wrong, kind of error.
@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from gpuwise.judge.audit import claims, judge
-from gpuwise.judge.audit.blocks import of_markdown
+from gpuwise.judge.audit import align, read, rents
+from gpuwise.judge.audit.judge import judge
 from gpuwise.model.claim import Claim, Finding
 
-GOLD = Path(__file__).with_name("audit_gold.csv")
+GOLD = Path(__file__).with_name("gold.csv")
 Judged = list[tuple[Claim, Finding]]
 
 
@@ -47,7 +47,7 @@ def main(folder: Path, verbose: bool, output: Path | None) -> None:
     print(f"flagged, not marked as wrong: {len(extra)}")
     if output is not None:
         score = {
-            "command": "python experiments/audit_score.py FOLDER",
+            "command": "python evaluation/audit/score.py FOLDER",
             "claims": len(gold),
             "read": len(seen),
             "errors": len(wrong),
@@ -76,7 +76,8 @@ def main(folder: Path, verbose: bool, output: Path | None) -> None:
 
 
 def audited(path: Path) -> Iterator[tuple[Claim, Finding]]:
-    found = claims(of_markdown(path.read_text(encoding="utf-8")))
+    blocks = read.blocks_of(path.read_text(encoding="utf-8"), path.name)
+    found = [c for c in align.claims(blocks) if isinstance(c, Claim) and c.field != rents.FIELD]
     return zip(found, judge(found), strict=False)
 
 

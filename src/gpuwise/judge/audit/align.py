@@ -1,0 +1,200 @@
+"""Walk through a document and give every value in it to a GPU and a field, as far as layout tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpuwise.judge.audit import loose, prose, tables
+from gpuwise.judge.audit.cells import label_of, own_field, readings
+from gpuwise.judge.audit.prose import Left, Text
+from gpuwise.judge.audit.read import Block, Heading, Line, Table
+from gpuwise.judge.audit.scan import Token, scan
+from gpuwise.judge.audit.tables import Subject, claim_of, subject, subject_of
+from gpuwise.model.claim import Claim
+
+PLAIN = 7
+"""The level of a heading that is only a short line: below all marked ones."""
+WRAPPED = 50
+"""A line of a paragraph that is at least so long may go on in the next."""
+_STARRED = re.compile(r"(?:\*|\u2217|\u2020|\d\))\s?[^\n*]{0,80}sparsity|sparsity[^\n]{0,20}\*", re.IGNORECASE)
+_LABELLED = re.compile(r"\s*(?:\([^)]{0,60}\))?\s*(?::|=|\u2014| - |\u2013)\s*")
+
+
+def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
+    """Every claim of a document, and every value that found no GPU or field."""
+    starred = any(
+        _STARRED.search(cell)
+        for block in blocks
+        for cell in ((c.text for row in block.rows for c in row) if isinstance(block, Table) else (block.text,))
+        if "pars" in cell
+    )
+    yield from _Walk(blocks, starred).claims()
+
+
+class _Walk:
+    """The headings passed so far, and what the text speaks of."""
+
+    def __init__(self, blocks: Sequence[Block], starred: bool) -> None:
+        self.blocks, self.starred = blocks, starred
+        self.headings: dict[int, Subject | None] = {}
+        self.recent: Subject | None = None
+        self.tables, self.section = 0, 1
+
+    @property
+    def about(self) -> Subject | None:
+        """The GPU of the deepest heading that names one."""
+        for level in sorted(self.headings, reverse=True):
+            if self.headings[level] is not None:
+                return self.headings[level]
+        return None
+
+    def claims(self) -> Iterator[Claim | Left]:
+        at = 0
+        while at < len(self.blocks):
+            block = self.blocks[at]
+            at += 1
+            if isinstance(block, Heading):
+                self.heading(block.level, block.text)
+                # A heading may claim something itself: "RTX 4090 (24 GB)".
+                yield from self.prose([Line(block.line, block.text, False, 0)])
+            elif isinstance(block, Table):
+                yield from self.table(block)
+            else:
+                run = [block]
+                while at < len(self.blocks) and isinstance(line := self.blocks[at], Line):
+                    run.append(line)
+                    at += 1
+                yield from self.lines(run)
+
+    def heading(self, level: int, text: str) -> None:
+        found, before = subject_of(text), self.about
+        for below in [known for known in self.headings if known >= level]:
+            del self.headings[below]
+        if found is None and level == PLAIN and before is not None:
+            # A plain line without a GPU may be a heading below the last one or the end of its section.
+            found = replace(before, sure=False)
+        self.headings[level] = found
+        self.recent = None
+        self.section += 1
+
+    def table(self, table: Table) -> Iterator[Claim]:
+        self.tables += 1
+        yield from tables.Table(table.rows, self.recent or self.about, self.starred).claims(self.tables)
+
+    def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
+        paragraph: list[Line] = []
+        for part in loose.tables(run):
+            joins = (
+                isinstance(part, Line) and paragraph and not part.item and part.paragraph == paragraph[-1].paragraph
+                and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
+            )  # fmt: skip
+            if not joins:
+                yield from self.prose(paragraph)
+                paragraph = []
+            if isinstance(part, Table):
+                yield from self.table(part)
+            elif joins or not self.is_title(part):
+                pairs = [] if joins else list(_pairs(part.text))
+                if pairs:
+                    yield from self.pairs(part, pairs)
+                else:
+                    paragraph.append(part)
+            else:
+                self.heading(PLAIN, part.text)
+        yield from self.prose(paragraph)
+
+    def is_title(self, line: Line) -> bool:
+        """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
+        text, tokens = line.text, scan(line.text) if len(line.text) <= 90 else ()
+        if len(text) > 90 or ":" in text.rstrip(":")[:-1] and not tokens:
+            return False
+        claimed = (t.kind == "value" and (t.dimension != "bare" or own_field(text, tokens, n)) for n, t in enumerate(tokens))
+        if any(claimed):
+            return False
+        gpus = [t for t in tokens if t.kind == "gpu"]
+        if gpus:
+            return gpus[0].start < 40 and not text.endswith((".", ",", ";")) or (gpus[0].start < 4 and len(text) < 60)
+        words = text.split()
+        return not line.item and 1 < len(words) < 9 and text[-1] not in ".,:;" and text[0].isupper() and not tokens
+
+    def prose(self, paragraph: Sequence[Line]) -> Iterator[Claim | Left]:
+        if not paragraph:
+            return
+        starts: list[tuple[int, int]] = []
+        offset = 0
+        for line in paragraph:
+            starts.append((offset, line.line))
+            offset += len(line.text) + 1
+        # Items of a list speak of what the heading or the sentence above them does.
+        text = Text(" ".join(line.text for line in paragraph), tuple(starts), self.recent or self.about, self.section)
+        for found in prose.claims(text):
+            if not isinstance(found, Subject):
+                yield found
+            elif not paragraph[0].item or self.about is None:
+                self.recent = found
+
+    def pairs(self, line: Line, pairs: Sequence[tuple[str, str]]) -> Iterator[Claim | Left]:
+        """Claims of "VRAM: 24 GB" about the GPU above it, or about one that stands before the label."""
+        owner = self.recent or self.about
+        for text, value in pairs:
+            label = label_of(text)
+            named = subject_of(text)
+            mine = named or (owner if owner is None or not owner.several else None)
+            gpus = [t for t in scan(value) if t.kind == "gpu"]
+            if len(value) > 300 or (gpus and not label.fields):
+                yield from self.prose([line])
+                return
+            if gpus:
+                # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
+                yield from self.shared(line, value, gpus, text)
+                continue
+            for reading in readings(label, value, starred=self.starred):
+                if mine is None:
+                    yield Left(line.line, reading.stated)
+                else:
+                    yield claim_of(reading, mine, line.line, self.section, True)
+
+    def shared(self, line: Line, value: str, gpus: Sequence[Token], label: str) -> Iterator[Claim]:
+        """A label whose value names several GPUs: what stands between two names is the first one's."""
+        ends = [*(g.start for g in gpus[1:]), len(value)]
+        before = value[: gpus[0].start]
+        if any(t.kind == "value" for t in scan(before)):
+            return
+        for gpu, end in zip(gpus, ends, strict=True):
+            one = subject([gpu])
+            for reading in readings(label_of(label), value[gpu.end : end], starred=self.starred):
+                if one is not None:
+                    yield claim_of(reading, one, line.line, self.section, len(gpus) == 1)
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
+    if len(text) > 600:
+        return
+    tokens = scan(text)
+    starts: list[tuple[int, int]] = []
+    for place, token in enumerate(tokens):
+        if token.kind != "field" or not token.field or (starts and token.start < starts[-1][1]):
+            continue
+        after = _LABELLED.match(text, token.end)
+        lead = text[starts[-1][1] if starts else 0 : token.start]
+        valued = any(t.kind == "value" for t in tokens[:place])
+        first = not starts and not valued and len(re.sub(r"\W", "", lead)) <= 24 and not re.search(r"[.,;:]\s", lead)
+        parted = starts and (re.search(r"[,;|/\u00b7.]\s*(?:\w+ )?$", lead) or (after is not None and lead[-1:] == " " and ":" in after[0]))
+        if after is not None and after.end() < len(text) and (first or parted):
+            begin = 0 if first else token.start
+            starts.append((begin, after.end()))
+        elif first and place + 1 < len(tokens) and tokens[place + 1].kind == "value" and tokens[place + 1].start == token.end:
+            starts.append((0, token.end))
+        elif first and len(text) < 48 and place + 1 == len(tokens) - 1 and tokens[-1].kind == "value":
+            gap = text[token.end : tokens[-1].start]
+            # "TDP 450 W" and nothing else on the line.
+            if gap.strip() in ("", "dense") and len(text) - tokens[-1].end < 6 and not lead.strip():
+                starts.append((0, token.end))
+        elif first and re.fullmatch(r"[A-Za-z ()\d]{0,12}", text[token.end : tokens[place + 1].start] if place + 1 < len(tokens) else "-"):
+            # "FP16 dense989 TFLOPS", "Memory Type: GDDR6": the label goes on.
+            continue
+    for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):
+        yield text[begin:end].rstrip(" :=-\u2013\u2014"), text[end : following[0]].rstrip(" ,;|/\u00b7")

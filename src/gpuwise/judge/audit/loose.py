@@ -1,0 +1,306 @@
+"""Tables that lost their mark-up: cells parted by pipes, tabs or spaces, one a line, or run together.
+
+A run of plain lines becomes tables where its typed words repeat as the rows of a table do: a line of
+field words followed by lines that begin with a GPU, or a line of GPUs followed by lines that begin with
+a field. The values of a row are given to its columns in order, each to a column of its kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from gpuwise.judge.audit.cells import label_of
+from gpuwise.judge.audit.fields import FIELDS
+from gpuwise.judge.audit.read import Cell, Line, Table
+from gpuwise.judge.audit.scan import Token, scan
+
+SHORT = 64
+"""Characters of a line that may be one cell of a table."""
+MOST_GPUS = 12
+MOST_LINES = 200
+"""Of one table with a cell on each line."""
+_PARTED = re.compile(r"\s*\|\s*|\t+| {3,}|\s+\u2502\s+")
+_RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
+_MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|GB\d{3})"
+_GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
+_GLUE = re.compile(rf"(?<=[A-Za-z0-9)])(?<![GM])(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)")
+
+
+def tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
+    """The lines, with those that are rows of a table replaced by it."""
+    at = 0
+    while at < len(lines):
+        for reader in (_delimited, _under_fields, _under_gpus, _one_cell_a_line):
+            found = reader(lines, at)
+            if found is not None:
+                table, at = found
+                yield table
+                break
+        else:
+            yield lines[at]
+            at += 1
+
+
+Found = tuple[Table, int] | None
+
+
+def _delimited(lines: Sequence[Line], start: int) -> Found:
+    """Lines with pipes, tabs or wide gaps between the cells."""
+    # Fields that name their values between pipes ("VRAM: 24 GB | TDP: 450 W") are pairs, not cells.
+    if re.search(r"[|\t] ?[\w ()-]{2,30}:\s*\S", lines[start].text):
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    at = start
+    while at < len(lines):
+        if _RULE.fullmatch(lines[at].text):
+            at += 1
+            continue
+        parts = _PARTED.split(lines[at].text.strip("| \t"))
+        if len(parts) < 2 or (len(parts) == 2 and "\t" not in lines[at].text and "|" not in lines[at].text):
+            break
+        rows.append(tuple(Cell(lines[at].line, part) for part in parts))
+        at += 1
+    return (Table(tuple(rows)), at) if len(rows) > 1 else None
+
+
+def _under_fields(lines: Sequence[Line], start: int) -> Found:
+    """A line of field words, then lines that begin with a GPU: its values go to the fields in order."""
+    columns = _columns(lines[start].text)
+    if len(columns) < 2:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    at = start + 1
+    while at < len(lines) and (row := _row(lines[at], columns)) is not None:
+        rows.append(row)
+        at += 1
+    if not rows:
+        return None
+    number = lines[start].line
+    header = (Cell(number, "GPU"), *(Cell(number, name) for name in columns))
+    return Table((header, *rows)), at
+
+
+def _columns(text: str) -> list[str]:
+    """The labels of a line that holds nothing but field words and a few others; "FP16/BF16 (TFLOPS)" is one."""
+    if len(text) > 240 or ":" in text:
+        return []
+    tokens = scan(text)
+    if any(t.kind in ("value", "gpu") for t in tokens):
+        return []
+    ends: list[list[int]] = []
+    for token in (t for t in tokens if t.kind == "field"):
+        if ends and (
+            text[ends[-1][1] : token.start].strip(" ") in ("/", "(", "&") or token.field in ("peak:", "peak:tensor")
+        ):
+            ends[-1][1] = token.end
+        else:
+            ends.append([token.start, token.end])
+    if len(ends) < 2:
+        return []
+    named = sum(b - a for a, b in ends)
+    rest = re.sub(r"\b(?:gpus?|models?|names?|cards?|nvidia|specs?|best for|use case|accelerators?)\b|\W", "", text.lower())
+    if named < 0.6 * len(re.sub(r"\W", "", text)) and named < len(rest) - 14:
+        return []
+    stops = [a for a, _ in ends[1:]] + [len(text)]
+    return [text[a:stop].strip() for (a, _), stop in zip(ends, stops, strict=True)]
+
+
+def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
+    """A GPU and its values under these columns; None for a line that is not such a row."""
+    text = line.text
+    tokens = scan(text)
+    if not tokens or tokens[0].kind != "gpu" or tokens[0].start > 16 or len(text) > 300:
+        return None
+    values = [t for t in tokens[1:] if t.kind in ("value", "name") and t.dimension != "other"]
+    if not values:
+        return None
+    placed = _aligned(values, columns)
+    starts = {column: values[number].start for number, column in placed}
+    cells = [Cell(line.line, text[: tokens[0].end])]
+    bounds = sorted((*starts.values(), len(text)))
+    for column in range(len(columns)):
+        start = starts.get(column)
+        end = next((b for b in bounds if start is not None and b > start), 0)
+        cells.append(Cell(line.line, text[start:end].strip() if start is not None else ""))
+    return tuple(cells)
+
+
+def _aligned(values: Sequence[Token], columns: Sequence[str]) -> list[tuple[int, int]]:
+    """(value, column) pairs in order, as many as possible, the values of a plain kind first.
+
+    Bare numbers fit many columns: they are placed only where there are as many as columns for them.
+    """
+    labels = [label_of(column) for column in columns]
+    fits = [[_fit(value, label.fields[0] if label.fields else "") for label in labels] for value in values]
+    # Longest common subsequence with weights.
+    best = [[0.0] * (len(columns) + 1) for _ in range(len(values) + 1)]
+    for i in range(len(values) - 1, -1, -1):
+        for j in range(len(columns) - 1, -1, -1):
+            take = best[i + 1][j + 1] + fits[i][j] if fits[i][j] else 0.0
+            best[i][j] = max(take, best[i + 1][j], best[i][j + 1])
+    i = j = 0
+    pairs: list[tuple[int, int]] = []
+    while i < len(values) and j < len(columns):
+        if fits[i][j] and best[i][j] == best[i + 1][j + 1] + fits[i][j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    taken = {j for _, j in pairs}
+    bare = [i for i, value in enumerate(values) if value.dimension == "bare"]
+    placed = [i for i, _ in pairs if i in bare]
+    # A bare number left over, or a column of numbers left empty: who knows which belongs where.
+    loose = len(bare) != len(placed) or any(
+        j not in taken and any(fits[i][j] for i in bare) for j in range(len(columns))
+    )
+    return [(i, j) for i, j in pairs if not (loose and i in bare)]
+
+
+def _fit(value: Token, field: str) -> float:
+    if not field:
+        return 0.0
+    dimension = FIELDS[field].dimension
+    if value.kind == "name":
+        return 1.5 if value.field == field else 0.5 if value.field == "none" else 0.0
+    if value.dimension == "bare":
+        return 0.9 if dimension not in ("text", "none") else 0.0
+    own = {"bits/s": "bytes/s"}.get(value.dimension, value.dimension)
+    return 1.5 if own == dimension or (field == "price" and own == "usd") else 0.0
+
+
+def _under_gpus(lines: Sequence[Line], start: int) -> Found:
+    """A line of several GPUs, then lines that begin with a field: as many values as GPUs, in order."""
+    text = lines[start].text
+    if len(text) > 300 or text.endswith((".", "?", "!")) or start + 1 >= len(lines):
+        return None
+    if _GLUED.search(text):
+        text = _GLUE.sub("\t", text)
+    tokens = scan(text)
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    if not 1 < len(gpus) <= MOST_GPUS or any(t.kind == "value" for t in tokens):
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    at, missed = start + 1, 0
+    while at < len(lines) and missed < 2:
+        row = _values_of(lines[at], len(gpus))
+        missed = 0 if row else missed + 1
+        if row:
+            rows.append(row)
+        at += 1
+    at -= missed
+    if len(rows) < 2 and not (rows and at == len(lines)):
+        return None
+    header = (Cell(lines[start].line, ""), *(Cell(lines[start].line, text[t.start : t.end]) for t in gpus))
+    return Table((header, *rows)), at
+
+
+def _values_of(line: Line, count: int) -> tuple[Cell, ...] | None:
+    """A field and as many values as there are GPUs; None for a line that is something else."""
+    text = line.text
+    tokens = scan(text)
+    if len(text) > 300 or not tokens or text.endswith("."):
+        return None
+    first = next((n for n, t in enumerate(tokens) if t.kind in ("value", "name")), None)
+    labels = [t for t in tokens[:first] if t.kind == "field"] if first else []
+    if not labels or first is None:
+        return None
+    label = label_of(text[: tokens[first].start])
+    main = [t for t in tokens[first:] if any(_fit(t, f) for f in label.fields) or t.field == "none"]
+    kinds = {t.dimension for t in main if t.field != "none"}
+    # With a unit on some of them, what has none is something else.
+    if len(kinds) > 1:
+        main = [t for t in main if t.dimension != "bare"]
+    if len(main) != count or main[0] is not tokens[first]:
+        # A row that belongs to the table, though nobody can tell its values apart.
+        return (Cell(line.line, text),) if tokens[first].start < SHORT and len(label.fields) else None
+    ends = [*(t.start for t in main[1:]), len(text)]
+    return (
+        Cell(line.line, label.text.strip()),
+        *(Cell(line.line, _cut(text[t.start : end])) for t, end in zip(main, ends, strict=True)),
+    )
+
+
+def _cut(cell: str) -> str:
+    """The last cell of a run-together line without the words of the next column."""
+    match = re.search(r"(?<=[a-z0-9)])(?=[A-Z][A-Z]?[a-zA-Z]*\d{2,}|[A-Z][a-z]{3,} )", cell)
+    return cell[: match.start()].strip() if match and match.start() > 3 else cell.strip()
+
+
+def _one_cell_a_line(lines: Sequence[Line], start: int) -> Found:
+    """GPUs or a label on a line each, then labels and values on a line each."""
+    title = re.fullmatch(r"(?:gpu|model|card|name|graphics card|accelerator)s?(?: model| name)?", lines[start].text.strip(), re.IGNORECASE)
+    first = _kind(lines[start].text)
+    if first == "V" and not title:
+        return None
+    end = start
+    while end < len(lines) and len(lines[end].text) <= SHORT and end - start < MOST_LINES:
+        # A column of names alone is not looked through again for each of them.
+        if end - start == MOST_GPUS + 1 and all(_kind(li.text) == first for li in lines[start:end]):
+            return None
+        end += 1
+    if end - start < 4:
+        return None
+    kinds = [_kind(line.text) for line in lines[start:end]]
+    gpus = 0
+    while gpus < len(kinds) and kinds[gpus] == "G":
+        gpus += 1
+    # A GPU that nobody knows may stand beside one that is known.
+    names = kinds.index("F") if "F" in kinds else 0
+    if gpus and gpus < names <= 6 and kinds.count("F") > 3:
+        gpus = names
+    if 1 <= gpus <= MOST_GPUS and kinds.count("F") >= 2:
+        return _labels_and_values(lines, start, gpus, kinds)
+    fields = 0
+    skip = 1 if title else 0
+    while skip + fields < len(kinds) and kinds[skip + fields] == "F":
+        fields += 1
+    width = fields + 1
+    if fields >= 2 and skip + fields < len(kinds) and kinds[skip + fields] == "G":
+        rows = [tuple(Cell(li.line, li.text) for li in lines[start : start + skip + fields])]
+        if not skip:
+            rows[0] = (Cell(rows[0][0].line, "GPU"), *rows[0])
+        at = start + skip + fields
+        while at + width <= end and kinds[at - start] == "G":
+            rows.append(tuple(Cell(li.line, li.text) for li in lines[at : at + width]))
+            at += width
+        return Table(tuple(rows)), at
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _kind(text: str) -> str:
+    """G for a GPU's name, F for a field's label, V for all else."""
+    tokens = scan(text)
+    if not tokens or len(text) > SHORT:
+        return "V"
+    if tokens[0].kind == "gpu" and tokens[0].start < 12 and all(t.kind == "gpu" for t in tokens):
+        return "G" if len(tokens) == 1 and tokens[0].end - tokens[0].start >= 0.5 * len(text) else "V"
+    if all(t.kind == "field" for t in tokens):
+        covered = sum(t.end - t.start for t in tokens)
+        rest = re.sub(r"\([^)]*\)|\W|performance|tensor|compute|peak|number|total|max(?:imum)?", "", text, flags=re.IGNORECASE)
+        return "F" if covered >= 0.45 * len(rest) else "V"
+    return "V"
+
+
+def _labels_and_values(lines: Sequence[Line], start: int, gpus: int, kinds: Sequence[str]) -> Found:
+    """Rows of a label and one value for each GPU; labels that nobody knows take a row too."""
+    marks = [n for n, kind in enumerate(kinds) if kind == "F" and n >= gpus]
+    names = [Cell(li.line, li.text) for li in lines[start : start + gpus]]
+    rows: list[tuple[Cell, ...]] = [(Cell(names[0].line, ""), *names)]
+    last = start + gpus
+    for mark, after in zip(marks, [*marks[1:], len(kinds)], strict=True):
+        length = after - mark - 1
+        fits = length >= gpus and (after == len(kinds) or (length - gpus) % (gpus + 1) == 0)
+        if fits:
+            cells = lines[start + mark : start + mark + gpus + 1]
+            if any(kinds[n] == "G" for n in range(mark + 1, mark + gpus + 1)):
+                break
+            rows.append(tuple(Cell(li.line, li.text) for li in cells))
+            last = start + mark + gpus + 1
+    if len(rows) < 3:
+        return None
+    return Table(tuple(rows)), last
