@@ -28,6 +28,11 @@ def test_exit_codes(gpuwise: Ran, files: tuple[str, str]) -> None:
     assert gpuwise("audit", right + "x")[0] == 2
 
 
+def test_a_page_without_a_claim_is_not_clean(gpuwise: Ran, tmp_path: Path) -> None:
+    (tmp_path / "none.md").write_text("Nothing about any card.", encoding="utf-8")
+    assert gpuwise("audit", str(tmp_path / "none.md"))[0] == 5
+
+
 def test_json_holds_every_file(gpuwise: Ran, files: tuple[str, str]) -> None:
     _, out, _ = gpuwise("audit", "--json", *files)
     assert [one["findings"][0]["verdict"] for one in json.loads(out)] == ["agrees", "contradicts"]
@@ -55,4 +60,4 @@ def test_a_binary_is_a_clear_error(gpuwise: Ran, tmp_path: Path) -> None:
     path.write_bytes(b"\0\1")
     code, _, err = gpuwise("audit", str(path))
     assert code == 2
-    assert "no text" in err
+    assert "not text" in err

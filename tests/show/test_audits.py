@@ -24,9 +24,9 @@ def test_sources_are_numbered_notes() -> None:
 
 def test_summary_counts_and_names_kinds() -> None:
     assert audits.summary(audit_text(TEXT, "a.md")) == (
-        "a.md: 2 findings: 1 contradict (1 wrong value), 1 agree, 0 cannot be told"
+        "a.md: 2 claims read: 1 contradict (1 wrong value), 1 agree, 0 not decidable"
     )
-    assert "b.md: 1 finding: " in audits.summary(audit_text("## T4\n- VRAM: 24 GB", "b.md"))
+    assert "b.md: 1 claim read: " in audits.summary(audit_text("## T4\n- VRAM: 24 GB", "b.md"))
     assert "no claim" in audits.summary(audit_text("nothing", "b.md"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gpuwise.cli import print as printer
-from gpuwise.errors import GateFailed
+from gpuwise.errors import GateFailed, NoDataError
 from gpuwise.judge import audit
 from gpuwise.model.claim import Audit
 from gpuwise.show import audits as report
@@ -16,14 +16,15 @@ from gpuwise.show import audits as report
 
 @click.command("audit", short_help="Find wrong figures in articles, tables and results.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
-@click.option("--all", "every", is_flag=True, help="Also what agrees and what cannot be told.")
+@click.option("--all", "every", is_flag=True, help="Also what agrees and what cannot be decided.")
 @printer.output_option
 @printer.json_option
 def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: bool) -> None:
     """Judge every figure in FILEs: Markdown, HTML, text, CSV, or a gpuwise result; `-` is standard input.
 
-    Specifications are held against the catalog, hourly prices against dated offers, throughput against
-    physics and logic. Exits with 1 where something is contradicted.
+    Specifications are compared with the catalog, hourly prices with dated offers, throughput with physics
+    and logic. Exits with 1 where something is contradicted, with 5 where a file holds no claim that could
+    be judged.
     """
     printer.check_output(output)
     found = [_audited(path) for path in files]
@@ -33,6 +34,12 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     wrong = sum(one.count("contradicts") for one in found)
     if wrong:
         raise GateFailed(f"{wrong} contradicted", hint=None if every else "gpuwise audit --all FILE")
+    silent = [one.file for one in found if report.unreadable(one)]
+    if silent:
+        raise NoDataError(
+            f"no claim that could be judged in {', '.join(silent)}",
+            hint=None if every else "gpuwise audit --all FILE",
+        )
 
 
 def _audited(path: Path) -> Audit:

@@ -33,6 +33,10 @@ Kind = Literal[
 ]
 
 
+NOT_IN_CATALOG = "not in the catalog"
+"""The explanation of a finding about a GPU that nobody can judge."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
     """A number as printed."""

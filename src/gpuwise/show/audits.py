@@ -8,9 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gpuwise.model.claim import Audit, Finding
+from gpuwise.model.claim import NOT_IN_CATALOG, Audit, Finding
 from gpuwise.show.gpus import label
 from gpuwise.show.table import Table
+
+LISTED = 4
+"""GPUs and values that a summary names."""
 
 
 def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
@@ -35,24 +38,47 @@ def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
 
 
 def summary(audit: Audit) -> str:
-    """`article.md: 41 findings: 3 contradict, 33 agree, 5 cannot be told`, with the kinds of error."""
-    counts = {verdict: audit.count(verdict) for verdict in ("contradicts", "agrees", "cannot tell")}
+    """`article.md: 61 claims read: 3 contradict (2 unit, 1 digit swap), ...`, and what was not judged."""
+    counts = Counter(finding.verdict for finding in audit.findings)
     if not audit.findings:
-        return f"{audit.file}: no claim found about a GPU of the catalog"
-    number = len(audit.findings)
-    found = f"{number} finding{'s' if number > 1 else ''}"
+        return f"{audit.file}: no claim found about a GPU of the catalog{_not_judged(audit)}"
     kinds = Counter(finding.kind for finding in audit.findings if finding.kind)
     named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    number = len(audit.findings)
     return (
-        f"{audit.file}: {found}: {counts['contradicts']} contradict"
+        f"{audit.file}: {number} claim{'s' if number > 1 else ''} read: {counts['contradicts']} contradict"
         + (f" ({named})" if named else "")
-        + f", {counts['agrees']} agree, {counts['cannot tell']} cannot be told"
+        + f", {counts['agrees']} agree"
+        + (f", {counts['differs']} differ from one source" if counts["differs"] else "")
+        + f", {counts['cannot tell']} not decidable"
+        + _not_judged(audit)
     )
+
+
+def _not_judged(audit: Audit) -> str:
+    """What was read and not judged: GPUs outside the catalog, values without an owner."""
+    parts = []
+    if audit.unknown_gpus:
+        listed = ", ".join(audit.unknown_gpus[:LISTED]) + (
+            ", ..." if len(audit.unknown_gpus) > LISTED else ""
+        )
+        parts.append(f"not in the catalog: {listed}")
+    if audit.unjudged:
+        first = ", ".join(f"{one.text.strip()} in line {one.line}" for one in audit.unjudged[:LISTED])
+        number = len(audit.unjudged)
+        parts.append(f"{number} value{'s' if number > 1 else ''} not assigned to a GPU and field: {first}"
+                     + (", ..." if number > LISTED else ""))  # fmt: skip
+    return "".join(f"; {part}" for part in parts)
 
 
 def document(audits: Sequence[Audit]) -> list[dict[str, Any]]:
     """The audits as plain data."""
     return [asdict(audit) for audit in audits]
+
+
+def unreadable(audit: Audit) -> bool:
+    """Whether the file holds nothing that could be judged: it is neither clean nor wrong."""
+    return all(finding.explanation == NOT_IN_CATALOG for finding in audit.findings)
 
 
 def _row(audit: Audit, finding: Finding, *, every: bool) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.judge import audit
-from gpuwise.judge.audit import files
+from gpuwise.judge.audit import read
 
 from ...stopwatch import stopwatch
 
@@ -108,7 +108,7 @@ def test_any_text(text: str, name: str, today: date | None) -> None:
 @given(st.binary(), names)
 def test_any_bytes(data: bytes, name: str) -> None:
     try:
-        text, _ = files.decoded(data, name)
+        text, _ = read.decoded(data, name)
     except GpuwiseError:
         return
     audited(text, name)

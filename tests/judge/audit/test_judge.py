@@ -38,7 +38,7 @@ def test_up_to_means_the_best_variant() -> None:
 
 
 def test_a_gpu_outside_the_catalog_is_not_judged() -> None:
-    assert verdicts("## RTX 9060\n- VRAM: 99 GB") == []
+    assert verdicts("## GTX 999 Ti\n- VRAM: 99 GB") == ["cannot tell"]
 
 
 def test_what_may_be_another_gpu_s_contradicts_nothing() -> None:
@@ -63,12 +63,12 @@ def test_a_third_party_does_not_dispute_a_vendor() -> None:
     [
         # A vendor's other word, or two others that agree.
         ("The Gaudi 3 delivers 1,835 TFLOPS of BF16.", "cannot tell"),
-        ("The Gaudi 3 delivers 2,835 TFLOPS of BF16.", "contradicts"),
+        ("The Gaudi 3 delivers 2,835 TFLOPS of BF16.", "differs"),
         ("The B300 has a TDP of 1,400 W.", "cannot tell"),
         ("The B300 has a TDP of 1,800 W.", "contradicts"),
         ("The RTX 2080 Ti has a boost clock of 1635 MHz.", "cannot tell"),
         ("The H100 SXM is made in a 4 nm process.", "cannot tell"),
-        ("The H100 SXM is made in a 7 nm process.", "contradicts"),
+        ("The H100 SXM is made in a 7 nm process.", "differs"),
         # The size by which it is sold; variants outside the catalog.
         ("The GH200 144GB has 144 GB of HBM3e.", "agrees"),
         ("The RTX 3080 has 12 GB of memory.", "agrees"),
@@ -83,9 +83,9 @@ def test_where_sources_differ_nobody_is_wrong(text: str, verdict: str) -> None:
     ("gpu", "date", "verdict"),
     [
         ("H200 SXM", "November 2023", "agrees"),
-        ("H100 SXM5", "March 2022", "cannot tell"),
+        ("H100 SXM5", "March 2022", "agrees"),
         ("B200", "January 2025", "cannot tell"),
-        ("B200", "January 2023", "contradicts"),
+        ("B200", "January 2023", "differs"),
     ],
 )
 def test_announcement_and_delivery_may_lie_apart(gpu: str, date: str, verdict: str) -> None:
@@ -94,4 +94,4 @@ def test_announcement_and_delivery_may_lie_apart(gpu: str, date: str, verdict: s
 
 def test_a_street_price_judges_nobody() -> None:
     assert verdicts("| GPU | MSRP |\n|---|---|\n| A100 SXM4 80GB | $18,000 |") == ["cannot tell"]
-    assert verdicts("| GPU | MSRP |\n|---|---|\n| RTX 4090 | $1,199 |") == ["contradicts"]
+    assert verdicts("| GPU | MSRP |\n|---|---|\n| RTX 4090 | $1,199 |") == ["differs"]

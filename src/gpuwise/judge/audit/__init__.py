@@ -47,7 +47,8 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
         notes=read.left_out(text),
         unknown_gpus=_unknown(blocks),
         unjudged=tuple(
-            Unjudged(line=one.line, text=one.text, reason="no GPU or field to tie it to") for one in left[:MOST_NOTED]
+            Unjudged(line=one.line, text=one.text, reason="no GPU or field to tie it to")
+            for one in left[:MOST_NOTED]
         ),
     )
 
@@ -69,7 +70,9 @@ def _unknown(blocks: Sequence[read.Block]) -> tuple[str, ...]:
     texts = (
         text
         for block in blocks
-        for text in ((c.text for row in block.rows for c in row) if isinstance(block, read.Table) else (block.text,))
+        for text in (
+            (c.text for row in block.rows for c in row) if isinstance(block, read.Table) else (block.text,)
+        )
     )
     names = (t.text.strip() for text in texts for t in scan(text) if t.kind == "gpu" and not t.gpu_ids)
     return tuple(dict.fromkeys(names))

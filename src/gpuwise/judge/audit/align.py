@@ -18,25 +18,35 @@ PLAIN = 7
 """The level of a heading that is only a short line: below all marked ones."""
 WRAPPED = 50
 """A line of a paragraph that is at least so long may go on in the next."""
-_STARRED = re.compile(r"(?:\*|\u2217|\u2020|\d\))\s?[^\n*]{0,80}sparsity|sparsity[^\n]{0,20}\*", re.IGNORECASE)
+_FOOTNOTE = re.compile(r"[^\d:]{0,70}\bwith (?:structured )?sparsity\W*", re.IGNORECASE)
+_STARRED = re.compile(
+    r"(?:\*|\u2217|\u2020|\d\))\s?[^\n*]{0,80}sparsity|sparsity[^\n]{0,20}\*", re.IGNORECASE
+)
 _LABELLED = re.compile(r"\s*(?:\([^)]{0,60}\))?\s*(?::|=|\u2014| - |\u2013)\s*")
 
 
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
-    starred = any(
-        _STARRED.search(cell)
+    texts = [
+        text
         for block in blocks
-        for cell in ((c.text for row in block.rows for c in row) if isinstance(block, Table) else (block.text,))
-        if "pars" in cell
+        for text in (
+            (c.text for row in block.rows for c in row) if isinstance(block, Table) else (block.text,)
+        )
+    ]
+    starred: bool | None = any(
+        _STARRED.search(text) or _FOOTNOTE.fullmatch(text) for text in texts if "pars" in text
     )
+    # A footnote without a star in the text is about every rate.
+    if starred and not any(re.search(r"\d[\w /]{0,12}[*\u2217]", text) for text in texts):
+        starred = None
     yield from _Walk(blocks, starred).claims()
 
 
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
-    def __init__(self, blocks: Sequence[Block], starred: bool) -> None:
+    def __init__(self, blocks: Sequence[Block], starred: bool | None) -> None:
         self.blocks, self.starred = blocks, starred
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
@@ -87,7 +97,8 @@ class _Walk:
         paragraph: list[Line] = []
         for part in loose.tables(run):
             joins = (
-                isinstance(part, Line) and paragraph and not part.item and part.paragraph == paragraph[-1].paragraph
+                isinstance(part, Line) and paragraph and not part.item
+                and part.paragraph == paragraph[-1].paragraph
                 and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
             )  # fmt: skip
             if not joins:
@@ -108,16 +119,27 @@ class _Walk:
     def is_title(self, line: Line) -> bool:
         """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
         text, tokens = line.text, scan(line.text) if len(line.text) <= 90 else ()
-        if len(text) > 90 or ":" in text.rstrip(":")[:-1] and not tokens:
+        if len(text) > 90 or (":" in text.rstrip(":")[:-1] and not tokens):
             return False
-        claimed = (t.kind == "value" and (t.dimension != "bare" or own_field(text, tokens, n)) for n, t in enumerate(tokens))
+        claimed = (
+            t.kind == "value" and (t.dimension != "bare" or own_field(text, tokens, n))
+            for n, t in enumerate(tokens)
+        )
         if any(claimed):
             return False
         gpus = [t for t in tokens if t.kind == "gpu"]
         if gpus:
-            return gpus[0].start < 40 and not text.endswith((".", ",", ";")) or (gpus[0].start < 4 and len(text) < 60)
+            return (gpus[0].start < 40 and not text.endswith((".", ",", ";"))) or (
+                gpus[0].start < 4 and len(text) < 60
+            )
         words = text.split()
-        return not line.item and 1 < len(words) < 9 and text[-1] not in ".,:;" and text[0].isupper() and not tokens
+        return (
+            not line.item
+            and 1 < len(words) < 9
+            and text[-1] not in ".,:;"
+            and text[0].isupper()
+            and not tokens
+        )
 
     def prose(self, paragraph: Sequence[Line]) -> Iterator[Claim | Left]:
         if not paragraph:
@@ -128,7 +150,9 @@ class _Walk:
             starts.append((offset, line.line))
             offset += len(line.text) + 1
         # Items of a list speak of what the heading or the sentence above them does.
-        text = Text(" ".join(line.text for line in paragraph), tuple(starts), self.recent or self.about, self.section)
+        text = Text(
+            " ".join(line.text for line in paragraph), tuple(starts), self.recent or self.about, self.section
+        )
         for found in prose.claims(text):
             if not isinstance(found, Subject):
                 yield found
@@ -141,7 +165,7 @@ class _Walk:
         for text, value in pairs:
             label = label_of(text)
             named = subject_of(text)
-            mine = named or (owner if owner is None or not owner.several else None)
+            mine = named or owner
             gpus = [t for t in scan(value) if t.kind == "gpu"]
             if len(value) > 300 or (gpus and not label.fields):
                 yield from self.prose([line])
@@ -181,19 +205,35 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
         after = _LABELLED.match(text, token.end)
         lead = text[starts[-1][1] if starts else 0 : token.start]
         valued = any(t.kind == "value" for t in tokens[:place])
-        first = not starts and not valued and len(re.sub(r"\W", "", lead)) <= 24 and not re.search(r"[.,;:]\s", lead)
-        parted = starts and (re.search(r"[,;|/\u00b7.]\s*(?:\w+ )?$", lead) or (after is not None and lead[-1:] == " " and ":" in after[0]))
+        first = (
+            not starts
+            and not valued
+            and len(re.sub(r"\W", "", lead)) <= 24
+            and not re.search(r"[.,;:]\s", lead)
+        )
+        parted = starts and (
+            re.search(r"[,;|/\u00b7.]\s*(?:\w+ )?$", lead)
+            or (after is not None and lead[-1:] == " " and ":" in after[0])
+        )
         if after is not None and after.end() < len(text) and (first or parted):
             begin = 0 if first else token.start
             starts.append((begin, after.end()))
-        elif first and place + 1 < len(tokens) and tokens[place + 1].kind == "value" and tokens[place + 1].start == token.end:
+        elif (
+            first
+            and place + 1 < len(tokens)
+            and tokens[place + 1].kind == "value"
+            and tokens[place + 1].start == token.end
+        ):
             starts.append((0, token.end))
         elif first and len(text) < 48 and place + 1 == len(tokens) - 1 and tokens[-1].kind == "value":
             gap = text[token.end : tokens[-1].start]
             # "TDP 450 W" and nothing else on the line.
             if gap.strip() in ("", "dense") and len(text) - tokens[-1].end < 6 and not lead.strip():
                 starts.append((0, token.end))
-        elif first and re.fullmatch(r"[A-Za-z ()\d]{0,12}", text[token.end : tokens[place + 1].start] if place + 1 < len(tokens) else "-"):
+        elif first and re.fullmatch(
+            r"[A-Za-z ()\d]{0,12}",
+            text[token.end : tokens[place + 1].start] if place + 1 < len(tokens) else "-",
+        ):
             # "FP16 dense989 TFLOPS", "Memory Type: GDDR6": the label goes on.
             continue
     for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):

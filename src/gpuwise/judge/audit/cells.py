@@ -17,7 +17,13 @@ NEAR = 24
 """Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores"."""
 
 _DIMENSIONS = {"bits/s": "bytes/s", "bare": "count"}
-_FILLER = re.compile(r"[\s\-\u2013,(:/x\u00d7]*(?:(?:\w{1,7}-?gen(?:eration)?|\d\w\w|nvidia|amd|dedicated|of|fp32|the|new|gpu)[\s-]+){0,3}")
+_FILLER = re.compile(
+    r"[\s\-\u2013,(:/x\u00d7]*(?:(?:\w{1,7}-?gen(?:eration)?|\d\w\w|nvidia|amd|dedicated|of|fp32"
+    r"|the|new|gpu)[\s-]+){0,3}"
+)
+_RATIO = re.compile(
+    r"\bper (?!sec|gpu|card|hour|direction)|/ ?(?:w|watt|\$)(?![a-z])|\bratio\b|speed-?up", re.IGNORECASE
+)
 _HOURLY = re.compile(r"hour|/ ?hr?\b|per hr|/stunde|on-?demand|spot", re.IGNORECASE)
 
 
@@ -30,6 +36,8 @@ class Reading:
     stated: str
     token: Token
     sparse: bool | None = None
+    either: bool = False
+    """Whether a rate may be dense or sparse: a footnote covers it or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,9 @@ def label_of(text: str) -> Label:
         fields = [f for f in fields if f not in ("peak:", "peak:tensor", "tensor_cores", "power_w")]
     if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
         fields = ["memory_type"]
+    # What stands per watt or per dollar is none of the fields that the label names.
+    if _RATIO.search(text):
+        fields = [""]
     marks = {t.field for t in tokens if t.kind == "name" and t.field in ("sparse", "dense")}
     return Label(
         text=text,
@@ -80,8 +91,11 @@ def _unit(text: str) -> tuple[str, float] | None:
     return name, factor
 
 
-def readings(label: Label, cell: str, *, starred: bool = False) -> Iterator[Reading]:
-    """Everything that a cell under this label claims. `starred`: a footnote says that * is sparse."""
+def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterator[Reading]:
+    """Everything that a cell under this label claims.
+
+    `starred`: a footnote says that * is sparse; None where it says so of all rates.
+    """
     if label.fields[:1] == ("",):
         return
     tokens = scan(cell)
@@ -120,7 +134,7 @@ def _allowed(label: Label, token: Token) -> bool:
 
 
 def _of_value(
-    label: Label, cell: str, tokens: Sequence[Token], place: int, starred: bool
+    label: Label, cell: str, tokens: Sequence[Token], place: int, starred: bool | None
 ) -> Iterator[Reading]:
     token = tokens[place]
     dimension = _DIMENSIONS.get(token.dimension, token.dimension)
@@ -141,7 +155,10 @@ def _of_value(
             yield Reading(field=field, values=(low,), stated=token.text, token=token, sparse=False)
             yield Reading(field=field, values=(high,), stated=token.text, token=token, sparse=True)
         else:
-            yield Reading(field=field, values=numbers, stated=token.text, token=token, sparse=sparse)
+            either = starred is None and sparse is None
+            yield Reading(
+                field=field, values=numbers, stated=token.text, token=token, sparse=sparse, either=either
+            )
     else:
         yield Reading(field=field, values=numbers, stated=token.text, token=token)
 
@@ -162,7 +179,12 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):
         return after.field if cell[token.end : after.start].strip() in ("(", "") else None
     before = tokens[place - 1] if place else None
-    if before is not None and before.kind == "field" and before.field != "peak:" and FIELDS[before.field].dimension == dimension:
+    if (
+        before is not None
+        and before.kind == "field"
+        and before.field != "peak:"
+        and FIELDS[before.field].dimension == dimension
+    ):
         between = cell[before.end : token.start]
         if len(between) <= NEAR and not re.search(r"[,;.|]\s|[x\u00d7=]", between):
             return before.field
@@ -182,15 +204,20 @@ def _of_label(label: Label, cell: str, token: Token, dimension: str) -> str | No
         return None
     first = label.fields[0]
     if token.dimension == "bare":
-        # A number without a unit is the value only where the cell begins with it: not the 2 of "NVLink (2-way)".
-        if re.search(r"[A-Za-z(]", cell[: token.start]) and FIELDS[first].dimension != "count":
+        # A number without a unit is the value only where the cell begins with it: not in "NVLink (2-way)".
+        odd = re.search(r"[A-Za-z(]", cell[: token.start]) or re.match(
+            r"\s+(?!HBM|G?DDR|dense|or)[A-Za-z]", cell[token.end :]
+        )
+        if odd and FIELDS[first].dimension != "count":
             return None
         if first == "price" and label.hourly:
             return "rent per hour"
         return first if FIELDS[first].dimension not in ("text", "none") and len(label.fields) < 3 else None
     # "80 GB HBM2e, 2 TB/s" under "Memory"; "384-bit" too.
     if first in ("memory_bytes", "memory_type", "memory_bus_bits"):
-        return {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "bit": "memory_bus_bits"}.get(dimension)
+        return {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "bit": "memory_bus_bits"}.get(
+            dimension
+        )
     if first == "memory_bytes_per_s":
         return {"bit": "memory_bus_bits"}.get(dimension)
     return None
@@ -213,7 +240,11 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
         )
         return thousands if dotted else token.numbers if known.dimension != "count" else ()
     unit = label.unit if label is not None else None
-    scales = (unit[1],) if unit is not None and _DIMENSIONS.get(unit[0], unit[0]) == known.dimension else known.scales
+    scales = (
+        (unit[1],)
+        if unit is not None and _DIMENSIONS.get(unit[0], unit[0]) == known.dimension
+        else known.scales
+    )
     if token.dimension == "count":
         scales = (1,)
     for scale in (*scales, *(1000 * s for s in scales if re.search(r"\d\.\d{3}(?!\d)", token.text))):
@@ -233,10 +264,10 @@ def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
         while 0 <= at < len(tokens) and tokens[at].kind != "value":
             mark = tokens[at]
             gap = cell[token.end : mark.start] if step > 0 else cell[mark.end : token.start]
-            if mark.field in ("sparse", "dense") and len(gap) < 60 and not re.search(r"[;|.]\s|\), ", gap):
-                # What stands in the parentheses of another value belongs to that one.
-                if step > 0 or "(" not in gap.replace("((", "") and ")" not in gap:
-                    return mark.field == "sparse"
+            near = mark.field in ("sparse", "dense") and len(gap) < 60
+            # What stands in the parentheses of another value belongs to that one.
+            if near and not re.search(r"[;|.]\s|\), " if step > 0 else r"[;|.]\s|[()]", gap):
+                return mark.field == "sparse"
             at += step
     return None
 

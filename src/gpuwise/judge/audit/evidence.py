@@ -22,9 +22,20 @@ Form = Literal["value", "dense", "sparse"]
 _TENSOR = ("fp16", "bf16")
 _SPARSE_SINCE = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3", "CDNA 4")
 """Architectures whose matrix units do 2:4 sparsity at twice the dense rate."""
-_VECTOR_HALF = {"Pascal": 2, "Volta": 2, "Turing": 2, "Ampere": 1, "Ada": 1, "Hopper": 2, "CDNA": 2, "RDNA": 2}
+_VECTOR_HALF = {
+    "Pascal": 2,
+    "Volta": 2,
+    "Turing": 2,
+    "Ampere": 1,
+    "Ada": 1,
+    "Hopper": 2,
+    "CDNA": 2,
+    "RDNA": 2,
+}
 """FP16 rate of the ordinary cores over their FP32 rate; GA100 does four times as much."""
-_EXACT = frozenset({"architecture", "chip", "memory_type", "compute_capability", "pcie_generation", "mig", "ecc"})
+_EXACT = frozenset(
+    {"architecture", "chip", "memory_type", "compute_capability", "pcie_generation", "mig", "ecc"}
+)
 """Fields that follow from the product itself, which one good source settles."""
 CLOSE = 0.012
 
@@ -53,7 +64,9 @@ class Evidence:
     @property
     def named(self) -> str:
         """Where the value comes from, in words."""
-        return f"{self.source.title}; computed from units and clocks too" if self.computed else self.source.title
+        return (
+            f"{self.source.title}; computed from units and clocks too" if self.computed else self.source.title
+        )
 
 
 @cache
@@ -72,9 +85,9 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
         value=value,
         text=printed(field, value),
         source=fact.source,
-        alternatives=_alternatives(field, fact),
+        alternatives=_alternatives(spec, field, fact),
         computed=fact.source.kind != "derived" and (gpu_id, field) in _computed(),
-        sources=2 if field in _EXACT else _sources(fact),
+        sources=2 if field in _EXACT else len(spec.sources(field)),
     )
     return tuple(_memory(spec, stated)) if field == "memory_bytes" else (stated,)
 
@@ -132,14 +145,14 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     vector = [peak for peak in mine if peak.unit == "vector"]
     order = vector + dense if form in ("fp32", "fp64") else dense + vector
     for peak in order:
-        yield _evidence(spec.id, form, peak, peak.flop_per_s, "dense")
+        yield _evidence(spec, form, peak, peak.flop_per_s, "dense")
     for peak in mine:
         if peak.sparse:
-            yield _evidence(spec.id, form, peak, peak.flop_per_s, "sparse")
+            yield _evidence(spec, form, peak, peak.flop_per_s, "sparse")
     architecture = spec.architecture or ""
     if form not in ("fp32", "fp64") and architecture.startswith(_SPARSE_SINCE):
         for peak in dense:
-            yield _evidence(spec.id, form, peak, 2 * peak.flop_per_s, "sparse")
+            yield _evidence(spec, form, peak, 2 * peak.flop_per_s, "sparse")
     for derived in catalog.derive(spec):
         if derived.field.startswith(tuple(f"peak:{name}:" for name in names)) and dense:
             kind: Form = "sparse" if derived.field.endswith("sparse") else "dense"
@@ -150,24 +163,19 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     if form in _TENSOR and single is not None:
         times = 4 if spec.text("chip") == "GA100" else _VECTOR_HALF.get(architecture.split(" ")[0], 1)
         for factor in {1, times}:
-            yield _evidence(spec.id, form, single, factor * single.flop_per_s, "dense")
+            yield _evidence(spec, form, single, factor * single.flop_per_s, "dense")
 
 
-def _evidence(gpu_id: str, form: str, peak: Peak, value: float, kind: Form) -> Evidence:
+def _evidence(spec: GpuSpec, form: str, peak: Peak, value: float, kind: Form) -> Evidence:
     return Evidence(
         value=value,
         text=f"{printed('peak:' + form, value)} {kind}",
         source=peak.source,
         form=kind,
-        alternatives=_alternatives(f"peak:{form}", peak),
-        computed=peak.source.kind != "derived" and (gpu_id, peak.field) in _computed(),
-        sources=_sources(peak),
+        alternatives=_alternatives(spec, peak.field, peak) if value == peak.flop_per_s else (),
+        computed=peak.source.kind != "derived" and (spec.id, peak.field) in _computed(),
+        sources=len(spec.sources(peak.field)),
     )
-
-
-def _sources(fact: Fact | Peak) -> int:
-    """A vendor's own sheet weighs as two: it is what the others copy."""
-    return 2 if fact.source.kind == "vendor" else 1
 
 
 _APPROXIMATE = re.compile(r"approximate\b")
@@ -175,22 +183,29 @@ _APPROXIMATE = re.compile(r"approximate\b")
 _DIFFER = re.compile(r"other sources differ: (.*)")
 
 
-def _alternatives(field: str, fact: Fact | Peak) -> tuple[float | str, ...]:
-    """Values of other sources in the catalog's note.
+def _alternatives(spec: GpuSpec, field: str, fact: Fact | Peak) -> tuple[float | str, ...]:
+    """Values of other sources that weigh against the one that stands.
 
     A copy of the fact's own source is not another one, and a vendor's word is disputed by a vendor, or by
     two others that agree.
     """
+    others = [other for other in spec.values(field)[1:] if _is_other(fact.source, other.source.id)]
+    found: list[float | str] = []
+    for other in others:
+        alike = {o.source.copy_of or o.source.id for o in others if o.value == other.value}
+        if _disputes(fact.source, other.source.id) or len(alike) > 1:
+            found.append(other.value if isinstance(other.value, str) else float(other.value))
     match = _DIFFER.search(fact.note)
-    if match is None:
-        return ()
-    named = (part.strip().partition("=") for part in re.split(r"[,;]", match[1]))
-    pairs = [(other, text) for other, _, text in named if text and _is_other(fact.source, other)]
-    texts = [text for _, text in pairs]
-    weighty = [text for other, text in pairs if _disputes(fact.source, other) or texts.count(text) > 1]
-    label = label_of(_LABELS.get(field, field.removeprefix("peak:").replace("_", " ")))
-    read = (reading for text in weighty for reading in readings(label, text))
-    return tuple(v.value if isinstance(v, Number) else v for reading in read for v in reading.values)
+    if match is not None:
+        named = (part.strip().partition("=") for part in re.split(r"[,;]", match[1]))
+        pairs = [(other, text) for other, _, text in named if text and _is_other(fact.source, other)]
+        texts = [text for _, text in pairs]
+        weighty = [text for other, text in pairs if _disputes(fact.source, other) or texts.count(text) > 1]
+        name = ":".join(field.split(":")[:2])
+        label = label_of(_LABELS.get(name, name.removeprefix("peak:").replace("_", " ")))
+        read = (reading for text in weighty for reading in readings(label, text))
+        found += (v.value if isinstance(v, Number) else v for reading in read for v in reading.values)
+    return tuple(found)
 
 
 _LABELS: Mapping[str, str] = {

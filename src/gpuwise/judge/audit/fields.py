@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -29,101 +28,131 @@ _FIELDS = (
     # Rows and columns that look like fields of a GPU and are not: recognised so that they take no value.
     Field(
         "",
-        r"(?:mem(?:ory)?|vram|effective)[ -](?:clock|speed|frequency|data rate)(?: speed| rate)?|data rate"
+        r"(?:rt|tensor|nvlink|encoder|decoder|matrix)[ -]?(?:cores? )?gen(?:eration)?s?|generation of [a-z ]+"
+        r"|(?:mem(?:ory)?|vram|effective)[ -](?:clock|speed|frequency|data rate)(?: speed| rate)?|data rate"
         r"|texture (?:fill[ -]?)?rate|pixel (?:fill[ -]?)?rate|fill rate|texture units|tmus?|rops?"
         r"|(?:system|host|cpu|total system|server|main|unified system) (?:memory|ram|power)|vcpus?|cpu cores?"
         r"|(?:nvme|local|disk) storage|storage|disk|ssd|(?:memory|energy|power) efficiency"
         r"|(?:tokens?|perf(?:ormance)?|(?:t?fl)?ops|bandwidth|price|cost|vram|gb|\$)\s?(?:/|per)\s?"
         r"(?:watt|w|\$|dollar|t?flops?|gb|hour(?= of))"
-        r"|power (?:connectors?|supply|cost)|psu|l1[ /]?(?:data |instruction )?cache|l1|register file|shared memory"
-        r"|min(?:imum)? (?:vram|memory)|(?:vram|memory) (?:needed|required|usage|used|footprint|requirements?)"
+        r"|power (?:connectors?|supply|cost)|psu|l1[ /]?(?:data |instruction )?cache|l1"
+        r"|register file|shared memory"
+        r"|min(?:imum)? (?:vram|memory)|(?:vram|memory) (?:needed|required|usage|used|footprint"
+        r"|requirements?)"
         r"|model size|batch(?: size)?|context(?: length)?|die size|network(?: bandwidth)?|scores?",
         "none",
     ),
-    Field("compute_capability", r"(?:cuda )?compute (?:capability|cap)|cuda capability|sm version", "count", 1, 15),
+    Field("compute_capability", r"(?:cuda )?compute (?:capability|cap)|cuda capability"
+                                r"|sm version", "count", 1, 15),
     Field(
         "link_bytes_per_s",
-        r"nv-?link(?: \d(?:\.\d)?(?![\d,]))?(?: interconnect)?(?: bandwidth| bw| speed)?|(?:gpu[ -])?inter-?connect(?:s|ion)?"
-        r"(?: bandwidth| bw| speed)?|infinity fabric(?: links?)?(?: bandwidth)?|gpu[ -](?:to[ -])?gpu (?:link|bandwidth)"
-        r"|xgmi|nvswitch",
+        r"nv-?link(?: \d(?:\.\d)?(?![\d,]))?(?: interconnect)?(?: bandwidth| bw| speed)?"
+        r"|(?:gpu[ -])?inter-?connect(?:s|ion)?"
+        r"(?: bandwidth| bw| speed)?|infinity fabric(?: links?)?(?: bandwidth)?"
+        r"|gpu[ -](?:to[ -])?gpu (?:link|bandwidth)"
+        r"|xgmi|nvswitch|(?:gpu )?link (?:bandwidth|speed)|bidirectional bandwidth",
         "bytes/s", 10e9, 5e12, (1e9, 1e12),
-    ),  # fmt: skip
+    ),
     Field(
         "memory_bytes_per_s",
-        r"(?:(?:gpu|peak|max\.?|hbm|theoretical|total|vram|memory|mem\.?) ){0,3}(?:band-?width|b/?w(?![a-z/]))"
+        r"(?:(?:gpu|peak|max\.?|theoretical|total) ){0,2}(?:(?:hbm|vram|memory|mem\.?) )?"
+        r"(?:band-?width"
+        r"|b/?w(?![a-z/]))"
         r"|(?:speicher)?bandbreite|bande passante(?: m[\u00e9e]moire)?|ancho de banda(?: de (?:la )?memoria)?"
         r"|larghezza di banda|\u663e\u5b58\u5e26\u5bbd|\u5185\u5b58\u5e26\u5bbd|\u5e26\u5bbd"
         r"|\u30e1\u30e2\u30ea\u5e2f\u57df\u5e45|\u5e2f\u57df\u5e45",
         "bytes/s", 25e9, 80e12, (1e9, 1e12),
-    ),  # fmt: skip
+    ),
     Field(
         "memory_bus_bits",
-        r"(?:memory |mem |vram |gpu memory )?(?:interface|bus)(?: width| size)|(?:memory|mem) (?:interface|bus)"
+        r"(?:memory |mem |vram |gpu memory )?(?:interface|bus)(?: width| size)|(?:memory"
+        r"|mem) (?:interface|bus)"
         r"|speicherinterface|speicheranbindung|\u4f4d\u5bbd",
         "bit", 64, 16384,
-    ),  # fmt: skip
+    ),
     Field("memory_type", r"(?:memory|vram|mem|ram) (?:type|technology|standard)|speichertyp", "text"),
     Field("l2_bytes", r"l2(?:[ -]cache)?(?: size)?", "bytes", 2**18, 2**30, (2**20,)),
     Field(
         "memory_bytes",
         r"(?:gpu |video |graphics |on-?board |max(?:imum)? |standard |total |local )?"
-        r"(?:memory|vram|v-ram|mem\.?(?![a-z])|ram)(?: memory)?(?: size| capacity| amount| config(?:uration)?)?"
+        r"(?:memory|vram|v-ram|mem\.?(?![a-z])|ram)(?: memory)?(?: size| capacity| amount"
+        r"| config(?:uration)?)?"
         r"|frame ?buffer(?: size)?|hbm(?![\dx])(?: memory| capacity| size)?"
-        r"|(?:grafik|video)?speicher(?:gr\u00f6\u00dfe)?|m[\u00e9e]moire(?: vid[\u00e9e]o)?|memoria(?: gr\u00e1fica)?"
-        r"|\u663e\u5b58(?:\u5bb9\u91cf)?|\u30e1\u30e2\u30ea(?:\u5bb9\u91cf)?|\u043f\u0430\u043c\u044f\u0442\u044c",
+        r"|(?:grafik|video)?speicher(?:gr\u00f6\u00dfe)?|m[\u00e9e]moire(?: vid[\u00e9e]o)?"
+        r"|memoria(?: gr\u00e1fica)?"
+        r"|\u663e\u5b58(?:\u5bb9\u91cf)?|\u30e1\u30e2\u30ea(?:\u5bb9\u91cf)?"
+        r"|\u043f\u0430\u043c\u044f\u0442\u044c",
         "bytes", 2**30, 2**40, (2**30, 2**20),
-    ),  # fmt: skip
+    ),
     Field(
         "tensor_cores",
-        r"tensor[ -]?(?:cores?|kerne|units)(?: count)?(?! (?:perf|tflops|flops|tops|peak|compute|throughput|speed))"
+        r"tensor[ -]?(?:cores?|kerne|units)(?: count)?(?! (?:perf|tflops|flops|tops|peak|compute"
+        r"|throughput|speed))"
         r"|matrix cores?(?: count)?|tensorkerne",
         "count", 8, 5000,
-    ),  # fmt: skip
-    Field("rt_flop_per_s", r"(?:rt|ray[ -]tracing)(?: cores?)? (?:performance|tflops|flops)", "op/s", 1e12, 1e15, (1e12,)),
-    Field("rt_cores", r"(?:rt|ray[ -]?tracing|raytracing)[ -]?(?:cores?|kerne|accelerators|units)(?: count)?", "count", 0, 1000),
+    ),
+    Field("rt_flop_per_s", r"(?:rt|ray[ -]tracing)(?: cores?)? (?:performance|tflops"
+                           r"|flops)", "op/s", 1e12, 1e15, (1e12,)),
+    Field("rt_cores", r"(?:rt|ray[ -]?tracing|raytracing)[ -]?(?:cores?|kerne|accelerators"
+                      r"|units)(?: count)?", "count", 0, 1000),
     Field(
         "cuda_cores",
-        r"cuda[ -]?(?:cores?|kerne)(?: count)?|c(?:\u0153|oe)urs cuda|n\u00facleos cuda|cuda\u6838\u5fc3|cudas?(?= ?:)"
+        r"cuda[ -]?(?:cores?|kerne)(?: count)?|c(?:\u0153|oe)urs cuda|n\u00facleos cuda"
+        r"|cuda\u6838\u5fc3|cudas?(?= ?:)"
         r"|shading units|shaders?(?: (?:units|count|cores))?|fp32 (?:cuda )?cores|unified shaders"
         r"|(?:gpu|pipelines) ?/ ?cuda cores|cuda",
         "count", 128, 100_000,
-    ),  # fmt: skip
+    ),
     Field("stream_processors", r"stream(?:ing)? processors?|shader processors", "count", 128, 100_000),
     Field(
         "sm_count",
-        r"stream(?:ing)? multi-?processors?(?: \(sms?\))?|sms?(?: count)?|compute units?|cus|sm count|xe[- ]cores?",
+        r"stream(?:ing)? multi-?processors?(?: \(sms?\))?|sms?(?: count)?|compute units?|cus"
+        r"|sm count|xe[- ]cores?",
         "count", 4, 1000,
-    ),  # fmt: skip
+    ),
     Field(
         "power_w",
-        r"(?:(?:max(?:imum)?|total|typical|graphics|board|card|gpu|rated|peak|nominal|thermal|tdp) ){0,4}(?:power|leistung)"
-        r"(?: consumption| draw| limit| rating| usage| envelope| budget)?(?: \(?tdp\)?)?|tdp|tgp|tbp|thermal design(?: power)?"
+        r"(?:(?:max(?:imum)?|total|typical|graphics|board|card|gpu|rated|peak|nominal|thermal"
+        r"|tdp) ){0,4}(?:power|leistung)"
+        r"(?: consumption| draw| limit| rating| usage| envelope| budget)?(?: \(?tdp\)?)?|tdp|tgp"
+        r"|tbp|thermal design(?: power)?"
         r"|watts?|wattage|leistungsaufnahme|consommation|consumo|\u529f\u8017|\u6d88\u8cbb\u96fb\u529b",
         "w", 10, 3000,
-    ),  # fmt: skip
-    Field("boost_hz", r"(?:gpu |max(?:imum)? )?boost(?:[ -]?(?:clock|takt))?(?: speed| frequency| rate)?", "hz", 5e8, 4e9, (1e6, 1e9)),
-    Field("base_hz", r"(?:gpu )?base[ -]?(?:clock|takt)?(?: speed| frequency| rate)|base[ -](?:clock|takt)|core clock speed", "hz", 2e8, 4e9, (1e6, 1e9)),
+    ),
+    Field("boost_hz", r"(?:gpu |max(?:imum)? )?boost(?:[ -]?(?:clock|takt))?(?: speed| frequency"
+                      r"| rate)?", "hz", 5e8, 4e9, (1e6, 1e9)),
+    Field("base_hz", r"(?:gpu )?base[ -]?(?:clock|takt)?(?: speed| frequency| rate)"
+                     r"|base[ -](?:clock|takt)|core clock speed", "hz", 2e8, 4e9, (1e6, 1e9)),
     Field(
         "process_nm",
-        r"(?:manufacturing |fabrication |semiconductor )?(?:process|fertigung)(?: (?:node|size|technology|tech))*"
+        r"(?:manufacturing |fabrication |semiconductor )?(?:process|fertigung)(?: (?:node|size"
+        r"|technology|tech))*"
         r"|fabrication|lithography|node size|technology node|nanometer",
         "nm", 2, 90,
-    ),  # fmt: skip
-    Field("transistors", r"(?:number of )?transistors?(?: count)?|transistoren", "count", 1e9, 1e12, (1e9, 1e6)),
+    ),
+    Field("transistors", r"(?:number of )?transistors?(?: count)?"
+                         r"|transistoren", "count", 1e9, 1e12, (1e9, 1e6)),
     Field(
         "pcie_generation",
-        r"(?:system |bus |host |pcie )interface|interface|pci[ -]?e(?:xpress)?(?: (?:generation|version|gen))?(?! ?\d)",
+        r"(?:system |bus |host |pcie )interface|interface|pci[ -]?e(?:xpress)?(?: (?:generation"
+        r"|version|gen))?(?! ?\d)",
         "text",
     ),
     Field("slots", r"slots?(?: width)?|slot width|form[ -]factor|dimensions|width", "text"),
+    Field("launch_price_usd", r"(?:launch |list |original )?msrp|launch price|price at launch"
+                              r"|uvp", "usd", 50, 200_000),
     Field(
         "launch",
-        r"(?:launch|release|announcement|introduction)(?:ed|d)?(?: date| year)?|announced|introduced|available since|year",
+        r"(?:launch|release|announcement|introduction)(?:ed|d)?(?: date| year)?|announced"
+        r"|introduced|available since|year",
         "date",
+        2005,
+        2035,
     ),
-    Field("launch_price_usd", r"(?:launch |list |original )?msrp|launch price|price at launch|uvp", "usd", 50, 200_000),
-    Field("price", r"(?:street |purchase |retail |unit |buy |avg\.? |average |current )?(?:price|cost)s?|preis|prix|pricing", "usd", 0.01, 1e6),
-    Field("architecture", r"(?:gpu |micro)?-?architectures?|(?<![\w-] )(?<!-)generation(?-i:(?=[A-Z:]|$))|architektur", "text"),
+    Field("price", r"(?:street |purchase |retail |unit |buy |avg\.? |average |current )?(?:price"
+                   r"|cost)s?|preis|prix|pricing", "usd", 0.01, 1e6),
+    Field("architecture", r"(?:gpu |micro)?-?architectures?"
+                          r"|(?<![\w-] )(?<!-)generation(?-i:(?=[A-Z:]|$))|architektur", "text"),
     Field("chip", r"(?:gpu )?chip|gpu code ?name|code ?name|graphics processor|gpu die|die(?! size)", "text"),
 )  # fmt: skip
 
@@ -136,7 +165,8 @@ _FORMAT_WORDS = {
     "fp8": r"fp-?8",
     "int8": r"int-?8",
     "fp4": r"(?:nv|mx)?fp-?4",
-    "tensor": r"(?:deep learning|ai|tensor|tensor cores?|matrix)(?: core)? (?:performance|compute|peak|throughput|speed)"
+    "tensor": r"(?:deep learning|ai|tensor|tensor cores?|matrix)(?: core)? (?:performance|compute"
+    r"|peak|throughput|speed)"
     r"|(?:ai|tensor) (?=t?fl?ops)",
     # A rate without a number format: FLOPS alone; what an "AI TOPS" counts nobody says.
     "": r"(?:peak )?(?:ai )?(?:[pt]?flops|tops(?! out))(?![a-z/])|int-?4|compute performance",
@@ -187,12 +217,15 @@ UNITS: tuple[tuple[str, str, float], ...] = (
     ("hz", r"mhz", 1e6),
     ("hz", r"ghz", 1e9),
     ("bit", r"bits?", 1),
+    ("usd", r"(?:us )?(?:usd|dollars?)", 1),
     ("nm", r"nm|nanometers?", 1),
     ("count", r"(?-i:B(?![a-z])|bn)|billion", 1e9),
     ("count", r"million", 1e6),
     ("%", r"%|percent", 1),
-    ("other", r"(?-i:[xX\u00d7](?![A-Za-z])|mm\u00b2?|cm|inch(?:es)?|ms|[\u00b5u]s|\u00b0C|fps|kg|days?|years?|hours?|min(?:utes)?)"
-     r"|(?:tok(?:en)?s?|t|im(?:a)?ge?s?|samples?|seq(?:uence)?s?|steps?|iterations?|it)(?:/s(?:ec)?|ps| per sec(?:ond)?)"
+    ("other", r"(?-i:[xX\u00d7](?![A-Za-z])|mm\u00b2?|cm|inch(?:es)?|ms|[\u00b5u]s|\u00b0C|fps|kg"
+              r"|days?|years?|hours?|min(?:utes)?)"
+     r"|(?:tok(?:en)?s?|t|im(?:a)?ge?s?|samples?|seq(?:uence)?s?|steps?|iterations?"
+     r"|it)(?:/s(?:ec)?|ps| per sec(?:ond)?)"
      r"|(?:kh|mh|gh)(?:/s)|(?-i:mhz/s)|(?:tokens?|images?|params?|parameters?|times|fold|layers|epochs)", 1),
 )  # fmt: skip
 """(dimension, regular expression, factor to the catalog's unit). Memory sizes are counted in GiB."""

@@ -17,7 +17,7 @@ from math import floor, log10
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence, kinds
 from gpuwise.judge.audit.fields import COUNTS
-from gpuwise.model.claim import Claim, Finding, Kind, Number, Verdict
+from gpuwise.model.claim import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 WITNESSES = 2
 BY_MAKER = frozenset({"slots"})
@@ -41,6 +41,10 @@ ROUGH = 0.05
 """For "about" and "nearly"."""
 MONTHS = 8
 """Announcement, release and first delivery of one GPU lie this far apart."""
+SHARED = frozenset(
+    {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation"}
+)
+"""Fields that say little about which variant a row speaks of."""
 DISTINCT = 2
 """Claims of one row that only one of several variants explains: the row speaks of that one."""
 _COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
@@ -68,7 +72,8 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """
     blocks: dict[tuple[int, str], list[Claim]] = defaultdict(list)
     for claim in claims:
-        if len(claim.gpu_ids) > 1 and not claim.several and len(claim.values) == 1 and claim.count == 1:
+        plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED
+        if len(claim.gpu_ids) > 1 and not claim.several and plain and claim.block >= kinds.GRID:
             blocks[claim.block, claim.gpu].append(claim)
     chosen: dict[tuple[int, str], tuple[str, ...]] = {}
     for key, row in blocks.items():
@@ -77,7 +82,10 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         best = max(ids, key=lambda i: len(agreed[i]))
         alike = tuple(i for i in ids if agreed[i] == agreed[best])
         others = [agreed[i] for i in ids if i not in alike]
-        if others and all(len(agreed[best] - other) >= DISTINCT for other in others):
+        # A variant that explains what the best does not must lose by more.
+        if others and all(
+            len(agreed[best] - other) >= (DISTINCT if other - agreed[best] else 1) for other in others
+        ):
             chosen[key] = alike
     return tuple(
         replace(c, gpu_ids=chosen[c.block, c.gpu]) if (c.block, c.gpu) in chosen and len(c.gpu_ids) > 1 else c
@@ -96,7 +104,10 @@ def _verdict(claim: Claim) -> Verdict:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(
-        _is_alternative(claim, stated, other) for k in known for other in k.alternatives for stated in claim.values
+        _is_alternative(claim, stated, other)
+        for k in known
+        for other in k.alternatives
+        for stated in claim.values
     )
     if disputed:
         return "cannot tell"
@@ -104,12 +115,14 @@ def _verdict(claim: Claim) -> Verdict:
 
 
 def _witnessed(claim: Claim, text: kinds.Around) -> bool:
-    """Whether enough speaks against a claim: sources, computation, and a way in which the error comes about."""
+    """Whether enough speaks against a claim: sources, computation, a way in which the error comes about."""
     if _agrees(claim):
         return True
     kind = kinds.explain(claim, text)[0]
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
-    needed = WITNESSES - (kind != "wrong value" and (kind != "internal contradiction" or len(claim.gpu_ids) == 1))
+    needed = WITNESSES - (
+        kind != "wrong value" and (kind != "internal contradiction" or len(claim.gpu_ids) == 1)
+    )
     known = (max((k.witnesses for k in evidence.of(i, claim.field)), default=0) for i in claim.gpu_ids)
     return all(witnesses >= needed for witnesses in known)
 
@@ -125,12 +138,14 @@ def _agrees(claim: Claim) -> bool:
         if any(isinstance(k.value, float) and low * 0.99 <= k.value <= high * 1.01 for k in allowed):
             return True
     if claim.count > 1 and any(
-        isinstance(v, Number) and isinstance(k.value, float) and abs(v.value / claim.count / k.value - 1) < ROUNDED
+        isinstance(v, Number) and isinstance(k.value, float)
+        and abs(v.value / claim.count / k.value - 1) < ROUNDED
         for v in claim.values for k in allowed
     ):  # fmt: skip
         return True
     return all(
-        any(same(claim, stated, k.value) for k in allowed) or _of_family(claim, stated) for stated in claim.values
+        any(same(claim, stated, k.value) for k in allowed) or _of_family(claim, stated)
+        for stated in claim.values
     )
 
 
@@ -192,6 +207,8 @@ def _same_text(field: str, stated: str, known: str) -> bool:
     if field == "launch":
         if len(stated) == 4:
             return abs(int(stated) - int(known[:4])) <= 1
+        if not re.match(r"20\d\d-\d\d", stated):
+            return False
         later = known if len(known) > 4 else f"{known}-06"
         return abs((int(stated[:4]) - int(later[:4])) * 12 + int(stated[5:7]) - int(later[5:7])) <= MONTHS
     return kinds.word(field, stated) == kinds.word(field, known)
@@ -208,7 +225,7 @@ def _finding(claim: Claim, verdict: Verdict, text: kinds.Around) -> Finding:
     elif verdict == "differs":
         explanation = f"differs from {source or 'the catalog'} (one source)"
     elif verdict == "cannot tell" and not claim.gpu_ids:
-        explanation = "not in the catalog"
+        explanation = NOT_IN_CATALOG
     elif verdict == "cannot tell" and best:
         explanation = (
             "the text leaves open which GPU is meant" if claim.several or not claim.sure

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from gpuwise.judge.audit.cells import label_of
@@ -19,8 +20,9 @@ from gpuwise.judge.audit.scan import Token, scan
 SHORT = 64
 """Characters of a line that may be one cell of a table."""
 MOST_GPUS = 12
-MOST_LINES = 200
-"""Of one table with a cell on each line."""
+MOST_LINES = 40
+"""Between two labels of a table with a cell on each line."""
+_TITLE = re.compile(r"(?:gpu|model|card|name|graphics card|accelerator)s?(?: model| name)?", re.IGNORECASE)
 _PARTED = re.compile(r"\s*\|\s*|\t+| {3,}|\s+\u2502\s+")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
 _MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|GB\d{3})"
@@ -83,7 +85,7 @@ def _under_fields(lines: Sequence[Line], start: int) -> Found:
 
 
 def _columns(text: str) -> list[str]:
-    """The labels of a line that holds nothing but field words and a few others; "FP16/BF16 (TFLOPS)" is one."""
+    """The labels of a line of field words and few others; "FP16/BF16 (TFLOPS)" is one label."""
     if len(text) > 240 or ":" in text:
         return []
     tokens = scan(text)
@@ -92,7 +94,8 @@ def _columns(text: str) -> list[str]:
     ends: list[list[int]] = []
     for token in (t for t in tokens if t.kind == "field"):
         if ends and (
-            text[ends[-1][1] : token.start].strip(" ") in ("/", "(", "&") or token.field in ("peak:", "peak:tensor")
+            text[ends[-1][1] : token.start].strip(" ") in ("/", "(", "&")
+            or token.field in ("peak:", "peak:tensor")
         ):
             ends[-1][1] = token.end
         else:
@@ -100,7 +103,11 @@ def _columns(text: str) -> list[str]:
     if len(ends) < 2:
         return []
     named = sum(b - a for a, b in ends)
-    rest = re.sub(r"\b(?:gpus?|models?|names?|cards?|nvidia|specs?|best for|use case|accelerators?)\b|\W", "", text.lower())
+    rest = re.sub(
+        r"\b(?:gpus?|models?|names?|cards?|nvidia|specs?|best for|use case|accelerators?)\b|\W",
+        "",
+        text.lower(),
+    )
     if named < 0.6 * len(re.sub(r"\W", "", text)) and named < len(rest) - 14:
         return []
     stops = [a for a, _ in ends[1:]] + [len(text)]
@@ -113,6 +120,16 @@ def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
     tokens = scan(text)
     if not tokens or tokens[0].kind != "gpu" or tokens[0].start > 16 or len(text) > 300:
         return None
+    sold = re.search(r"[\s(]+(?=\d{1,3} ?GB$)", tokens[0].text)
+    if sold and any("memory_bytes" in label_of(c).fields for c in columns) and not any(
+        t.dimension == "bytes" for t in tokens
+    ):  # fmt: skip
+        # The size that tells variants apart stands in the column for it.
+        name = tokens[0].start + sold.start()
+        tokens = (
+            replace(tokens[0], end=name),
+            *(replace(t, start=t.start + name, end=t.end + name) for t in scan(text[name:])),
+        )
     values = [t for t in tokens[1:] if t.kind in ("value", "name") and t.dimension != "other"]
     if not values:
         return None
@@ -231,44 +248,34 @@ def _cut(cell: str) -> str:
 
 
 def _one_cell_a_line(lines: Sequence[Line], start: int) -> Found:
-    """GPUs or a label on a line each, then labels and values on a line each."""
-    title = re.fullmatch(r"(?:gpu|model|card|name|graphics card|accelerator)s?(?: model| name)?", lines[start].text.strip(), re.IGNORECASE)
-    first = _kind(lines[start].text)
-    if first == "V" and not title:
+    """GPUs or labels on a line each, then values on a line each."""
+
+    def run(kind: str, at: int) -> int:
+        end = at
+        while end < len(lines) and end - at <= MOST_GPUS and _kind(lines[end].text) == kind:
+            end += 1
+        return end - at
+
+    title = _TITLE.fullmatch(lines[start].text.strip()) is not None
+    gpus = run("G", start)
+    if 1 <= gpus <= MOST_GPUS:
+        # A GPU that nobody knows may stand beside one that is known.
+        names = gpus
+        while names < 6 and start + names < len(lines) and _kind(lines[start + names].text) == "V":
+            names += 1
+        if run("F", start + names) and run("V", start + names + 1):
+            return _labels_and_values(lines, start, names)
         return None
-    end = start
-    while end < len(lines) and len(lines[end].text) <= SHORT and end - start < MOST_LINES:
-        # A column of names alone is not looked through again for each of them.
-        if end - start == MOST_GPUS + 1 and all(_kind(li.text) == first for li in lines[start:end]):
-            return None
-        end += 1
-    if end - start < 4:
+    fields = run("F", start + title)
+    at = start + title + fields
+    if fields < 2 or not run("G", at):
         return None
-    kinds = [_kind(line.text) for line in lines[start:end]]
-    gpus = 0
-    while gpus < len(kinds) and kinds[gpus] == "G":
-        gpus += 1
-    # A GPU that nobody knows may stand beside one that is known.
-    names = kinds.index("F") if "F" in kinds else 0
-    if gpus and gpus < names <= 6 and kinds.count("F") > 3:
-        gpus = names
-    if 1 <= gpus <= MOST_GPUS and kinds.count("F") >= 2:
-        return _labels_and_values(lines, start, gpus, kinds)
-    fields = 0
-    skip = 1 if title else 0
-    while skip + fields < len(kinds) and kinds[skip + fields] == "F":
-        fields += 1
-    width = fields + 1
-    if fields >= 2 and skip + fields < len(kinds) and kinds[skip + fields] == "G":
-        rows = [tuple(Cell(li.line, li.text) for li in lines[start : start + skip + fields])]
-        if not skip:
-            rows[0] = (Cell(rows[0][0].line, "GPU"), *rows[0])
-        at = start + skip + fields
-        while at + width <= end and kinds[at - start] == "G":
-            rows.append(tuple(Cell(li.line, li.text) for li in lines[at : at + width]))
-            at += width
-        return Table(tuple(rows)), at
-    return None
+    header = tuple(Cell(li.line, li.text) for li in lines[start:at])
+    rows = [header if title else (Cell(header[0].line, "GPU"), *header)]
+    while at + fields < len(lines) and _kind(lines[at].text) == "G":
+        rows.append(tuple(Cell(li.line, li.text) for li in lines[at : at + fields + 1]))
+        at += fields + 1
+    return Table(tuple(rows)), at
 
 
 @lru_cache(maxsize=4096)
@@ -281,26 +288,30 @@ def _kind(text: str) -> str:
         return "G" if len(tokens) == 1 and tokens[0].end - tokens[0].start >= 0.5 * len(text) else "V"
     if all(t.kind == "field" for t in tokens):
         covered = sum(t.end - t.start for t in tokens)
-        rest = re.sub(r"\([^)]*\)|\W|performance|tensor|compute|peak|number|total|max(?:imum)?", "", text, flags=re.IGNORECASE)
+        rest = re.sub(
+            r"\([^)]*\)|\W|performance|tensor|compute|peak|number|total|max(?:imum)?",
+            "",
+            text,
+            flags=re.IGNORECASE,
+        )
         return "F" if covered >= 0.45 * len(rest) else "V"
     return "V"
 
 
-def _labels_and_values(lines: Sequence[Line], start: int, gpus: int, kinds: Sequence[str]) -> Found:
+def _labels_and_values(lines: Sequence[Line], start: int, gpus: int) -> Found:
     """Rows of a label and one value for each GPU; labels that nobody knows take a row too."""
-    marks = [n for n, kind in enumerate(kinds) if kind == "F" and n >= gpus]
     names = [Cell(li.line, li.text) for li in lines[start : start + gpus]]
     rows: list[tuple[Cell, ...]] = [(Cell(names[0].line, ""), *names)]
-    last = start + gpus
-    for mark, after in zip(marks, [*marks[1:], len(kinds)], strict=True):
-        length = after - mark - 1
-        fits = length >= gpus and (after == len(kinds) or (length - gpus) % (gpus + 1) == 0)
-        if fits:
-            cells = lines[start + mark : start + mark + gpus + 1]
-            if any(kinds[n] == "G" for n in range(mark + 1, mark + gpus + 1)):
-                break
-            rows.append(tuple(Cell(li.line, li.text) for li in cells))
-            last = start + mark + gpus + 1
-    if len(rows) < 3:
-        return None
-    return Table(tuple(rows)), last
+    at = last = start + gpus
+    while at < len(lines):
+        after = at + 1
+        while after < len(lines) and after - at <= MOST_LINES and _kind(lines[after].text) == "V":
+            after += 1
+        length = after - at - 1
+        if length >= gpus and (after == len(lines) or (length - gpus) % (gpus + 1) == 0):
+            rows.append(tuple(Cell(li.line, li.text) for li in lines[at : at + gpus + 1]))
+            last = at + gpus + 1
+        if after < len(lines) and _kind(lines[after].text) == "G":
+            break
+        at = after
+    return (Table(tuple(rows)), last) if len(rows) > 2 else None

@@ -26,18 +26,86 @@ PLAUSIBLE = 2.2
 """A candidate that costs so much more than the cheapest may still be meant, if that makes the text true."""
 _PER_CHARACTER = 1 / 45
 
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d+\]){0,4}\s+(?=[A-Z\[(\"'\u201c$]|\d+ ?x )|\n\n|(?<=\))\.\s+(?=[A-Z])|\]\s(?=[A-Z][a-z]+ [a-z])")
-_TURN = re.compile(r";|\b(?:while|whereas|but|than|versus|vs\.?|compared (?:to|with)|against|unlike|over the|by contrast|in contrast|however)\b", re.IGNORECASE)
-_COMPARED = re.compile(r"(?:\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|over|beats?|outperforms?|like|from|replaces|successor to|exceeds|match(?:es)?|of|generation)|\()\s+(?:the |an? |prior-generation |older |previous |nvidia'?s? )*$", re.IGNORECASE)
-_RELATED = re.compile(r"\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|(?:successor|predecessor|compromise|alternative|similar|equal|identical) (?:of|to)|replaces|like|over|beats?|outperforms?|generation)\s+(?:the |an? |older |previous |nvidia |amd |single )*$", re.IGNORECASE)
-_BINDS = re.compile(r"\s*\(?\s*(?:of (?:gpu )?(?:memory|vram|bandwidth|hbm\w*) )?(?:on|for|of|in|from|per|with)\s+(?:the |an? |each |a single )?(?:nvidia |amd )?$", re.IGNORECASE)
-_HAS = re.compile(r"(?:['\u2019]s?)?\s*(?:[,(]|\b(?:gpu|card|also|now|which|that|with|has|have|had|offers?|provides?|comes? with|features?|packs?|sports?|ships? with|gets?|carries|boasts?|includes?|uses?|delivers?|at|and its|a|an|just|only|up to|massive|the|full|about|around|its|whopping|generous|=|:)\b\s*)*\s*", re.IGNORECASE)
+_SENTENCE = re.compile(
+    r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d+\]){0,4}\s+(?=[A-Z\[(\"'\u201c$]|\d+ ?x )|\n\n"
+    r"|(?<=\))\.\s+(?=[A-Z])|\]\s(?=[A-Z][a-z]+ [a-z])"
+)
+_TURN = re.compile(
+    r";|\b(?:while|whereas|but|than|versus|vs\.?|compared (?:to|with)|against|unlike|over the"
+    r"|by contrast|in contrast|however)\b",
+    re.IGNORECASE,
+)
+_COMPARED = re.compile(
+    r"(?:\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|over|beats?|outperforms?|like"
+    r"|from|replaces|successor to|exceeds|match(?:es)?|of|generation)|\()\s+(?:the |an? "
+    r"|prior-generation |older |previous |nvidia'?s? )*$",
+    re.IGNORECASE,
+)
+_RELATED = re.compile(
+    r"\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|(?:successor|predecessor"
+    r"|compromise|alternative|similar|equal|identical) (?:of|to)|replaces|like|over|beats?"
+    r"|outperforms?|generation)\s+(?:the |an? |older |previous |nvidia |amd |single )*$",
+    re.IGNORECASE,
+)
+_BINDS = re.compile(
+    r"\s*\(?\s*(?:of (?:gpu )?(?:memory|vram|bandwidth|hbm\w*) )?(?:on|for|of|in|from|per"
+    r"|with)\s+(?:the |an? |each |a single )?(?:nvidia |amd )?$",
+    re.IGNORECASE,
+)
+_HAS = re.compile(
+    r"(?:['\u2019]s?)?\s*(?:[,(]|\b(?:gpu|card|also|now|which|that|with|has|have|had|offers?"
+    r"|provides?|comes? with|features?|packs?|sports?|ships? with|gets?|carries|boasts?|includes?"
+    r"|uses?|delivers?|at|and its|a|an|just|only|up to|massive|the|full|about|around|its|whopping"
+    r"|generous|=|:)\b\s*)*\s*",
+    re.IGNORECASE,
+)
 _LIST = re.compile(r"\s*(?:,|/|&|and|or|,\s*and)\s*(?:the )?(?:nvidia |amd )?", re.IGNORECASE)
-_NOT_OURS = re.compile(r"^\W{0,2}(?:of )?(?:additional|extra|more|less|lower|higher|fewer|(?:system|host|main|cpu|server|lp)?[ -]?(?:ram|ddr\d|lpddr\d)|model|weights?|(?:nvme|ssd|disk|storage)|dataset|file|parameters?|checkpoint|per (?:node|server|rack)|free|left|for (?:the )?(?:model|weights|kv)|kv)", re.IGNORECASE)
-_OTHERS_BEFORE = re.compile(r"(?:needs?|requires?|required|fits? (?:in|into|on)|consum\w+|tak(?:es?|ing)|exceed\w*|least|minimum|under|below|models?|weights?|save[sd]?|saving|total(?:ing|s)?|combined|pool(?:ed)?|aggregate|increase[sd]?|more|extra|additional|for|every|than) (?:of |about |around |up to |than |approximately |~ ?)?$", re.IGNORECASE)
-_SYSTEM = re.compile(r"\b(?:server|system|node|rack|psu|power supply|cluster|chassis|cpu|wall|dgx|hgx)\b", re.IGNORECASE)
-_LAUNCHED = re.compile(r"\b(?:launch|announc|releas|introduc|debut|unveil|available|arriv)\w*\b[^.;]{0,30}$", re.IGNORECASE)
-_NETWORK = re.compile(r"\b(?:infiniband|ethernet|network|nic|storage|nvme|pci-?e?|disk|per direction|unidirectional)\b", re.IGNORECASE)
+_NOT_OURS = re.compile(
+    r"^\W{0,2}(?:of )?(?:additional|extra|more|less|lower|higher|fewer|(?:system|host|main|cpu"
+    r"|server|lp)?[ -]?(?:ram|ddr\d|lpddr\d)|model|weights?|(?:nvme|ssd|disk|storage)|dataset|file"
+    r"|parameters?|checkpoint|per (?:node|server|rack)|free|left|for (?:the )?(?:model|weights|kv)|kv)",
+    re.IGNORECASE,
+)
+_OTHERS_BEFORE = re.compile(
+    r"(?:needs?|requires?|required|fits? (?:in|into|on)|consum\w+|tak(?:es?|ing)|exceed\w*|least"
+    r"|minimum|under|below|models?|weights?|save[sd]?|saving|total(?:ing|s)?|combined|pool(?:ed)?"
+    r"|aggregate|increase[sd]?|more|extra|additional|for|every|than) (?:of |about |around |up to "
+    r"|than |approximately |~ ?)?$",
+    re.IGNORECASE,
+)
+_SYSTEM = re.compile(
+    r"\b(?:server|system|node|rack|psu|power supply|cluster|chassis|cpu|wall|dgx|hgx)\b", re.IGNORECASE
+)
+_DOUBT = re.compile(
+    # Denied, reported or asked; measured or set; of a part, of several, or of something else.
+    r"\bnot\b(?! only)|n['\u2019]t\b|\bnever\b|\bmyth\b|\bclaim(?:ed|s)?\b|\bwrote\b|\bfalse\b"
+    r"|\brumou?r|\ballegedly\b|\bif\b|\bwould\b|\bmeasured\b|\btests?\b|\bshowed\b|\breached\b|\bunder load\b|\btook\b|\bwas\b"
+    r"|\blimit(?:ed|s)?\b|\bcap(?:ped)?\b|\bundervolt|\boverclock|\bbios\b|\bconnector|\bplug\b|-pin\b|\bcables?\b|\btrains?\b|\bslices?\b|\bmig\b"
+    r"|\binstances?\b|\beach\b|\bdies?\b|\bchiplets?\b|\bpairs?\b|\btwo\b|\bfour\b|\beight\b|\btotal\b|\bcombined\b|\btogether\b"
+    r"|\bdgx\b|\bhgx\b|\bnodes?\b|\bserver\b|\bbox\b|\bcluster|\bcpu\b|\bhost\b|\b(?:amd|nvidia|intel)['\u2019]s\b"
+    r"|\b(?:sxm\d?|pcie|nvl|laptop|mobile|base|older|newer)\b (?:module|version|card|variant|model|part)\b",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"[^.;]{0,24}\b(?:increase|bios|plug|connector|per direction|each way|slices?|in total|combined"
+    r"|false|psu)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\W*(?:that|this|it)\b[^.]{0,12}\b(?:wrong|false|incorrect|not true|nonsense|a (?:myth|typo))",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\s*(?:against|vs\.?|versus|compared (?:to|with)|instead of|rather than)\s*(?:about |just |only )?",
+    re.IGNORECASE,
+)
+_LAUNCHED = re.compile(
+    r"\b(?:launch|announc|releas|introduc|debut|unveil|available|arriv)\w*\b[^.;]{0,30}$", re.IGNORECASE
+)
+_NETWORK = re.compile(
+    r"\b(?:infiniband|ethernet|network|nic|storage|nvme|pci-?e?|disk|per direction|unidirectional)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +152,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     yield Left(line, token.text)
                 continue
             claim = _assigned(sentence, gpus, about, reading, line, text.block)
+            if claim is not None and (_doubtful(sentence, tokens, place) or _DENIED.match(text.text, end)):
+                claim = replace(claim, sure=False)
             yield claim if claim is not None else Left(line, token.text)
         about = _next(sentence, gpus, about)
     if about is not None:
@@ -96,6 +166,27 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
         yield start, match.start()
         start = match.end()
     yield start, len(text)
+
+
+def _doubtful(sentence: str, tokens: Sequence[Token], place: int) -> bool:
+    """Whether the words around a value make it something else than what its product has."""
+    token = tokens[place]
+    # The names of GPUs are not words: "RTX PRO 6000 Server Edition".
+    words = sentence[max(0, token.start - 70) : token.start]
+    for gpu in (t for t in tokens if t.kind == "gpu"):
+        words = words.replace(gpu.text, " ")
+    if _DOUBT.search(words) or _AFTER.match(sentence, token.end) or sentence.endswith("?"):
+        return True
+    # "350 W against 300 W" compares two GPUs in the order of a list that only a reader sees.
+    beside = [tokens[n] for n in (place - 1, place + 1) if 0 <= n < len(tokens)]
+    for other in beside:
+        first, second = sorted((token, other), key=lambda t: t.start)
+        if other.dimension == token.dimension and _AGAINST.fullmatch(sentence, first.end, second.start):
+            return True
+    return (
+        token.dimension == "op/s" and mark_near(sentence, tokens, place) is None
+        and re.search(r"sparsity|sparse", sentence[token.end :]) is not None
+    )  # fmt: skip
 
 
 def _next(sentence: str, gpus: Sequence[Token], about: Subject | None) -> Subject | None:
@@ -141,7 +232,11 @@ def _field(sentence: str, tokens: Sequence[Token], place: int, topic: str | None
     if dimension == "usd":
         if token.hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h", after):
             return "rent per hour"
-        return "launch_price_usd" if re.search(r"\b(?:MSRP|launch(?:ed)?)\b", before[-40:] + after[:30]) else None
+        return (
+            "launch_price_usd"
+            if re.search(r"\b(?:MSRP|launch(?:ed)?)\b", before[-40:] + after[:30])
+            else None
+        )
     own = own_field(sentence, tokens, place)
     if own == "none" or (dimension in ("bytes", "w", "bytes/s") and _NOT_OURS.match(after)):
         return None
@@ -155,7 +250,9 @@ def _field(sentence: str, tokens: Sequence[Token], place: int, topic: str | None
         return None if own == "power_w" and _SYSTEM.search(before[-40:] + after[:30]) else own
     if dimension == "bare":
         year = token.numbers[0].value
-        said = _LAUNCHED.search(before[-60:]) and re.search(r"\b(?:in|since)\s+(?:early |late |mid-?)?$", before[-14:])
+        said = _LAUNCHED.search(before[-60:]) and re.search(
+            r"\b(?:in|since)\s+(?:early |late |mid-?)?$", before[-14:]
+        )
         return "launch" if said and 2005 <= year <= 2035 and len(token.text) == 4 else None
     near = _nearest(sentence, tokens, place)
     if dimension == "bytes":
@@ -170,11 +267,21 @@ def _field(sentence: str, tokens: Sequence[Token], place: int, topic: str | None
         # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
         return near if near is not None and near.startswith("peak:") and near != "peak:" else topic
     if dimension == "w":
-        return None if _SYSTEM.search(before[-40:] + after[:30]) or re.match(r"\s*(?:psu|power suppl)", after, re.IGNORECASE) else "power_w"
+        return (
+            None
+            if _SYSTEM.search(before[-40:] + after[:30])
+            or re.match(r"\s*(?:psu|power suppl)", after, re.IGNORECASE)
+            else "power_w"
+        )
     if dimension == "hz":
         return near if near in ("boost_hz", "base_hz") else None
     if dimension == "bit":
-        return "memory_bus_bits" if near == "memory_bus_bits" or re.match(r"\s*(?:wide )?(?:memory )?(?:bus|interface)", after, re.IGNORECASE) else None
+        return (
+            "memory_bus_bits"
+            if near == "memory_bus_bits"
+            or re.match(r"\s*(?:wide )?(?:memory )?(?:bus|interface)", after, re.IGNORECASE)
+            else None
+        )
     if dimension == "nm":
         return "process_nm"
     return None
@@ -194,7 +301,8 @@ def _nearest(sentence: str, tokens: Sequence[Token], place: int) -> str | None:
                 break
             known = FIELDS.get(other.field)
             if known is not None and other.field and (
-                known.dimension == dimension or other.field in ("memory_type", "memory_bytes", "memory_bus_bits")
+                known.dimension == dimension
+                or other.field in ("memory_type", "memory_bytes", "memory_bus_bits")
             ) and not (dimension == "op/s" and known.dimension != "op/s"):  # fmt: skip
                 between = sentence[token.end : other.start] if step > 0 else sentence[other.end : token.start]
                 cost = gap + 40 * len(re.findall(r"[;]|, |\. |\band\b", between)) + (8 if step < 0 else 0)
@@ -257,18 +365,28 @@ def _assigned(
     if true and true[0] is not owner:
         owner = true[0]
     # "A100 and H100 have 80 GB" is said of both.
-    conjoined = next((n for n, g in enumerate(gpus) if g.gpu_ids == owner.gpu_ids and g.text == owner.text), None)
+    conjoined = next(
+        (n for n, g in enumerate(gpus) if g.gpu_ids == owner.gpu_ids and g.text == owner.text), None
+    )
     if conjoined and not true and _LIST.fullmatch(sentence[gpus[conjoined - 1].end : gpus[conjoined].start]):
         sure = False
     # What the text spoke of before is not sure to own a value of a sentence about another GPU.
     others = [
         g for g in gpus
-        if not (set(g.gpu_ids) & set(owner.gpu_ids)) and not _COMPARED.search(sentence[max(0, g.start - 40) : g.start])
+        if not (set(g.gpu_ids) & set(owner.gpu_ids))
+        and not _COMPARED.search(sentence[max(0, g.start - 40) : g.start])
     ]  # fmt: skip
-    if (owner is about and others) or cost > 6 or (name and not _is_of(owner, name)) or (owner.several and not true):
+    if (
+        (owner is about and others)
+        or cost > 6
+        or (name and not _is_of(owner, name))
+        or (owner.several and not true)
+    ):
         sure = False
     # Architecture, chip and interface in passing are often of another product than the nearest.
-    if reading.field in ("architecture", "chip", "pcie_generation", "process_nm") and (len(gpus) != 1 or cost > 1 or owner is about):
+    if reading.field in ("architecture", "chip", "pcie_generation", "process_nm") and (
+        len(gpus) != 1 or cost > 1 or owner is about
+    ):
         sure = False
     return claim_of(reading, owner, line, block, sure)
 
@@ -276,7 +394,11 @@ def _assigned(
 def _architecture(sentence: str, gpus: Sequence[Token], token: Token) -> str:
     """The architecture that a sentence names before a value, with no GPU between: "Hopper has 528 ..."."""
     start = max((g.end for g in gpus if g.end <= token.start), default=0)
-    names = [t for t in scan(sentence) if t.field == "architecture" and t.kind == "name" and start <= t.start < token.start]
+    names = [
+        t
+        for t in scan(sentence)
+        if t.field == "architecture" and t.kind == "name" and start <= t.start < token.start
+    ]
     return names[-1].name if names else ""
 
 
@@ -287,7 +409,11 @@ def _is_of(owner: Subject, architecture: str) -> bool:
 
 
 def _true(reading: Reading, owner: Subject) -> bool:
-    return any(evidence.supports(gpu_id, reading.field, value) for gpu_id in owner.gpu_ids for value in reading.values)
+    return any(
+        evidence.supports(gpu_id, reading.field, value)
+        for gpu_id in owner.gpu_ids
+        for value in reading.values
+    )
 
 
 def _cost(sentence: str, gpus: Sequence[Token], place: int, token: Token) -> float:
@@ -297,7 +423,12 @@ def _cost(sentence: str, gpus: Sequence[Token], place: int, token: Token) -> flo
         between = sentence[token.end : gpu.start]
         distance = len(between) * _PER_CHARACTER
         others = sum(token.end <= g.start < gpu.start for g in gpus)
-        if _BINDS.search(between[-40:]) and len(between) < 60 and not _TURN.search(between) and "," not in between:
+        if (
+            _BINDS.search(between[-40:])
+            and len(between) < 60
+            and not _TURN.search(between)
+            and "," not in between
+        ):
             return 0.2 + distance + 1.5 * others
         if between.strip() == "(":
             return 0.1

@@ -35,8 +35,11 @@ _BREAKS = frozenset(
     {"p", "div", "li", "br", "section", "article", "ul", "ol", "dt", "dd", "pre", "td", "th", "tr", "table"}
 )
 _ITEM = re.compile(r"\s*(?:[\u2022\u00b7\u25aa\u25cf\u2023*+-]|\d{1,2}[.)])\s+(?=\S)")
-_MARKS = re.compile(r"\*{1,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])")
-_LINK = re.compile(r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,600}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?[^()\n]{0,99}\)")
+_EMPHASIS = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]{1,300})\*")
+_MARKS = re.compile(r"\*{2,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])")
+_LINK = re.compile(
+    r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,600}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?[^()\n]{0,99}\)"
+)
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,400}>")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s<>()|]{1,600}")
 
@@ -197,6 +200,8 @@ def _setext(token: Token, level: int, start: int) -> Iterator[Block]:
 
 def _lines(text: str, start: int, item: bool, paragraph: int) -> Iterator[Line]:
     for number, line in enumerate(text.split("\n"), start):
+        if len(line) > LONGEST:
+            continue
         mark = _ITEM.match(line)
         words = plain(line[mark.end() :] if mark else line)
         if words:
@@ -213,6 +218,9 @@ def plain(text: str) -> str:
         text = text.replace("&nbsp;", " ").replace("&amp;", "&").replace("&times;", "\u00d7")
     if "/" in text:
         text = _ADDRESS.sub(" ", text)
+    if "*" in text:
+        # One star alone is a footnote's: "624 TFLOPS*".
+        text = _EMPHASIS.sub(r"\1", text)
     return _MARKS.sub("", text).replace("\u00a0", " ").replace("\u202f", " ").strip(" \n")
 
 
@@ -264,7 +272,9 @@ class _Html:
                 spans = [element.get(name, "1").strip() for name in ("colspan", "rowspan")]
                 across, down = (min(int(s), WIDEST) if s.isascii() and s.isdecimal() else 1 for s in spans)
                 text = plain(" ".join("".join(self.words).split()))
-                row.append(_Spanning(self.before + (element.sourceline or 1), text, max(across, 1), max(down, 1)))
+                row.append(
+                    _Spanning(self.before + (element.sourceline or 1), text, max(across, 1), max(down, 1))
+                )
             self.words = []
         elif tag in _HEADINGS:
             text = plain(" ".join("".join(self.words).split()))

@@ -26,7 +26,9 @@ def judge(claims: Sequence[Claim], lines: Sequence[str], today: date) -> Iterato
     """One finding per hourly price. `lines` of the document name the providers."""
     if not claims:
         return
-    quotes = [o for o in prices.offers(today=today) if o.per_hour and o.currency == "USD" and prices.is_quote(o)]
+    quotes = [
+        o for o in prices.offers(today=today) if o.per_hour and o.currency == "USD" and prices.is_quote(o)
+    ]
     offers = prices.newest(quotes)
     for claim in claims:
         text = lines[claim.line - 1] if claim.line <= len(lines) else ""
@@ -64,7 +66,12 @@ def _verdict(claim: Claim, amounts: Sequence[float], text: str) -> tuple[Verdict
     stated = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
     slack = 1.0 if len(stated) > 1 else HALF
     # Prices for spare capacity, and those that a text dates itself, are not those of offers on demand.
-    sure = claim.sure and not claim.several and claim.count == 1 and not re.search(r"spot|preempt|interrupt|reserved|20[12]\d", text, re.IGNORECASE)
+    sure = (
+        claim.sure
+        and not claim.several
+        and claim.count == 1
+        and not re.search(r"spot|preempt|interrupt|reserved|20[12]\d", text, re.IGNORECASE)
+    )
     if min(stated) > high * slack:
         return ("contradicts" if sure else "cannot tell"), best, "GPUs of this kind cost less now"
     if max(stated) < low / slack:

@@ -18,10 +18,10 @@ from gpuwise.facts import catalog
 from gpuwise.judge.audit.read import Block, Cell, Heading, Table
 from gpuwise.judge.audit.scan import number_of
 from gpuwise.judge.audit.tables import Subject, subject_of
-from gpuwise.model.claim import Finding, Kind
+from gpuwise.model.claim import NOT_IN_CATALOG, Finding, Kind
 from gpuwise.model.gpu import Source
-from gpuwise.model.published import PublishedResult
 from gpuwise.model.issue import Issue
+from gpuwise.model.published import PublishedResult
 from gpuwise.model.units import si
 
 KINDS: dict[str, Kind] = {
@@ -44,7 +44,8 @@ _PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|fp4|int8|amp|mixed)\b", re.
 _LENGTH = re.compile(r"\bs(?:eq\w*)?[ _-]?(?:len\w*)?[ =:_-]*(\d{2,5})\b", re.IGNORECASE)
 _INFER = re.compile(r"\binferenc|\binfer\b|serving", re.IGNORECASE)
 _OTHER_ITEM = re.compile(
-    r"tok(?:en)?s?\b|words|steps?|batch(?:es)?|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops", re.IGNORECASE
+    r"tok(?:en)?s?\b|words|steps?|batch(?:es)?|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops",
+    re.IGNORECASE,
 )
 """What a throughput may count that is not an item of a network: tokens, steps."""
 _TIMES = re.compile(
@@ -62,7 +63,8 @@ _COLUMNS = {
     "batch": r"batch(?:[ _]size)?(?:[ _]per[ _]gpu)?",
 }
 _RATE = re.compile(
-    r"(?<![\d.,])(?P<low>\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,2})?)\s?(?:(?:-|\u2013|to)\s?[\d.,]{1,9})?\s?(?:output )?"
+    r"(?<![\d.,])(?P<low>\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,2})?)\s?(?:(?:-|\u2013"
+    r"|to)\s?[\d.,]{1,9})?\s?(?:output )?"
     r"(?:tok(?:en)?s?|t)\s?(?:/|per )\s?s(?:ec(?:ond)?)?\b",
     re.IGNORECASE,
 )
@@ -72,8 +74,13 @@ _BYTES = (
     (re.compile(r"\b(?:fp8|int8|q8\w*)\b|8-bit", re.IGNORECASE), 1.0),
     (re.compile(r"\b(?:int4|nf4|fp4|q4\w*|awq|gptq)\b|4-bit", re.IGNORECASE), 0.5),
 )
-_ALONE = re.compile(r"single[- ](?:stream|user|request|batch)|batch(?:[ _-]?size)?\s?[=: ]?\s?1\b|bs\s?=?\s?1\b", re.IGNORECASE)
-_EXPERTS = re.compile(r"\bmoe\b|mixtral|a\d{1,2}b|deepseek|speculative|x\d{1,2}b|maverick|scout|gpt-oss", re.IGNORECASE)
+_ALONE = re.compile(
+    r"single[- ](?:stream|user|request|batch)|batch(?:[ _-]?size)?\s?[=: ]?\s?1\b|bs\s?=?\s?1\b",
+    re.IGNORECASE,
+)
+_EXPERTS = re.compile(
+    r"\bmoe\b|mixtral|a\d{1,2}b|deepseek|speculative|x\d{1,2}b|maverick|scout|gpt-oss", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ class Figure:
 
 
 def judge(blocks: Sequence[Block], name: str) -> tuple[Finding, ...]:
-    """Findings on every throughput of a text: one per fault and GPU with all its lines, one for what passes."""
+    """One finding per fault and GPU, with all its lines; one for what passes."""
     figures = tuple(_figures(blocks, name))
     cautions = checks.judge([figure.row for figure in figures])
     faults: dict[tuple[str, str], list[tuple[Figure, Issue]]] = defaultdict(list)
@@ -120,7 +127,10 @@ def _stated(row: PublishedResult) -> str:
 
 def fastest(gpu_ids: Sequence[str]) -> str | None:
     """The variant with the highest 16-bit peak: what it cannot do none of them can."""
-    peaks = {i: max((p.flop_per_s for p in catalog.get(i).peaks if p.format in ("fp16", "bf16")), default=0.0) for i in gpu_ids}
+    peaks = {
+        i: max((p.flop_per_s for p in catalog.get(i).peaks if p.format in ("fp16", "bf16")), default=0.0)
+        for i in gpu_ids
+    }
     return max(gpu_ids, key=lambda i: peaks[i], default=None)
 
 
@@ -142,7 +152,9 @@ def _figures(blocks: Sequence[Block], name: str) -> Iterator[Figure]:
             recent = named
 
 
-def _of_table(rows: Sequence[Sequence[Cell]], about: Subject | None, mode: str, source: Source) -> Iterator[Figure]:
+def _of_table(
+    rows: Sequence[Sequence[Cell]], about: Subject | None, mode: str, source: Source
+) -> Iterator[Figure]:
     header = [cell.text for cell in rows[0]]
     counts = {i: int(m[1]) for i, text in enumerate(header) if (m := _COUNT.fullmatch(text))}
     named: dict[str, int] = {}
@@ -164,8 +176,8 @@ def _of_table(rows: Sequence[Sequence[Cell]], about: Subject | None, mode: str, 
 
 
 def _wide(
-    rows: Sequence[Sequence[Cell]], counts: Mapping[int, int], named: Mapping[str, int], about: Subject | None,
-    mode: str, source: Source,
+    rows: Sequence[Sequence[Cell]], counts: Mapping[int, int], named: Mapping[str, int],
+    about: Subject | None, mode: str, source: Source,
 ) -> Iterator[Figure]:  # fmt: skip
     label, dotted = "", _is_dotted(rows, counts)
     for row in rows[1:]:
@@ -255,13 +267,19 @@ def _tokens(blocks: Sequence[Block]) -> Iterator[Finding]:
             header = block.rows[0] if block.rows else ()
             above = " | ".join(cell.text for cell in header)
             top = subject_of(above) if len(above) < 500 else None
-            per_second = [i for i, c in enumerate(header) if re.search(r"tok(?:en)?s?\s?(?:/|per )\s?s", c.text, re.IGNORECASE)]
+            per_second = [
+                i
+                for i, c in enumerate(header)
+                if re.search(r"tok(?:en)?s?\s?(?:/|per )\s?s", c.text, re.IGNORECASE)
+            ]
             for row in block.rows[1:]:
                 text = " | ".join(cell.text for cell in row)[:1000]
                 owner = subject_of(text) or (top if top and not top.several else about)
                 for index, cell in enumerate(row):
                     rate = _RATE.search(cell.text) or (
-                        re.fullmatch(r"[~\u2248]?\s?(?P<low>\d[\d,]{0,8}(?:\.\d{1,2})?)", cell.text.strip()) if index in per_second else None
+                        re.fullmatch(r"[~\u2248]?\s?(?P<low>\d[\d,]{0,8}(?:\.\d{1,2})?)", cell.text.strip())
+                        if index in per_second
+                        else None
                     )
                     column = header[index].text if index < len(header) else ""
                     if rate and owner is not None:
@@ -283,12 +301,13 @@ def _speed(line: int, owner: Subject, rate: re.Match[str], text: str, stated: st
     speeds = [catalog.get(i).memory_bytes_per_s or 0.0 for i in owner.gpu_ids]
     explanation, wrong = "nothing says how many requests run together, or which model", False
     if not owner.gpu_ids:
-        explanation = "not in the catalog"
+        explanation = NOT_IN_CATALOG
     elif size and stored and min(speeds) and _ALONE.search(text) and not _EXPERTS.search(text):
         weights = float(size["size"]) * 1e9 * stored
         needed, best = tokens * weights, max(speeds) * owner.count
         wrong = needed > SPARE * best
-        explanation = f"reads {weights / 1e9:.4g} GB of weights for each token, {si(needed, 'B/s', 3)} of at most {si(best, 'B/s', 3)}"
+        rates = f"{si(needed, 'B/s', 3)} of at most {si(best, 'B/s', 3)}"
+        explanation = f"reads {weights / 1e9:.4g} GB of weights for each token, {rates}"
     return Finding(
         lines=(line,), gpu=owner.text, field="throughput", stated=stated,
         verdict="contradicts" if wrong else "cannot tell", kind="above peak" if wrong else None,

@@ -23,9 +23,16 @@ NEARLY = 0.9
 """A second orientation that explains so much of what the best one does leaves the table open."""
 AGREED = 1.0
 """What a value that the catalog confirms adds to one that merely fits its field."""
-_VARIANT = re.compile(r"form|variant|version|type|model|config|memory|vram|edition|interface|sku", re.IGNORECASE)
-_COUNTED = re.compile(r"(?:num(?:ber)? (?:of )?)?(?:gpus?|cards|accelerators)(?: count|/node| per node)?|gpu count|qty|#", re.IGNORECASE)
-_MACHINE = re.compile(r"\b(?:DGX|HGX|servers?|nodes?|pods?|clusters?|superpod|supercluster|NVL ?72|rack)\b", re.IGNORECASE)
+_VARIANT = re.compile(
+    r"form|variant|version|type|model|config|memory|vram|edition|interface|sku", re.IGNORECASE
+)
+_COUNTED = re.compile(
+    r"(?:num(?:ber)? (?:of )?)?(?:gpus?|cards|accelerators)(?: count|/node| per node)?|gpu count|qty|#",
+    re.IGNORECASE,
+)
+_MACHINE = re.compile(
+    r"\b(?:DGX|HGX|servers?|nodes?|pods?|clusters?|superpod|supercluster|NVL ?72|rack)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,9 @@ def subject(tokens: Sequence[Token], machine: bool = False) -> Subject | None:
     shared = set(first.gpu_ids)
     for token in rest:
         shared &= set(token.gpu_ids)
-    several = bool(rest) and not shared and any(t.gpu_ids != first.gpu_ids or t.text != first.text for t in rest)
+    several = (
+        bool(rest) and not shared and any(t.gpu_ids != first.gpu_ids or t.text != first.text for t in rest)
+    )
     if shared and rest:
         ids = tuple(gpu_id for gpu_id in ids if gpu_id in shared)
     count = max(t.count for t in tokens)
@@ -85,7 +94,7 @@ class _Placed:
 class Table:
     """The typed cells of a table and what can be told from its first row and columns."""
 
-    def __init__(self, rows: Sequence[Sequence[Cell]], around: Subject | None, starred: bool) -> None:
+    def __init__(self, rows: Sequence[Sequence[Cell]], around: Subject | None, starred: bool | None) -> None:
         self.rows, self.around, self.starred = rows, around, starred
         self.header = rows[0] if rows else ()
         self.labels = [label_of(cell.text) for cell in self.header]
@@ -95,7 +104,9 @@ class Table:
             corner = set(self.columns[0].gpu_ids)
             if any(corner & set(s.gpu_ids) for i, s in self.columns.items() if i):
                 del self.columns[0]
-        self.counting = next((i for i, c in enumerate(self.header) if _COUNTED.fullmatch(c.text.strip())), None)
+        self.counting = next(
+            (i for i, c in enumerate(self.header) if _COUNTED.fullmatch(c.text.strip())), None
+        )
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
@@ -108,9 +119,18 @@ class Table:
         pairs = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1}
         for placed in best:
             owner, reading = placed.owner, placed.reading
-            row = placed.column if self.columns and best and placed.owner is self.columns.get(placed.column) else placed.row
-            yield claim_of(reading, owner, placed.cell.line, block * kinds.GRID + row,
-                           clear and (placed.row, owner.text) not in pairs)
+            row = (
+                placed.column
+                if self.columns and best and placed.owner is self.columns.get(placed.column)
+                else placed.row
+            )
+            yield claim_of(
+                reading,
+                owner,
+                placed.cell.line,
+                block * kinds.GRID + row,
+                clear and (placed.row, owner.text) not in pairs,
+            )
 
     def by_row(self) -> Iterator[_Placed]:
         """GPUs down the side, fields along the top."""
@@ -142,7 +162,9 @@ class Table:
         section = ""
         for number, row in enumerate(self.rows[1:] if self.columns else (), 1):
             first = next((cell.text for cell in row if cell.text.strip()), "")
-            if sum(bool(cell.text.strip()) for cell in row) == 1 or len({cell.text for cell in row}) == 1 < len(row):
+            if sum(bool(cell.text.strip()) for cell in row) == 1 or len(
+                {cell.text for cell in row}
+            ) == 1 < len(row):
                 section = first
                 continue
             label = label_of(first)
@@ -166,7 +188,11 @@ class Table:
                 label = label_of(row[0].text)
                 # Of several columns without GPUs nobody says whose the third one is.
                 for cell in row[1:2] if len(row) < 4 else ():
-                    yield from self._placed(cell, label, owner, number, 1)
+                    # A number without a unit may as well be a rank or a score.
+                    bare = label.unit is None and re.fullmatch(r"\d{1,3}", cell.text.strip())
+                    yield from self._placed(
+                        cell, label, replace(owner, sure=owner.sure and not bare), number, 1
+                    )
 
     def _placed(self, cell: Cell, label: Label, owner: Subject, row: int, column: int) -> Iterator[_Placed]:
         if len(cell.text) <= 300:
@@ -176,18 +202,23 @@ class Table:
     def _narrowed(self, owner: Subject, row: Sequence[Cell], name: int) -> Subject:
         """The variants that a column for form or memory leaves: "H100 | SXM5"."""
         for column, cell in enumerate(row):
-            if len(owner.gpu_ids) > 1 and column != name and column < len(self.header) and len(cell.text) < 24:
-                if _VARIANT.search(self.header[column].text):
-                    found = subject_of(f"{owner.text} {cell.text}")
-                    if found and 0 < len(found.gpu_ids) < len(owner.gpu_ids):
-                        owner = replace(owner, gpu_ids=found.gpu_ids)
+            if len(owner.gpu_ids) < 2 or column in (name, *range(len(self.header), len(row))):
+                continue
+            if len(cell.text) < 24 and _VARIANT.search(self.header[column].text):
+                found = subject_of(f"{owner.text} {cell.text}")
+                if found and 0 < len(found.gpu_ids) < len(owner.gpu_ids):
+                    owner = replace(owner, gpu_ids=found.gpu_ids)
         return owner
 
     def _counted(self, owner: Subject, row: Sequence[Cell]) -> Subject:
         if self.counting is None or self.counting >= len(row):
             return owner
         count = row[self.counting].text.strip()
-        return replace(owner, count=int(count)) if count.isascii() and count.isdecimal() and len(count) < 6 else owner
+        return (
+            replace(owner, count=int(count))
+            if count.isascii() and count.isdecimal() and len(count) < 6
+            else owner
+        )
 
 
 def _at(rows: Sequence[Sequence[Cell]], row: int, column: int) -> str:
@@ -200,7 +231,9 @@ def _name(text: str) -> Subject | None:
         return None
     tokens = scan(text)
     gpus = [t for t in tokens if t.kind == "gpu"]
-    if not gpus or any(t.kind == "value" and t.start < gpus[0].start and t.dimension != "bare" for t in tokens):
+    if not gpus or any(
+        t.kind == "value" and t.start < gpus[0].start and t.dimension not in ("bare", "other") for t in tokens
+    ):
         return None
     named = sum(t.end - t.start for t in gpus)
     others = re.sub(r"\([^)]*\)|\W", "", text)
@@ -212,13 +245,16 @@ def _name(text: str) -> Subject | None:
 def _explained(placed: Sequence[_Placed]) -> float:
     """How much of a table an orientation explains: values that fit, and those that the catalog confirms."""
     return sum(
-        1 + AGREED * any(evidence.supports(i, p.reading.field, p.reading.values[0]) for i in p.owner.gpu_ids[:4])
+        1
+        + AGREED
+        * any(evidence.supports(i, p.reading.field, p.reading.values[0]) for i in p.owner.gpu_ids[:4])
         for p in placed
     )
 
 
 def _alike(best: Sequence[_Placed], second: Sequence[_Placed]) -> bool:
     """Whether two orientations say the same of the same cells."""
+
     def said(placed: Sequence[_Placed]) -> set[tuple[int, int, int, str, tuple[str, ...]]]:
         return {(p.cell.line, p.row, p.column, p.reading.field, p.owner.gpu_ids) for p in placed}
 
@@ -241,5 +277,5 @@ def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool
         sparse=reading.sparse,
         several=owner.several,
         count=owner.count * reading.token.count,
-        sure=sure and owner.sure,
+        sure=sure and owner.sure and not reading.either,
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.audit import audit_text
-from gpuwise.judge.audit.files import decoded
+from gpuwise.judge.audit.read import decoded
 from gpuwise.model.claim import Audit, Finding
 from gpuwise.show import audits as report
 from gpuwise.show.gpus import label
@@ -41,7 +41,7 @@ class Line:
     def worst(self) -> str:
         """The verdict that decides how the line looks; empty without a finding."""
         verdicts = {finding.verdict for finding in self.findings}
-        return next((v for v in ("contradicts", "cannot tell", "agrees") if v in verdicts), "")
+        return next((v for v in ("contradicts", "differs", "cannot tell", "agrees") if v in verdicts), "")
 
 
 def form(facts: Facts, asked: Asked) -> View:
@@ -58,7 +58,7 @@ def audit(facts: Facts, data: bytes, name: str) -> View:
     if not text.strip():
         raise InputError("there is no text to audit", hint="paste an article, or drop a file")
     found = audit_text(text, name, today=facts.today)
-    return _view(text, Audit(file=found.file, findings=found.findings, notes=notes + found.notes))
+    return _view(text, replace(found, notes=notes + found.notes))
 
 
 def _view(text: str, found: Audit | None) -> View:

@@ -1,0 +1,88 @@
+"""Files and documents: encodings, binaries, floods, blocks with their lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.judge import audit
+from gpuwise.judge.audit import read
+from gpuwise.judge.audit.read import LONGEST, Heading, Line, Table
+
+
+def test_encodings_are_named() -> None:
+    assert read.decoded("Größe".encode("utf-16"), "x") == ("Größe", ("read as UTF-16",))
+    assert read.decoded("Größe".encode("cp1252"), "x")[0] == "Größe"
+    assert read.decoded("Größe".encode(), "x") == ("Größe", ())
+
+
+def test_a_binary_is_refused() -> None:
+    with pytest.raises(InputError, match="not text"):
+        read.decoded(b"\x7fELF\0\0", "x")
+
+
+def test_too_large_and_missing(tmp_path: Path) -> None:
+    large = tmp_path / "large.md"
+    with large.open("wb") as file:
+        file.truncate(read.LARGEST + 1)
+    with pytest.raises(InputError, match="20"):
+        read.text_of(large)
+    with pytest.raises(InputError, match="cannot read"):
+        read.text_of(tmp_path / "none.md")
+
+
+def test_lines_left_out_are_counted_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("# T4\n" + "x" * (LONGEST + 1), encoding="utf-8")
+    assert "1 lines" in audit.audit_file(path).notes[0]
+    assert "(2)" in audit.audit_file(path).notes[0]
+
+
+def test_markdown_keeps_its_lines() -> None:
+    text = (
+        "---\ntitle: T4\ndate: 2020\n---\n\n# L4\n\nOne *two*\n[three](x)\n\n- item\n\n| a "
+        "| b |\n|---|---|\n| c | d |\n"
+    )
+    blocks = read.blocks_of(text, "a.md")
+    assert [b for b in blocks if isinstance(b, Heading)] == [Heading(2, 1, "T4"), Heading(6, 1, "L4")]
+    lines = [(b.line, b.text, b.item) for b in blocks if isinstance(b, Line)]
+    assert lines == [(8, "One two", False), (9, "three", False), (11, "item", True)]
+    (table,) = [b for b in blocks if isinstance(b, Table)]
+    assert [(c.line, c.text) for row in table.rows for c in row] == [
+        (13, "a"),
+        (13, "b"),
+        (15, "c"),
+        (15, "d"),
+    ]
+
+
+def test_html_keeps_its_lines_and_leaves_scripts_out() -> None:
+    text = (
+        "<!DOCTYPE html><script>T4 has 99 "
+        "GB</script>\n<h2>L4</h2>\n<p>One\ntwo</p>\n<ul><li>item</ul><table>\n<tr><td>a<td>b</table>"
+    )
+    blocks = read.blocks_of(text, "x.txt")
+    assert Heading(2, 2, "L4") in blocks
+    assert [(b.line, b.text, b.item) for b in blocks if isinstance(b, Line)] == [
+        (3, "One", False),
+        (4, "two", False),
+        (5, "item", True),
+    ]
+    (table,) = [b for b in blocks if isinstance(b, Table)]
+    assert [(c.line, c.text) for c in table.rows[0]] == [(6, "a"), (6, "b")]
+
+
+def test_a_table_in_markdown_may_be_html() -> None:
+    blocks = read.blocks_of("# T4\n\n<table>\n<tr><td>VRAM<td>16 GB</table>\n", "a.md")
+    assert [b.rows[0][0].line for b in blocks if isinstance(b, Table)] == [4]
+
+
+def test_what_was_not_judged_is_said() -> None:
+    found = audit.audit_text(
+        "| GPU | VRAM |\n|---|---|\n| GTX 999 Ti | 6 GB |\n\n# T4\n\nIt moves 55 GB/s there."
+    )
+    assert found.unknown_gpus == ("GTX 999 Ti",)
+    assert [one.text for one in found.unjudged] == ["55 GB/s"]
+    assert {f.verdict for f in found.findings} == {"cannot tell"}

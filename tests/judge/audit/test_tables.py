@@ -1,0 +1,100 @@
+"""Tables in every dress: marked up, parted by tabs or spaces, one cell a line, run together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gpuwise.judge import audit
+
+Read = Callable[..., list[tuple[str, str, str]]]
+FACTS = {
+    ("T4", "memory_bytes", "16 GB"),
+    ("L4", "memory_bytes", "24 GB"),
+    ("T4", "memory_bytes_per_s", "320 GB/s"),
+    ("L4", "memory_bytes_per_s", "300 GB/s"),
+    ("T4", "power_w", "70 W"),
+    ("L4", "power_w", "72 W"),
+}
+DRESSES = {
+    "rows": "| GPU | VRAM | Mem BW | TDP |\n|---|---|---|---|\n| T4 | 16 GB | 320 GB/s | 70 W |\n"
+    "| L4 | 24 GB | 300 GB/s | 72 W |",
+    "columns": "| | T4 | L4 |\n|---|---|---|\n| VRAM | 16 GB | 24 GB |\n| Bandwidth | 320 GB/s "
+    "| 300 GB/s |\n| Power draw | 70 W | 72 W |",
+    "no rule": "| GPU | VRAM | Bandwidth | TDP |\n| T4 | 16 GB | 320 GB/s | 70 W |\n| L4 | 24 GB "
+    "| 300 GB/s | 72 W |",
+    "tabs": "GPU\tVRAM\tBandwidth\tTDP\nT4\t16 GB\t320 GB/s\t70 W\nL4\t24 GB\t300 GB/s\t72 W",
+    "spaces": "GPU VRAM Memory Bandwidth TDP\nNVIDIA T4 16 GB 320 GB/s 70 W\nNVIDIA L4 24 GB 300 GB/s 72 W",
+    "gpus over rows": "Specification NVIDIA T4 NVIDIA L4\nVRAM 16 GB 24 GB\nMemory bandwidth 320 "
+    "GB/s 300 GB/s\nTDP 70 W 72 W",
+    "run together": "SpecNVIDIA T4NVIDIA L4\nVRAM16 GB24 GB\nMemory Bandwidth320 GB/s300 GB/s\nTDP70 W72 W",
+    "one cell a line": "T4\nL4\nVRAM\n16 GB\n24 GB\nColour\nblack\ngreen\nMemory bandwidth\n320 "
+    "GB/s\n300 GB/s\nTDP\n70 W\n72 W",
+    "rows, one cell a line": "GPU\nVRAM\nBandwidth\nTDP\nT4\n16 GB\n320 GB/s\n70 W\nL4\n24 "
+    "GB\n300 GB/s\n72 W",
+    "lists": "## T4\n- VRAM: 16 GB\n- Bandwidth: 320 GB/s\n- TDP: 70 W\n\n## L4\n- VRAM: 24 GB\n- "
+    "Bandwidth: 300 GB/s\n- TDP: 72 W",
+    "plain headings": "NVIDIA T4:\nVRAM: 16 GB\nBandwidth: 320 GB/s\nTDP: 70 W\n\nNVIDIA "
+    "L4:\nVRAM: 24 GB\nBandwidth: 300 GB/s\nTDP: 72 W",
+    "pairs in a line": "## T4\nVRAM: 16 GB | Bandwidth: 320 GB/s "
+    "| TDP: 70 W\n\n## L4\nVRAM: 24 GB, Bandwidth: 300 GB/s, TDP: 72 W",
+    "html": "<table><tr><th>GPU<th>VRAM<th>Bandwidth<th>TDP<tr><td>T4<td>16 GB<td>320 GB/s<td>70 W"
+    "<tr><td>L4<td>24 GB<td>300 GB/s<td>72 W</table>",
+}
+
+
+@pytest.mark.parametrize("dress", DRESSES)
+def test_one_table_in_every_dress(claimed: Read, dress: str) -> None:
+    found = claimed(DRESSES[dress], "a.html" if dress == "html" else "a.txt")
+    assert {(gpu.removeprefix("NVIDIA "), field, value) for gpu, field, value in found} == FACTS
+
+
+def test_csv_takes_its_units_from_the_header(claimed: Read) -> None:
+    text = "gpu_name,vram_gb,memory_bandwidth_gbps,power_watt,ai_score\nRTX_3090,24,936,350,97\n"
+    assert claimed(text, "a.csv") == [
+        ("RTX 3090", "memory_bytes", "24"),
+        ("RTX 3090", "memory_bytes_per_s", "936"),
+        ("RTX 3090", "power_w", "350"),
+    ]
+
+
+def test_cells_that_span_rows(claimed: Read) -> None:
+    text = (
+        "<table><tr><th>GPU<th>Form<th>TDP<tr><td rowspan=2>H100<td>PCIe<td>350 "
+        "W<tr><td>SXM5<td>700 W</table>"
+    )
+    assert [value for _, field, value in claimed(text, "a.html") if field == "power_w"] == ["350 W", "700 W"]
+    assert {f.verdict for f in audit.audit_text(text, "a.html").findings} == {"agrees"}
+
+
+def test_what_looks_like_a_field_and_is_not(claimed: Read) -> None:
+    rows = (
+        "| Memory clock | 14 GB/s |\n| System RAM | 64 GB |\n| FP32 per watt | 121 GFLOPS |\n"
+        "| RT core generation | 2 |"
+    )
+    assert claimed(f"# RTX A5000\n\n| | RTX A5000 |\n|---|---|\n{rows}") == []
+
+
+def test_dense_and_sparse_in_one_cell() -> None:
+    text = "| GPU | FP16 Tensor |\n|---|---|\n| A100 SXM | {} |"
+    for cell, wrong in (
+        ("312 / 624 TFLOPS", False),
+        ("312 TFLOPS | 624 TFLOPS*", False),
+        ("624 TFLOPS", True),
+    ):
+        found = audit.audit_text(text.format(cell.replace("|", "\\|"))).findings
+        assert any(f.verdict == "contradicts" for f in found) == wrong
+
+
+def test_a_footnote_makes_starred_rates_sparse() -> None:
+    text = "| GPU | FP16 Tensor |\n|---|---|\n| A100 SXM | 624 TFLOPS* |\n\n* Shown with sparsity."
+    assert {f.verdict for f in audit.audit_text(text).findings} == {"agrees"}
+
+
+def test_a_row_speaks_of_the_variant_that_explains_it() -> None:
+    text = "| GPU | CUDA cores | TDP | Bandwidth |\n|---|---|---|---|\n| H100 | 16,896 | 700 W | {} GB/s |"
+    kinds = [
+        [f.kind for f in audit.audit_text(text.format(rate)).findings if f.kind] for rate in ("3350", "2000")
+    ]
+    assert kinds == [[], ["other variant"]]
