@@ -65,7 +65,7 @@ def test_a_third_party_does_not_dispute_a_vendor() -> None:
         ("The Gaudi 3 delivers 1,835 TFLOPS of BF16.", "cannot tell"),
         ("The Gaudi 3 delivers 2,835 TFLOPS of BF16.", "differs"),
         ("The B300 has a TDP of 1,400 W.", "cannot tell"),
-        ("The B300 has a TDP of 1,800 W.", "contradicts"),
+        ("The B300 has a TDP of 1,800 W.", "differs"),
         ("The RTX 2080 Ti has a boost clock of 1635 MHz.", "cannot tell"),
         ("The H100 SXM is made in a 4 nm process.", "cannot tell"),
         ("The H100 SXM is made in a 7 nm process.", "differs"),
@@ -94,4 +94,4 @@ def test_announcement_and_delivery_may_lie_apart(gpu: str, date: str, verdict: s
 
 def test_a_street_price_judges_nobody() -> None:
     assert verdicts("| GPU | MSRP |\n|---|---|\n| A100 SXM4 80GB | $18,000 |") == ["cannot tell"]
-    assert verdicts("| GPU | MSRP |\n|---|---|\n| RTX 4090 | $1,199 |") == ["differs"]
+    assert verdicts("| GPU | MSRP |\n|---|---|\n| RTX 4090 | $1,199 |") == ["contradicts"]

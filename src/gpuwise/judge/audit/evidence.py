@@ -142,7 +142,9 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
         names = _TENSOR
     mine = [peak for peak in spec.peaks if peak.format in names and peak.source.kind != "article"]
     dense = [peak for peak in mine if peak.unit == "matrix" and not peak.sparse]
-    vector = [peak for peak in mine if peak.unit == "vector"]
+    # Databases compute 16-bit rates of the ordinary cores by ratios that vendors do not state.
+    stated = ("vendor",) if form in _TENSOR else ("vendor", "third-party", "derived", "measured")
+    vector = [peak for peak in mine if peak.unit == "vector" and peak.source.kind in stated]
     order = vector + dense if form in ("fp32", "fp64") else dense + vector
     for peak in order:
         yield _evidence(spec, form, peak, peak.flop_per_s, "dense")

@@ -79,10 +79,14 @@ _SYSTEM = re.compile(
 _DOUBT = re.compile(
     # Denied, reported or asked; measured or set; of a part, of several, or of something else.
     r"\bnot\b(?! only)|n['\u2019]t\b|\bnever\b|\bmyth\b|\bclaim(?:ed|s)?\b|\bwrote\b|\bfalse\b"
-    r"|\brumou?r|\ballegedly\b|\bif\b|\bwould\b|\bmeasured\b|\btests?\b|\bshowed\b|\breached\b|\bunder load\b|\btook\b|\bwas\b"
-    r"|\blimit(?:ed|s)?\b|\bcap(?:ped)?\b|\bundervolt|\boverclock|\bbios\b|\bconnector|\bplug\b|-pin\b|\bcables?\b|\btrains?\b|\bslices?\b|\bmig\b"
-    r"|\binstances?\b|\beach\b|\bdies?\b|\bchiplets?\b|\bpairs?\b|\btwo\b|\bfour\b|\beight\b|\btotal\b|\bcombined\b|\btogether\b"
-    r"|\bdgx\b|\bhgx\b|\bnodes?\b|\bserver\b|\bbox\b|\bcluster|\bcpu\b|\bhost\b|\b(?:amd|nvidia|intel)['\u2019]s\b"
+    r"|\brumou?r|\ballegedly\b|\bif\b|\bwould\b|\bmeasured\b|\btests?\b|\bshowed\b|\breached\b"
+    r"|\bunder load\b|\btook\b|\bwas\b"
+    r"|\blimit(?:ed|s)?\b|\bcap(?:ped)?\b|\bundervolt|\boverclock|\bbios\b|\bconnector|\bplug\b"
+    r"|-pin\b|\bcables?\b|\btrains?\b|\bslices?\b|\bmig\b"
+    r"|\binstances?\b|\beach\b|\bdies?\b|\bchiplets?\b|\bpairs?\b|\btwo\b|\bfour\b|\beight\b"
+    r"|\btotal\b|\bcombined\b|\btogether\b"
+    r"|\bdgx\b|\bhgx\b|\bnodes?\b|\bserver\b|\bbox\b|\bcluster|\bcpu\b|\bhost\b|\b(?:amd|nvidia"
+    r"|intel)['\u2019]s\b"
     r"|\b(?:sxm\d?|pcie|nvl|laptop|mobile|base|older|newer)\b (?:module|version|card|variant|model|part)\b",
     re.IGNORECASE,
 )
