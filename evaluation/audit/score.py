@@ -1,6 +1,6 @@
 """Score `gpuwise audit` on articles whose errors were marked by hand (gold.csv).
 
-    python evaluation/audit/score.py FOLDER [-v] [-o results/audit/five-articles.json]
+    python -m evaluation.audit.score FOLDER [-v] [-o results/audit/five-articles.json]
 
 FOLDER holds the five articles; their names begin with 000 to 004. The articles are not ours to ship,
 the marks are: file, line, GPU, field, value, right or wrong, kind of error.
@@ -47,7 +47,7 @@ def main(folder: Path, verbose: bool, output: Path | None) -> None:
     print(f"flagged, not marked as wrong: {len(extra)}")
     if output is not None:
         score = {
-            "command": "python evaluation/audit/score.py FOLDER",
+            "command": "python -m evaluation.audit.score FOLDER",
             "claims": len(gold),
             "read": len(seen),
             "errors": len(wrong),

@@ -289,8 +289,9 @@ def _tokens(blocks: Sequence[Block]) -> Iterator[Finding]:
             named = subject_of(text)
             about = named or about
             owner = named or about
-            for rate in _RATE.finditer(text) if owner is not None and not owner.several else ():
-                yield _speed(block.line, owner, rate, text, rate[0])
+            if owner is not None and not owner.several:
+                for rate in _RATE.finditer(text):
+                    yield _speed(block.line, owner, rate, text, rate[0])
 
 
 def _speed(line: int, owner: Subject, rate: re.Match[str], text: str, stated: str) -> Finding:

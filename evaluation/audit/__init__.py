@@ -1,0 +1,1 @@
+"""How many marked errors the audit finds, and whom it accuses wrongly."""
