@@ -70,6 +70,8 @@ class Claim:
     """"up to": the best of the variants is meant."""
     sparse: bool | None = None
     """True where the text says so; None where it says nothing."""
+    vector: bool = False
+    """The text speaks of the ordinary cores, not of the matrix units."""
     several: bool = False
     """`gpu_ids` are different products, so that disagreement with all of them proves little."""
     is_range: bool = False

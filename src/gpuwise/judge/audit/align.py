@@ -51,6 +51,7 @@ class _Walk:
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         self.tables, self.section = 0, 1
+        self.topic = label_of("")
 
     @property
     def about(self) -> Subject | None:
@@ -87,6 +88,7 @@ class _Walk:
             found = replace(before, sure=False)
         self.headings[level] = found
         self.recent = None
+        self.topic = label_of(text if found is None else "")
         self.section += 1
 
     def table(self, table: Table) -> Iterator[Claim]:
@@ -107,7 +109,7 @@ class _Walk:
             if isinstance(part, Table):
                 yield from self.table(part)
             elif joins or not self.is_title(part):
-                pairs = [] if joins else list(_pairs(part.text))
+                pairs = [] if joins else list(_pairs(part.text)) or self.headed(part.text)
                 if pairs:
                     yield from self.pairs(part, pairs)
                 else:
@@ -133,13 +135,19 @@ class _Walk:
                 gpus[0].start < 4 and len(text) < 60
             )
         words = text.split()
-        return (
-            not line.item
-            and 1 < len(words) < 9
-            and text[-1] not in ".,:;"
-            and text[0].isupper()
-            and not tokens
-        )
+        if line.item or len(words) > 8 or text[-1] in ".,;" or not text[0].isupper():
+            return False
+        # "Memory Bandwidth" above lines of a GPU and a value each.
+        return (len(words) > 1 and not tokens and text[-1] != ":") or all(
+            t.kind == "field" for t in tokens
+        ) > (not tokens)
+
+    def headed(self, text: str) -> list[tuple[str, str]]:
+        """A GPU and its value under a heading that names the field: a pair with the name as its label."""
+        tokens = scan(text) if self.topic.fields and len(text) < 90 else ()
+        if len(tokens) != 2 or tokens[0].kind != "gpu" or tokens[0].start > 9 or tokens[1].kind != "value":
+            return []
+        return [(f"{text[: tokens[0].end]} {self.topic.text}", text[tokens[0].end :])]
 
     def prose(self, paragraph: Sequence[Line]) -> Iterator[Claim | Left]:
         if not paragraph:

@@ -36,6 +36,7 @@ class Reading:
     stated: str
     token: Token
     sparse: bool | None = None
+    vector: bool = False
     either: bool = False
     """Whether a rate may be dense or sparse: a footnote covers it or not."""
 
@@ -52,6 +53,7 @@ class Label:
     both: bool
     """Whether it announces dense and sparse rates together."""
     hourly: bool
+    vector: bool
 
 
 @lru_cache(maxsize=4096)
@@ -75,6 +77,7 @@ def label_of(text: str) -> Label:
         sparse=marks == {"sparse"} if marks and len(marks) == 1 else None,
         both=len(marks) == 2,
         hourly=_HOURLY.search(text) is not None,
+        vector=re.search(r"vector|non-?tensor|shader", text, re.IGNORECASE) is not None,
     )
 
 
@@ -157,7 +160,13 @@ def _of_value(
         else:
             either = starred is None and sparse is None
             yield Reading(
-                field=field, values=numbers, stated=token.text, token=token, sparse=sparse, either=either
+                field=field,
+                values=numbers,
+                stated=token.text,
+                token=token,
+                sparse=sparse,
+                vector=label.vector,
+                either=either,
             )
     else:
         yield Reading(field=field, values=numbers, stated=token.text, token=token)

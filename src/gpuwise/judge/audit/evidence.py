@@ -18,7 +18,8 @@ from gpuwise.model.claim import Number
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
 from gpuwise.model.units import of_field, si
 
-Form = Literal["value", "dense", "sparse"]
+Form = Literal["value", "dense", "sparse", "vector"]
+"""`vector`: a 16-bit rate of the ordinary cores, where matrix units have a higher one."""
 _TENSOR = ("fp16", "bf16")
 _SPARSE_SINCE = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3", "CDNA 4")
 """Architectures whose matrix units do 2:4 sparsity at twice the dense rate."""
@@ -142,9 +143,10 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
         names = _TENSOR
     mine = [peak for peak in spec.peaks if peak.format in names and peak.source.kind != "article"]
     dense = [peak for peak in mine if peak.unit == "matrix" and not peak.sparse]
-    # Databases compute 16-bit rates of the ordinary cores by ratios that vendors do not state.
-    stated = ("vendor",) if form in _TENSOR else ("vendor", "third-party", "derived", "measured")
-    vector = [peak for peak in mine if peak.unit == "vector" and peak.source.kind in stated]
+    vector = [peak for peak in mine if peak.unit == "vector"]
+    aside: list[Peak] = []
+    if form in _TENSOR and dense:
+        vector, aside = [], vector
     order = vector + dense if form in ("fp32", "fp64") else dense + vector
     for peak in order:
         yield _evidence(spec, form, peak, peak.flop_per_s, "dense")
@@ -155,6 +157,9 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     if form not in ("fp32", "fp64") and architecture.startswith(_SPARSE_SINCE):
         for peak in dense:
             yield _evidence(spec, form, peak, 2 * peak.flop_per_s, "sparse")
+    # Databases compute them by ratios that vendors do not state: only where a text speaks of vectors.
+    for peak in aside:
+        yield _evidence(spec, form, peak, peak.flop_per_s, "vector")
     for derived in catalog.derive(spec):
         if derived.field.startswith(tuple(f"peak:{name}:" for name in names)) and dense:
             kind: Form = "sparse" if derived.field.endswith("sparse") else "dense"

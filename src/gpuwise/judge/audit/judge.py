@@ -42,7 +42,7 @@ ROUGH = 0.05
 MONTHS = 8
 """Announcement, release and first delivery of one GPU lie this far apart."""
 SHARED = frozenset(
-    {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation"}
+    {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
 )
 """Fields that say little about which variant a row speaks of."""
 DISTINCT = 2
@@ -120,9 +120,9 @@ def _witnessed(claim: Claim, text: kinds.Around) -> bool:
         return True
     kind = kinds.explain(claim, text)[0]
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
-    needed = WITNESSES - (
-        kind != "wrong value" and (kind != "internal contradiction" or len(claim.gpu_ids) == 1)
-    )
+    telling = kind != "wrong value" and (kind != "internal contradiction" or len(claim.gpu_ids) == 1)
+    # Siblings share a chip: that another one has this value says nothing of how it came here.
+    needed = WITNESSES - (telling and claim.field not in SHARED)
     known = (max((k.witnesses for k in evidence.of(i, claim.field)), default=0) for i in claim.gpu_ids)
     return all(witnesses >= needed for witnesses in known)
 
@@ -130,7 +130,7 @@ def _witnessed(claim: Claim, text: kinds.Around) -> bool:
 def _agrees(claim: Claim) -> bool:
     """Whether some evidence supports every value of the claim."""
     known = [k for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, claim.field)]
-    allowed = [k for k in known if k.form == "value" or (k.form == "sparse") == bool(claim.sparse)]
+    allowed = [k for k in known if kinds.fits_form(claim, k.form)]
     if not allowed:
         return False
     if claim.is_range and len(claim.values) == 2 and all(isinstance(v, Number) for v in claim.values):
@@ -167,7 +167,9 @@ def _less_than_best(claim: Claim) -> bool:
     """Whether "up to" is true of one variant but another one of those meant has more."""
     if not claim.at_most or claim.several or not isinstance(claim.values[0], Number):
         return False
-    known = [k.value for i in claim.gpu_ids for k in evidence.of(i, claim.field) if k.form != "sparse"]
+    known = [
+        k.value for i in claim.gpu_ids for k in evidence.of(i, claim.field) if k.form in ("value", "dense")
+    ]
     most = max((value for value in known if isinstance(value, float)), default=0.0)
     return most > BEST * max(v.value for v in claim.values if isinstance(v, Number))
 

@@ -215,7 +215,7 @@ def _variant(claim: Claim) -> Explained | None:
     others = [other for gpu_id in claim.gpu_ids for other in family(gpu_id) if other not in claim.gpu_ids]
     for other in dict.fromkeys(others):
         for known in evidence.of(other, claim.field):
-            if _fits_form(claim, known.form) and _any_same(claim, known.value):
+            if fits_form(claim, known.form) and _any_same(claim, known.value):
                 return "other variant", f"true of {catalog.get(other).name}"
     return None
 
@@ -294,7 +294,10 @@ def _any_same(claim: Claim, value: float | str) -> bool:
     )
 
 
-def _fits_form(claim: Claim, form: evidence.Form) -> bool:
+def fits_form(claim: Claim, form: evidence.Form) -> bool:
+    """Whether a value of this form may be what the claim states."""
+    if form == "vector":
+        return claim.vector
     return form == "value" or (form == "sparse") == bool(claim.sparse)
 
 
@@ -329,5 +332,5 @@ def best_of(claim: Claim, ids: Sequence[str]) -> tuple[str, str]:
 
 
 def _fitting(claim: Claim, gpu_id: str) -> list[evidence.Evidence]:
-    known = [known for known in evidence.of(gpu_id, claim.field) if _fits_form(claim, known.form)]
+    known = [known for known in evidence.of(gpu_id, claim.field) if fits_form(claim, known.form)]
     return sorted(known, key=lambda k: not _any_same(claim, k.value))

@@ -22,6 +22,8 @@ SHORT = 64
 MOST_GPUS = 12
 MOST_LINES = 40
 """Between two labels of a table with a cell on each line."""
+_NAMED = re.compile(r"(?:\w+ ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w+)?")
+_PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 _TITLE = re.compile(r"(?:gpu|model|card|name|graphics card|accelerator)s?(?: model| name)?", re.IGNORECASE)
 _PARTED = re.compile(r"\s*\|\s*|\t+| {3,}|\s+\u2502\s+")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
@@ -259,12 +261,12 @@ def _one_cell_a_line(lines: Sequence[Line], start: int) -> Found:
     title = _TITLE.fullmatch(lines[start].text.strip()) is not None
     gpus = run("G", start)
     if 1 <= gpus <= MOST_GPUS:
-        # A GPU that nobody knows may stand beside one that is known.
-        names = gpus
-        while names < 6 and start + names < len(lines) and _kind(lines[start + names].text) == "V":
-            names += 1
-        if run("F", start + names) and run("V", start + names + 1):
-            return _labels_and_values(lines, start, names)
+        # A GPU that nobody knows may stand beside one that is known; labels too may be unknown.
+        while start + gpus < len(lines) and gpus < MOST_GPUS and _NAMED.fullmatch(lines[start + gpus].text):
+            gpus += 1
+        for skipped in range(0, 4 * (gpus + 1), gpus + 1):
+            if run("F", start + gpus + skipped) and run("V", start + gpus + skipped + 1):
+                return _labels_and_values(lines, start, gpus, skipped)
         return None
     fields = run("F", start + title)
     at = start + title + fields
@@ -298,19 +300,23 @@ def _kind(text: str) -> str:
     return "V"
 
 
-def _labels_and_values(lines: Sequence[Line], start: int, gpus: int) -> Found:
+def _labels_and_values(lines: Sequence[Line], start: int, gpus: int, skipped: int) -> Found:
     """Rows of a label and one value for each GPU; labels that nobody knows take a row too."""
     names = [Cell(li.line, li.text) for li in lines[start : start + gpus]]
     rows: list[tuple[Cell, ...]] = [(Cell(names[0].line, ""), *names)]
-    at = last = start + gpus
+    at = last = start + gpus + skipped
     while at < len(lines):
         after = at + 1
         while after < len(lines) and after - at <= MOST_LINES and _kind(lines[after].text) == "V":
             after += 1
-        length = after - at - 1
-        if length >= gpus and (after == len(lines) or (length - gpus) % (gpus + 1) == 0):
-            rows.append(tuple(Cell(li.line, li.text) for li in lines[at : at + gpus + 1]))
-            last = at + gpus + 1
+        # Differences in percent stand beside the values; a heading or a label nobody knows may follow.
+        values = [li for li in lines[at + 1 : after] if not _PERCENT.fullmatch(li.text)]
+        behind = values[gpus : gpus + 1]
+        if len(values) >= gpus and not any(scan(li.text) for li in behind):
+            rows.append(tuple(Cell(li.line, li.text) for li in (lines[at], *values[:gpus])))
+            last = (
+                values[gpus - 1].line - lines[at].line + at + 1 if not behind else lines.index(behind[0], at)
+            )
         if after < len(lines) and _kind(lines[after].text) == "G":
             break
         at = after

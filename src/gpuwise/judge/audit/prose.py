@@ -47,6 +47,9 @@ _RELATED = re.compile(
     r"|outperforms?|generation)\s+(?:the |an? |older |previous |nvidia |amd |single )*$",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(
+    r"\b(?:than|versus|vs\.?|compared (?:to|with)|over|unlike) [^,;()]{0,50}[,)]", re.IGNORECASE
+)
 _BINDS = re.compile(
     r"\s*\(?\s*(?:of (?:gpu )?(?:memory|vram|bandwidth|hbm\w*) )?(?:on|for|of|in|from|per"
     r"|with)\s+(?:the |an? |each |a single )?(?:nvidia |amd )?$",
@@ -79,6 +82,7 @@ _SYSTEM = re.compile(
 _DOUBT = re.compile(
     # Denied, reported or asked; measured or set; of a part, of several, or of something else.
     r"\bnot\b(?! only)|n['\u2019]t\b|\bnever\b|\bmyth\b|\bclaim(?:ed|s)?\b|\bwrote\b|\bfalse\b"
+    r"|\bdifference\b|\bdelta\b|\bgap\b|\badvantage\b"
     r"|\brumou?r|\ballegedly\b|\bif\b|\bwould\b|\bmeasured\b|\btests?\b|\bshowed\b|\breached\b"
     r"|\bunder load\b|\btook\b|\bwas\b"
     r"|\blimit(?:ed|s)?\b|\bcap(?:ped)?\b|\bundervolt|\boverclock|\bbios\b|\bconnector|\bplug\b"
@@ -440,13 +444,15 @@ def _cost(sentence: str, gpus: Sequence[Token], place: int, token: Token) -> flo
         if len(between) <= 2:
             return 0.4
         return 2.2 + distance + 1.5 * others + 1.5 * len(_TURN.findall(between))
-    between = sentence[gpu.end : token.start]
+    # "..., faster than the A100, ..." is an aside that ends with its comma.
+    between = _ASIDE.sub("", sentence[gpu.end : token.start])
     distance = min(len(between) * _PER_CHARACTER, 4.0)
-    others = sum(gpu.end <= g.start and g.end <= token.start for g in gpus)
+    others = sum(gpu.end <= g.start and g.end <= token.start and g.text in between for g in gpus)
     cost = distance + 1.5 * others + 1.2 * len(_TURN.findall(between))
     owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'s", "\u2019s", "\u2019", "'"))
     if owns and len(between) < 60:
         return max(0.0, cost - 0.8)
-    if _COMPARED.search(sentence[max(0, gpu.start - 40) : gpu.start]) and not _HAS.fullmatch(between):
-        cost += 1.6
+    whose = re.match(r",? (?:whose|which|with its|with)\b", between)
+    if _COMPARED.search(sentence[max(0, gpu.start - 40) : gpu.start]) and not whose:
+        cost += 3.2 if re.search(r"[,;)]", between) else 0.0 if _HAS.fullmatch(between) else 1.6
     return cost

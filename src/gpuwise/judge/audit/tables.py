@@ -275,6 +275,7 @@ def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool
         at_most=reading.token.at_most,
         is_range=reading.token.is_range,
         sparse=reading.sparse,
+        vector=reading.vector,
         several=owner.several,
         count=owner.count * reading.token.count,
         sure=sure and owner.sure and not reading.either,
