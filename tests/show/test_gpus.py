@@ -72,20 +72,32 @@ def test_every_row_of_a_specification_names_its_source() -> None:
     table = gpus.specification(spec)
     assert table.title == "Card one (one)"
     # No notes and nothing to compute from: no columns for them.
-    assert table.columns == ("", "field", "value", "source")
+    assert table.columns == ("", "field", "value", "sources", "source")
     assert table.rows == (
-        ("identity", "vendor", "NVIDIA", "The datasheet"),
-        ("performance", "peak bf16 matrix, fp32 accumulate", "100.0 TFLOP/s", "The datasheet"),
-        ("board", "power", "700 W", "A database"),
+        ("identity", "vendor", "NVIDIA", "vendor", "The datasheet"),
+        ("performance", "peak bf16 matrix, fp32 accumulate", "100.0 TFLOP/s", "vendor", "The datasheet"),
+        ("board", "power", "700 W", "1 (?)", "A database"),
     )
+    assert any(note.startswith("1 (?)") for note in table.notes)
+
+
+def test_sources_that_agree_are_counted_and_others_named() -> None:
+    spec = card("one", vendor="NVIDIA", power_w=700)
+    (fact,) = [fact for name, fact in spec.facts.items() if name == "power_w"]
+    second, third = (replace(DATABASE, id=name, title=name) for name in ("second", "third"))
+    agreeing, apart = replace(fact, source=second, value=701), replace(fact, source=third, value=600)
+    rows = gpus.specification(replace(spec, more={"power_w": (agreeing, apart)})).rows
+    (row,) = [row for row in rows if row[1] == "power"]
+    assert row[3] == "2"
+    assert row[-1] == "also stated: 600 W (third)"
 
 
 def test_a_note_to_a_fact_is_shown() -> None:
     spec = card("one")
     noted = Fact(field="power_w", value=1, source=DATABASE, note="at the wall")
     table = gpus.specification(replace(spec, facts={"power_w": noted}))
-    assert table.columns == ("", "field", "value", "source", "note")
-    assert table.rows[-1] == ("board", "power", "1.00 W", "A database", "at the wall")
+    assert table.columns == ("", "field", "value", "sources", "source", "note")
+    assert table.rows[-1] == ("board", "power", "1.00 W", "1 (?)", "A database", "at the wall")
 
 
 CHART = (

@@ -5,8 +5,7 @@ The facts are data (`data/*.csv`), never code; an unknown GPU is unknown.
 
 from __future__ import annotations
 
-from gpuwise.facts.catalog.chips import FullDie, Rate, chips, full_die, rates
-from gpuwise.facts.catalog.derive import Derived, derive
+from gpuwise.facts.catalog.derive import Derived, FullDie, Rate, chips, derive, full_die, rates
 from gpuwise.facts.catalog.filters import Match, matching, ordered, select, sortable
 from gpuwise.facts.catalog.load import all_gpus, fields, get, sizes_outside, sources
 from gpuwise.facts.catalog.mention import Mention, mentions

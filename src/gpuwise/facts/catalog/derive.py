@@ -1,4 +1,4 @@
-"""What a GPU's stated units, clocks and rates imply, beside what its sources state.
+"""What a GPU's chip, units, clocks and rates imply, beside what its sources state.
 
     vector and matrix peaks   multiprocessors x operations per clock x clock
     sparse peak               2 x dense peak (2:4 structured sparsity)
@@ -6,21 +6,67 @@
     cores                     multiprocessors x cores of one multiprocessor
 
 Stated peaks are the vendor's own product, rounded, of the same factors, so that a difference of more
-than 1 % has a reason: another clock, another variant, the full die, or an error.
+than 1 % has a reason: another clock, another variant, the full die, or an error. Products are sold with
+a part of the die switched off (an A100 has 108 of the 128 multiprocessors of GA100), and a figure of the
+full die printed for the product is a common error, so the dies are data, too.
+"Multiprocessor" is NVIDIA's SM and AMD's compute unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 
-from gpuwise.facts.catalog.chips import FullDie, Rate, chips, rates
-from gpuwise.model.gpu import GpuSpec, Peak
+from gpuwise.errors import NoDataError
+from gpuwise.facts.catalog import load
+from gpuwise.model.gpu import GpuSpec, Source
 
 TOLERANCE = 0.01
 """Vendors round to three digits, at worst 0.5 %; their clocks are rounded too."""
 
-_SPARSE = 2
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullDie:
+    """A chip with nothing switched off; the counts are None where no source gives the whole die."""
+
+    chip: str
+    sm_count: int | None
+    cores_per_sm: int
+    """CUDA cores, on AMD stream processors."""
+    tensor_cores_per_sm: int
+    rt_cores_per_sm: int
+    source: Source
+
+    @property
+    def cuda_cores(self) -> int | None:
+        """CUDA cores, on AMD stream processors, of the whole die."""
+        return None if self.sm_count is None else self.sm_count * self.cores_per_sm
+
+    @property
+    def tensor_cores(self) -> int | None:
+        return None if self.sm_count is None else self.sm_count * self.tensor_cores_per_sm
+
+    @property
+    def rt_cores(self) -> int | None:
+        return None if self.sm_count is None else self.sm_count * self.rt_cores_per_sm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Dense operations of one multiprocessor in one clock; a multiply-add counts as two."""
+
+    format: str
+    accumulate: str
+    unit: str
+    operations: int
+    source: Source
+
+    @property
+    def field(self) -> str:
+        """The field of the peak that it gives: `peak:fp16:fp32:matrix`."""
+        return f"peak:{self.format}:{self.accumulate}:{self.unit}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,95 +89,111 @@ class Derived:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether both agree within rounding; None where nothing is stated."""
+        """True where both agree within rounding; None where nothing is stated."""
         return None if self.difference is None else abs(self.difference) <= TOLERANCE
+
+
+@cache
+def chips() -> Mapping[str, FullDie]:
+    """The chips of which units are known, by name."""
+    return MappingProxyType(
+        {
+            row["chip"]: FullDie(
+                chip=row["chip"],
+                sm_count=int(row["sm_count"]) if row["sm_count"] else None,
+                cores_per_sm=int(row["cores_per_sm"]),
+                tensor_cores_per_sm=int(row["tensor_cores_per_sm"] or 0),
+                rt_cores_per_sm=int(row["rt_cores_per_sm"] or 0),
+                source=load.sources()[row["source"]],
+            )
+            for row in load.rows("chips.csv")
+        }
+    )
+
+
+def full_die(chip: str) -> FullDie:
+    """The chip with all its units. Raises NoDataError for a chip of which nothing is known."""
+    if chip not in chips():
+        raise NoDataError(f"nothing is known of the chip {chip!r}", hint="gpuwise gpus --json")
+    return chips()[chip]
+
+
+def rates(spec: GpuSpec) -> tuple[Rate, ...]:
+    """What one multiprocessor of this GPU computes in a clock; GeForce cards have lower matrix rates."""
+    found = _rates_of_chips().get(spec.text("chip") or "", ())
+    return tuple(rate for only, rate in found if only in ("", spec.text("segment")))
+
+
+@cache
+def _rates_of_chips() -> Mapping[str, tuple[tuple[str, Rate], ...]]:
+    """(segment or empty, rate) by chip."""
+    found: dict[str, tuple[tuple[str, Rate], ...]] = {}
+    for row in load.rows("rates.csv"):
+        rate = Rate(
+            format=row["format"],
+            accumulate=row["accumulate"],
+            unit=row["unit"],
+            operations=int(row["operations"]),
+            source=load.sources()[row["source"]],
+        )
+        found[row["chip"]] = (*found.get(row["chip"], ()), (row["segment"], rate))
+    return found
 
 
 def derive(spec: GpuSpec) -> tuple[Derived, ...]:
     """Everything that can be computed of this GPU from its own facts and its chip's rates."""
-    chip = chips().get(spec.text("chip") or "")
-    found = [*_counts(spec, chip), *_peaks(spec, rates(spec), chip), *_sparse(spec)]
-    bandwidth = _bandwidth(spec)
-    return tuple([*found, bandwidth] if bandwidth else found)
+    return (*_of_units(spec), *_of_sums(spec))
 
 
-def _counts(spec: GpuSpec, chip: FullDie | None) -> Iterator[Derived]:
-    """Cores from multiprocessors. A chip without a kind of core gives no row for it."""
-    units = spec.number("sm_count")
-    if chip is None or units is None:
+def _of_units(spec: GpuSpec) -> Iterator[Derived]:
+    """Cores and peaks. A chip without a kind of core gives no row for it."""
+    die, units = chips().get(spec.text("chip") or ""), spec.number("sm_count")
+    if units is None:
         return
     cores = "stream_processors" if spec.vendor == "AMD" else "cuda_cores"
-    per_sm = {
-        cores: chip.cores_per_sm,
-        "tensor_cores": chip.tensor_cores_per_sm,
-        "rt_cores": chip.rt_cores_per_sm,
-    }
-    for field, each in per_sm.items():
-        if each:
-            yield Derived(
-                field=field,
-                stated=spec.number(field),
-                derived=int(units) * each,
-                formula=f"sm_count x {each}",
-                inputs=(("sm_count", units),),
-            )
-
-
-def _peaks(spec: GpuSpec, table: tuple[Rate, ...], chip: FullDie | None) -> Iterator[Derived]:
-    for rate in table:
-        clock_field = _clock_field(spec, rate)
-        clock, units = spec.number(clock_field), spec.number("sm_count")
-        if clock is None or units is None:
+    if die is not None:
+        per_sm = {
+            cores: die.cores_per_sm,
+            "tensor_cores": die.tensor_cores_per_sm,
+            "rt_cores": die.rt_cores_per_sm,
+        }
+        for field, each in per_sm.items():
+            if each:
+                formula = f"sm_count x {each}"
+                yield _beside(spec, field, int(units) * each, formula, ("sm_count", units))
+    for rate in rates(spec):
+        # Hopper states matrix peaks, fp64 apart, at a lower clock.
+        lower = rate.unit == "matrix" and rate.format != "fp64" and "tensor_hz" in spec.facts
+        clock_field = "tensor_hz" if lower else "boost_hz"
+        clock = spec.number(clock_field)
+        if clock is None:
             continue
         count, each, counted = "sm_count", rate.operations, units
-        if chip and rate.format == "fp32" and rate.unit == "vector":
-            count = "stream_processors" if spec.vendor == "AMD" else "cuda_cores"
-            each, counted = rate.operations // chip.cores_per_sm, units * chip.cores_per_sm
-        yield Derived(
-            field=rate.field,
-            stated=_stated(spec, rate),
-            derived=counted * each * clock,
-            formula=f"{count} x {each} x {clock_field}",
-            inputs=((count, counted), (clock_field, clock)),
+        if die and rate.format == "fp32" and rate.unit == "vector":
+            count, each, counted = cores, rate.operations // die.cores_per_sm, units * die.cores_per_sm
+        formula = f"{count} x {each} x {clock_field}"
+        yield _beside(
+            spec, rate.field, counted * each * clock, formula, (count, counted), (clock_field, clock)
         )
 
 
-def _clock_field(spec: GpuSpec, rate: Rate) -> str:
-    """The clock that the peak is stated at: Hopper states matrix peaks, fp64 apart, at a lower one."""
-    lower = rate.unit == "matrix" and rate.format != "fp64" and "tensor_hz" in spec.facts
-    return "tensor_hz" if lower else "boost_hz"
-
-
-def _stated(spec: GpuSpec, rate: Rate) -> float | None:
-    return next((p.flop_per_s for p in spec.peaks if not p.sparse and p.field == rate.field), None)
-
-
-def _sparse(spec: GpuSpec) -> Iterator[Derived]:
+def _of_sums(spec: GpuSpec) -> Iterator[Derived]:
+    """Sparse peaks from dense ones, bandwidth from the bus."""
+    stated = {peak.field: peak.flop_per_s for peak in spec.peaks}
     for peak in spec.peaks:
-        dense = _dense(spec, peak)
-        if peak.sparse and dense is not None:
-            yield Derived(
-                field=peak.field,
-                stated=peak.flop_per_s,
-                derived=_SPARSE * dense.flop_per_s,
-                formula=f"2 x {dense.field}",
-                inputs=((dense.field, dense.flop_per_s),),
-            )
-
-
-def _dense(spec: GpuSpec, peak: Peak) -> Peak | None:
-    wanted = peak.field.removesuffix(":sparse")
-    return next((p for p in spec.peaks if p.field == wanted), None)
-
-
-def _bandwidth(spec: GpuSpec) -> Derived | None:
+        dense = peak.field.removesuffix(":sparse")
+        if peak.sparse and dense in stated:
+            yield _beside(spec, peak.field, 2 * stated[dense], f"2 x {dense}", (dense, stated[dense]))
     bits, rate = spec.number("memory_bus_bits"), spec.number("memory_transfers_per_s")
-    if bits is None or rate is None:
-        return None
-    return Derived(
-        field="memory_bytes_per_s",
-        stated=spec.memory_bytes_per_s,
-        derived=bits * rate / 8,
-        formula="memory_bus_bits x memory_transfers_per_s / 8",
-        inputs=(("memory_bus_bits", bits), ("memory_transfers_per_s", rate)),
-    )
+    if bits is not None and rate is not None:
+        formula = "memory_bus_bits x memory_transfers_per_s / 8"
+        inputs = (("memory_bus_bits", bits), ("memory_transfers_per_s", rate))
+        yield _beside(spec, "memory_bytes_per_s", bits * rate / 8, formula, *inputs)
+
+
+def _beside(spec: GpuSpec, field: str, derived: float, formula: str, *inputs: tuple[str, float]) -> Derived:
+    """The computed value beside the one that stands for this field or peak."""
+    stated = next((peak.flop_per_s for peak in spec.peaks if peak.field == field), None)
+    if not field.startswith("peak:"):
+        stated = spec.number(field)
+    return Derived(field=field, stated=stated, derived=derived, formula=formula, inputs=inputs)

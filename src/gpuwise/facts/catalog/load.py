@@ -94,8 +94,11 @@ def all_gpus() -> tuple[GpuSpec, ...]:
                 next(lines)
                 for row in lines:
                     stated[row[0]][row[1]].append(row)
-        rules = _rules()
-        specs = [_spec(row, stated[row["gpu_id"]], rules) for row in rows("names.csv")]
+        # What an architecture or a chip gives all its GPUs, by the name of either.
+        rules: dict[str, list[dict[str, str]]] = defaultdict(list)
+        for rule in rows("rules.csv"):
+            rules[rule["match"]].append(rule)
+        specs = [_spec(row, stated[row["gpu_id"]], rules) for row in _names()]
     finally:
         if collecting:
             gc.enable()
@@ -113,15 +116,13 @@ def get(gpu_id: str) -> GpuSpec:
 @cache
 def shared_device_names() -> frozenset[str]:
     """Driver names, case-folded, that variants outside the catalog report too: memory must tell."""
-    return frozenset(
-        name.casefold() for row in rows("names.csv") for name in _parts(row["shared_device_names"])
-    )
+    return frozenset(name.casefold() for row in _names() for name in _parts(row["shared_device_names"]))
 
 
 @cache
 def usual() -> Mapping[str, tuple[str, ...]]:
     """The generic names of which a GPU is the usual variant, by its id: `H100` of the H100 SXM5."""
-    return {row["gpu_id"]: _parts(row["usual_for"]) for row in rows("names.csv") if row["usual_for"]}
+    return {row["gpu_id"]: _parts(row["usual_for"]) for row in _names() if row["usual_for"]}
 
 
 @cache
@@ -131,11 +132,8 @@ def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
     A model that begins with `?` is also an ordinary word or number: it needs a brand before it. The id
     is None for GPUs that share a model or a name with one of the catalog but are not in it.
     """
-    known = [
-        (row["gpu_id"], _parts(row["models"]), tuple(row["variant"].split())) for row in rows("names.csv")
-    ]
-    others = [(None, _parts(row["models"]), tuple(row["variant"].split())) for row in rows("outside.csv")]
-    return (*known, *others)
+    every = (*_names(), *rows("outside.csv"))
+    return tuple((row.get("gpu_id"), _parts(row["models"]), tuple(row["variant"].split())) for row in every)
 
 
 @cache
@@ -162,12 +160,9 @@ def rows(name: str) -> list[dict[str, str]]:
     return tables.rows(DATA / name)
 
 
-def _rules() -> Mapping[str, list[dict[str, str]]]:
-    """What an architecture or a chip gives all its GPUs, by the name of either."""
-    found: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for row in rows("rules.csv"):
-        found[row["match"]].append(row)
-    return found
+@cache
+def _names() -> list[dict[str, str]]:
+    return rows("names.csv")
 
 
 def _spec(
@@ -179,15 +174,8 @@ def _spec(
         for rule in rules.get(match, ()):
             fits = rule["segment"] in ("", first["segment"]) and rule["form"] in ("", first["form"])
             if fits and rule["field"] not in stated:
-                line = [
-                    row["gpu_id"],
-                    rule["field"],
-                    rule["value"],
-                    rule["source"],
-                    rule["locator"],
-                    f"rule of {match}",
-                ]
-                stated[rule["field"]] = [line]
+                values = (rule["value"], rule["source"], rule["locator"], f"rule of {match}")
+                stated[rule["field"]] = [[row["gpu_id"], rule["field"], *values]]
     peaks = [field for field in stated if field.startswith("peak:")]
     return GpuSpec(
         id=row["gpu_id"],
@@ -195,7 +183,7 @@ def _spec(
         aliases=_parts(row["aliases"]),
         device_names=_parts(row["device_names"]),
         facts=_Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
-        peaks=tuple(_peak(stated[field][0]) for field in peaks),
+        peaks=tuple(_peak(_fact(stated[field][0])) for field in peaks),
         more=_Lazy(
             {name: lines[1:] for name, lines in stated.items() if len(lines) > 1},
             lambda lines: tuple(_fact(line) for line in lines),
@@ -219,16 +207,15 @@ def _fact(row: Row) -> Fact:
     return Fact(field=field, value=decoded, source=sources()[source], locator=locator, note=note)
 
 
-def _peak(row: Row) -> Peak:
-    _, field, value, source, locator, note = row
-    _, number_format, accumulate, unit, *sparse = field.split(":")
+def _peak(fact: Fact) -> Peak:
+    _, number_format, accumulate, unit, *sparse = fact.field.split(":")
     return Peak(
         format=number_format,
         accumulate=accumulate,
         unit="matrix" if unit == "matrix" else "vector",
-        flop_per_s=float(value),
+        flop_per_s=float(fact.value),
         sparse=sparse == ["sparse"],
-        source=sources()[source],
-        locator=locator,
-        note=note,
+        source=fact.source,
+        locator=fact.locator,
+        note=fact.note,
     )

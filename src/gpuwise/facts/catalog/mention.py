@@ -67,10 +67,8 @@ class Mention:
     """False where the words alone may also be a number or another thing: `4070`, `M4`, `t4`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Variant:
-    gpu_id: str | None
-    words: frozenset[str]
+_Variant = tuple[str | None, frozenset[str]]
+"""(gpu_id, words that tell it from its sisters); no id for a GPU outside the catalog."""
 
 
 @dataclass(slots=True)
@@ -83,11 +81,8 @@ class _Node:
     """The model that is complete here, as a key of `_by_model`."""
 
 
-@dataclass(slots=True)
-class _Atom:
-    start: int
-    end: int
-    text: str
+_Atom = tuple[int, int, str]
+"""(start, end, the letters or digits in lower case)"""
 
 
 def mentions(text: str, *, unknown: bool = False, loose: bool = False) -> tuple[Mention, ...]:
@@ -111,64 +106,56 @@ def mentions(text: str, *, unknown: bool = False, loose: bool = False) -> tuple[
 
 def _models_in(text: str, loose: bool) -> Iterator[Mention]:
     """Mentions of models that the catalog's files name, those outside it among them."""
-    atoms = [_Atom(m.start(), m.end(), m[0].lower()) for m in _ATOM.finditer(text)]
+    atoms = [(m.start(), m.end(), m[0].lower()) for m in _ATOM.finditer(text)]
     tree, numbers = _tree()
     place = done = 0
     last: Mention | None = None
     while place < len(atoms):
-        first = atoms[place]
-        known = first.text in tree.spaced or first.text in numbers
-        if not known or first.start < done or not _begins(text, atoms, place):
-            place += 1
-            continue
-        model, count = _longest(text, atoms, place, tree)
-        if model is None:
-            if first.text not in numbers or not _is_word(text, first.end):
-                place += 1
-                continue
-            model, count = f"rtx{first.text}", 1
-            exact = _in_list(text, first.start, last)
-        else:
-            exact = True
-        start, branded = _with_brands(text, atoms, place)
-        written = text[first.start : atoms[place + count - 1].end]
-        # Codes of two or three characters stand in capitals or behind a brand.
-        exact = exact and (branded or ((len(written) > 3 or written.isupper()) and model not in _weak()))
+        start, end, atom = atoms[place]
+        model, count = None, 1
+        if (atom in tree.spaced or atom in numbers) and start >= done and _begins(text, atoms, place):
+            model, count = _longest(text, atoms, place, tree)
+        exact = model is not None
+        if model is None and atom in numbers and start >= done and _is_word(text, end):
+            model, exact = f"rtx{atom}", _in_list(text, start, last)
         place += count
-        if not exact and not loose:
+        if model is None:
             continue
-        mention = _mention(text, start, atoms[place - 1].end, model, exact=exact)
-        done, last = mention.end, mention
-        yield mention
+        end = atoms[place - 1][1]
+        first, branded = _with_brands(text, atoms, place - count)
+        written = text[start:end]
+        # Codes of two or three characters stand in capitals or behind a brand.
+        exact &= branded or ((len(written) > 3 or written.isupper()) and model not in _weak())
+        if exact or loose:
+            last = _mention(text, first, end, model, exact=exact)
+            done = last.end
+            yield last
 
 
 def _begins(text: str, atoms: list[_Atom], place: int) -> bool:
     """A model begins a word, or stands behind a count: 8xA100. 0xA100 is a number."""
-    start = atoms[place].start
+    start = atoms[place][0]
     if start == 0 or not text[start - 1].isalnum():
         return True
-    counted = place >= 2 and atoms[place - 1].text == "x" and atoms[place - 1].end == start
-    return counted and atoms[place - 2].end == start - 1 and atoms[place - 2].text.strip("0") != ""
+    counted = place >= 2 and atoms[place - 1][1:] == (start, "x") and atoms[place - 2][1] == start - 1
+    return counted and atoms[place - 2][2].strip("0") != ""
 
 
 def _longest(text: str, atoms: list[_Atom], place: int, tree: _Node) -> tuple[str | None, int]:
-    """The longest model that begins at an atom, and its count of atoms."""
-    node = tree.spaced.get(atoms[place].text)
-    best, count, at = None, 0, place
+    """The longest model that begins at an atom, and its count of atoms; 1 where there is none."""
+    node: _Node | None = tree.spaced.get(atoms[place][2])
+    best, count, at = None, 1, place
     while node is not None:
-        end = atoms[at].end
+        end = atoms[at][1]
         if node.model is not None and _is_word(text, end):
             best, count = node.model, at - place + 1
         at += 1
         if at == len(atoms):
             break
-        start, word = atoms[at].start, atoms[at].text
-        if start == end:
-            node = node.glued.get(word) or node.spaced.get(word)
-        elif start - end <= _WIDEST_GAP and _GAP.issuperset(text[end:start]):
-            node = node.spaced.get(word)
-        else:
-            break
+        start, _, word = atoms[at]
+        glued = node.glued.get(word) if start == end else None
+        near = start - end <= _WIDEST_GAP and _GAP.issuperset(text[end:start])
+        node = glued or (node.spaced.get(word) if near else None)
     return best, count
 
 
@@ -179,17 +166,15 @@ def _is_word(text: str, end: int) -> bool:
 
 
 def _with_brands(text: str, atoms: list[_Atom], place: int) -> tuple[int, bool]:
-    """Where the brands before a model begin, and whether there are any."""
-    start, first = atoms[place].start, place
-    while place > first - 3 and place > 0:
-        brand = atoms[place - 1]
-        gap = text[brand.end : start]
-        if brand.text not in _BRANDS or len(gap) > _WIDEST_GAP or not _GAP.issuperset(gap):
+    """Where up to three brands before a model begin, and True if there are any."""
+    start = atoms[place][0]
+    branded = False
+    for before, end, brand in reversed(atoms[max(0, place - 3) : place]):
+        near = start - end <= _WIDEST_GAP and _GAP.issuperset(text[end:start])
+        if brand not in _BRANDS or not near or text[max(0, before - 1) : before].isalnum():
             break
-        if brand.start > 0 and text[brand.start - 1].isalnum():
-            break
-        start, place = brand.start, place - 1
-    return start, place < first
+        start, branded = before, True
+    return start, branded
 
 
 def _in_list(text: str, start: int, last: Mention | None) -> bool:
@@ -243,13 +228,13 @@ def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int
         if not fitting or not any(_says(v, word) for v in variants):
             break
         asked, kept, used = trial, fitting, match.end()
-    ids = {v.gpu_id for v in kept if v.gpu_id}
+    ids = {gpu_id for gpu_id, _ in kept if gpu_id}
     return tuple(sorted(ids, key=_ranks().__getitem__)), used
 
 
 def _says(variant: _Variant, word: str) -> bool:
     """`sxm` is said by `sxm4`, `hbm2` by `hbm2e`; a memory size only by itself."""
-    return any(w == word or (not word[0].isdigit() and w.startswith(word)) for w in variant.words)
+    return any(w == word or (not word[0].isdigit() and w.startswith(word)) for w in variant[1])
 
 
 @cache
@@ -258,7 +243,7 @@ def _by_model() -> Mapping[str, tuple[_Variant, ...]]:
     found: dict[str, list[_Variant]] = {}
     for gpu_id, models, words in load.models():
         for model in models:
-            found.setdefault(_plain(model), []).append(_Variant(gpu_id, frozenset(words)))
+            found.setdefault(_plain(model), []).append((gpu_id, frozenset(words)))
     return {key: tuple(variants) for key, variants in found.items()}
 
 

@@ -75,10 +75,16 @@ def resolve(name: str) -> Resolved:
     meant = list(named[0].gpu_ids) if len(named) == 1 and named[0].text == name.strip() else []
     found = meant or (_variants(words) if any(char.isdigit() for char in name) else [])
     variants = [spec.id for spec in _of_vendor(tuple(load.get(gpu_id) for gpu_id in found), name)]
-    usual = _of_vendor(_by_usual().get("".join(words), ()), name)
+    generic = {name_key(known): load.get(gpu_id) for gpu_id, names in load.usual().items() for known in names}
+    usual = _of_vendor(tuple(spec for key, spec in generic.items() if key == "".join(words)), name)
     if not usual and not (0 < len(variants) <= _FAMILY):
         raise _not_found(name.strip(), words)
-    chosen = usual[0] if usual else min((load.get(gpu_id) for gpu_id in variants), key=_plainness)
+    # Else the plainest: no laptop part, few further words, much memory.
+    plain = sorted(
+        (load.get(gpu_id) for gpu_id in variants),
+        key=lambda s: (s.text("form") == "laptop", len(_words(s.name)), -(s.memory_bytes or 0)),
+    )
+    chosen = (*usual, *plain)[0]
     others = tuple(gpu_id for gpu_id in variants if gpu_id != chosen.id)
     also = f"; it can also mean {_list(others)}" if others else ""
     return Resolved(spec=chosen, others=others, note=f"{name.strip()!r} is taken as {chosen.id}{also}")
@@ -93,8 +99,15 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
     key = _driver_key(device_name)
     if memory_bytes is None and key in load.shared_device_names():
         return None
-    fitting = [spec for spec in _by_device_name().get(key, ()) if _memory_fits(spec, memory_bytes)]
-    return fitting[0] if len(fitting) == 1 else None
+    named = _by_device_name().get(key, ())
+    if memory_bytes is not None:
+        named = tuple(
+            spec
+            for spec in named
+            if spec.memory_bytes
+            and abs(memory_bytes - spec.memory_bytes) <= MEMORY_TOLERANCE * spec.memory_bytes
+        )
+    return named[0] if len(named) == 1 else None
 
 
 def name_key(name: str) -> str:
@@ -108,8 +121,8 @@ def _exact(name: str) -> GpuSpec | None:
     reported = _by_device_name().get(key, ())
     if len(reported) == 1 and key not in load.shared_device_names():
         return reported[0]
-    found = _of_vendor(_by_key().get(name_key(name), ()), name)
-    found = found or _of_vendor(_by_words().get(frozenset(_words(name)), ()), name)
+    words = _words(name)
+    found = _of_vendor(_by_key().get("".join(words)) or _by_key().get(frozenset(words), ()), name)
     return found[0] if len(found) == 1 else None
 
 
@@ -117,18 +130,6 @@ def _of_vendor(specs: tuple[GpuSpec, ...], name: str) -> tuple[GpuSpec, ...]:
     """Those that a brand in the name allows: "Tesla M4" is not the Apple M4."""
     vendors = {_VENDORS[brand] for brand in _BRANDS.findall(name.casefold()) if brand in _VENDORS}
     return tuple(spec for spec in specs if not vendors or spec.vendor in vendors)
-
-
-def _plainness(spec: GpuSpec) -> tuple[bool, int, float]:
-    """Smallest for the variant that people mean: no laptop part, few further words, much memory."""
-    return spec.text("form") == "laptop", len(_words(spec.name)), -(spec.memory_bytes or 0)
-
-
-def _memory_fits(spec: GpuSpec, memory_bytes: int | None) -> bool:
-    if memory_bytes is None:
-        return True
-    stated = spec.memory_bytes
-    return stated is not None and abs(memory_bytes - stated) <= MEMORY_TOLERANCE * stated
 
 
 def _words(name: str) -> list[str]:
@@ -148,28 +149,14 @@ def _written(spec: GpuSpec) -> tuple[str, ...]:
 
 
 @cache
-def _by_key() -> Mapping[str, tuple[GpuSpec, ...]]:
-    """Complete names, as joined words, to their GPUs: one, or one of each vendor."""
-    found: dict[str, dict[str, GpuSpec]] = defaultdict(dict)
+def _by_key() -> Mapping[str | frozenset[str], tuple[GpuSpec, ...]]:
+    """Complete names to their GPUs, one or one of each vendor: as joined words, and without their order."""
+    found: dict[str | frozenset[str], dict[str, GpuSpec]] = defaultdict(dict)
     for spec in load.all_gpus():
         for name in _written(spec):
-            found[name_key(name)][spec.id] = spec
+            words = _words(name)
+            found["".join(words)][spec.id] = found[frozenset(words)][spec.id] = spec
     return {key: tuple(specs.values()) for key, specs in found.items()}
-
-
-@cache
-def _by_words() -> Mapping[frozenset[str], tuple[GpuSpec, ...]]:
-    """The same without the order of the words: `PCIe A100 80GB`."""
-    found: dict[frozenset[str], dict[str, GpuSpec]] = defaultdict(dict)
-    for spec in load.all_gpus():
-        for name in _written(spec):
-            found[frozenset(_words(name))][spec.id] = spec
-    return {words: tuple(specs.values()) for words, specs in found.items()}
-
-
-@cache
-def _by_usual() -> Mapping[str, tuple[GpuSpec, ...]]:
-    return {name_key(name): (load.get(gpu_id),) for gpu_id, names in load.usual().items() for name in names}
 
 
 @cache
@@ -222,6 +209,6 @@ def _near(words: list[str]) -> list[str]:
         written: spec.id
         for written, specs in _by_key().items()
         for spec in specs
-        if (spec.text("form") == "laptop") == laptop
+        if isinstance(written, str) and (spec.text("form") == "laptop") == laptop
     }
     return list(dict.fromkeys(known[match] for match in get_close_matches(key, known, n=3, cutoff=0.6)))
