@@ -195,3 +195,17 @@ def test_the_documented_commands_work(gpuwise: Cli) -> None:
 def test_a_served_model_is_not_called_eager(gpuwise: Cli) -> None:
     _, out, _ = gpuwise("predict", "served:llama-3.1-8b", "--gpu", "h100-sxm")
     assert out.strip().startswith("served:llama-3.1-8b infer bf16, predicted")
+
+
+def test_many_refused_gpus_share_a_line(gpuwise: Cli) -> None:
+    code, out, _ = gpuwise("predict", "resnet50", "--gpu", "all", "--precision", "bf16")
+    assert code == 0
+    rows = [line.split()[0] for line in out.splitlines() if "images/s" in line and "%" in line]
+    assert "h200-sxm" in rows
+    assert not {"t4", "rx-7900-xtx"} & set(rows)
+    (line,) = [line for line in out.splitlines() if "GPUs are left out" in line]
+    assert "has no stated bf16 rate" in line
+    found = json.loads(gpuwise("predict", "resnet50", "--gpu", "all", "--precision", "bf16", "--json")[1])
+    refused = {p["gpu_id"] for p in found["predictions"] if p["refusal"]}
+    assert {"t4", "rx-7900-xtx"} <= refused
+    assert line.split()[0] == str(len(refused))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from math import inf
@@ -25,6 +26,8 @@ _TOLD = (
 )
 _LISTED = 3
 """Predictions whose notes are written out below the table."""
+_REFUSED = 12
+"""Refused GPUs that still have a row each; more are counted by their reason."""
 
 
 def ordered(found: Sequence[Record], sort: str) -> tuple[Record, ...]:
@@ -50,11 +53,12 @@ _KEYS: dict[str, Callable[[Record], Any]] = {
 
 
 def table(found: Sequence[Record]) -> Table:
-    """One row a GPU; a refused one says why."""
+    """One row a GPU; a refused one says why, and many of them share a note."""
+    many = sum(bool(p.refusal) for p in found) > _REFUSED and not all(p.refusal for p in found)
     return Table(
         title=_title(found[0]),
         columns=COLUMNS,
-        rows=tuple(_row(p) for p in found),
+        rows=tuple(_row(p) for p in found if not (many and p.refusal)),
         numeric=frozenset(COLUMNS[1:12]),
         notes=tuple(_notes(found)),
     ).without_empty_columns()
@@ -113,6 +117,10 @@ def _notes(found: Sequence[Record]) -> list[str]:
     """What holds for all, then the notes of the first few, then how to measure."""
     given = [p for p in found if not p.refusal]
     notes = [f"{p.gpu_id}: {note}" for p in given[:_LISTED] for note in p.notes]
+    refused = [p.refusal.replace(p.gpu_id, "").split(":")[0].strip() for p in found if p.refusal]
+    if len(refused) > _REFUSED and given:
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in Counter(refused).most_common())
+        notes.append(f"{len(refused)} GPUs are left out ({reasons}); --json lists them")
     if any(p.measured for p in given) and any(p.basis == "spec-only" for p in given):
         notes.append(_TOLD)
     if given and not _served(given[0]):

@@ -102,7 +102,6 @@ OPEN = {
             "p100-pcie-16gb",
             "radeon-pro-w7900",
             "rx-9070",
-            "rx-9070-xt",
         ),
         *("rtx-pro-4000-blackwell", "rtx-pro-4500-blackwell", "rtx-pro-5000-blackwell"),
         "rtx-pro-6000-blackwell-server",
