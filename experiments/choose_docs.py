@@ -1,6 +1,6 @@
 """Run the examples of `gpuwise choose` in the docs and put their output below them.
 
-    python experiments/choose_docs.py          # writes docs/how-it-chooses.md and README.md
+    python experiments/choose_docs.py          # writes docs/how-it-chooses.md
 
 An example stands between `<!-- choose -->` and `<!-- end of choose -->`: a `sh` block with the command and
 a `text` block with what it prints on DAY, with the shipped prices and without results of one's own.
@@ -21,7 +21,7 @@ from unittest import mock
 from gpuwise.cli.main import run
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "docs" / "how-it-chooses.md", ROOT / "README.md")
+PAGES = (ROOT / "docs" / "how-it-chooses.md",)
 DAY = date(2026, 11, 21)
 EXAMPLE = re.compile(
     r"(<!-- choose -->\n```sh\n(.*?)\n```\n\n```text\n)(.*?)(\n```\n<!-- end of choose -->)", re.DOTALL

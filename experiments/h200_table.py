@@ -1,4 +1,4 @@
-"""The tables of docs/h200.md, from the raw result files: `python experiments/h200_table.py`.
+"""The tables of docs/notes/h200.md, from the raw result files: `python experiments/h200_table.py`.
 
 First one row a workload and mode, one column a precision, eager → compiled; stock and script are
 separate tables, and a dash is not measured. Then what tuning found, and the other workloads, one row a

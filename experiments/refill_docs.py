@@ -2,10 +2,10 @@
 
     python experiments/refill_docs.py DATA_FOLDER
 
-Scores our own steps (results/predict/own.txt, own-family.txt, steps.json; the intervals that gpuwise ships),
-and fills the tables of docs/h200.md, the rows of our own steps and the tables of intervals and of coverage in
-docs/how-it-predicts.md, and the printed examples of `gpuwise predict` and `gpuwise choose`. Prose that speaks
-of a figure is left to its author: `git diff` shows what moved.
+Scores our own steps (results/predict/own.txt, own-family.txt, steps.json; the intervals that gpuwise ships).
+Fills the tables of docs/notes/h200.md, the rows of our own steps and the tables of intervals and of coverage
+in docs/notes/predictions.md, and the printed examples of `gpuwise predict` and `gpuwise choose`. Prose that
+speaks of a figure is left to its author: `git diff` shows what moved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[1]
 HERE = ROOT / "experiments"
 RAW = sorted((ROOT / "results" / "h200").glob("*.json"))
 SCORES = ROOT / "results" / "predict"
-H200, PREDICTS, README = (ROOT / page for page in ("docs/h200.md", "docs/how-it-predicts.md", "README.md"))
+NOTES = ROOT / "docs" / "notes"
+H200, SCORED, PREDICTS = NOTES / "h200.md", NOTES / "predictions.md", ROOT / "docs" / "how-it-predicts.md"
 SUMMARY = re.compile(r"^(spec only|limits): (\d+) steps, MAPE ([\d.]+)%, median ([\d.]+)%", re.MULTILINE)
 INTERVALS, COVERAGE = "| what, left out | rows | cards |", "| set, left out | GPUs |"
 """How these tables begin."""
@@ -45,13 +46,12 @@ def refill(folder: str) -> None:
     steps = SCORES / "steps.json"
     printed("-m", "evaluation.predict.steps", folder, *map(str, RAW), "-o", str(steps), "--ship")
     fill_h200(script("h200_table.py"))
-    lines = PREDICTS.read_text(encoding="utf-8").splitlines()
+    lines = SCORED.read_text(encoding="utf-8").splitlines()
     lines = with_table(lines, INTERVALS, scored("steps_table", str(steps)).splitlines())
     lines = with_table(lines, COVERAGE, scored("coverage", str(SCORES)).splitlines())
     page = "\n".join(own_row(line, own, family, score_own) for line in lines) + "\n"
-    PREDICTS.write_text(page, encoding="utf-8")
-    for file in (PREDICTS, README):
-        file.write_text(EXAMPLE.sub(example, file.read_text(encoding="utf-8")), encoding="utf-8")
+    SCORED.write_text(page, encoding="utf-8")
+    PREDICTS.write_text(EXAMPLE.sub(example, PREDICTS.read_text(encoding="utf-8")), encoding="utf-8")
     script("choose_docs.py")
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+FOLDERS = "src|tests|results|experiments|evaluation|benchmarks|tools|examples"
+OUTSIDE = re.compile(rf"\[([^\]]+)\]\((?:\.\./)+((?:{FOLDERS})/[^)]*|[A-Z]+\.md)\)")
+
 
 def on_page_markdown(markdown: str, **_: object) -> str:
     """`[text](../folder/file)` as "text (`folder/file`)"; a text that is the path stands once."""
-    return re.sub(r"\[([^\]]+)\]\(\.\./([^)]+)\)", _named, markdown)
+    return OUTSIDE.sub(_named, markdown)
 
 
 def _named(link: re.Match[str]) -> str:

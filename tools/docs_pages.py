@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the click commands and docs/schema.md from docs/result.schema.json.
+"""Writes docs/schema.md from docs/result.schema.json.
 
 python tools/docs_pages.py
 """
@@ -7,64 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import click
-
-from gpuwise.cli.main import VERBS, gpuwise
-
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = "<!-- made by python tools/docs_pages.py; do not edit -->"
-
-
-def cli() -> str:
-    """The page of all verbs, their arguments and options."""
-    root = click.Context(gpuwise, info_name="gpuwise")
-    parts = [
-        f"# Command line\n\n{MADE}",
-        "What `gpuwise VERB --help` says, on one page. Exit codes, files and what the options mean together: "
-        "[reference](reference.md).",
-        _rows(("verb", "what it does"), ((f"[`{verb}`](#gpuwise-{verb})", VERBS[verb]) for verb in VERBS)),
-    ]
-    for verb in VERBS:
-        command = gpuwise.get_command(root, verb)
-        assert command is not None
-        parts.extend(_command(command, click.Context(command, parent=root, info_name=verb)))
-    return "\n\n".join(parts) + "\n"
-
-
-def _command(command: click.Command, context: click.Context, level: int = 2) -> Iterator[str]:
-    yield f"{'#' * level} {context.command_path}"
-    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    yield f"```text\n{usage}\n```"
-    yield _prose(command.help or "")
-    records = [param.get_help_record(context) for param in command.get_params(context)]
-    yield _rows(
-        ("option", "meaning"),
-        (
-            (f"`{record[0]}`", " ".join(record[1].split()))
-            for record in records
-            if record and (record[1] or record[0].startswith("-")) and "--help" not in record[0]
-        ),
-    )
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from _command(below, click.Context(below, parent=context, info_name=name), level + 1)
-
-
-def _prose(text: str) -> str:
-    r"""Help of click as Markdown: paragraphs marked with \b keep their lines."""
-    parts = re.split(r"\n\s*\n", re.sub(r"(?m)^[ \t]+", "", text).strip())
-    return "\n\n".join(
-        f"```text\n{part.removeprefix(chr(8)).strip()}\n```"
-        if part.startswith("\b")
-        else _safe(" ".join(part.split()))
-        for part in parts
-    )
 
 
 def schema() -> str:
@@ -130,8 +78,5 @@ def _safe(text: str) -> str:
     return "".join(bare).replace("|", r"\|").replace("\n", " ")
 
 
-PAGES = {"cli.md": cli, "schema.md": schema}
-
 if __name__ == "__main__":
-    for name, page in PAGES.items():
-        (DOCS / name).write_text(page(), encoding="utf-8")
+    (DOCS / "schema.md").write_text(schema(), encoding="utf-8")

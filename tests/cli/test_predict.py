@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -170,16 +169,6 @@ def test_written_to_files(gpuwise: Cli, tmp_path: Path) -> None:
 
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_the_documented_output_is_what_the_command_prints(gpuwise: Cli) -> None:
-    page = (ROOT / "docs" / "how-it-predicts.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```console\n\$ gpuwise (.*)\n((?:.*\n)*?)```", page)
-    assert blocks
-    for command, shown in blocks:
-        code, out, _ = gpuwise(*command.split())
-        assert code == 0
-        assert out.strip() == shown.strip()
 
 
 def test_the_documented_commands_work(gpuwise: Cli) -> None:

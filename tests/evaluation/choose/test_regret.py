@@ -46,7 +46,7 @@ def test_the_raw_scores_reach_what_the_page_says() -> None:
         assert raw[part]["full"]["mean"] <= 0.05
         assert raw[part]["full"]["p90"] <= 0.12
         assert raw[part]["full"]["pairs_right"] >= 0.85
-    page = (RAW.parents[2] / "docs" / "how-it-chooses.md").read_text(encoding="utf-8")
+    page = (RAW.parents[2] / "docs" / "notes" / "choices.md").read_text(encoding="utf-8")
     for part in ("one GPU", "1 to 8 GPUs", "1 to 8 GPUs, credible"):
         for kind in ("full", "random menus of 3"):
             s = raw[part][kind]
