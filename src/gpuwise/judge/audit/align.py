@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -16,9 +17,12 @@ from gpuwise.model.claim import Claim
 
 PLAIN = 7
 """The level of a heading that is only a short line: below all marked ones."""
+DIE_FIELDS = frozenset({"sm_count", "cuda_cores", "tensor_cores", "rt_cores"})
+DIE_LINES = 8
+"""So many lines below the name of a chip its counts may still be meant."""
 WRAPPED = 50
 """A line of a paragraph that is at least so long may go on in the next."""
-_FOOTNOTE = re.compile(r"[^\d:]{0,70}\bwith (?:structured )?sparsity\W*", re.IGNORECASE)
+_FOOTNOTE = re.compile(r"[^\d:|]{0,70}\bwith (?:structured )?sparsity\b[^\d:|]{0,40}(?:\.|$)", re.IGNORECASE)
 _STARRED = re.compile(
     r"(?:\*|\u2217|\u2020|\d\))\s?[^\n*]{0,80}sparsity|sparsity[^\n]{0,20}\*", re.IGNORECASE
 )
@@ -35,7 +39,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         )
     ]
     starred: bool | None = any(
-        _STARRED.search(text) or _FOOTNOTE.fullmatch(text) for text in texts if "pars" in text
+        _STARRED.search(text) or _FOOTNOTE.match(text) for text in texts if "pars" in text
     )
     # A footnote without a star in the text is about every rate.
     if starred and not any(re.search(r"\d[\w /]{0,12}[*\u2217]", text) for text in texts):
@@ -51,6 +55,13 @@ class _Walk:
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         self.tables, self.section = 0, 1
+        # Lines that speak of a chip without a GPU: counts below them may be those of the whole die.
+        self.dies: list[int] = []
+        for block in blocks:
+            tokens = () if isinstance(block, Table) or len(block.text) > 400 else scan(block.text)
+            named = {t.field if t.kind == "name" else t.kind for t in tokens}
+            if "chip" in named and "gpu" not in named and not isinstance(block, Table):
+                self.dies.append(block.line)
         self.topic = label_of("")
 
     @property
@@ -62,6 +73,14 @@ class _Walk:
         return None
 
     def claims(self) -> Iterator[Claim | Left]:
+        for found in self.found():
+            whole = False
+            if isinstance(found, Claim) and found.field in DIE_FIELDS:
+                at = bisect_right(self.dies, found.line)
+                whole = at > 0 and found.line - self.dies[at - 1] <= DIE_LINES
+            yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
+
+    def found(self) -> Iterator[Claim | Left]:
         at = 0
         while at < len(self.blocks):
             block = self.blocks[at]
@@ -138,6 +157,8 @@ class _Walk:
         if line.item or len(words) > 8 or text[-1] in ".,;" or not text[0].isupper():
             return False
         # "Memory Bandwidth" above lines of a GPU and a value each.
+        if len(tokens) == 1 and tokens[0].field == "chip" and tokens[0].kind == "name" and len(words) == 1:
+            return True
         return (len(words) > 1 and not tokens and text[-1] != ":") or all(
             t.kind == "field" for t in tokens
         ) > (not tokens)

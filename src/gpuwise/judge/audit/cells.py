@@ -13,13 +13,12 @@ from gpuwise.model.claim import Number
 
 TWICE = 0.03
 """How far rounding may lead from two: the L40S is published with 362.05 and 733."""
-NEAR = 24
+NEAR = 40
 """Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores"."""
 
 _DIMENSIONS = {"bits/s": "bytes/s", "bare": "count"}
 _FILLER = re.compile(
-    r"[\s\-\u2013,(:/x\u00d7]*(?:(?:\w{1,7}-?gen(?:eration)?|\d\w\w|nvidia|amd|dedicated|of|fp32"
-    r"|the|new|gpu)[\s-]+){0,3}"
+    r"[\s\-\u2013,(:/x\u00d7]*(?:(?!(?:and|with|per|plus|while|but|to|in|for|at)\b)[\w\u2122\u00ae-]{1,16}[\s-]+){0,4}"
 )
 _RATIO = re.compile(
     r"\bper (?!sec|gpu|card|hour|direction)|/ ?(?:w|watt|\$)(?![a-z])|\bratio\b|speed-?up", re.IGNORECASE
@@ -149,6 +148,9 @@ def _of_value(
         return
     if field == "launch":
         yield Reading(field=field, values=(f"{numbers[0].value:.0f}",), stated=token.text, token=token)
+    elif field == "peak:tensor" and "fl" not in token.text.lower() and token.dimension != "bare":
+        # "3,352 AI TOPS" may count any format.
+        return
     elif field.startswith("peak:"):
         sparse = mark_near(cell, tokens, place)
         if sparse is None:
@@ -158,7 +160,7 @@ def _of_value(
             yield Reading(field=field, values=(low,), stated=token.text, token=token, sparse=False)
             yield Reading(field=field, values=(high,), stated=token.text, token=token, sparse=True)
         else:
-            either = starred is None and sparse is None
+            either = sparse is None and (starred is None or "spars" in cell.lower())
             yield Reading(
                 field=field,
                 values=numbers,
@@ -179,7 +181,8 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     inside = next((f for f in FIELDS if f[:5] == "peak:" and f[5:] and f[5:] in token.text.lower()), None)
     if inside is not None:
         return inside
-    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
+    after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
         if len(between) <= NEAR and _FILLER.fullmatch(between.lower()):

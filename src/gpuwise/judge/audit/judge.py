@@ -8,7 +8,7 @@ wrong figure comes about (digits swapped, the sparse rate, another variant's val
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -45,6 +45,8 @@ SHARED = frozenset(
     {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
 )
 """Fields that say little about which variant a row speaks of."""
+MOSTLY = 4
+"""Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text."""
 DISTINCT = 2
 """Claims of one row that only one of several variants explains: the row speaks of that one."""
 _COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
@@ -56,6 +58,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     verdicts = [_verdict(claim) for claim in claims]
     wrong = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "contradicts"]
     text = kinds.around(claims, wrong)
+    verdicts = _plausible(claims, verdicts)
     verdicts = [
         "differs" if verdict == "contradicts" and not _witnessed(claim, text) else verdict
         for claim, verdict in zip(claims, verdicts, strict=True)
@@ -112,6 +115,22 @@ def _verdict(claim: Claim) -> Verdict:
     if disputed:
         return "cannot tell"
     return "contradicts"
+
+
+def _plausible(claims: Sequence[Claim], verdicts: list[Verdict]) -> list[Verdict]:
+    """The verdicts, without the accusations of tables and sections that would be mostly wrong.
+
+    Where more is wrong than right it is the reading that fails: columns that moved, another GPU meant.
+    """
+    places: dict[tuple[int, tuple[str, ...]], Counter[Verdict]] = defaultdict(Counter)
+    keys = [(c.block // kinds.GRID, ()) if c.block >= kinds.GRID else (-c.block, c.gpu_ids) for c in claims]
+    for key, verdict in zip(keys, verdicts, strict=True):
+        places[key][verdict] += 1
+    failed = {k for k, n in places.items() if n["contradicts"] > max(n["agrees"], MOSTLY - 1)}
+    return [
+        "cannot tell" if verdict == "contradicts" and key in failed else verdict
+        for key, verdict in zip(keys, verdicts, strict=True)
+    ]
 
 
 def _witnessed(claim: Claim, text: kinds.Around) -> bool:

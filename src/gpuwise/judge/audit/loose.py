@@ -306,18 +306,33 @@ def _labels_and_values(lines: Sequence[Line], start: int, gpus: int, skipped: in
     rows: list[tuple[Cell, ...]] = [(Cell(names[0].line, ""), *names)]
     at = last = start + gpus + skipped
     while at < len(lines):
-        after = at + 1
-        while after < len(lines) and after - at <= MOST_LINES and _kind(lines[after].text) == "V":
-            after += 1
-        # Differences in percent stand beside the values; a heading or a label nobody knows may follow.
-        values = [li for li in lines[at + 1 : after] if not _PERCENT.fullmatch(li.text)]
-        behind = values[gpus : gpus + 1]
-        if len(values) >= gpus and not any(scan(li.text) for li in behind):
-            rows.append(tuple(Cell(li.line, li.text) for li in (lines[at], *values[:gpus])))
-            last = (
-                values[gpus - 1].line - lines[at].line + at + 1 if not behind else lines.index(behind[0], at)
-            )
+        segments = [_segment(lines, at)]
+        # "FP32 | 51 TFLOPS | FP32 | 19.5 TFLOPS": the label is repeated for each GPU.
+        while len(segments) < gpus and (after := at + sum(map(len, segments))) < len(lines):
+            if lines[after].text != lines[at].text:
+                break
+            segments.append(_segment(lines, after))
+        after = at + sum(map(len, segments))
+        if 1 < len(segments) == gpus:
+            for k in range(1, max(map(len, segments))):
+                cells = (part[k] if k < len(part) else Line(part[0].line, "", False, 0) for part in segments)
+                rows.append(tuple(Cell(li.line, li.text) for li in (lines[at], *cells)))
+            last = after
+        elif len(segments) == 1:
+            # Differences in percent stand beside the values; a heading or a label nobody knows may follow.
+            values = [li for li in segments[0][1:] if not _PERCENT.fullmatch(li.text)]
+            if len(values) >= gpus and not any(scan(li.text) for li in values[gpus : gpus + 1]):
+                rows.append(tuple(Cell(li.line, li.text) for li in (lines[at], *values[:gpus])))
+                last = at + segments[0].index(values[gpus - 1]) + 1
         if after < len(lines) and _kind(lines[after].text) == "G":
             break
         at = after
     return (Table(tuple(rows)), last) if len(rows) > 2 else None
+
+
+def _segment(lines: Sequence[Line], at: int) -> Sequence[Line]:
+    """A label and the lines up to the next one."""
+    after = at + 1
+    while after < len(lines) and after - at <= MOST_LINES and _kind(lines[after].text) == "V":
+        after += 1
+    return lines[at:after]

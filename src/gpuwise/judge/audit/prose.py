@@ -37,8 +37,8 @@ _TURN = re.compile(
 )
 _COMPARED = re.compile(
     r"(?:\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|over|beats?|outperforms?|like"
-    r"|from|replaces|successor to|exceeds|match(?:es)?|of|generation)|\()\s+(?:the |an? "
-    r"|prior-generation |older |previous |nvidia'?s? )*$",
+    r"|from|replaces|successor to|exceeds|match(?:es)?|same as|similar to|identical to"
+    r"|of|generation)|\()\s+(?:the |an? |prior-generation |older |previous |nvidia'?s? )*$",
     re.IGNORECASE,
 )
 _RELATED = re.compile(
@@ -65,7 +65,8 @@ _HAS = re.compile(
 _LIST = re.compile(r"\s*(?:,|/|&|and|or|,\s*and)\s*(?:the )?(?:nvidia |amd )?", re.IGNORECASE)
 _NOT_OURS = re.compile(
     r"^\W{0,2}(?:of )?(?:additional|extra|more|less|lower|higher|fewer|(?:system|host|main|cpu"
-    r"|server|lp)?[ -]?(?:ram|ddr\d|lpddr\d)|model|weights?|(?:nvme|ssd|disk|storage)|dataset|file"
+    r"|server)[ -]?(?:ram|memory|ddr\d)|ram|lpddr\d|ddr\d (?:ecc |ram)|model|weights?|(?:nvme"
+    r"|ssd|disk|storage)|dataset|file"
     r"|parameters?|checkpoint|per (?:node|server|rack)|free|left|for (?:the )?(?:model|weights|kv)|kv)",
     re.IGNORECASE,
 )
@@ -253,7 +254,9 @@ def _field(sentence: str, tokens: Sequence[Token], place: int, topic: str | None
             return None
         if own in COUNTS and re.search(r"\beach\b[\w ]{0,12}$|\bper \w+ (?:of|with)? ?$", before[-24:]):
             return None
-        if own in COUNTS and re.match(r"[^.,;=]{0,40}\b(?:per (?:sm|cu|multi)|each)", after, re.IGNORECASE):
+        if own in COUNTS and re.match(
+            r"[^.,;=(\d]{0,40}\b(?:per (?:sm|cu|multi)|each)", after, re.IGNORECASE
+        ):
             return None
         return None if own == "power_w" and _SYSTEM.search(before[-40:] + after[:30]) else own
     if dimension == "bare":
@@ -273,7 +276,9 @@ def _field(sentence: str, tokens: Sequence[Token], place: int, topic: str | None
         return "memory_bytes_per_s" if near in ("memory_bytes", "memory_type", "memory_bus_bits") else None
     if dimension == "op/s":
         # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
-        return near if near is not None and near.startswith("peak:") and near != "peak:" else topic
+        found = near if near is not None and near.startswith("peak:") and near != "peak:" else topic
+        # "3,352 AI TOPS" may count any format.
+        return None if found == "peak:tensor" and "fl" not in token.text.lower() else found
     if dimension == "w":
         return (
             None
@@ -392,6 +397,8 @@ def _assigned(
     ):
         sure = False
     # Architecture, chip and interface in passing are often of another product than the nearest.
+    if reading.field == "memory_type" and len(gpus) > 1:
+        sure = False
     if reading.field in ("architecture", "chip", "pcie_generation", "process_nm") and (
         len(gpus) != 1 or cost > 1 or owner is about
     ):

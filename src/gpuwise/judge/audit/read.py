@@ -150,6 +150,8 @@ _MARKDOWN.core.ruler.disable(["inline"])
 
 def _of_markdown(text: str) -> Iterator[Block]:
     lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
+    # A dash alone is an empty cell of a table without mark-up, not the rule below a heading.
+    lines = ["\u2014" if line.strip() == "-" else line for line in lines]
     if lines[0].strip() == "---" and "---" in (line.strip() for line in lines[1:60]):
         # Of front matter the title says what the text is about; its addresses and dates say nothing.
         end = next(number for number, line in enumerate(lines[1:60], 1) if line.strip() == "---")

@@ -57,7 +57,7 @@ _VALUE = (
     rf"|[\u20ac\u00a3])\s?)?(?P<times>[248][x\u00d7]\s?(?=\d))?(?P<number>{_NUMBER})(?!\d|(?:st|nd"
     rf"|rd|th|p|-pin)(?![a-z]))"
     r"(?P<k>[kK](?![a-zA-Z]))?"
-    rf"(?:[ \u2009-]{{0,2}}(?P<middle>{_MIDDLE})(?:{_UNIT})(?-i:(?![a-z\u00b2])))?(?P<hourly>{_HOURLY})?"
+    rf"(?:[ \u2009-]{{0,2}}(?P<middle>{_MIDDLE})(?:{_UNIT})(?-i:(?![a-z\u00b2])))?\+?(?P<hourly>{_HOURLY})?"
     r"(?P<per>\s?(?:/|per )\s?(?:w|watts?|\$|dollar|t?flops?|mm|cores?|sm|slot|u)(?![a-z]))?"
 )
 _NAMES = (

@@ -8,6 +8,7 @@ catalog, is what the table says; where a second one explains nearly as much, no 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -95,8 +96,15 @@ class Table:
     """The typed cells of a table and what can be told from its first row and columns."""
 
     def __init__(self, rows: Sequence[Sequence[Cell]], around: Subject | None, starred: bool | None) -> None:
-        self.rows, self.around, self.starred = rows, around, starred
+        self.around, self.starred = around, starred
+        # A header that is one cell short lacks the corner above the labels.
+        width = Counter(map(len, rows[1:])).most_common(1)[0][0] if len(rows) > 1 else 0
+        if rows and len(rows[0]) + 1 == width and _name(rows[0][0].text) is not None:
+            rows = ((Cell(rows[0][0].line, ""), *rows[0]), *rows[1:])
+        self.rows = rows
         self.header = rows[0] if rows else ()
+        # Otherwise nobody knows which column a cell of a ragged table belongs to.
+        self.ragged = len(rows) > 1 and len(self.header) != width
         self.labels = [label_of(cell.text) for cell in self.header]
         self.columns = {i: s for i, cell in enumerate(self.header) if (s := _name(cell.text)) is not None}
         if 0 in self.columns and len(self.columns) > 1 and _name(_at(rows, 1, 0)) is None:
@@ -124,6 +132,7 @@ class Table:
                 if self.columns and best and placed.owner is self.columns.get(placed.column)
                 else placed.row
             )
+            clear = clear and not self.ragged
             yield claim_of(
                 reading,
                 owner,
@@ -186,13 +195,12 @@ class Table:
                 continue
             if named is None and len(row) > 1:
                 label = label_of(row[0].text)
-                # Of several columns without GPUs nobody says whose the third one is.
-                for cell in row[1:2] if len(row) < 4 else ():
-                    # A number without a unit may as well be a rank or a score.
+                for column, cell in enumerate(row[1:], 1):
+                    # A number without a unit may as well be a rank or a score; and of several columns
+                    # without GPUs nobody says whose they are.
                     bare = label.unit is None and re.fullmatch(r"\d{1,3}", cell.text.strip())
-                    yield from self._placed(
-                        cell, label, replace(owner, sure=owner.sure and not bare), number, 1
-                    )
+                    sure = owner.sure and not bare and len(row) < 4 and column == 1
+                    yield from self._placed(cell, label, replace(owner, sure=sure), number, column)
 
     def _placed(self, cell: Cell, label: Label, owner: Subject, row: int, column: int) -> Iterator[_Placed]:
         if len(cell.text) <= 300:
