@@ -17,7 +17,6 @@ from gpuwise.model.claim import Claim
 
 PLAIN = 7
 """The level of a heading that is only a short line: below all marked ones."""
-DIE_FIELDS = frozenset({"sm_count", "cuda_cores", "tensor_cores", "rt_cores"})
 DIE_LINES = 8
 """So many lines below the name of a chip its counts may still be meant."""
 WRAPPED = 50
@@ -75,7 +74,7 @@ class _Walk:
     def claims(self) -> Iterator[Claim | Left]:
         for found in self.found():
             whole = False
-            if isinstance(found, Claim) and found.field in DIE_FIELDS:
+            if isinstance(found, Claim):
                 at = bisect_right(self.dies, found.line)
                 whole = at > 0 and found.line - self.dies[at - 1] <= DIE_LINES
             yield replace(found, sure=False) if isinstance(found, Claim) and whole else found

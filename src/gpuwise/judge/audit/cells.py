@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpuwise.judge.audit.fields import FIELDS, UNITS
@@ -101,6 +101,8 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
     if label.fields[:1] == ("",):
         return
     tokens = scan(cell)
+    # "192 GB x 72 = 13.8 TB" is a sum over several.
+    summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d", cell) is not None
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]
@@ -117,10 +119,9 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
             for reading in _of_value(label, cell, tokens, place, starred):
                 # A second rate that is twice the first is the sparse one, said or not.
                 if last is not None and _is_twice(reading, last):
-                    reading = Reading(field=reading.field, values=reading.values, stated=reading.stated,
-                                      token=reading.token, sparse=True)  # fmt: skip
+                    reading = replace(reading, sparse=True)
                 last = reading
-                yield reading
+                yield replace(reading, either=True) if summed else reading
 
 
 def _allowed(label: Label, token: Token) -> bool:

@@ -45,6 +45,8 @@ SHARED = frozenset(
     {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
 )
 """Fields that say little about which variant a row speaks of."""
+VECTOR = 0.07
+"""How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock."""
 MOSTLY = 4
 """Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text."""
 DISTINCT = 2
@@ -101,7 +103,7 @@ def _verdict(claim: Claim) -> Verdict:
         return "cannot tell"
     if _agrees(claim):
         return "contradicts" if claim.sure and _less_than_best(claim) else "agrees"
-    known = [k for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, claim.field)]
+    known = [k for i in claim.gpu_ids for k in evidence.of(i, claim.field) if kinds.fits_form(claim, k.form)]
     silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
     if not known or silent or claim.several or not claim.sure or claim.count > 1 or claim.field in BY_MAKER:
         return "cannot tell"
@@ -112,9 +114,26 @@ def _verdict(claim: Claim) -> Verdict:
         for other in k.alternatives
         for stated in claim.values
     )
-    if disputed:
+    if disputed or _other_rate(claim):
         return "cannot tell"
     return "contradicts"
+
+
+def _other_rate(claim: Claim) -> bool:
+    """Whether a rate may be one that the text does not name: of another format, or of the ordinary cores."""
+    values = [v.value for v in claim.values if isinstance(v, Number)]
+    if claim.field == "peak:tensor":
+        formats = ("fp8", "fp4")
+        rates = [k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}")]
+        return kinds.mechanism(claim) is None or any(
+            isinstance(rate, float) and abs(v / rate - 1) < ROUNDED for v in values for rate in rates
+        )
+    if claim.field not in ("peak:fp16", "peak:bf16"):
+        return False
+    single = [
+        k.value for i in claim.gpu_ids for k in evidence.of(i, "peak:fp32") if isinstance(k.value, float)
+    ]
+    return any(abs(v / (times * rate) - 1) < VECTOR for v in values for rate in single for times in (1, 2))
 
 
 def _plausible(claims: Sequence[Claim], verdicts: list[Verdict]) -> list[Verdict]:
@@ -139,7 +158,8 @@ def _witnessed(claim: Claim, text: kinds.Around) -> bool:
         return True
     kind = kinds.explain(claim, text)[0]
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
-    telling = kind != "wrong value" and (kind != "internal contradiction" or len(claim.gpu_ids) == 1)
+    alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
+    telling = kind != "wrong value" and (kind != "internal contradiction" or alone)
     # Siblings share a chip: that another one has this value says nothing of how it came here.
     needed = WITNESSES - (telling and claim.field not in SHARED)
     known = (max((k.witnesses for k in evidence.of(i, claim.field)), default=0) for i in claim.gpu_ids)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence, kinds
@@ -64,7 +65,8 @@ _HAS = re.compile(
 )
 _LIST = re.compile(r"\s*(?:,|/|&|and|or|,\s*and)\s*(?:the )?(?:nvidia |amd )?", re.IGNORECASE)
 _NOT_OURS = re.compile(
-    r"^\W{0,2}(?:of )?(?:additional|extra|more|less|lower|higher|fewer|(?:system|host|main|cpu"
+    r"^\W{0,2}(?:of )?(?:additional|extra|headroom|spare|remaining|buffer|more|less|lower"
+    r"|higher|fewer|(?:system|host|main|cpu"
     r"|server)[ -]?(?:ram|memory|ddr\d)|ram|lpddr\d|ddr\d (?:ecc |ram)|model|weights?|(?:nvme"
     r"|ssd|disk|storage)|dataset|file"
     r"|parameters?|checkpoint|per (?:node|server|rack)|free|left|for (?:the )?(?:model|weights|kv)|kv)",
@@ -185,6 +187,9 @@ def _doubtful(sentence: str, tokens: Sequence[Token], place: int) -> bool:
     for gpu in (t for t in tokens if t.kind == "gpu"):
         words = words.replace(gpu.text, " ")
     if _DOUBT.search(words) or _AFTER.match(sentence, token.end) or sentence.endswith("?"):
+        return True
+    # Values that touch are the cells of a table that ran together.
+    if any(a.end == b.start and {a.kind, b.kind} <= {"value", "name"} for a, b in pairwise(tokens)):
         return True
     # "350 W against 300 W" compares two GPUs in the order of a list that only a reader sees.
     beside = [tokens[n] for n in (place - 1, place + 1) if 0 <= n < len(tokens)]

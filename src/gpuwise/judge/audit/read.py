@@ -169,6 +169,10 @@ def _of_markdown(text: str) -> Iterator[Block]:
             rows = []
         elif token.type == "tr_open":
             rows.append(())
+        elif token.type == "tr_close":
+            # Cells beyond the header are dropped by the parser, though they move the others.
+            raw = lines[start - 1].strip().strip("|").replace("\\|", "")
+            rows[-1] += (Cell(start, ""),) * (min(raw.count("|") + 1, MOST_CELLS) - len(rows[-1]))
         elif token.type == "table_close":
             yield Table(tuple(rows))
             rows = []

@@ -71,7 +71,7 @@ _NAMES = (
     r"|(?P<sparse>with(?:out)? (?:structured )?sparsity|w/o? sparsity|sparsity|sparse"
     r"|\u2217)(?![a-z])|(?P<dense>dense|no sparsity)"
     r"|(?P<none>(?-i:N/A|TBD|TBA|NA|None|\u2014|Not supported))"
-    r"|(?P<slots>(?P<slot>single|dual|double|triple|[1-4](?:\.\d{1,2})?)[ -](?:slot|width))"
+    r"|(?P<slots>(?<!en )(?P<slot>single|dual|double|triple|[1-4](?:\.\d{1,2})?)[ -](?:slot|width))"
     rf"|(?P<date>(?P<month>{'|'.join(MONTHS)})[a-z]{{0,6}}\.?,?\s(?:\d{{1,2}},?\s)?(?P<year>20[0-3]\d)"
     r"|(?P<iso>20[0-3]\d[-/.](?:1[0-2]|0[1-9]))(?:[-/.]\d\d)?(?!\d)"
     r"|q(?P<quarter>[1-4])[ /-]?(?P<qyear>20[0-3]\d))"

@@ -58,7 +58,9 @@ def subject_of(text: str) -> Subject | None:
 def _is_machine(text: str, gpus: Sequence[Token]) -> bool:
     """Whether words beside the names make it a machine with several: not those of "Server Edition"."""
     ends = zip([0, *(t.end for t in gpus)], [*(t.start for t in gpus), len(text)], strict=True)
-    return any(_MACHINE.search(text, start, end) for start, end in ends)
+    return any(_MACHINE.search(text, start, end) for start, end in ends) or any(
+        re.search(r"NVL ?\d\d\b(?! ?GB)", t.text) for t in gpus
+    )
 
 
 def subject(tokens: Sequence[Token], machine: bool = False) -> Subject | None:
@@ -132,13 +134,13 @@ class Table:
                 if self.columns and best and placed.owner is self.columns.get(placed.column)
                 else placed.row
             )
-            clear = clear and not self.ragged
+            moved = self.ragged or len(self.rows[placed.row]) > len(self.header)
             yield claim_of(
                 reading,
                 owner,
                 placed.cell.line,
                 block * kinds.GRID + row,
-                clear and (placed.row, owner.text) not in pairs,
+                clear and not moved and (placed.row, owner.text) not in pairs,
             )
 
     def by_row(self) -> Iterator[_Placed]:
