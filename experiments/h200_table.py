@@ -15,8 +15,8 @@ from gpuwise import Measurement, load, workloads
 from gpuwise.facts.recipes import book
 from gpuwise.model.tuning import Tuned
 from gpuwise.model.units import significant
+from gpuwise.show.results import measured_speed as interval
 from gpuwise.show.results import rate, spread
-from gpuwise.show.results import speed as interval
 
 RESULTS = Path(__file__).parent.parent / "results" / "h200"
 FILES = {

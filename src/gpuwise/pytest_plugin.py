@@ -217,7 +217,7 @@ def _compared(measured: Measurement, state: _State) -> Comparison | None:
 
 
 def _line(measured: Measurement, comparison: Comparison | None, state: _State) -> str:
-    from gpuwise.show.results import speed
+    from gpuwise.show.results import measured_speed as speed
 
     text = f"{measured.config.workload}: {speed(measured)}"
     if comparison is not None:

@@ -13,7 +13,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.jobs import compose
 from gpuwise.jobs.facts import Facts
-from gpuwise.show.work import COUNTS, KINDS, SCALED
+from gpuwise.show.records import COUNTS, KINDS, SCALED
 
 from .conftest import RESULT
 
@@ -47,7 +47,7 @@ def test_a_duel_and_a_card_know_the_same_of_a_gpu() -> None:
     facts, l40s = Facts([RESULT], today=TODAY), catalog.get("l40s")
     card, duel = compose.card(facts, l40s), compose.duel(facts, catalog.get("h200-sxm"), l40s)
     assert card.forecasts == tuple(p for p in duel.forecasts if p.gpu_id == "l40s")
-    cells = {(p.config.workload, p.config.mode, p.count) for p in card.forecasts}
+    cells = {(p.question.workload, p.question.mode, p.gpus) for p in card.forecasts}
     deep = [kind for kind in KINDS if kind.mode != "compute"]
     assert cells == {(kind.workload, kind.mode, 1) for kind in deep} | {
         (kind.workload, kind.mode, n) for kind in SCALED for n in COUNTS

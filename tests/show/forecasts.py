@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuwise.model.record import Record
+from gpuwise.model.record import Record, refused
 from gpuwise.model.result import Interval
-from gpuwise.show.work import COUNTS, KINDS, SCALED, Kind
+from gpuwise.show.records import COUNTS, KINDS, SCALED, Kind
 
 from ..records import predicted
 
@@ -34,7 +34,9 @@ def memory(value: float) -> Interval:
 def too_large(kind: Kind, gpu_id: str) -> Record:
     """Work that does not fit."""
     fits = forecast(kind, gpu_id, 1.0)
-    return replace(fits, throughput=None, watts=None, refusal="does not fit", memory_bytes=memory(99 * 2**30))
+    return replace(
+        fits, throughput=None, watts=None, issues=refused("does not fit"), memory_bytes=memory(99 * 2**30)
+    )
 
 
 def of_gpu(gpu_id: str, speed: float, large: tuple[str, ...] = ()) -> tuple[Record, ...]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.show.alike import merged, shape
+from gpuwise.show.results import merged, shape
 
 
 def test_numbers_become_ranges_and_names_are_listed() -> None:

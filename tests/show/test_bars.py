@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.show.bars import bar, lines
-from gpuwise.show.charts import Mark
+from gpuwise.show.results import bar, bars
+
+from .conftest import OK, result
 
 
 @given(st.floats(0, 1), st.integers(1, 80))
@@ -22,19 +25,10 @@ def test_something_is_never_drawn_as_nothing() -> None:
     assert bar(0.0, 10) == ""
 
 
-def test_groups_have_their_own_scale_and_columns_line_up() -> None:
-    marks = [
-        Mark(label=label, value=v, low=v, high=v, group=group, shown=str(v))
-        for label, v, group in (
-            ("bf16", 100.0, "train"),
-            ("fp32 eager", 50.0, "train"),
-            ("bf16", 7.0, "infer"),
-        )
-    ]
-    assert lines(marks, 4) == (
-        "train",
-        "  bf16        100.0  ████",
-        "  fp32 eager   50.0  ██",
-        "infer",
-        "  bf16  7.0  ████",
-    )
+def test_each_workload_has_its_own_scale_and_columns_line_up() -> None:
+    half = replace(OK, config=replace(OK.config, precision="fp32"), throughput=OK.throughput.times(0.5))  # type: ignore[union-attr]
+    infer = replace(OK, config=replace(OK.config, mode="infer"))
+    first, longest, shorter, second, alone = bars([result(OK, half, infer)], 4)
+    assert (first, second) == ("resnet50 train, images per second", "resnet50 infer, images per second")
+    assert [line.rpartition("  ")[2] for line in (longest, shorter, alone)] == ["████", "██", "████"]
+    assert longest.index("7,210") == shorter.index("3,605")

@@ -10,11 +10,10 @@ import pytest
 from gpuwise.facts import catalog, prices, published
 from gpuwise.judge import audit
 from gpuwise.judge.choose.uses import Place, Use
-from gpuwise.show import known
 from gpuwise.show.card import Card, card
+from gpuwise.show.gpus import ranking
 from gpuwise.show.html import html
 from gpuwise.show.page import Page, References, Section, markdown_page
-from gpuwise.show.standing import ranking
 
 from .forecasts import of_gpu
 
@@ -25,7 +24,7 @@ def page(gpu_id: str, *predictions: object) -> Page:
     return card(
         Card(
             spec=catalog.get(gpu_id),
-            speeds=known.published(published.select(gpu_ids=(gpu_id,))),
+            speeds=published.records(published.select(gpu_ids=(gpu_id,))),
             forecasts=predictions,  # type: ignore[arg-type]
             offers=prices.offers(today=TODAY),
             today=TODAY,
@@ -48,7 +47,7 @@ def test_every_fact_and_peak_has_a_row_with_its_source() -> None:
 def test_the_page_has_speeds_at_one_to_eight_gpus() -> None:
     found = section(page("rtx-a5000", *of_gpu("rtx-a5000", 100.0)), "several")
     counts = [
-        [row[0] for row in figure.table.rows] for figure in found.figures if "forecast" in figure.caption
+        [row[0] for row in figure.table.rows] for figure in found.figures if "predicted" in figure.caption
     ]
     assert counts == [["1", "2", "4", "8"]] * 3
     assert found.figures[-1].table.rows[-1][2] == "90 %"

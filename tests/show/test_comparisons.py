@@ -36,7 +36,7 @@ def test_one_comparison() -> None:
     assert table.columns == ("measurement", "baseline", "against", "ratio (95 %)", "verdict")
     assert table.rows == (
         (
-            "resnet50 train bf16 compiled stock",
+            "resnet50 train bf16 compiled",
             "7,210 images/s ±0.3 %",
             "9,012 images/s ±0.1 %",
             "1.250 (1.200 to 1.300)",

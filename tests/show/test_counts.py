@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise.model.result import Measurement
-from gpuwise.show.counts import counts
+from gpuwise.show.results import counts
 
 from .conftest import COPY, OK, result
 

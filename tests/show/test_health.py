@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuwise.measure.telemetry import Check
-from gpuwise.show import health
+from gpuwise.show import hello
 
 
 def test_the_signs_of_the_doctor() -> None:
@@ -12,7 +12,7 @@ def test_the_signs_of_the_doctor() -> None:
         Check(name="load", status="warn", detail="busy", fix="wait"),
         Check(name="torch", status="fail", detail="none", fix="pip install torch"),
     ]
-    table = health.checks(found)
+    table = hello.checks(found)
     assert table.columns == ("", "check", "found", "fix")
     assert table.rows == (
         ("✓", "GPU", "one", ""),

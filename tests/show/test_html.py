@@ -154,7 +154,7 @@ def test_without_vl_convert_a_page_with_charts_says_what_to_install(monkeypatch:
 def test_the_names_of_rows_stand_in_the_drawing_as_they_are() -> None:
     names = ["bf16 <compiled> & more", "{0}", "fp32"]
     marks = [Mark(label=name, value=1.0, low=1.0, high=1.0, shown=f"{name}!") for name in names]
-    drawn = str(html.inline_svg(charts.throughput(marks), "name"))
+    drawn = str(html.inline_svg(charts.bars(marks, description="Throughput"), "name"))
     root = html5lib.parseFragment(drawn, namespaceHTMLElements=False)
     texts = [e.text for e in root.iter() if str(e.tag).endswith("text")]
     assert [text for text in texts if text in names] == names

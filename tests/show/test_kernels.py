@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.model.verdict import KernelTime, Profile
-from gpuwise.show.kernels import LETTERS, called, slowest
+from gpuwise.show.results import LETTERS, called, details, slowest
 
 from .conftest import OK
 
@@ -47,8 +47,8 @@ def test_shares_are_of_all_kernel_time() -> None:
         steps=1, wall_s=0.5, busy_s=0.4, link_s=0.0, longest_gap_s=0.0, kernels=times,
         slowest=(replace(times[0], name="gemm", seconds=0.2, count=3.0), replace(times[1], name="Memset")),
     )  # fmt: skip
-    assert slowest(replace(OK, profile=profile)) == "slowest kernels: 50 % gemm x 3, 25 % Memset"
+    assert slowest(replace(OK, profile=profile), 5) == "50 % gemm x 3, 25 % Memset"
     on_a_cpu = replace(OK, profile=profile, config=replace(OK.config, device="cpu"))
-    assert slowest(on_a_cpu).startswith("slowest operators: 50 %")
-    assert slowest(replace(OK, profile=replace(profile, slowest=()))) == ""
-    assert slowest(replace(OK, profile=None)) == ""
+    assert details(on_a_cpu)[-1].startswith("slowest operators: 50 %")
+    assert slowest(replace(OK, profile=replace(profile, slowest=())), 5) == ""
+    assert slowest(replace(OK, profile=None), 5) == ""

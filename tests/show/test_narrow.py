@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.show.narrow import TIGHT, fits, narrow
-from gpuwise.show.table import Table
+from gpuwise.show.table import TIGHT, Table, fits, narrow
 
 PREDICTED = Table(
     columns=("GPU", "batch", "throughput", "bound", "evidence"),

@@ -39,7 +39,7 @@ def cells(*offers: Offer) -> list[dict[str, str]]:
 
 def test_a_row_shows_the_gpu_hour_the_whole_offer_and_its_age() -> None:
     (row,) = cells(OFFER)
-    assert (row["USD/GPU-h"], row["price"], row["GPUs"]) == ("6.88", "55.04/h", "8")
+    assert (row["USD/GPU-h"], row["price"], row["GPUs"]) == ("$6.88", "$55.04/h", "8")
     assert (row["seen on"], row["age"], row["source"]) == ("2026-10-21", "31 days", "list")
     assert "note" not in row
 
@@ -55,17 +55,17 @@ def test_stale_undated_family_purchase_range_and_slice_are_marked() -> None:
     assert [row["age"] for row in rows[:2]] == ["366 days, stale", "undated"]
     assert rows[1]["variant"] == "H100 80GB, variant not told"
     assert rows[2]["variant"] == "A10G, not in the catalog"
-    assert (rows[2]["USD/GPU-h"], rows[2]["price"]) == ("", "32,000 once")
-    assert rows[3]["USD/GPU-h"] == "1.20 to 2.00"
-    assert (rows[4]["GPUs"], rows[4]["USD/GPU-h"], rows[4]["price"]) == ("0.25", "0.080", "0.020/h")
+    assert (rows[2]["USD/GPU-h"], rows[2]["price"]) == ("", "$32,000 once")
+    assert rows[3]["USD/GPU-h"] == "$1.20 to $2.00"
+    assert (rows[4]["GPUs"], rows[4]["USD/GPU-h"], rows[4]["price"]) == ("0.25", "$0.080", "$0.020/h")
 
 
 def test_a_narrow_table_keeps_what_decides_and_says_what_it_leaves_out() -> None:
     family = replace(OFFER, gpu="H100 80GB", gpu_ids=("h100-pcie-80gb", "h100-sxm5-80gb"))
     table = report.listing([OFFER, family], (), title="t", today=TODAY, compact=True)
     assert table.rows == (
-        ("6.88", "8 x on-demand, 55.04/h", "h100-sxm5-80gb", "aws", "31 days", "list"),
-        ("6.88", "8 x on-demand, 55.04/h", "H100 80GB *", "aws", "31 days", "list"),
+        ("$6.88", "8 x on-demand, $55.04/h", "h100-sxm5-80gb", "aws", "31 days", "list"),
+        ("$6.88", "8 x on-demand, $55.04/h", "H100 80GB *", "aws", "31 days", "list"),
     )
     assert table.notes[0] == "*: the seller does not tell the variant"
     assert "--wide" in table.notes[1]
@@ -83,8 +83,8 @@ def test_the_notes_speak_of_all_offers_also_of_those_not_shown() -> None:
     assert len(table.rows) == 1
     assert "1 of 4 offers shown; all of them: --top 0" in notes
     assert (
-        "on-demand: 1.00 to 6.88 USD/GPU-h, median 2.00 (3 offers); watch out: the dearest asks 7 times"
-        in notes
+        "on-demand: $1.00 to $6.88 a GPU-hour, median $2.00 (3 offers); the most expensive offer "
+        "costs 7 times" in notes
     )
     assert "newest 2026-10-21 (31 days), oldest 2024-01-01" in notes
     assert "1 of 4 rents are older than 180 days: stale" in notes
@@ -99,7 +99,7 @@ def test_a_fall_is_told_with_its_two_dates() -> None:
     rise = Change(first=OFFER, last=replace(OFFER, amount=60.0))
     (note,) = [n for n in report.listing([OFFER], [fall], title="t", today=TODAY).notes if "between" in n]
     assert note.startswith("prices fall: between two looks 1 fell and 0 rose; the most aws p5.48xlarge")
-    assert "from 98.32 to 55.04 (-44%), 2024-10-21 to 2026-10-21" in note
+    assert "from $98.32 to $55.04 (-44%), 2024-10-21 to 2026-10-21" in note
     rising = report.listing([OFFER], [rise], title="t", today=TODAY).notes
     assert any(n.startswith("prices move: between two looks 0 fell and 1 rose") for n in rising)
 
@@ -113,8 +113,8 @@ def test_overview_has_one_line_a_gpu() -> None:
     ]
     table = report.overview(prices.summary(offers), offers, (), TODAY)
     assert table.rows == (
-        ("A10G **", "0.050", "0.050", "", "", "", "1", "undated"),
-        ("h100-sxm5-80gb", "6.88", "6.88", "1.00", "1.00", "32,000", "3", "2026-10-21"),
+        ("A10G **", "$0.050", "$0.050", "", "", "", "1", "undated"),
+        ("h100-sxm5-80gb", "$6.88", "$6.88", "$1.00", "$1.00", "$32,000", "3", "2026-10-21"),
     )
     assert "as of 2026-11-21" in markdown(table)
     assert table.notes[0] == "**: not in the catalog"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpuwise.model.issue import Issue
 from gpuwise.model.result import Group, Interval, Link, Measurement, Rank, Result, Telemetry, Window
 from gpuwise.model.run import Environment, RunConfig
-from gpuwise.show.scaling import bar, scaling
+from gpuwise.show.scaling import scaling
 from gpuwise.stats import throughput
 
 ONE = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
@@ -51,7 +51,7 @@ def test_factors_curve_losses_and_watts_stand_in_one_table() -> None:
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     assert [row["GPUs"] for row in rows] == ["1", "2", "4"]
     assert rows[1]["scale factor (95 %)"] == "0.980 (0.980 to 0.980)"
-    assert rows[2]["power"] == "2600 W"
+    assert rows[2]["power"] == "2,600 W"
     assert rows[2]["how"] == "ddp, nccl, buckets of 25 MiB"
     assert (rows[2]["shared"], rows[2]["exchange"]) == ("1.0 %", "19.2 %")
     assert rows[0]["of perfect"].count("█") > rows[2]["of perfect"].count("█")
@@ -114,10 +114,3 @@ def test_links_stand_beside_it() -> None:
 def test_one_gpu_alone_has_no_scaling() -> None:
     assert scaling(result(measured(0.1))) is None
     assert scaling(result(measured(0.1, 2))) is None
-
-
-def test_a_bar() -> None:
-    assert bar(1.0, 4) == bar(1.3, 4) == "████"
-    assert bar(0.5, 4) == "██··"
-    assert bar(0.0, 4) == "····"
-    assert len({len(bar(n / 100, 4)) for n in range(101)}) == 1

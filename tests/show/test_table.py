@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 from dataclasses import replace
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuwise.model.units import Amount, gibibytes, percent, si, significant, usd, watts
 from gpuwise.show.table import Table, comma_separated, markdown
 
 TABLE = Table(
@@ -52,8 +57,54 @@ def test_markdown_without_title_and_notes_is_the_table_alone() -> None:
     assert markdown(Table(columns=("a",), rows=(("1",),))) == "| a |\n| --- |\n| 1 |\n"
 
 
-def test_csv_comes_back_as_the_cells() -> None:
-    assert list(csv.reader(io.StringIO(comma_separated(TABLE)))) == [
-        list(row) for row in (TABLE.columns, *TABLE.rows)
-    ]
-    assert "\r" not in comma_separated(TABLE)
+def read(table: Table) -> list[list[str]]:
+    text = comma_separated(table)
+    assert "\r" not in text
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_csv_of_text_comes_back_as_the_cells() -> None:
+    assert read(TABLE) == [list(row) for row in (TABLE.columns, *TABLE.rows)]
+
+
+def test_csv_holds_values_intervals_and_units_never_what_a_screen_shows() -> None:
+    speed = Amount("7,210 images/s ±0.3 %", 7210.0, "images/s", 7190.0, 7231.5)
+    table = Table(
+        columns=("what", "throughput (95 %)", "power", "share", "memory"),
+        rows=(("a", speed, watts(1612.4), percent(0.178), gibibytes(2**31)), ("b", "oom", "", "", "-")),
+    )
+    assert read(table) == [
+        [
+            "what", "throughput", "throughput low", "throughput high", "throughput unit", "throughput note",
+            "power", "power unit", "share", "memory", "memory unit",
+        ],
+        ["a", "7210", "7190", "7231.5", "images/s", "", "1612.4", "W", "0.178", "2147483648", "B"],
+        ["b", "", "", "", "", "oom", "", "", "", "", ""],
+    ]  # fmt: skip
+
+
+def test_no_cell_of_foreign_text_is_a_formula() -> None:
+    rows = (("=1+1",), ("+cmd",), ("@SUM(A1)",), ("-x",), ("-5",), ("-",), ("plain",))
+    cells = [row[0] for row in read(Table(columns=("name",), rows=rows))[1:]]
+    assert cells == ["'=1+1", "'+cmd", "'@SUM(A1)", "'-x", "-5", "", "plain"]
+
+
+def test_markdown_shows_foreign_text_as_it_is() -> None:
+    table = Table(columns=("name",), rows=(("<b>*a*</b> [x](y) [3]\nnext",),))
+    line = markdown(table).splitlines()[2]
+    assert line == "| \\<b\\>\\*a\\*\\</b\\> \\[x](y) [3] next |"
+
+
+@given(st.text())
+def test_no_control_character_leaves_a_table(text: str) -> None:
+    table = Table(columns=(text,), rows=((text,),), title=text, notes=(text,), before=(text,))
+    every = "".join((*table.columns, *table.rows[0], table.title, *table.notes, *table.before))
+    assert not [c for c in every if (ord(c) < 32 and c not in "\t\n") or 127 <= ord(c) < 160]
+    assert "\x1b" not in every
+
+
+@given(st.floats(1e-9, 1e18))
+def test_a_printed_number_keeps_its_value(value: float) -> None:
+    for printed in (si(value, "B/s"), percent(value), watts(value), significant(value), usd(value)):
+        assert printed.value == value
+        assert copy.deepcopy(printed).value == value

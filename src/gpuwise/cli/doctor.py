@@ -11,7 +11,7 @@ from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import MachineError
 from gpuwise.measure import telemetry
-from gpuwise.show import health as report
+from gpuwise.show import hello as report
 
 
 @click.command("doctor", short_help="Check this machine; say how to fix what is wrong.")

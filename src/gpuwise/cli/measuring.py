@@ -14,7 +14,6 @@ from gpuwise.model import units
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.show import results as report
-from gpuwise.show.counts import counts
 from gpuwise.show.scaling import scaling
 
 
@@ -47,7 +46,7 @@ def measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bo
 
 
 def _progress(update: Progress) -> str:
-    where = f"[{update.number}/{update.total}] {report.cell_name(update.config)}"
+    where = f"[{update.number}/{update.total}] {update.config.label('batch')}"
     return f"{where}: {update.doing} · about {units.seconds(update.eta_s)} left"
 
 
@@ -58,7 +57,7 @@ def finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool
         printer.out(printer.json_text(store.encode(result)))
     else:
         printer.table(report.measurements(result))
-        for beside in (counts(result), scaling(result)):
+        for beside in (report.counts(result), scaling(result)):
             if beside is not None:
                 printer.table(beside)
     if output is not None and output.suffix != ".json":
@@ -69,7 +68,7 @@ def finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool
         raise keeper.trouble
     failed = [m for m in result.measurements if m.status in ("oom", "failed")]
     if failed:
-        names = ", ".join(f"{report.cell_name(m.config)} ({m.status})" for m in failed)
+        names = ", ".join(f"{m.config.label('batch')} ({m.status})" for m in failed)
         raise RunError(
             f"{len(failed)} of {len(result.measurements)} measurements failed: {names}", hint=_remedy(failed)
         )

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.show.narrow import fits, narrow
-from gpuwise.show.page import Chart, Page, markdown_page
+from gpuwise.model.units import visible
+from gpuwise.show.charts import Chart
+from gpuwise.show.page import Page, markdown_page
 from gpuwise.show.page import document as page_document
-from gpuwise.show.table import Table, comma_separated, markdown
+from gpuwise.show.table import Table, comma_separated, fits, markdown, narrow
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,12 +45,12 @@ DRAWINGS = (".svg", ".png")
 
 def out(text: str) -> None:
     """A line of result."""
-    print(text, flush=True)
+    print(visible(text), flush=True)
 
 
 def talk(text: str) -> None:
     """A line to the person, beside the result."""
-    print(text, file=sys.stderr, flush=True)
+    print(visible(text), file=sys.stderr, flush=True)
 
 
 def error(message: str, hint: str | None) -> None:

@@ -37,8 +37,7 @@ def command(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
         html.warm()
     from gpuwise.jobs import compose
     from gpuwise.jobs.facts import Facts
-    from gpuwise.show.sections import report
-    from gpuwise.show.sections.throughput import chart
+    from gpuwise.show.report import chart, report
 
     material = compose.material(Facts(tell=printer.talk), results)
     page = report(material)

@@ -16,7 +16,8 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, published
 from gpuwise.jobs.results import known
 from gpuwise.model.published import PublishedResult
-from gpuwise.show import speeds as report
+from gpuwise.model.record import Record
+from gpuwise.show import records as report
 from gpuwise.workloads import registry
 
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
@@ -86,7 +87,7 @@ def command(
     skipped = [(path, skip) for path, file in zip(imports, imported, strict=True) for skip in file.skipped]
     theirs = new if imports and workload is None else (*published.all_results(), *new)
     if workload is not None:
-        others = [row.measurement.config.workload for row in ours] + [row.workload for row in new]
+        others = [row.question.workload for row in ours] + [row.workload for row in new]
         workload = published.check_workload(workload, others)
     if source is not None:
         published.check_source(source, theirs)
@@ -111,14 +112,13 @@ def command(
     _show(ours, theirs, wanted, _documents(ours, theirs, skipped), output=output, as_json=as_json)
 
 
-def _measured(files: Sequence[Path]) -> list[report.Measured]:
+def _measured(files: Sequence[Path]) -> list[Record]:
     """Every full-size measurement of a network in the store and in `files`."""
     given = [result for path in files for result in store.load_all(store.find(str(path)))]
     return [
-        report.Measured(result=result, measurement=m)
-        for result in known(given, printer.talk)
-        for m in result.measurements
-        if m.config.size == "full" and m.config.mode != "limit"
+        record
+        for record in store.records(known(given, printer.talk))
+        if record.question.size == "full" and record.question.mode != "limit"
     ]
 
 
@@ -135,15 +135,15 @@ def _gpu_ids(gpu: str | None) -> frozenset[str] | None:
         return several
 
 
-def _ours(rows: Sequence[report.Measured], wanted: _Wanted) -> list[report.Measured]:
+def _ours(rows: Sequence[Record], wanted: _Wanted) -> list[Record]:
     return [
         row
         for row in rows
-        if wanted.workload in (None, row.measurement.config.workload)
-        and wanted.mode in (None, row.measurement.config.mode)
-        and wanted.precision in (None, row.measurement.config.precision)
-        and (wanted.gpu_ids is None or row.result.environment.gpu_id in wanted.gpu_ids)
-        and wanted.gpus in (None, row.measurement.config.gpus)
+        if wanted.workload in (None, row.question.workload)
+        and wanted.mode in (None, row.question.mode)
+        and wanted.precision in (None, row.question.precision)
+        and (wanted.gpu_ids is None or row.gpu_id in wanted.gpu_ids)
+        and wanted.gpus in (None, row.question.gpus)
         and wanted.source is None
     ]
 
@@ -163,7 +163,7 @@ def _theirs(rows: Sequence[PublishedResult], wanted: _Wanted) -> tuple[Published
 
 
 def _list(
-    ours: Sequence[report.Measured],
+    ours: Sequence[Record],
     theirs: Sequence[PublishedResult],
     wanted: _Wanted,
     *,
@@ -171,7 +171,7 @@ def _list(
     as_json: bool,
 ) -> None:
     """The workloads of which speeds are known."""
-    here = Counter(row.measurement.config.workload for row in ours)
+    here = Counter(row.question.workload for row in ours)
     there = published.workloads(theirs)
     if not here and not there:
         raise _nothing(wanted, ())
@@ -183,7 +183,7 @@ def _list(
 
 
 def _show(
-    ours: Sequence[report.Measured],
+    ours: Sequence[Record],
     theirs: Sequence[PublishedResult],
     wanted: _Wanted,
     document: dict[str, Any],
@@ -204,7 +204,7 @@ def _show(
 
 
 def _documents(
-    ours: Sequence[report.Measured],
+    ours: Sequence[Record],
     theirs: Sequence[PublishedResult],
     skipped: Sequence[tuple[Path, published.Skip]],
 ) -> dict[str, Any]:

@@ -13,10 +13,8 @@ from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Result
-from gpuwise.show import bars
 from gpuwise.show import gpus as gpu_report
 from gpuwise.show import results as report
-from gpuwise.show.counts import counts
 from gpuwise.show.scaling import scaling
 
 
@@ -67,17 +65,17 @@ def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_js
     printer.deliver(content, lambda: store.encode(result), as_json=as_json, output=output)
     if output is not None or as_json:
         return
-    for beside in (counts(result), scaling(result)):
+    for beside in (report.counts(result), scaling(result)):
         if beside is not None:
             printer.table(beside)
     if chart:
-        for line in bars.of_results([result]):
+        for line in report.bars([result]):
             printer.out(line)
     if full:
         printer.table(report.commands(result))
         printer.table(report.environment(result.environment))
         for m in result.measurements:
-            printer.out(f"  {report.cell_name(m.config)}:")
+            printer.out(f"  {m.config.label('batch')}:")
             for text in report.details(m):
                 printer.out(f"    {text}")
 
@@ -96,8 +94,8 @@ def _page_of_gpu(spec: GpuSpec, output: Path) -> None:
 def _page_of_results(results: Sequence[Result], output: Path) -> None:
     from gpuwise.jobs import compose
     from gpuwise.jobs.facts import Facts
-    from gpuwise.show.sections import report as whole
-    from gpuwise.show.sections.throughput import chart
+    from gpuwise.show.report import chart
+    from gpuwise.show.report import report as whole
 
     material = compose.material(Facts(tell=printer.talk), results)
     printer.deliver_page(whole(material), lambda: chart(material), as_json=False, output=output)
@@ -106,12 +104,12 @@ def _page_of_results(results: Sequence[Result], output: Path) -> None:
 def _for_whom(spec: GpuSpec, as_json: bool, output: Path | None) -> None:
     from gpuwise.jobs import compose
     from gpuwise.jobs.facts import Facts
-    from gpuwise.show import uses as use_report
+    from gpuwise.show import choice as use_report
 
     found = compose.uses(Facts(tell=printer.talk), spec)
     printer.deliver(
-        use_report.table(spec, found),
-        lambda: use_report.document(spec, found),
+        use_report.uses(spec, found),
+        lambda: use_report.uses_document(spec, found),
         as_json=as_json,
         output=output,
     )

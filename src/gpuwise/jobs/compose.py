@@ -13,38 +13,37 @@ from gpuwise.judge.choose import uses as suited
 from gpuwise.judge.choose.uses import Use
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
-from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.result import Measurement, Result
 from gpuwise.predict.interval import step_half
-from gpuwise.show.article.duel import Duel
+from gpuwise.show.article import HeadToHead
 from gpuwise.show.card import Card
 from gpuwise.show.page import References
-from gpuwise.show.sections.against import prediction_key
-from gpuwise.show.sections.material import Material
-from gpuwise.show.work import COUNTS, KINDS, SCALED
+from gpuwise.show.records import COUNTS, KINDS, SCALED
+from gpuwise.show.report import ReportInput
 
 PREDICTED = ("train", "infer")
 """Modes of which single measurements are forecast."""
 
 
-def material(facts: Facts, results: Sequence[Result]) -> Material:
+def material(facts: Facts, results: Sequence[Result]) -> ReportInput:
     """The results with everything known of their GPUs."""
     ids = {r.environment.gpu_id for r in results if r.environment.gpu_id}
-    return Material(
+    return ReportInput(
         results=tuple(results),
-        published=published.select(gpu_ids=ids) if ids else (),
+        published=published.records(published.select(gpu_ids=ids)) if ids else (),
         offers=facts.offers,
         predicted=dict(_predicted(facts, results)),
         today=facts.today,
     )
 
 
-def duel(facts: Facts, first: GpuSpec, second: GpuSpec) -> Duel:
+def duel(facts: Facts, first: GpuSpec, second: GpuSpec) -> HeadToHead:
     """Two GPUs with everything known of both."""
     ids = (first.id, second.id)
-    return Duel(
+    return HeadToHead(
         first=first,
         second=second,
-        speeds=facts.speeds(ids),
+        speeds=facts.records(ids),
         forecasts=forecasts(facts, ids),
         ratio_half=step_half("transferred"),
         offers=facts.offers,
@@ -57,7 +56,7 @@ def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
     """One GPU with everything known of it, and where they were asked for its `uses`."""
     return Card(
         spec=spec,
-        speeds=facts.speeds((spec.id,)),
+        speeds=facts.records((spec.id,)),
         forecasts=forecasts(facts, (spec.id,)),
         uses=tuple(uses),
         offers=facts.offers,
@@ -80,17 +79,17 @@ def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Record, ...]:
     return tuple(p for kind, n in cells for p in facts.forecasts.known(kind.config, ids, n))
 
 
-def _predicted(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], Interval]]:
+def _predicted(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], Record]]:
     """What would have been predicted of each measurement, by GPU and configuration."""
     for result in results:
         gpu_id = result.environment.gpu_id
         for m in result.measurements if gpu_id else ():
             found = _of(facts, m, gpu_id or "")
             if found is not None:
-                yield (gpu_id or "", prediction_key(m)), found
+                yield (gpu_id or "", m.question.key()), found
 
 
-def _of(facts: Facts, m: Measurement, gpu_id: str) -> Interval | None:
+def _of(facts: Facts, m: Measurement, gpu_id: str) -> Record | None:
     """A measurement's own forecast; None where its work is unknown here or cannot be predicted."""
     config = m.config
     # Forecasts are of what torch runs.
@@ -103,4 +102,4 @@ def _of(facts: Facts, m: Measurement, gpu_id: str) -> Interval | None:
     except GpuwiseError:  # a workload of another machine's file, a mode of an older version
         return None
     # The batch of an uploaded file may be any number.
-    return found.throughput if found.throughput and isfinite(found.throughput.value) else None
+    return found if found.throughput and isfinite(found.throughput.value) else None

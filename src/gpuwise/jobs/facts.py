@@ -15,9 +15,9 @@ from gpuwise.jobs.results import Tell
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import Record
 from gpuwise.model.result import Result
-from gpuwise.show import known, rents
-from gpuwise.show.known import Speed
+from gpuwise.show.prices import hourly
 
 
 class Facts:
@@ -80,10 +80,11 @@ class Facts:
             self._told.add(reason)
             self._tell(reason)
 
-    def speeds(self, gpu_ids: Sequence[str]) -> tuple[Speed, ...]:
-        """Measured and published speeds of these GPUs."""
-        mine = [result for result in self.results if result.environment.gpu_id in gpu_ids]
-        return (*known.measured(mine), *known.published(published.select(gpu_ids=gpu_ids)))
+    def records(self, gpu_ids: Sequence[str]) -> tuple[Record, ...]:
+        """Measured and published speeds of these GPUs; limits, toys and what is invalid are none."""
+        mine = store.records(result for result in self.results if result.environment.gpu_id in gpu_ids)
+        speeds = (r for r in mine if r.usable and r.question.mode != "limit" and r.question.size == "full")
+        return (*speeds, *published.records(published.select(gpu_ids=gpu_ids)))
 
     def gpu(self, name: str) -> GpuSpec:
         """One GPU by a name of it, the usual variant of a generic one. Raises InputError with the nearest."""
@@ -98,5 +99,5 @@ def _offers(day: date) -> tuple[Offer, ...]:
 @lru_cache(maxsize=2)
 def _rents(day: date) -> Mapping[str, float]:
     offers = _offers(day)
-    found = ((spec.id, rents.hourly(offers, spec.id)) for spec in catalog.all_gpus())
+    found = ((spec.id, hourly(offers, spec.id)) for spec in catalog.all_gpus())
     return {gpu_id: rent for gpu_id, rent in found if rent is not None}

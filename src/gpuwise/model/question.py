@@ -28,6 +28,12 @@ Part = Literal[
     "input", "size", "gpus", "batch",
 ]  # fmt: skip
 """What a question is made of, in the order of `key` and `label`; without `kernels`, stock is tuned."""
+HOW: tuple[Part, ...] = (
+    "content", "precision", "compile", "recipe", "kernels", "switches", "framework", "input", "size",
+    "gpus", "batch",
+)  # fmt: skip
+"""All but workload and mode: `label(*HOW)` says what was run, `label(*WORK)` how."""
+WORK: tuple[Part, ...] = ("workload", "mode")
 _COMPILED = {True: "compiled", False: "eager", None: ""}
 
 
@@ -95,12 +101,16 @@ class Question:
         return ":".join(word for part, word in words.items() if word and part not in ignored)
 
     def label(self, *ignored: Part) -> str:
-        """In words: `resnet50 train fp16 compiled script, batch 256, 4 GPUs`; what is usual is not said."""
+        """In words: `resnet50 train fp16 compiled script, batch 256, 4 GPUs`; what is usual is not said.
+
+        Of a limit its size: `matmul bf16 8192`.
+        """
+        limit = self.mode == "limit"
         words = {
             "workload": self.workload,
-            "mode": self.mode,
+            "mode": "" if limit else self.mode,
             "precision": self.precision or "?",
-            "compile": _COMPILED[self.compile],
+            "compile": "" if limit else _COMPILED[self.compile],
             "recipe": self.recipe if self.recipe != "stock" else "",
             "switches": str(self.switches) if self.switches.changed else "",
             "framework": self.framework if self.framework != "torch" else "",
@@ -108,13 +118,15 @@ class Question:
             "size": "toy" if self.size == "toy" else "",
         }
         text = " ".join(word for part, word in words.items() if word and part not in ignored)
-        if self.batch is not None and "batch" not in ignored:
-            text += f", batch {self.batch}"
+        # The size of a limit is a part of what it is.
+        if self.batch is not None and (limit or "batch" not in ignored):
+            size = f" {self.batch}" if self.batch > 1 else ""
+            text += size if limit else f", batch {self.batch}"
         if self.gpus > 1 and "gpus" not in ignored:
             text += f", {self.gpus} GPUs"
             text += f" on {self.nodes} machines" if self.nodes > 1 else ""
             text += " sharing one batch" if self.scaling == "strong" else ""
-        return text
+        return text.removeprefix(", ")
 
     def _several(self, joint: str) -> str:
         """`x4:weak:2nodes`; empty for one GPU."""

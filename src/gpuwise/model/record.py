@@ -5,13 +5,13 @@ Tables, charts, comparisons, choices and pages read records; where a number come
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue, usable
 from gpuwise.model.question import Question
-from gpuwise.model.result import Interval
+from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.shown import Shown
 
 Origin = Literal["measured", "published", "predicted"]
@@ -28,7 +28,9 @@ class Record(Shown):
 
     question: Question
     gpu_id: str
-    """Entry of the catalog."""
+    """Entry of the catalog; the device's own name where the catalog does not have it."""
+    gpu: str = ""
+    """Its name as the driver or the publisher writes it."""
     item: str
     """What throughput counts: image, sequence, token."""
     origin: Origin
@@ -50,6 +52,8 @@ class Record(Shown):
     """Share of a predicted step's time by bound, largest first."""
     source: Source | None = None
     """Who states it, or the file that holds it; None for a prediction."""
+    session: str = ""
+    """What shares its conditions: the result that it was measured in; a publisher's source and framework."""
     date: str = ""
     """ISO date of the measurement or publication."""
     software: str = ""
@@ -59,6 +63,8 @@ class Record(Shown):
     """What the figures rest on, a sentence each."""
     measured: Record | None = None
     """Beside a prediction: what was measured of the same question on this GPU."""
+    raw: Measurement | None = field(default=None, repr=False)
+    """Of a measured one: step times, telemetry and profile behind it."""
 
     @property
     def batch(self) -> int | None:
@@ -79,6 +85,16 @@ class Record(Shown):
     def usable(self) -> bool:
         """True for a number that may be ranked."""
         return self.throughput is not None and usable(self.issues)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Codes of its issues that ask for care, each once; what is only worth knowing is none."""
+        return tuple(dict.fromkeys(issue.code for issue in self.issues if issue.severity != "info"))
+
+    @property
+    def leads(self) -> bool:
+        """True for a number that may be a headline: usable, and its sensors agree with each other."""
+        return self.usable and "energy-mismatch" not in self.codes
 
     @property
     def items_per_joule(self) -> float | None:

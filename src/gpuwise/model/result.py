@@ -221,6 +221,11 @@ class Measurement(Shown):
     error: str | None = None
 
     @property
+    def question(self) -> RunConfig:
+        """What was asked, at the batch that really ran."""
+        return self.config if self.config.mode == "limit" else replace(self.config, batch=self.batch)
+
+    @property
     def largest_batch(self) -> int | None:
         """The largest batch that the search found to fit, or that ran; None where nothing did."""
         fitting = [trial.batch for trial in self.batch_trials if trial.fits]

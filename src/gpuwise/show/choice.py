@@ -1,14 +1,22 @@
-"""A recommendation as tables: the options, what was left out, and everything that it rests on."""
+"""A recommendation as tables: the options, what was left out, and everything that it rests on.
+
+Beside it, for whom one GPU is: its place in each preset."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from gpuwise.model.choice import Assumptions, Need, Option, Recommendation
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Interval
-from gpuwise.model.units import percent, seconds, si, significant
+from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
 from gpuwise.show.table import Table
+
+if TYPE_CHECKING:
+    from gpuwise.judge.choose.uses import Place, Use
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
@@ -79,20 +87,20 @@ def _scale(found: Recommendation) -> tuple[float, str]:
 
 
 def _row(option: Option, scale: float, items: str, speed: str) -> dict[str, str]:
-    spare = option.memory_spare
+    spare, pays = option.memory_spare, option.break_even_h
     return {
         "": f"{option.rank}{'*' if option.frontier else ' '}",
         "GPUs": f"{option.count} x {option.gpu_id}",
         "from": _source(option),
         "price": _price(option),
-        speed: span(option.throughput, rate),
+        speed: span(option.throughput, rate, speed),
         "known by": option.basis,
         "time": seconds(option.time_s.value) if option.time_s else "",
         "cost": span(option.cost_usd, usd) if option.cost_usd else "",
         f"cost of {items}": span(option.cost_per_item_usd.times(scale), usd),
-        "energy": _joules(option.energy_j_per_item, scale),
+        "energy": _kwh(option.energy_j_per_item * scale) if option.energy_j_per_item is not None else "",
         "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
-        "pays from": f"{option.break_even_h:,.0f} h" if option.break_even_h is not None else "",
+        "pays from": Amount(f"{pays:,.0f} h", pays, "h") if pays is not None else "",
     }
 
 
@@ -110,26 +118,23 @@ def _price(option: Option) -> str:
         return ""
     rent = "/h" if option.way in ("on-demand", "spot", "reserved") else ""
     text = f"{usd(option.price_usd.value)}{rent} {option.seen_on[:7] or 'undated'}"
-    return f"({text})" if option.stale else text
+    return usd(option.price_usd.value).shown(f"({text})" if option.stale else text)
 
 
-def span(interval: Interval, form: Callable[[float], str]) -> str:
+def span(interval: Interval, form: Callable[[float], Amount], unit: str = "") -> Amount:
     """`968 (550 to 1,704)`."""
-    return f"{form(interval.value)} ({form(interval.low)} to {form(interval.high)})"
+    text = f"{form(interval.value)} ({form(interval.low)} to {form(interval.high)})"
+    unit = unit or form(interval.value).unit
+    return Amount(text, interval.value, unit, interval.low, interval.high)
 
 
-def rate(value: float) -> str:
+def rate(value: float) -> Amount:
     """`968`, `1,554`, `411 G`: items a second without their unit."""
     return significant(value) if value < 1e6 else si(value, "")
 
 
-def usd(value: float) -> str:
-    """`$0.041`, `$3.20`, `$1,250`."""
-    return f"${significant(value, 2)}" if value < 1 else f"${value:,.2f}" if value < 100 else f"${value:,.0f}"
-
-
-def _joules(joules: float | None, scale: float) -> str:
-    return "" if joules is None else f"{significant(joules * scale / 3.6e6, 2)} kWh"
+def _kwh(joules: float) -> Amount:
+    return Amount(f"{significant(joules / 3.6e6, 2)} kWh", joules / 3.6e6, "kWh")
 
 
 def _notes(found: Recommendation, shown: Sequence[Option]) -> list[str]:
@@ -155,7 +160,7 @@ def _certainty(found: Recommendation) -> list[str]:
     close = [str(chance.other) for chance in found.chances if not chance.told_apart]
     lines = [f"chance that 1 costs less than 2: {percent(second.probability, 0)}"]
     if close:
-        lines.append(f"cannot tell 1 apart from {', '.join(close)} at 80 %")
+        lines.append(f"options 1 and {', '.join(close)} cost the same within the uncertainty (80 %)")
     return lines
 
 
@@ -181,3 +186,33 @@ def assumed(a: Assumptions) -> str:
         f"{percent(a.utilisation, 0)} of paid hours used (--utilisation)",
     )  # fmt: skip
     return "assumed for owning: " + ", ".join(parts)
+
+
+def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
+    """For whom a GPU is: one row a preset."""
+    return Table(
+        title=f"{spec.name}: for whom",
+        columns=("use", "verdict", "speed", "basis", "by speed", "by cost", "why not"),
+        rows=tuple(
+            (
+                f"{use.title} ({use.preset})", use.verdict,
+                span(use.throughput, rate).shown(f"{span(use.throughput, rate)} {use.item}s/s")
+                if use.throughput else "",
+                use.basis if use.throughput else "", _place(use.by_speed), _place(use.by_cost), use.reason,
+            )
+            for use in found
+        ),
+        notes=(
+            "well suited: in the first third of the GPUs that do the work, by speed or by cost; "
+            "every row is one of `gpuwise choose`'s presets",
+        ),
+    )  # fmt: skip
+
+
+def uses_document(spec: GpuSpec, found: Sequence[Use]) -> dict[str, Any]:
+    """The same as data."""
+    return {"gpu": spec.id, "uses": [asdict(use) for use in found]}
+
+
+def _place(place: Place | None) -> str:
+    return f"{place.rank} of {place.of}" if place else ""

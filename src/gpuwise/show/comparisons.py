@@ -8,10 +8,10 @@ from typing import Any
 
 from gpuwise.model.answer import Comparison
 from gpuwise.model.result import Result
+from gpuwise.model.units import times
 from gpuwise.show import charts
-from gpuwise.show.charts import Mark
-from gpuwise.show.page import Chart
-from gpuwise.show.results import cell_name, rate, spread
+from gpuwise.show.charts import Chart, Mark
+from gpuwise.show.results import measured_speed
 from gpuwise.show.table import Table
 
 Found = Sequence[tuple[Result, tuple[Comparison, ...]]]
@@ -73,13 +73,15 @@ def _plain(value: object) -> str:
 
 
 def _row(prefix: str, c: Comparison) -> tuple[str, ...]:
-    values = [
-        rate(m.throughput.value, m.item) + spread(m.throughput) if m.throughput else m.status
-        for m in (c.a, c.b)
-    ]
-    ratio = "" if c.ratio is None else f"{c.ratio.value:.3f} ({c.ratio.low:.3f} to {c.ratio.high:.3f})"
-    recipe = "" if c.a.config.mode == "limit" else f" {c.a.config.recipe}"
-    return (prefix + cell_name(c.a.config) + recipe, *values, ratio, c.verdict, c.note)
+    ratio = "" if c.ratio is None else times(c.ratio.value, c.ratio.low, c.ratio.high, 3)
+    return (
+        prefix + c.a.config.label("batch"),
+        measured_speed(c.a),
+        measured_speed(c.b),
+        ratio,
+        c.verdict,
+        c.note,
+    )
 
 
 def chart(found: Found, names: Sequence[str]) -> Chart | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
 from gpuwise.facts.catalog import Derived, Match, all_gpus, chips, derive, fields
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
-from gpuwise.model.units import gibibytes, of_field, percent, si
+from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, watts
 from gpuwise.show.table import Table
 
 _NO_RATIO = frozenset(
@@ -47,12 +47,12 @@ def peak_name(peak: Peak) -> str:
     return f"{peak.format} {peak.unit}{accumulate}{', sparse' if peak.sparse else ''}"
 
 
-def peak_value(peak: Peak) -> str:
+def peak_value(peak: Peak) -> Amount:
     """`111.1 TFLOP/s`; integer peaks are no floating-point operations."""
     return _flops(peak.format, peak.flop_per_s)
 
 
-def _flops(number_format: str, value: float) -> str:
+def _flops(number_format: str, value: float) -> Amount:
     return si(value, "OP/s" if number_format.startswith("int") else "FLOP/s", 4)
 
 
@@ -79,12 +79,19 @@ def specification(spec: GpuSpec) -> Table:
         rows.append(
             (field, names[field], shown(first), given, _witnesses(spec, field), first.source.title, note)
         )
+    grouped, last = [], ""
+    for field, *cells in rows:
+        group = (fields().get(field) or fields()["peak:*"]).group
+        # The name of a group stands in front of its first row.
+        grouped.append((group if group != last else "", *cells))
+        last = group
+    die = _whole_die(spec.text("chip") or "")
     return Table(
         title=f"{spec.name} ({spec.id})",
         columns=("", "field", "value", "computed", "sources", "source", "note"),
-        rows=tuple(_grouped(rows)),
+        rows=tuple(grouped),
         numeric=frozenset({"value", "computed"}),
-        notes=remarks(spec),
+        notes=(*((die,) if die else ()), *gaps(spec)),
     ).without_empty_columns()
 
 
@@ -108,6 +115,13 @@ def _difference(row: Derived) -> str:
     return f" (!) stated {sign}{percent(row.difference)}"
 
 
+def sourced(spec: GpuSpec) -> list[tuple[str, str, Fact | Peak]]:
+    """(name, value, what states it) of every fact and peak, in the order of a specification chart."""
+    found: list[tuple[str, str, Fact | Peak]] = [(label(f.field), shown(f), f) for f in spec.facts.values()]
+    found += [(f"peak {peak_name(peak)}", peak_value(peak), peak) for peak in spec.peaks]
+    return sorted(found, key=lambda row: place(row[2].field))
+
+
 @cache
 def _places() -> Mapping[str, int]:
     return {field: number for number, field in enumerate(fields())}
@@ -118,25 +132,17 @@ def place(field: str) -> int:
     return _places().get(field, _places()["peak:*"])
 
 
-def _grouped(rows: Sequence[tuple[str, ...]]) -> Iterable[tuple[str, ...]]:
-    """The rows with the name of their group in front of the first of each group."""
-    last = ""
-    for field, *cells in rows:
-        known = fields().get(field) or fields()["peak:*"]
-        yield (known.group if known.group != last else "", *cells)
-        last = known.group
-
-
-def remarks(spec: GpuSpec) -> tuple[str, ...]:
-    """What to know beside the rows: the whole die, what no source states, what does not add up."""
-    die = _whole_die(spec.text("chip") or "")
-    return (*((die,) if die else ()), *gaps(spec))
-
-
 def gaps(spec: GpuSpec) -> tuple[str, ...]:
     """What no source states, and how many stated values do not add up."""
     notes = []
-    if missing := _missing(spec):
+    same = [other for other in all_gpus() if other.vendor == spec.vendor]
+    missing = [
+        field.label
+        for name, field in fields().items()
+        # Of those that the vendor's GPUs can have.
+        if field.chart and name not in spec.facts and any(name in other.facts for other in same)
+    ]
+    if missing:
         notes.append(f"no source read states: {', '.join(missing)}")
     if differing := sum(row.agrees is False for row in derive(spec)):
         notes.append(f"(!) {differing} stated values are not what units and clocks give: their notes say why")
@@ -155,16 +161,6 @@ def _whole_die(chip: str) -> str:
     return f"the whole {chip} die has {', '.join(parts)}"
 
 
-def _missing(spec: GpuSpec) -> list[str]:
-    """Rows of a specification chart that no source states, of those the vendor's GPUs can have."""
-    same = [other for other in all_gpus() if other.vendor == spec.vendor]
-    return [
-        field.label
-        for name, field in fields().items()
-        if field.chart and name not in spec.facts and any(name in other.facts for other in same)
-    ]
-
-
 _LISTED = ("id", "name", "architecture", "memory", "bandwidth", "fp32", "16 bit, dense", "power", "launch")
 
 
@@ -173,29 +169,26 @@ def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
     multiplies what adds up; what they were sorted by is of one GPU."""
     asked = (sorted_by or "id").removeprefix("-").casefold()
     field = "launch_price_usd" if asked == "price" else asked
-    more = field not in _LISTED
+    more, several = field not in _LISTED, any(match.count > 1 for match in matches)
     columns = (*_LISTED, label(field)) if more else _LISTED
     return Table(
         columns=columns,
-        rows=tuple((*_row(m.spec, m.count), *([_stated(m.spec, field)] if more else [])) for m in matches),
+        rows=tuple((*_row(m.spec, m.count), *([_field(m.spec, field)] if more else [])) for m in matches),
         numeric=frozenset(
             {"memory", "bandwidth", "fp32", "16 bit, dense", "power", *columns[len(_LISTED) :]}
         ),
-        notes=_listing_notes(matches),
+        notes=(
+            *(("sums over the GPUs, as if nothing were lost between them",) if several else ()),
+            "one GPU with every source: gpuwise show ID",
+        ),
         spare=frozenset({"name"}),
     )
 
 
-def _stated(spec: GpuSpec, field: str) -> str:
+def _field(spec: GpuSpec, field: str) -> str:
     """A field, or a precision's peak."""
     fact, peak = spec.facts.get(field), spec.peak(field)
     return shown(fact) if fact else peak_value(peak) if peak else ""
-
-
-def _listing_notes(matches: Sequence[Match]) -> tuple[str, ...]:
-    several = any(match.count > 1 for match in matches)
-    counted = ("sums over the GPUs, as if nothing were lost between them",) if several else ()
-    return (*counted, "one GPU with every source: gpuwise show ID")
 
 
 def _row(spec: GpuSpec, count: int) -> tuple[str, ...]:
@@ -210,7 +203,7 @@ def _row(spec: GpuSpec, count: int) -> tuple[str, ...]:
         si(bandwidth * count, "B/s") if bandwidth else "",
         si(single.flop_per_s * count, "FLOP/s") if single else "",
         si(half.flop_per_s * count, "FLOP/s") if half else "",
-        f"{power * count:,.0f} W" if power else "",
+        watts(power * count) if power else "",
         spec.text("launch") or "",
     )
 
@@ -237,7 +230,8 @@ def _cell(first: GpuSpec, spec: GpuSpec, field: str) -> str:
     plain = field in _NO_RATIO or isinstance(spec.facts[field].value, bool)
     if plain or spec is first or not base or value is None:
         return text
-    return f"{text} ({value / base:.2f}x)"
+    beside = f"{text} ({value / base:.2f}x)"
+    return text.shown(beside) if isinstance(text, Amount) else beside
 
 
 def _peak_cell(first: GpuSpec, spec: GpuSpec, name: str) -> str:
@@ -247,7 +241,7 @@ def _peak_cell(first: GpuSpec, spec: GpuSpec, name: str) -> str:
     if mine is None:
         return "-"
     text = si(mine, "OP/s" if name.startswith("int") else "FLOP/s", 4)
-    return f"{text} ({mine / base:.2f}x)" if base and spec is not first else text
+    return text.shown(f"{text} ({mine / base:.2f}x)") if base and spec is not first else text
 
 
 def document(spec: GpuSpec) -> dict[str, Any]:
@@ -260,19 +254,54 @@ def document(spec: GpuSpec) -> dict[str, Any]:
         "facts": [asdict(fact) for fact in spec.facts.values()],
         "peaks": [asdict(peak) for peak in spec.peaks],
         "more": [asdict(fact) for facts in spec.more.values() for fact in facts],
-        "derived": [_derived(row) for row in derive(spec)],
-    }
-
-
-def _derived(row: Derived) -> dict[str, Any]:
-    return {
-        **asdict(row),
-        "inputs": dict(row.inputs),
-        "difference": row.difference,
-        "agrees": row.agrees,
+        "derived": [
+            asdict(row) | {"inputs": dict(row.inputs), "difference": row.difference, "agrees": row.agrees}
+            for row in derive(spec)
+        ],
     }
 
 
 def match_document(match: Match) -> dict[str, Any]:
     """A GPU of a query as plain data; the values are of one GPU, `count` says how many."""
     return {"count": match.count, **document(match.spec)}
+
+
+Rank = tuple[str, int, int, str]
+"""(quantity, place counted from 1, GPUs that state it, name of the quantity)."""
+_RANKED = (
+    ("memory", "memory_bytes"), ("memory bandwidth", "memory_bytes_per_s"), ("16-bit peak", "fp16"),
+    ("fp32 peak", "fp32"), ("16-bit peak per watt", "fp16/W"),
+)  # fmt: skip
+
+
+def ranking(spec: GpuSpec) -> tuple[Rank, ...]:
+    """Where it stands in the catalog, the most first; GPUs that do not state a quantity do not count."""
+    found = []
+    for title, name in _RANKED:
+        mine, every = _quantity(spec, name), [_quantity(other, name) for other in all_gpus()]
+        stated = [value for value in every if value is not None]
+        if mine is not None:
+            found.append((title, 1 + sum(value > mine for value in stated), len(stated), name))
+    return tuple(found)
+
+
+def _quantity(spec: GpuSpec, name: str) -> float | None:
+    if name == "fp16/W":
+        peak = spec.peak("fp16")
+        return peak.flop_per_s / spec.power_w if peak and spec.power_w else None
+    peak = spec.peak(name)
+    return peak.flop_per_s if peak else spec.number(name)
+
+
+def nearest(spec: GpuSpec, most: int = 3) -> Sequence[GpuSpec]:
+    """The GPUs whose 16-bit peak, bandwidth and memory are the closest, by the sum of the ratios."""
+    names = ("fp16", "memory_bytes_per_s", "memory_bytes")
+    mine = [_quantity(spec, name) for name in names]
+
+    def distance(other: GpuSpec) -> float:
+        theirs = [_quantity(other, name) for name in names]
+        pairs = [(a, b) for a, b in zip(mine, theirs, strict=True) if a and b]
+        return sum(max(a / b, b / a) for a, b in pairs) if len(pairs) == len(names) else float("inf")
+
+    others = sorted((other for other in all_gpus() if other.id != spec.id), key=distance)
+    return [other for other in others if distance(other) < float("inf")][:most]

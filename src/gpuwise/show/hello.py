@@ -1,44 +1,41 @@
-"""The hello screen: what is here, and what to do next."""
+"""The hello screen, what is here and what to do next, and the checks of `gpuwise doctor`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpuwise.measure.telemetry import DeviceInfo, Machine
+from gpuwise.measure.telemetry import Check, Machine
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.units import gibibytes
+from gpuwise.show.table import Table
+
+SIGNS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
 def screen(
     version: str, machine: Machine, known: Sequence[GpuSpec | None], catalog_size: int, saved: int
 ) -> str:
     """The whole screen; `known` holds the catalog entry of each device, in order."""
-    found = [_device(info, spec) for info, spec in zip(machine.devices, known, strict=True)]
+    found = []
+    for info, spec in zip(machine.devices, known, strict=True):
+        memory = f", {gibibytes(info.memory_bytes)}" if info.memory_bytes else ""
+        driver = f", driver {info.driver}" if info.driver else ""
+        entry = f", catalog entry {spec.id}" if spec else ", not in the catalog"
+        found.append(f"GPU {info.index}  {info.name}{memory}{driver}{entry}")
+    torch = "not installed; measuring needs it"
+    if machine.torch is not None:
+        torch = machine.torch.version + (f", CUDA {machine.torch.cuda}" if machine.torch.cuda else "")
     lines = [
         f"gpuwise {version}",
         "",
         *(found or ["no GPU found on this machine (no driver answers)"]),
         f"CPU    {machine.cpu}, {machine.cpu_count} usable cores",
-        f"torch  {_torch(machine)}",
+        f"torch  {torch}",
         f"known  {catalog_size} GPUs in the catalog, {saved} results kept here",
         "",
         *_next(machine, known, saved),
     ]
     return "\n".join(lines)
-
-
-def _device(info: DeviceInfo, spec: GpuSpec | None) -> str:
-    memory = f", {gibibytes(info.memory_bytes)}" if info.memory_bytes else ""
-    driver = f", driver {info.driver}" if info.driver else ""
-    entry = f", catalog entry {spec.id}" if spec else ", not in the catalog"
-    return f"GPU {info.index}  {info.name}{memory}{driver}{entry}"
-
-
-def _torch(machine: Machine) -> str:
-    if machine.torch is None:
-        return "not installed; measuring needs it"
-    platform = machine.torch.cuda or machine.torch.hip
-    return f"{machine.torch.version}" + (f", CUDA {platform}" if machine.torch.cuda else "")
 
 
 def _next(machine: Machine, known: Sequence[GpuSpec | None], saved: int) -> list[str]:
@@ -58,3 +55,11 @@ def _next(machine: Machine, known: Sequence[GpuSpec | None], saved: int) -> list
     commands = (first, second, third)
     width = max(len(command) for command, _ in commands)
     return [f"  {command:<{width}}   {what}" for command, what in commands]
+
+
+def checks(found: Sequence[Check]) -> Table:
+    """One row a check of the machine, with its one fix."""
+    return Table(
+        columns=("", "check", "found", "fix"),
+        rows=tuple((SIGNS[c.status], c.name, c.detail, c.fix or "") for c in found),
+    )

@@ -17,8 +17,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import MachineError
-from gpuwise.show.charts.theme import FONT, LABEL, PALETTE, TEXTS
-from gpuwise.show.page import Chart, Page
+from gpuwise.show.charts.theme import FONT, LABEL, PALETTE, TEXTS, Chart
+from gpuwise.show.page import Page
 from gpuwise.show.table import Table
 from gpuwise.store import pages
 

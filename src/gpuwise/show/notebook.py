@@ -15,11 +15,10 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
 from gpuwise.model.result import Measurement, Result
 from gpuwise.show import choice, gpus, predictions, results
+from gpuwise.show.charts import Chart
 from gpuwise.show.comparisons import rows_of
 from gpuwise.show.html import fragment
-from gpuwise.show.page import Chart
-from gpuwise.show.sections.material import Material
-from gpuwise.show.sections.throughput import chart
+from gpuwise.show.report import ReportInput, chart
 from gpuwise.show.table import Table
 
 
@@ -31,7 +30,7 @@ def html(value: object) -> str:
 
 @html.register
 def _(value: Result) -> str:
-    drawn = chart(Material(results=(value,), today=date.today()))
+    drawn = chart(ReportInput(results=(value,), today=date.today()))
     return _together([results.measurements(value)], drawn)
 
 

@@ -11,10 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gpuwise.model.gpu import Source
+from gpuwise.model.units import visible
+from gpuwise.show.charts.theme import Chart, Mark
 from gpuwise.show.table import Table, markdown
-
-Chart = dict[str, Any]
-"""A Vega-Lite specification with its data in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +25,11 @@ class Figure:
     caption: str
     """What to see in it, in one sentence; also its accessible name."""
     opened: bool = False
-    """Whether the table is shown from the start."""
+    """True where the table is shown from the start."""
+    marks: tuple[Mark, ...] = ()
+    """Rows of a chart of bars or ratios: a page draws them itself, as wide as it is and for any screen."""
+    ratio: bool = False
+    """The marks are ratios around 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,20 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """A number of the first screen."""
+
+    what: str
+    """`resnet50 train`."""
+    value: str
+    """`7,210 images/s`."""
+    interval: str
+    """`7,190 to 7,232`; empty without one."""
+    means: str
+    """How it was reached and what it says, in a few words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A whole document."""
 
@@ -57,6 +74,11 @@ class Page:
     subtitle: str
     summary: tuple[str, ...]
     sections: tuple[Section, ...]
+    headlines: tuple[Headline, ...] = ()
+    lead: Figure | None = None
+    """The one chart of the first screen."""
+    health: str = ""
+    """In a line: may the numbers be trusted?"""
     sources: tuple[Source, ...] = ()
     """Cited by their place, the first as [1]."""
     made_on: str
@@ -71,9 +93,9 @@ class References:
     def __init__(self) -> None:
         self._numbers: dict[Source, int] = {}
 
-    def mark(self, *cited: Source) -> str:
+    def mark(self, *cited: Source | None) -> str:
         """`[2] [5]`: the numbers of these sources, each once."""
-        numbers = {self._numbers.setdefault(source, len(self._numbers) + 1) for source in cited}
+        numbers = {self._numbers.setdefault(s, len(self._numbers) + 1) for s in cited if s is not None}
         return " ".join(f"[{number}]" for number in sorted(numbers))
 
     @property
@@ -95,7 +117,8 @@ def source_line(source: Source) -> str:
 
 def markdown_page(page: Page) -> str:
     """The page as GitHub-flavoured Markdown; each chart by its table."""
-    blocks = [f"# {page.title}", page.subtitle, _items(page.summary)]
+    heads = [f"**{h.what}: {h.value}** ({h.interval or 'no interval'}), {h.means}" for h in page.headlines]
+    blocks = [f"# {page.title}", page.subtitle, _items(heads), page.health, _items(page.summary)]
     for section in page.sections:
         blocks += [f"## {section.title}", *section.text, _items(section.points)]
         blocks += [part for figure in section.figures for part in (figure.caption, markdown(figure.table))]
@@ -104,7 +127,7 @@ def markdown_page(page: Page) -> str:
     if page.sources:
         lines = (f"{number}. {source_line(source)}" for number, source in enumerate(page.sources, 1))
         blocks += ["## Sources", "\n".join(lines)]
-    return "\n\n".join(block.strip() for block in blocks if block.strip()) + "\n"
+    return visible("\n\n".join(block.strip() for block in blocks if block.strip()) + "\n")
 
 
 def document(page: Page) -> dict[str, Any]:
@@ -113,24 +136,25 @@ def document(page: Page) -> dict[str, Any]:
         "title": page.title,
         "subtitle": page.subtitle,
         "made_on": page.made_on,
+        "headlines": [asdict(headline) for headline in page.headlines],
+        "health": page.health,
         "summary": list(page.summary),
-        "sections": [_section(section) for section in page.sections],
-        "sources": [asdict(source) for source in page.sources],
-    }
-
-
-def _section(section: Section) -> dict[str, Any]:
-    return {
-        "id": section.id,
-        "title": section.title,
-        "text": list(section.text),
-        "points": list(section.points),
-        "figures": [
-            {"caption": figure.caption, "chart": figure.chart, "table": _table(figure.table)}
-            for figure in section.figures
+        "sections": [
+            {
+                "id": section.id,
+                "title": section.title,
+                "text": list(section.text),
+                "points": list(section.points),
+                "figures": [
+                    {"caption": figure.caption, "chart": figure.chart, "table": _table(figure.table)}
+                    for figure in section.figures
+                ],
+                "tables": [_table(table) for table in (*section.tables, *section.folded)],
+                "code": section.code,
+            }
+            for section in page.sections
         ],
-        "tables": [_table(table) for table in (*section.tables, *section.folded)],
-        "code": section.code,
+        "sources": [asdict(source) for source in page.sources],
     }
 
 

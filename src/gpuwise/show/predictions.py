@@ -11,8 +11,8 @@ from typing import Any
 from gpuwise.model.question import Question
 from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
-from gpuwise.model.units import gibibytes, percent, seconds, si, significant
-from gpuwise.show.results import cell_name, per_joule, rate
+from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts
+from gpuwise.show.results import per_joule, rate, unit
 from gpuwise.show.table import Table
 
 COLUMNS = (
@@ -66,51 +66,48 @@ def table(found: Sequence[Record]) -> Table:
 
 def _title(p: Record) -> str:
     several = f" on {p.gpus} GPUs" if p.gpus > 1 else ""
-    recipe = f" {p.question.recipe}" if p.question.recipe != "stock" else ""
-    name = cell_name(replace(p.question, gpus=1))
+    name = replace(p.question, gpus=1).label("batch")
     if _served(p):  # an engine compiles as it likes
-        name = name.removesuffix(" eager")
-    return f"{name}{recipe}{several}, predicted"
+        name = name.replace(" eager", "")
+    return f"{name}{several}, predicted"
 
 
 def _row(p: Record) -> tuple[str, ...]:
-    joules = p.items_per_joule
+    joules, speed, power = p.items_per_joule, p.throughput, p.watts
     return (
         p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
         str(p.batch or ""),
-        rate(p.throughput.value, p.item) if p.throughput else "",
-        _span(p.throughput) if p.throughput else "",
+        rate(speed.value, p.item) if speed else "",
+        _span(speed, unit(p.item)) if speed else "",
         seconds(p.seconds) if p.seconds else "",
         seconds(p.first_token_s.value) if p.first_token_s else "",
         rate(p.best.value, p.item) if p.measured and p.best else "",
         gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
         _chance(p.fits_probability),
-        f"{p.watts.value:,.0f} W" if p.watts else "",
-        f"{p.watts.low:,.0f} to {p.watts.high:,.0f} W" if p.watts else "",
+        watts(power.value) if power else "",
+        Amount(f"{power.low:,.0f} to {power.high:,.0f} W", power.value, "W", power.low, power.high)
+        if power
+        else "",
         per_joule(joules, p.item) if joules else "",
         f"{p.bound} {percent(p.shares[0][1], 0)}" if p.bound else "",
-        p.basis if p.throughput else "",
+        p.basis if speed else "",
         p.refusal,
     )
 
 
-def _span(interval: Interval) -> str:
-    """`4,670 to 11,500`."""
-    return f"{_amount(interval.low)} to {_amount(interval.high)}"
-
-
-def _amount(value: float) -> str:
-    """Three digits; with a prefix where people would not write the zeros."""
-    return significant(value) if value < 1e6 else si(value, "")
+def _span(found: Interval, unit: str) -> Amount:
+    """`4,670 to 11,500`: three digits, with a prefix where people would not write the zeros."""
+    ends = [significant(v) if v < 1e6 else si(v, "") for v in (found.low, found.high)]
+    return Amount(f"{ends[0]} to {ends[1]}", found.value, unit, found.low, found.high)
 
 
 def _chance(probability: float | None) -> str:
     """`97 %`; never a certainty that no number of measured errors can give."""
     if probability is None:
         return ""
-    if probability >= 0.99:
-        return "> 99 %"
-    return "< 1 %" if probability <= 0.01 else percent(probability, 0)
+    if 0.01 < probability < 0.99:
+        return percent(probability, 0)
+    return percent(probability).shown("> 99 %" if probability >= 0.99 else "< 1 %")
 
 
 def _notes(found: Sequence[Record]) -> list[str]:

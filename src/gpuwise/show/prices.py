@@ -8,8 +8,11 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.facts import prices
-from gpuwise.facts.prices import Change, Line, Skipped, Spread
+from gpuwise.facts.prices import Change, Line, Skipped
 from gpuwise.model.offer import Offer
+from gpuwise.model.units import Amount, usd, whole
+from gpuwise.show.page import References
+from gpuwise.show.results import counted
 from gpuwise.show.table import Table
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ _COMPACT = ("USD/GPU-h", "offer", "GPU", "provider", "age", "source")
 _MARKS = ("", " *", " **")
 """What a short name carries where it is not one catalog entry; `_mark_notes` says it in words."""
 FAR_APART = 5.0
-"""Dearest over cheapest from which the span itself is worth a warning."""
+"""Most expensive over cheapest from which the span itself is worth a warning."""
 
 
 def listing(
@@ -63,7 +66,17 @@ def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[C
     return Table(
         title=f"Prices of one GPU in USD, rent per hour, as of {today.isoformat()}",
         columns=("GPU", "on-demand from", "median", "spot from", "spot median", "launch", "offers", "newest"),
-        rows=tuple(_line(line) for line in lines),
+        rows=tuple(
+            (
+                _short(line.gpu, line.gpu_ids),
+                *((usd(s.lowest), usd(s.median)) if (s := line.on_demand) else ("", "")),
+                *((usd(s.lowest), usd(s.median)) if (s := line.spot) else ("", "")),
+                usd(line.new.lowest) if line.new else "",
+                whole(line.offers),
+                line.newest or "undated",
+            )
+            for line in lines
+        ),
         numeric=frozenset({"on-demand from", "median", "spot from", "spot median", "launch", "offers"}),
         notes=(
             *_mark_notes([line.gpu_ids for line in lines]),
@@ -157,17 +170,14 @@ def age(offer: Offer, today: date) -> str:
     return f"{text}, stale" if prices.is_stale(offer, today) else text
 
 
-def usd(amount: float) -> str:
-    """An hourly price in cents; below ten cents with one digit more."""
-    return f"{amount:.3f}" if amount < 0.1 else f"{amount:,.2f}"
-
-
 def _row(offer: Offer, today: date) -> tuple[str, ...]:
     hourly = prices.per_gpu_hour(offer)
     high = None if offer.high is None else offer.high / offer.count
     return (
         "" if hourly is None else _range(hourly, high),
-        f"{_range(offer.amount, offer.high)}/h" if offer.per_hour else f"{offer.amount:,.0f} once",
+        _range(offer.amount, offer.high).shown(
+            f"{_range(offer.amount, offer.high)}{'/h' if offer.per_hour else ' once'}"
+        ),
         f"{offer.count:.3g}" if offer.count < 1 else f"{offer.count:g}",
         offer.kind,
         variant(offer),
@@ -202,27 +212,19 @@ def _mark_notes(every: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(words[mark] for mark in sorted({_unsure(gpu_ids) for gpu_ids in every}) if mark)
 
 
-def _range(low: float, high: float | None) -> str:
-    return usd(low) if high is None else f"{usd(low)} to {usd(high)}"
-
-
-def _line(line: Line) -> tuple[str, ...]:
-    return (
-        _short(line.gpu, line.gpu_ids),
-        *_spread(line.on_demand),
-        *_spread(line.spot),
-        f"{line.new.lowest:,.0f}" if line.new else "",
-        str(line.offers),
-        line.newest or "undated",
-    )
-
-
-def _spread(spread: Spread | None) -> tuple[str, str]:
-    return ("", "") if spread is None else (usd(spread.lowest), usd(spread.median))
+def _range(low: float, high: float | None) -> Amount:
+    return usd(low) if high is None else Amount(f"{usd(low)} to {usd(high)}", low, "USD", low, high)
 
 
 def _notes(offers: Sequence[Offer], changes: Sequence[Change], today: date) -> tuple[str, ...]:
-    spans = tuple(note for kind in ("on-demand", "spot") for note in _span(offers, kind))
+    spans = []
+    for kind in ("on-demand", "spot"):
+        found = prices.spread(offers, kind)
+        if found is not None and found.offers > 1:
+            ratio = found.highest / found.lowest
+            wide = f"; the most expensive offer costs {ratio:.0f} times the cheapest" * (ratio >= FAR_APART)
+            span = f"{usd(found.lowest)} to {usd(found.highest)} a GPU-hour, median {usd(found.median)}"
+            spans.append(f"{kind}: {span} ({found.offers} offers){wide}")
     unsure = sum(len(offer.gpu_ids) > 1 for offer in offers)
     variants = (f"{unsure} of {len(offers)} offers do not tell the variant",) if unsure else ()
     ranges = any(not prices.is_quote(offer) for offer in offers)
@@ -232,16 +234,6 @@ def _notes(offers: Sequence[Offer], changes: Sequence[Change], today: date) -> t
     used = {offer.source.id: offer.source.title for offer in offers}
     named = tuple(f"source {key}: {used[key]}" for key in sorted(used))
     return (*spans, *_freshness(offers, today), *_moves(changes), *variants, *illustrative, *named)
-
-
-def _span(offers: Sequence[Offer], kind: str) -> tuple[str, ...]:
-    found = prices.spread(offers, kind)
-    if found is None or found.offers < 2:
-        return ()
-    text = f"{kind}: {usd(found.lowest)} to {usd(found.highest)} USD/GPU-h, median {usd(found.median)}"
-    ratio = found.highest / found.lowest
-    wide = f"; watch out: the dearest asks {ratio:.0f} times the cheapest" if ratio >= FAR_APART else ""
-    return (f"{text} ({found.offers} offers){wide}",)
 
 
 def _freshness(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
@@ -286,3 +278,62 @@ def _offer(offer: Offer, today: date) -> dict[str, Any]:
         "age_days": prices.age_days(offer, today),
         "stale": prices.is_stale(offer, today),
     }
+
+
+MILLION = 1e6
+RENTS = (("on-demand", "rent on demand, USD per GPU-hour"), ("spot", "rent as spot, USD per GPU-hour"))
+EXACTLY = "median (lowest to highest) of the newest sight of each offer that names exactly this variant"
+
+
+def exact(offers: Sequence[Offer], gpu_id: str) -> tuple[Offer, ...]:
+    """The newest sight of each offer of exactly this GPU; illustrations of articles are none."""
+    mine = [offer for offer in offers if offer.gpu_ids == (gpu_id,) and prices.is_quote(offer)]
+    return prices.newest(mine)
+
+
+def hourly(offers: Sequence[Offer], gpu_id: str) -> float | None:
+    """Median on-demand rent of one GPU for an hour, in USD."""
+    found = prices.spread(exact(offers, gpu_id), "on-demand")
+    return None if found is None else found.median
+
+
+def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> str:
+    """`$0.44 ($0.21 to $0.79), 11 offers, newest 2026-10-20 [3] [4]`; a dash without an offer."""
+    mine = [offer for offer in offers if offer.kind == kind]
+    found = prices.spread(mine, kind)
+    if found is None:
+        return "-"
+    latest = max(mine, key=lambda offer: offer.seen_on)
+    stale = ", stale" if prices.is_stale(latest, today) else ""
+    seen = f"newest {latest.seen_on}{stale}" if latest.seen_on else "undated"
+    marks = cited.mark(*(offer.source for offer in mine))
+    span = f"{usd(found.median)} ({usd(found.lowest)} to {usd(found.highest)})"
+    text = f"{span}, {counted(found.offers, 'offer')}, {seen} {marks}"
+    return Amount(text, found.median, "USD", found.lowest, found.highest)
+
+
+def bought(offers: Sequence[Offer], cited: References) -> str:
+    """`$2,250 at launch, 2021-04 [2]` and other purchases; a dash without one."""
+    mine = [offer for offer in offers if not offer.per_hour]
+    parts = [
+        f"{usd(offer.amount)} {'at launch' if 'launch price' in offer.note else offer.kind}"
+        f"{', ' + offer.seen_on if offer.seen_on else ''} {cited.mark(offer.source)}"
+        for offer in sorted(mine, key=lambda offer: offer.seen_on)
+    ]
+    return "; ".join(dict.fromkeys(parts)) or "-"
+
+
+def offered(
+    offers: Sequence[Offer], ids: Sequence[str], today: date, cited: References
+) -> list[tuple[str, ...]]:
+    """(price, one cell a GPU) for rents and purchases of exactly these variants; none of which nothing is
+    known."""
+    mine = [exact(offers, gpu_id) for gpu_id in ids]
+    rows = [(title, *(rent(each, kind, today, cited) for each in mine)) for kind, title in RENTS]
+    rows.append(("bought", *(bought(each, cited) for each in mine)))
+    return [row for row in rows if set(row[1:]) != {"-"}]
+
+
+def million(items_per_s: float, per_hour: float) -> Amount:
+    """USD of a million items: rent of an hour / (items per second * 3600) * 1e6."""
+    return usd(per_hour / (items_per_s * 3600) * MILLION)

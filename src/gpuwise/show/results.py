@@ -1,15 +1,18 @@
-"""A result file as tables: what was measured, where, and every caution."""
+"""A result file as tables: what was measured, where, every issue, and the details of each measurement."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
-from gpuwise.model.question import Question
-from gpuwise.model.result import WIDE, BatchTrial, Interval, Measurement, Result
-from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.units import gibibytes, percent, seconds, si, significant
-from gpuwise.show.alike import merged, shape
-from gpuwise.show.kernels import slowest
+from gpuwise import store
+from gpuwise.model.issue import Issue
+from gpuwise.model.question import HOW
+from gpuwise.model.record import Record
+from gpuwise.model.result import WIDE, Interval, Measurement, Result
+from gpuwise.model.run import Environment
+from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts
+from gpuwise.show.charts.theme import Mark
 from gpuwise.show.table import Table
 
 _PLURAL = {
@@ -18,24 +21,38 @@ _PLURAL = {
 }  # fmt: skip
 _PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
 """Items that come by the billion, with their symbol."""
-
 NAMED = 4
-"""Names that a list tells before it counts the rest."""
+"""Names that a list says before it counts the rest."""
+BAR = 32
+"""Cells of a terminal that the longest bar takes."""
+LETTERS = 60
+"""Of a kernel's name at most."""
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+# Alone, not within a name or a version such as fp16, x4, 2.11.0.
+_NUMBER = re.compile(r"(?<![\w.,-])-?\d+(?:,\d{3})*(?:\.\d+)?(?!\w|[.,]\d)")
+# What numbers name: each is listed, because a range would name others, too.
+_NAMES = re.compile(r"\b(?:GPU|rank|process) $")
+_ELEMENTWISE = re.compile(r"elementwise_kernel.*?<.*?\b(?!gpu_kernel)(\w+(?:_kernel\w*|Functor\w*|_impl))")
+REMEASURE = "measure both again, in one session"
+"""What to do about figures of our own that look alike or stand in a wrong order: nobody invented them."""
+_OWN = frozenset({"order", "repeated", "linear", "halves"})
+
+COLUMNS = (
+    "workload", "mode", "precision", "compile", "recipe", "framework", "GPUs", "batch", "throughput (95 %)",
+    "MFU", "of limit", "bound by", "peak memory", "power", "efficiency", "cautions",
+)  # fmt: skip
+NUMERIC = frozenset({"GPUs", "batch", "throughput (95 %)", "MFU", "peak memory", "power", "efficiency"})
 
 
-def speed(m: Measurement) -> str:
-    """`7,210 images/s ±0.3 %`, or why there is none."""
-    if m.throughput is None:
-        return m.status
-    partial = "" if m.status == "ok" else f" ({m.status})"
-    return rate(m.throughput.value, m.item) + spread(m.throughput) + partial
+def unit(item: str) -> str:
+    """`images/s`, `FLOP/s`."""
+    return f"{_PREFIXED.get(item) or _PLURAL.get(item, item)}/s"
 
 
-def rate(value: float, item: str) -> str:
+def rate(value: float, item: str) -> Amount:
     """Items per second in the field's units."""
-    if item in _PREFIXED:
-        return si(value, f"{_PREFIXED[item]}/s")
-    return f"{significant(value, 4)} {_PLURAL.get(item, item)}/s"
+    shown = si(value, unit(item)) if item in _PREFIXED else f"{significant(value, 4)} {unit(item)}"
+    return Amount(shown, value, unit(item))
 
 
 def amount(value: float, item: str) -> str:
@@ -43,11 +60,36 @@ def amount(value: float, item: str) -> str:
     return si(value, "").strip() if item in _PREFIXED else significant(value, 4)
 
 
-def per_joule(value: float, item: str) -> str:
+def per_joule(value: float, item: str) -> Amount:
     """Items per joule: `4.67 images/J`."""
-    if item in _PREFIXED:
-        return si(value, f"{_PREFIXED[item]}/J")
-    return f"{significant(value)} {_PLURAL.get(item, item)}/J"
+    named = unit(item).replace("/s", "/J")
+    return Amount(si(value, named) if item in _PREFIXED else f"{significant(value)} {named}", value, named)
+
+
+def speed(found: Interval | None, item: str, status: str = "ok") -> str:
+    """`7,210 images/s ±0.3 %`, or why there is none."""
+    if found is None:
+        return status
+    text = rate(found.value, item) + spread(found) + ("" if status == "ok" else f" ({status})")
+    low, high = (None, None) if found.level is None else (found.low, found.high)
+    return Amount(text, found.value, unit(item), low, high)
+
+
+def spanned(found: Interval, item: str) -> Amount:
+    """`433.3 tokens/s (272.7 to 688.6)`; the interval where there is one."""
+    text = f"{rate(found.value, item)}"
+    if found.low == found.high:
+        return Amount(text, found.value, unit(item))
+    ends = [
+        rate(end, item).removesuffix(f" {rate(1.0, item).split(' ', 1)[1]}")
+        for end in (found.low, found.high)
+    ]
+    return Amount(f"{text} ({ends[0]} to {ends[1]})", found.value, unit(item), found.low, found.high)
+
+
+def measured_speed(m: Measurement) -> str:
+    """Of one measurement."""
+    return speed(m.throughput, m.item, m.status)
 
 
 def counted(number: int, noun: str) -> str:
@@ -63,99 +105,64 @@ def spread(interval: Interval) -> str:
     return f" ±{percent(interval.half_width)}" if interval.half_width < WIDE else " noisy"
 
 
-def cell_name(config: Question) -> str:
-    """`resnet50 train bf16 compiled`."""
-    if config.mode == "limit":
-        named = f"{config.workload} {config.precision}" if config.workload == "matmul" else config.workload
-        named += together(config)
-        return f"{named} {config.batch}" if (config.batch or 1) > 1 else named
-    how = "compiled" if config.compile else "eager"
-    fed = " with-input" if config.input == "host" else ""
-    framework = f" {config.framework}" if config.framework != "torch" else ""
-    return f"{config.workload} {config.mode} {config.precision} {how}{framework}{fed}{together(config)}"
+def some(names: Sequence[str]) -> str:
+    """The first names and the number of the others."""
+    each = list(dict.fromkeys(names))
+    more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
+    return ", ".join(each[:NAMED]) + more
 
 
-def together(config: Question) -> str:
-    """` x4`, ` x16 on 2 machines strong`; nothing for one GPU."""
-    if config.gpus == 1:
-        return ""
-    nodes = f" on {config.nodes} machines" if config.nodes > 1 else ""
-    return f" x{config.gpus}{nodes}" + (" strong" if config.scaling == "strong" else "")
+def codes(issues: Iterable[Issue]) -> str:
+    """What asks for care, each once; what is only worth knowing is written out below a table."""
+    return ", ".join(dict.fromkeys(issue.code for issue in issues if issue.severity != "info"))
+
+
+def fix(issue: Issue, *, own: bool = True) -> str:
+    """The next step; of a measurement of our own never a doubt about its honesty."""
+    return REMEASURE if own and issue.code in _OWN else issue.fix
 
 
 def line(m: Measurement) -> str:
     """One measurement in one line, as it becomes final."""
-    parts = [f"{cell_name(m.config):<33} {speed(m)}"]
-    if m.batch and m.config.mode != "limit":
-        parts.append(f"batch {m.batch}" + (" each" if m.config.gpus > 1 else ""))
-    if m.limit_share:
-        parts.append(f"{percent(m.limit_share, 0)} of the {m.limit} limit")
-    if m.mfu and m.config.mode == "limit":
-        parts.append(f"{percent(m.mfu, 0)} of peak")
-    if m.verdict is not None:
-        parts.append(f"{m.verdict.bound}-bound")
-    if m.telemetry is not None and m.telemetry.power_w and m.config.mode != "limit":
-        parts.append(f"{m.telemetry.power_w:.0f} W")
-    if m.cautions:
-        parts.append("! " + ", ".join(dict.fromkeys(caution.code for caution in m.cautions)))
-    if m.error:
-        parts.append(m.error.splitlines()[0][:100])
-    return "  ".join(parts)
-
-
-def _efficiency(m: Measurement) -> str:
-    if m.items_per_joule is None:
-        return ""
-    return per_joule(m.items_per_joule, m.item)
-
-
-def recipe(config: RunConfig) -> str:
-    """`tuned`, with the switches that are not as usual."""
-    return f"{config.recipe} {config.switches}" if config.switches.changed else config.recipe
+    limit = m.config.mode == "limit"
+    held = m.telemetry.power_w if m.telemetry is not None and not limit else None
+    parts = [
+        f"{m.config.label('batch'):<33} {measured_speed(m)}",
+        f"batch {m.batch}{' each' if m.config.gpus > 1 else ''}" if m.batch and not limit else "",
+        f"{percent(m.limit_share, 0)} of the {m.limit} limit" if m.limit_share else "",
+        f"{percent(m.mfu, 0)} of peak" if m.mfu and limit else "",
+        f"{m.verdict.bound}-bound" if m.verdict is not None else "",
+        watts(held) if held else "",
+        f"! {codes(m.cautions)}" if codes(m.cautions) else "",
+        m.error.splitlines()[0][:100] if m.error else "",
+    ]
+    return "  ".join(part for part in parts if part)
 
 
 def measurement_row(m: Measurement) -> tuple[str, ...]:
-    """The cells of one measurement."""
-    limit = m.config.mode == "limit"
+    """The cells of one measurement, in the order of COLUMNS."""
+    config, limit = m.config, m.config.mode == "limit"
+    own = f"{config.recipe} {config.switches}" if config.switches.changed else config.recipe
+    drawn = m.telemetry.power_w if m.telemetry else None
+    joule = None if limit else m.items_per_joule
     return (
-        m.config.workload,
-        "" if limit else m.config.mode,
-        "" if limit and m.config.workload != "matmul" else m.config.precision,
-        "" if limit else "compiled" if m.config.compile else "eager",
-        "" if limit else recipe(m.config),
-        "" if m.config.framework == "torch" else m.config.framework,
-        str(m.config.gpus) if m.config.gpus > 1 else "",
-        str(m.batch) if m.batch and not limit else str(m.config.batch or ""),
-        speed(m),
+        config.workload,
+        "" if limit else config.mode,
+        config.precision,
+        "" if limit else "compiled" if config.compile else "eager",
+        "" if limit else own,
+        "" if config.framework == "torch" else config.framework,
+        str(config.gpus) if config.gpus > 1 else "",
+        str((config.batch if limit else m.batch) or ""),
+        measured_speed(m),
         percent(m.mfu) if m.mfu else "",
         f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else "",
         m.verdict.bound if m.verdict else "",
         gibibytes(m.memory_peak_bytes) if m.memory_peak_bytes and not limit else "",
-        f"{m.telemetry.power_w:.0f} W" if m.telemetry and m.telemetry.power_w else "",
-        "" if limit else _efficiency(m),
-        ", ".join(dict.fromkeys(caution.code for caution in m.cautions)),
+        watts(drawn) if drawn else "",
+        per_joule(joule, m.item) if joule else "",
+        codes(m.cautions),
     )
-
-
-COLUMNS = (
-    "workload",
-    "mode",
-    "precision",
-    "compile",
-    "recipe",
-    "framework",
-    "GPUs",
-    "batch",
-    "throughput (95 %)",
-    "MFU",
-    "of limit",
-    "bound by",
-    "peak memory",
-    "power",
-    "efficiency",
-    "cautions",
-)
-NUMERIC = frozenset({"GPUs", "batch", "throughput (95 %)", "MFU", "peak memory", "power", "efficiency"})
 
 
 def measurements(result: Result) -> Table:
@@ -174,54 +181,62 @@ def measurements(result: Result) -> Table:
 def headline(result: Result) -> str:
     """Which device, which software, when."""
     found = result.environment
-    parts = [found.device, *found.software, result.created_at[:10]]
-    if result.origin == "published":
-        parts.append("published figures, not measured by gpuwise")
+    stated = "published figures, not measured by gpuwise" if result.origin == "published" else ""
+    parts = [found.device, *found.software, result.created_at[:10], stated]
     return " · ".join(part for part in parts if part)
 
 
 def notes(result: Result) -> tuple[str, ...]:
-    """Every distinct caution and error of a result, in words, and the source of a published one.
+    """Every distinct issue and error of a result, in words, and the source of a published one.
 
-    Cautions that differ in their numbers only stand together.
+    Issues that differ in their numbers only stand together: `median clock 1545 to 1620 MHz`.
     """
-    told: dict[str, list[tuple[int, str]]] = {}
+    alike: dict[str, list[tuple[int, str]]] = {}
     for number, m in enumerate(result.measurements):
-        cautions = [f"{c.code}: {c.detail}. {_sentence(c.fix)}" for c in m.cautions]
-        errors = [f"{m.status}: {m.error.splitlines()[0]}"] if m.error else []
-        for key, text in [(shape(text), text) for text in cautions] + [(text, text) for text in errors]:
-            told.setdefault(key, []).append((number, text))
-    source = (f"Source: {result.source}",) if result.source else ()
-    return (*source, *(_note(result, *zip(*each, strict=True)) for each in told.values()))
+        for issue in m.cautions:
+            step = fix(issue)
+            text = f"{issue.code}: {issue.detail}. {step[:1].upper()}{step[1:]}"
+            alike.setdefault(shape(text), []).append((number, text))
+        if m.error:
+            text = f"{m.status}: {m.error.splitlines()[0]}"
+            alike.setdefault(text, []).append((number, text))
+    found = [f"Source: {result.source}"] if result.source else []
+    for each in alike.values():
+        numbers, texts = zip(*each, strict=True)
+        names = [result.measurements[number].config.label("batch") for number in numbers]
+        every = len(set(numbers)) == len(result.measurements) > 1
+        found.append(f"{'all measurements' if every else some(names)}: {merged(texts)}")
+    return tuple(found)
 
 
-def _note(result: Result, numbers: Sequence[int], texts: Sequence[str]) -> str:
-    """Whose a note is, all measurements' or those with these `numbers`, and what it says."""
-    every = len(result.measurements)
-    names = [cell_name(result.measurements[number].config) for number in numbers]
-    whose = "all measurements" if len(set(numbers)) == every > 1 else some(names)
-    return f"{whose}: {merged(texts)}"
+def shape(text: str) -> str:
+    """The text without its numbers; texts of one shape can be merged."""
+    return _NUMBER.sub("#", text)
 
 
-def some(names: Sequence[str]) -> str:
-    """The first names and the number of the others."""
-    told = list(dict.fromkeys(names))
-    more = f" and {len(told) - NAMED} more" if len(told) > NAMED else ""
-    return ", ".join(told[:NAMED]) + more
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def merged(texts: Sequence[str]) -> str:
+    """Texts of one shape as one, with ranges. Raises ValueError where their shapes differ."""
+    if len({shape(text) for text in texts}) != 1:
+        raise ValueError("texts that differ in more than numbers")
+    between = _NUMBER.split(texts[0])
+    parts = [between[0]]
+    places = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
+    for numbers, after in zip(places, between[1:], strict=True):
+        ordered = sorted(set(numbers), key=lambda number: float(number.replace(",", "")))
+        each = len(ordered) == 1 or _NAMES.search(parts[-1])
+        parts += [", ".join(ordered) if each else f"{ordered[0]} to {ordered[-1]}", after]
+    return "".join(parts)
 
 
 def environment(found: Environment) -> Table:
     """What was found on the machine, one row a field."""
-    watts = f"{found.power_limit_w:.0f} W" if found.power_limit_w else ""
-    if watts and found.power_limit_default_w and found.power_limit_default_w != found.power_limit_w:
-        watts += f" (default {found.power_limit_default_w:.0f} W)"
+    limit = watts(found.power_limit_w) if found.power_limit_w else ""
+    if limit and found.power_limit_default_w and found.power_limit_default_w != found.power_limit_w:
+        limit = f"{limit} (default {watts(found.power_limit_default_w)})"
     link = f"generation {found.pcie_generation}" if found.pcie_generation else ""
     link += f" x{found.pcie_width}" if link and found.pcie_width else ""
     cores = f", {found.cpu_count} usable cores" if found.cpu_count else ""
+    switch = {None: "", True: "on", False: "off"}
     rows = (
         ("device", found.device),
         ("card", found.card or ""),
@@ -233,9 +248,9 @@ def environment(found: Environment) -> Table:
         ("JAX", found.jax or ""),
         ("CUDA", found.cuda or ""),
         ("cuDNN", found.cudnn or ""),
-        ("power limit", watts),
-        ("ECC", _yes_no(found.ecc)),
-        ("MIG", _yes_no(found.mig)),
+        ("power limit", limit),
+        ("ECC", switch[found.ecc]),
+        ("MIG", switch[found.mig]),
         ("PCIe", link),
         ("CPU", f"{found.cpu}{cores}" if found.cpu else ""),
         ("system", " · ".join(x for x in (found.os, f"Python {found.python}" if found.python else "") if x)),
@@ -251,54 +266,164 @@ def commands(result: Result) -> Table:
     return Table(columns=("began", "command"), rows=tuple(row for row in every if row[1]))
 
 
-def _yes_no(value: bool | None) -> str:
-    return "" if value is None else "on" if value else "off"
+def counts(result: Result) -> Table | None:
+    """Speeds by number of GPUs, as articles print them: a row a network and precision, a column a count; None
+    where fewer than two networks were measured, or none on several GPUs."""
+    networks = [m for m in result.measurements if m.config.mode in ("train", "infer")]
+    columns = sorted({m.config.gpus for m in networks})
+    rows: dict[str, dict[int, Measurement]] = {}
+    for m in networks:
+        rows.setdefault(m.config.label("batch", "gpus", "switches"), {})[m.config.gpus] = m
+    if len(columns) < 2 or len({m.config.workload for m in networks}) < 2:
+        return None
+    names = tuple(counted(count, "GPU") for count in columns)
+    return Table(
+        title="By number of GPUs",
+        columns=("measurement", *names),
+        rows=tuple(
+            (name, *(measured_speed(found[count]) if count in found else "" for count in columns))
+            for name, found in rows.items()
+        ),
+        numeric=frozenset(names),
+    )
 
 
 def details(m: Measurement) -> tuple[str, ...]:
     """What `--full` says of one measurement: its timing, its batches, its verdict with the evidence, its
     slowest kernels."""
-    return tuple(text for text in (timing(m), batches(m), explained(m), slowest(m)) if text)
+    what = "operators" if m.config.device == "cpu" else "kernels"
+    named = slowest(m, 5)
+    explained = ""
+    if m.verdict is not None:
+        facts = "; ".join(m.verdict.evidence)
+        explained = f"{m.verdict.bound}-bound: {facts}. To be faster: {m.verdict.next_step}"
+    texts = (timing(m), batches(m), explained, f"slowest {what}: {named}" if named else "")
+    return tuple(text for text in texts if text)
 
 
 def timing(m: Measurement) -> str:
     """Cold start, warm-up and windows of one measurement, in a sentence."""
     steps = sum(len(window.step_s) for window in m.windows)
-    cold = f"first step after {seconds(m.cold_start_s)}{compiling(m)}, " if m.cold_start_s else ""
+    compiling = ""
+    if m.compilation is not None:
+        done = m.compilation
+        cached = f", {done.cached} from the cache" if done.cached else ""
+        compiling = f" ({seconds(done.seconds)} of it compiling {counted(done.graphs, 'graph')}{cached})"
+    cold = f"first step after {seconds(m.cold_start_s)}{compiling}, " if m.cold_start_s else ""
     warm = f"{len(m.warmup_s)} warm-up steps in {seconds(sum(m.warmup_s))}, " if m.warmup_s else ""
     return f"{cold}{warm}{steps} timed steps in {len(m.windows)} windows"
-
-
-def compiling(m: Measurement) -> str:
-    """` (12 s of it compiling 3 graphs, 1 from the cache)`; empty where that is not known."""
-    if m.compilation is None:
-        return ""
-    done = m.compilation
-    found = f", {done.cached} from the cache" if done.cached else ""
-    return f" ({seconds(done.seconds)} of it compiling {counted(done.graphs, 'graph')}{found})"
 
 
 def batches(m: Measurement) -> str:
     """The curve of the batch search, with its best and the largest that fits; empty without a search."""
     if not m.batch_trials:
         return ""
-    told = []
+    parts = []
     for how, compiled in (("eager", False), ("compiled", True)):
-        tried = sorted((t for t in m.batch_trials if t.compiled == compiled), key=lambda t: t.batch)
-        told += [f"{how} {', '.join(_trial(t) for t in tried)}"] if tried else []
+        tried = [
+            f"{t.batch}: {significant(t.items_per_s)}"
+            if t.items_per_s
+            else f"{t.batch}: {'fits' if t.fits else 'out of memory'}"
+            for t in sorted((t for t in m.batch_trials if t.compiled == compiled), key=lambda t: t.batch)
+        ]
+        parts += [f"{how} {', '.join(tried)}"] if tried else []
     largest = f", largest that fits {m.largest_batch}" if m.largest_batch else ""
-    return f"batches in {_PLURAL.get(m.item, m.item)}/s: {'; '.join(told)}; fastest {m.batch}{largest}"
+    return f"batches in {unit(m.item)}: {'; '.join(parts)}; fastest {m.batch}{largest}"
 
 
-def _trial(trial: BatchTrial) -> str:
-    if trial.items_per_s:
-        return f"{trial.batch}: {significant(trial.items_per_s)}"
-    return f"{trial.batch}: {'fits' if trial.fits else 'out of memory'}"
-
-
-def explained(m: Measurement) -> str:
-    """The verdict in a sentence, the deciding fact first; empty where there is none."""
-    if m.verdict is None:
+def slowest(m: Measurement, most: int) -> str:
+    """The kernels that take longest, each with its share of all kernel time; empty where none is known."""
+    if m.profile is None:
         return ""
-    facts = "; ".join(m.verdict.evidence)
-    return f"{m.verdict.bound}-bound: {facts}. To be faster: {m.verdict.next_step}"
+    return ", ".join(
+        f"{percent(each.seconds / m.profile.kernel_s, 0)} {called(each.name or each.kind)}"
+        + (f" x {each.count:.3g}" if each.count != 1 else "")
+        for each in m.profile.slowest[:most]
+    )
+
+
+def called(name: str) -> str:
+    """A kernel's name without what surrounds it: return type, namespaces, arguments.
+
+    Of torch's elementwise kernels the name says nothing and the first argument of their template all.
+    """
+    plain = name.removeprefix("void ").replace("(anonymous namespace)::", "").replace("at::native::", "")
+    inside = _ELEMENTWISE.search(plain)
+    short = inside[1] if inside else re.split(r"[<(]", plain, maxsplit=1)[0]
+    return short if len(short) <= LETTERS else short[: LETTERS - 1] + "…"
+
+
+def by_work(rows: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records by what was run, `resnet50 train`, in the order in which these came."""
+    found: dict[str, list[Record]] = {}
+    for row in rows:
+        found.setdefault(row.question.label(*HOW), []).append(row)
+    return found
+
+
+def settings(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[tuple[str, list[Record]]]:
+    """(how it was run, the records of it with the fastest first): sessions of one question are one setting.
+    The device is named where there are several. Settings come by the speed of their middle one."""
+    alike: dict[str, list[Record]] = {}
+    for row in sorted(rows, key=value, reverse=True):
+        device = f", {row.gpu_id}" if len(devices) > 1 else ""
+        alike.setdefault(row.question.label("workload", "mode") + device, []).append(row)
+    return sorted(alike.items(), key=lambda pair: value(pair[1][len(pair[1]) // 2]), reverse=True)
+
+
+def over_sessions(same: Sequence[Record]) -> Amount:
+    """The speed of a setting: of one session with its interval, of several the middle one between their
+    ends."""
+    middle = same[len(same) // 2]
+    found, item = middle.throughput, middle.item
+    if found is None or len(same) == 1:
+        return Amount(
+            speed(found, item), value(middle), unit(item), *((found.low, found.high) if found else ())
+        )
+    low, high = value(same[-1]), value(same[0])
+    text = f"{rate(found.value, item)} ({amount(low, item)} to {amount(high, item)}, {len(same)} times)"
+    return Amount(text, found.value, unit(item), low, high)
+
+
+def speed_marks(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[Mark]:
+    """Throughput of one workload as bars, the fastest setting first."""
+    marks = []
+    for label, same in settings(rows, devices=devices):
+        middle, found = same[len(same) // 2], over_sessions(same)
+        if middle.throughput is not None:
+            # The unit stands once, in the group.
+            text = found.replace(rate(found.value, middle.item), amount(found.value, middle.item), 1)
+            marks.append(Mark(
+                label=label, value=found.value, low=found.low or found.value, high=found.high or found.value,
+                group=f"{middle.question.label(*HOW)}, {middle.item}s per second",
+                colour=middle.question.precision or "?", shown=text,
+            ))  # fmt: skip
+    return marks
+
+
+def value(row: Record) -> float:
+    """Items per second; 0 where there are none."""
+    return 0.0 if row.throughput is None else row.throughput.value
+
+
+def bar(share: float, width: int = BAR) -> str:
+    """A bar of `share` of `width` cells, to an eighth of a cell; anything above nothing is visible."""
+    eighths = min(max(round(share * width * 8), 1 if share > 0 else 0), width * 8)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def bars(results: Sequence[Result], width: int = BAR) -> tuple[str, ...]:
+    """Throughput of every workload and mode of these results for a terminal: one line a measurement, the
+    fastest first, each group scaled to its longest."""
+    rows = [r for r in store.records(results) if r.question.mode != "limit" and r.throughput is not None]
+    devices = tuple(dict.fromkeys(row.gpu_id for row in rows))
+    lines = []
+    for of_one in by_work(rows).values():
+        marks = speed_marks(of_one, devices=devices)
+        longest = max(mark.value for mark in marks)
+        label, shown = (max(len(getattr(mark, name)) for mark in marks) for name in ("label", "shown"))
+        lines.append(marks[0].group)
+        for mark in marks:
+            drawn = bar(mark.value / longest, width) if longest > 0 else ""
+            lines.append(f"  {mark.label:<{label}}  {mark.shown:>{shown}}  {drawn}")
+    return tuple(lines)

@@ -1,63 +1,228 @@
-"""One table type for every output: the terminal, CSV and Markdown show the same cells."""
+"""One table type for every output: the terminal, CSV, Markdown and pages read the same cells.
+
+A cell is text. One that prints a number is an `Amount`, which keeps value, interval and unit for files.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
+from textwrap import wrap
+
+from gpuwise.model.units import Amount, visible
+
+Row = tuple[str, ...]
+_ACTIVE = re.compile(r"[\\|<>*`]|\[(?!\d{1,3}\])")
+_FORMULA = ("=", "+", "-", "@", "\t")
+
+READABLE = 28
+"""Characters of a line below which prose and figures with their intervals become hard to read."""
+TIGHT = 16
+_GAP = "   "
+_AND = "\xa0· "
+_TIED = "\xa0"
+"""A space at which no line ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """`rows` hold text; a column whose name is in `numeric` is aligned right."""
+    """Cells with their heads; a column whose name is in `numeric` is aligned right."""
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    columns: Row
+    rows: tuple[Row, ...]
     title: str = ""
     numeric: frozenset[str] = frozenset()
-    before: tuple[str, ...] = ()
+    before: Row = ()
     """Lines between title and table: what must be read first."""
-    notes: tuple[str, ...] = ()
+    notes: Row = ()
     """Lines below the table."""
     dim: frozenset[int] = frozenset()
     """Places of rows that a terminal shows grey: what they say is old."""
     spare: frozenset[str] = frozenset()
     """Columns that make room for the others where a terminal is too narrow for all."""
 
+    def __post_init__(self) -> None:
+        # Names of devices, files and sellers come from anywhere; here is the one door to every output.
+        for name in ("columns", "before", "notes"):
+            object.__setattr__(self, name, tuple(map(visible, getattr(self, name))))
+        object.__setattr__(self, "rows", tuple(tuple(map(visible, row)) for row in self.rows))
+        object.__setattr__(self, "title", visible(self.title))
+
+    def only(self, places: Sequence[int]) -> Table:
+        """The columns at these places, in this order."""
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in places),
+            rows=tuple(tuple(row[place] for place in places) for row in self.rows),
+        )
+
+    def without(self, names: Collection[str]) -> Table:
+        """The table less the columns of these names."""
+        return self.only([place for place, name in enumerate(self.columns) if name not in names])
+
     def without_empty_columns(self) -> Table:
         """The table less the columns in which no row says anything; without rows, as it is."""
         if not self.rows:
             return self
-        kept = [i for i, _ in enumerate(self.columns) if any(row[i] for row in self.rows)]
-        return replace(
-            self,
-            columns=tuple(self.columns[i] for i in kept),
-            rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
-        )
+        return self.only([place for place, _ in enumerate(self.columns) if any(r[place] for r in self.rows)])
 
     def last(self, names: Collection[str]) -> Table:
         """The table with these columns behind the others."""
-        order = sorted(range(len(self.columns)), key=lambda place: self.columns[place] in names)
-        return replace(
-            self,
-            columns=tuple(self.columns[place] for place in order),
-            rows=tuple(tuple(row[place] for place in order) for row in self.rows),
-        )
+        return self.only(sorted(range(len(self.columns)), key=lambda place: self.columns[place] in names))
 
 
 def markdown(table: Table) -> str:
-    """A GitHub-flavoured Markdown table with title and notes."""
+    """A GitHub-flavoured Markdown table with title and notes; what would be markup in a cell is escaped."""
     rule = ("---:" if column in table.numeric else "---" for column in table.columns)
-    lines = [table.columns, tuple(rule), *table.rows]
-    body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    lines = [f"| {' | '.join(map(escaped, line))} |" for line in (table.columns, *table.rows)]
+    lines.insert(1, f"| {' | '.join(rule)} |")
     before, notes = ("\n".join(f"- {line}" for line in lines) for lines in (table.before, table.notes))
-    parts = [f"**{table.title}**" if table.title else "", before, body, notes]
+    parts = [f"**{table.title}**" if table.title else "", before, "\n".join(lines), notes]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is; marks of sources such as `[3]` stay."""
+    return _ACTIVE.sub(lambda match: f"\\{match[0]}", " ".join(text.splitlines()))
+
+
 def comma_separated(table: Table) -> str:
-    """CSV with a header line; title and notes are left out."""
+    """CSV with raw values; title and notes are left out.
+
+    A column of numbers holds values in their unit; beside it stand `NAME low` and `NAME high` where they have
+    intervals, `NAME unit`, and `NAME note` for a cell that says in words why there is none.
+    """
+    columns: list[list[str]] = []
+    for name, *cells in zip(table.columns, *table.rows, strict=True):
+        amounts = [cell if isinstance(cell, Amount) else None for cell in cells]
+        if not any(amount is not None for amount in amounts):
+            columns.append([plain(name), *map(plain, cells)])
+            continue
+        name = plain(name.removesuffix(" (95 %)"))
+        columns.append([name, *("" if a is None else f"{a.value:.12g}" for a in amounts)])
+        for end in ("low", "high"):
+            ends = [None if a is None else getattr(a, end) for a in amounts]
+            if any(found is not None for found in ends):
+                columns.append(
+                    [f"{name} {end}", *("" if found is None else f"{found:.12g}" for found in ends)]
+                )
+        # A number that a table writes by itself, such as a count, needs no note.
+        notes = ["" if a is not None else plain(cell) for a, cell in zip(amounts, cells, strict=True)]
+        for what, texts in (("unit", ["" if a is None else a.unit for a in amounts]), ("note", notes)):
+            if any(texts):
+                columns.append([f"{name} {what}", *texts])
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([table.columns, *table.rows])
+    csv.writer(out, lineterminator="\n").writerows(zip(*columns, strict=True))
     return out.getvalue()
+
+
+def plain(text: str) -> str:
+    """Text that no spreadsheet takes for a formula; the dash of an unknown value is an empty cell."""
+    if text == "-" or not text.startswith(_FORMULA):
+        return "" if text == "-" else text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrow:
+    """Lines no wider than asked: those above the rows, and those of each row."""
+
+    head: Row
+    rows: tuple[Row, ...]
+
+
+def fits(table: Table, width: int) -> bool:
+    """True where every cell stays on one line of `width` characters."""
+    return _together(_natural(table)) + 2 <= width
+
+
+def narrow(table: Table, width: int) -> Narrow:
+    """The table in lines of at most `width` characters, or of TIGHT where that is less: nothing is left out
+    and no word is broken.
+
+    What every row says is said once, above. The leading columns that have room stay a table, `spare` ones
+    behind the others; the rest follow below each row, each with its name.
+    """
+    width = max(width, TIGHT)
+    moved = table.last(table.spare)
+    each = list(zip(*moved.rows, strict=True))
+    alike = [place for place, cells in enumerate(each) if len(cells) > 1 and len(set(cells)) == 1]
+    if len(alike) == len(each):
+        alike = []
+    said, rest = moved.only(alike), moved.only([place for place, _ in enumerate(each) if place not in alike])
+    widths = _widths(rest, width - 2)
+    lead = len(widths)
+    right = [column in table.numeric for column in rest.columns[:lead]]
+    above = _below(said.columns, said.rows[0] if alike else (), width)
+    return Narrow(
+        head=(*above, "", *_row(rest.columns[:lead], widths, right), " " + "─" * _together(widths)),
+        rows=tuple(
+            (*_row(row[:lead], widths, right), *_below(rest.columns[lead:], row[lead:], width))
+            for row in rest.rows
+        ),
+    )
+
+
+def _natural(table: Table) -> list[int]:
+    """The width of each column in which nothing wraps."""
+    return [max(map(len, cells)) for cells in zip(table.columns, *table.rows, strict=True)]
+
+
+def _together(widths: list[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _widths(table: Table, room: int) -> list[int]:
+    """Of the leading columns, of which the first always has room; what is left over goes to prose.
+
+    A column has room where its cells stay on one line or, for prose, where READABLE characters of a line do;
+    TIGHT ones are enough where all columns then have room.
+    """
+    columns = zip(table.columns, *table.rows, strict=True)
+    words = [max((len(word) for cell in cells for word in cell.split()), default=0) for cells in columns]
+    natural = _natural(table)
+    usual, tight = (
+        [min(whole, max(word, least)) for whole, word in zip(natural, words, strict=True)]
+        for least in (READABLE, TIGHT)
+    )
+    asked = tight if _together(tight) <= room < _together(usual) else usual
+    widths = [min(asked[0], room)]
+    for width in asked[1:]:
+        if _together([*widths, width]) > room:
+            break
+        widths.append(width)
+    spare = room - _together(widths)
+    for place, width in enumerate(widths):
+        more = min(spare, natural[place] - width)
+        widths[place], spare = width + more, spare - more
+    return widths
+
+
+def _row(cells: Row, widths: list[int], right: list[bool]) -> list[str]:
+    """The lines of one row; cells wrap at words."""
+    wrapped = [wrap(cell, max(1, w), break_on_hyphens=False) for cell, w in zip(cells, widths, strict=True)]
+    lines = []
+    for parts in zip_longest(*wrapped, fillvalue=""):
+        placed = (
+            part.rjust(width) if to_right else part.ljust(width)
+            for part, width, to_right in zip(parts, widths, right, strict=True)
+        )
+        lines.append((" " + _GAP.join(placed)).rstrip())
+    return lines or [""]
+
+
+def _below(names: Row, cells: Row, width: int) -> list[str]:
+    """`batch 256 · power 700 W`, without empty cells; what has room on one line stays on one."""
+    each = [f"{name} {cell}".strip() for name, cell in zip(names, cells, strict=False) if cell]
+    room = width - len(_GAP) - len(_AND)
+    text = _AND.join(part.replace(" ", _TIED) if len(part) <= room else part for part in each)
+    lines = wrap(text, width, initial_indent=_GAP, subsequent_indent=_GAP, break_on_hyphens=False)
+    return [line.replace(_TIED, " ") for line in lines]

@@ -10,7 +10,7 @@ from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
 from gpuwise.model.tuning import Trial, Tuned, Tuning
 from gpuwise.model.units import percent
-from gpuwise.show.results import counted, rate, spread
+from gpuwise.show.results import counted, speed
 from gpuwise.show.table import Table
 
 COLUMNS = ("batch", "switches", "speed", "against the first", "outcome")
@@ -104,7 +104,7 @@ def document(tuning: Tuning) -> dict[str, Any]:
 
 def _speed(trial: Trial) -> str:
     found = trial.measurement.throughput
-    return "" if found is None else rate(found.value, trial.measurement.item) + spread(found)
+    return "" if found is None else speed(found, trial.measurement.item)
 
 
 def _share(speed: Interval | None, first: Interval | None) -> str:

@@ -28,7 +28,7 @@ def compare(a: Measurement, b: Measurement) -> Comparison:
         return Comparison(
             cell=a.config.key("batch"), a=a, b=b, ratio=None, verdict="not-comparable", note=why
         )
-    found = ratio_between(a, b)
+    found = ratio_of_steps(a, b)
     # Another framework runs other kernels: its ratio says nothing of the GPUs alone.
     alike = a.config.framework == b.config.framework
     verdict = _verdict(found) if alike else "not-comparable"
@@ -67,7 +67,7 @@ def _obstacle(a: Measurement, b: Measurement) -> str | None:
     return None
 
 
-def ratio_between(a: Measurement, b: Measurement) -> Interval:
+def ratio_of_steps(a: Measurement, b: Measurement) -> Interval:
     """Throughput of `b` over that of `a`, whatever each asked.
 
     From raw steps where both sides were estimated from theirs, else from the two intervals. A mean of

@@ -24,7 +24,7 @@ from statistics import median
 from typing import Literal
 
 from gpuwise.model.result import Group, Interval, Measurement
-from gpuwise.stats.compare import ratio_between
+from gpuwise.stats.compare import ratio_of_steps
 
 WORTH = 0.8
 """The share of one GPU's speed that each GPU more must add to be worth it."""
@@ -87,7 +87,7 @@ def factor(one: Measurement, several: Measurement) -> Interval:
     """T(n) / (n T(1)) with its interval. Raises ValueError without a throughput on either side."""
     if one.throughput is None or several.throughput is None:
         raise ValueError("a scale factor needs two throughputs")
-    return ratio_between(one, several).times(1 / several.config.gpus)
+    return ratio_of_steps(one, several).times(1 / several.config.gpus)
 
 
 def losses(one: Measurement, several: Measurement) -> Losses | None:

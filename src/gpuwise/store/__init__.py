@@ -12,6 +12,7 @@ from gpuwise.store.files import check_writable, find, home, new_id, results_dir,
 if TYPE_CHECKING:
     from gpuwise.store.codec import compact, decode, encode
     from gpuwise.store.keep import load, load_all, save, write
+    from gpuwise.store.record import records
     from gpuwise.store.schema import json_schema
 
 _LATER = {
@@ -20,6 +21,7 @@ _LATER = {
     "encode": "codec",
     "load": "keep",
     "load_all": "keep",
+    "records": "record",
     "save": "keep",
     "write": "keep",
     "json_schema": "schema",
@@ -36,6 +38,7 @@ __all__ = [
     "load",
     "load_all",
     "new_id",
+    "records",
     "results_dir",
     "save",
     "saved",

@@ -7,11 +7,10 @@ import json
 import pytest
 
 from gpuwise.show import charts
-from gpuwise.show.charts.kernels import COLOURS
-from gpuwise.show.charts.ratios import ticks
-from gpuwise.show.charts.theme import PALETTE, PRECISION_COLOURS, SERIES, Mark, apart
+from gpuwise.show.charts.rows import KINDS as COLOURS
+from gpuwise.show.charts.rows import ticks
+from gpuwise.show.charts.theme import PALETTE, PRECISION_COLOURS, SERIES, Chart, Mark, apart
 from gpuwise.show.html import svg
-from gpuwise.show.page import Chart
 
 MARKS = (
     Mark(
@@ -47,10 +46,10 @@ SPANS = (
     ),
 )
 EVERY: dict[str, Chart] = {
-    "throughput": charts.throughput(MARKS),
+    "throughput": charts.bars(MARKS, description="Throughput"),
     "batches": charts.batches(MARKS[:2], item="image"),
     "ratios": charts.ratios(MARKS, title="b over a"),
-    "energy": charts.energy(MARKS),
+    "energy": charts.bars(MARKS, description="Items per joule"),
     "scaling": charts.scaling(MARKS[:2], item="image"),
     "roofline": charts.roofline([("resnet50 train", "bf16", 78.0, 1.8e14)], [("bf16", 8e14, 4.2e12)]),
     "timeline": charts.timeline(SPANS, power_limit_w=700.0),
@@ -106,7 +105,7 @@ def test_parts_of_a_step_stand_end_to_end_and_say_what_they_are_where_there_is_r
 def test_two_rows_of_one_name_are_not_drawn_over_each_other() -> None:
     labels = [mark.label for mark in apart((MARKS[0], MARKS[0], MARKS[1], MARKS[0]))]
     assert labels == ["64", "64 (2)", "128", "64 (3)"]
-    drawn = svg(charts.throughput((MARKS[0], MARKS[0])))
+    drawn = svg(charts.bars((MARKS[0], MARKS[0]), description="Throughput"))
     assert "64 (2)" in drawn
 
 

@@ -10,6 +10,7 @@ from gpuwise.facts.published.importers import FORMATS, import_file, import_text
 from gpuwise.facts.published.importers.figure import Imported, Skip
 from gpuwise.facts.published.load import all_results, sources
 from gpuwise.facts.published.query import check_source, check_workload, select, workloads
+from gpuwise.facts.published.record import records
 
 __all__ = [
     "FORMATS",
@@ -20,6 +21,7 @@ __all__ = [
     "check_workload",
     "import_file",
     "import_text",
+    "records",
     "select",
     "sources",
     "workloads",

@@ -13,7 +13,10 @@ from math import ceil, floor, log10
 from types import MappingProxyType
 from typing import Any
 
-from gpuwise.show.page import Chart
+from gpuwise.model.units import visible
+
+Chart = dict[str, Any]
+"""A Vega-Lite specification with its data in it."""
 
 PALETTE: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -70,6 +73,10 @@ class Mark:
     """What the colour stands for: a precision, an origin, a GPU."""
     shown: str = ""
     """The value as text, with its unit."""
+
+    def __post_init__(self) -> None:
+        for name in ("label", "group", "colour", "shown"):
+            object.__setattr__(self, name, visible(getattr(self, name)))
 
 
 def framed(spec: Chart, *, description: str) -> Chart:

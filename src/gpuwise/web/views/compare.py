@@ -10,13 +10,17 @@ from gpuwise.jobs import compose
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
+from gpuwise.model.units import times
 from gpuwise.show import gpus as report
-from gpuwise.show import known, page, rents
+from gpuwise.show import page
 from gpuwise.show.article import article as whole
-from gpuwise.show.article.duel import short
+from gpuwise.show.article import short
 from gpuwise.show.page import References
+from gpuwise.show.prices import EXACTLY, RENTS, bought, exact, rent
+from gpuwise.show.records import KINDS, TWO_GPUS, of_kind
+from gpuwise.show.results import spanned
 from gpuwise.show.table import Table
-from gpuwise.show.work import KINDS, Kind, of_kind
+from gpuwise.stats.records import ratio_between
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Bar, Sheet, View, bars, plain
 
@@ -92,9 +96,12 @@ def _work(facts: Facts, specs: Sequence[GpuSpec]) -> Sheet:
         if not each:
             continue
         drawn += bars([p.throughput for p in each])
-        rows += [(_named(kind) if p is each[0] else "", p.gpu_id, *_cells(p, each[0])) for p in each]
+        rows += [
+            (f"{kind.title} ({kind.named})" if p is each[0] else "", p.gpu_id, *_cells(p, each[0]))
+            for p in each
+        ]
     table = Table(
-        columns=("kind of work", "GPU", "forecast", "of the first", "waits for", "why not"),
+        columns=("kind of work", "GPU", "forecast", "of the first", "bound by", "why not"),
         rows=tuple(rows),
         numeric=frozenset({"forecast", "of the first"}),
         notes=(
@@ -104,27 +111,24 @@ def _work(facts: Facts, specs: Sequence[GpuSpec]) -> Sheet:
     return Sheet(table=table, bars=tuple(drawn), legend="forecast and its 80 % interval")
 
 
-def _named(kind: Kind) -> str:
-    return f"{kind.title} ({kind.workload} {kind.precision})"
-
-
 def _cells(p: Record, first: Record) -> tuple[str, ...]:
-    speed = known.forecast_speed(p)
-    if speed is None:
+    if p.throughput is None:
         return ("", "", "", p.refusal)
-    ratio = f"{speed.throughput.value / first.throughput.value:.2f}x" if first.throughput else ""
-    return (known.shown(speed), ratio, p.bound or "", "")
+    ratio: str = ""
+    if first.throughput:
+        found = times(ratio_between(first, p, ignoring=TWO_GPUS).value)
+        ratio = found.shown(f"{found}x")
+    return (spanned(p.throughput, p.item), ratio, p.bound or "", "")
 
 
 def _cost(facts: Facts, specs: Sequence[GpuSpec], cited: References) -> Sheet:
     rows = []
     for spec in specs:
-        mine = rents.exact(facts.offers, spec.id)
-        told = [rents.told(mine, kind, facts.today, cited) for kind, _ in rents.KINDS]
-        rows.append((spec.id, *told, rents.bought(mine, cited)))
-    columns = ("GPU", *(title for _, title in rents.KINDS), "bought")
-    notes = ("median (lowest to highest) of the newest sight of each dated offer of exactly this variant",)
-    return Sheet(table=Table(columns=columns, rows=tuple(rows), notes=notes))
+        mine = exact(facts.offers, spec.id)
+        rented = [rent(mine, kind, facts.today, cited) for kind, _ in RENTS]
+        rows.append((spec.id, *rented, bought(mine, cited)))
+    columns = ("GPU", *(title for _, title in RENTS), "bought")
+    return Sheet(table=Table(columns=columns, rows=tuple(rows), notes=(EXACTLY,)))
 
 
 def _document(facts: Facts, specs: Sequence[GpuSpec]) -> dict[str, Any]:

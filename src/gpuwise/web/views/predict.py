@@ -15,8 +15,8 @@ from gpuwise.model.record import Record
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.show import predictions as report
+from gpuwise.show.records import COUNTS
 from gpuwise.show.table import Table
-from gpuwise.show.work import COUNTS
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, bars, message
 

@@ -14,12 +14,13 @@ from gpuwise.jobs import compose
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.workload import MODES
-from gpuwise.show import results, speeds
-from gpuwise.show.sections import report
-from gpuwise.show.sections.material import Material, questions, setting, value
-from gpuwise.show.speeds import Measured
+from gpuwise.show import records as speeds
+from gpuwise.show import results
+from gpuwise.show.report import ReportInput, report
+from gpuwise.show.results import by_work, value
 from gpuwise.show.table import Table
 from gpuwise.store import pages
 from gpuwise.web.asked import Asked
@@ -35,7 +36,7 @@ MOST_MEASUREMENTS = 500
 
 def listing(facts: Facts, asked: Asked) -> View:
     """The workloads of which speeds are known, and the results that are kept."""
-    here = Counter(row.measurement.config.workload for row in _measured(facts))
+    here = Counter(row.question.workload for row in _measured(facts))
     table = replace(speeds.workloads(here, published.workloads()), notes=())
     kept = sorted(facts.results, key=lambda result: result.created_at, reverse=True)
     return View(
@@ -75,19 +76,15 @@ def _brief(result: Result) -> dict[str, Any]:
             "measurements": len(result.measurements)}  # fmt: skip
 
 
-def _measured(facts: Facts) -> list[Measured]:
-    return [
-        Measured(result=result, measurement=m)
-        for result in facts.results
-        for m in result.measurements
-        if m.config.size == "full" and m.config.mode != "limit"
-    ]
+def _measured(facts: Facts) -> list[Record]:
+    every = store.records(facts.results)
+    return [row for row in every if row.question.size == "full" and row.question.mode != "limit"]
 
 
 def workload(facts: Facts, asked: Asked) -> View:
     """Speeds of one workload, ours and others' apart. Raises InputError for one of which none is known."""
     rows = _measured(facts)
-    name = published.check_workload(asked.path[0], [row.measurement.config.workload for row in rows])
+    name = published.check_workload(asked.path[0], [row.question.workload for row in rows])
     mode, precision = asked.one_of("mode", ("", *SHOWN)), asked.one_of("precision", ("", *PRECISIONS))
     gpu_ids = _gpu_ids(asked.text("gpu"))
     ours = [row for row in rows if _wanted(row, name, mode, precision, gpu_ids)]
@@ -115,10 +112,10 @@ def workload(facts: Facts, asked: Asked) -> View:
     )  # fmt: skip
 
 
-def _ours(rows: Sequence[Measured], mode: str) -> Sheet:
+def _ours(rows: Sequence[Record], mode: str) -> Sheet:
     """Measured speeds of one mode, the fastest first; bars of two modes would not be comparable."""
-    mine = sorted((row for row in rows if row.measurement.config.mode == mode), key=value, reverse=True)
-    drawn = bars([row.measurement.throughput for row in mine])
+    mine = sorted((row for row in rows if row.question.mode == mode), key=value, reverse=True)
+    drawn = bars([row.throughput for row in mine])
     table = _of_mode(speeds.measured_table(mine), mode, "date")  # a result's name begins with it
     return Sheet(table=table, bars=drawn, legend="with its 95 % interval")
 
@@ -131,27 +128,20 @@ def _theirs(rows: Sequence[PublishedResult], mode: str) -> Sheet:
 
 def _of_mode(table: Table, mode: str, *known: str) -> Table:
     """The table of one workload and mode, less the columns that say so in every row, and what is `known`."""
-    left = {"workload", "mode", *known}
-    kept = [place for place, column in enumerate(table.columns) if column not in left]
-    return replace(
-        table,
-        title=f"{table.title}: {mode}",
-        columns=tuple(table.columns[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
-    )
+    return replace(table.without({"workload", "mode", *known}), title=f"{table.title}: {mode}")
 
 
 def _stated(value: float) -> Interval:
     return Interval(value=value, low=value, high=value, level=None, method="stated")
 
 
-def _wanted(row: Measured, name: str, mode: str, precision: str, gpu_ids: frozenset[str] | None) -> bool:
-    config = row.measurement.config
+def _wanted(row: Record, name: str, mode: str, precision: str, gpu_ids: frozenset[str] | None) -> bool:
+    config = row.question
     return (
         config.workload == name
         and mode in ("", config.mode)
         and precision in ("", config.precision)
-        and (gpu_ids is None or row.result.environment.gpu_id in gpu_ids)
+        and (gpu_ids is None or row.gpu_id in gpu_ids)
     )
 
 
@@ -215,25 +205,25 @@ def shown(facts: Facts, result: Result) -> View:
     )
 
 
-def _sheets(material: Material) -> list[Sheet]:
+def _sheets(material: ReportInput) -> list[Sheet]:
     """Throughput of each question as bars, the fastest first; what has nothing beside it as one table."""
-    found = [(name, sorted(rows, key=value, reverse=True)) for name, rows in questions(material.speeds)]
+    found = [(name, sorted(rows, key=value, reverse=True)) for name, rows in by_work(material.speeds).items()]
     lone = [(name, *_glance(row)) for name, rows in found for row in rows if len(rows) == 1]
     drawn = [_drawn(name, rows) for name, rows in found if len(rows) > 1]
     return [*drawn, Sheet(table=_glances(("workload", *GLANCE), lone))] if lone else drawn
 
 
-def _drawn(name: str, rows: Sequence[Measured]) -> Sheet:
+def _drawn(name: str, rows: Sequence[Record]) -> Sheet:
     return Sheet(
         table=replace(_glances(GLANCE, [_glance(row) for row in rows]), title=name),
-        bars=bars([row.measurement.throughput for row in rows]),
+        bars=bars([row.throughput for row in rows]),
         legend="throughput and its 95 % interval",
     )
 
 
-def _glance(row: Measured) -> tuple[str, ...]:
-    cautions = ", ".join(dict.fromkeys(caution.code for caution in row.measurement.cautions))
-    return setting(row), results.speed(row.measurement), cautions
+def _glance(row: Record) -> tuple[str, ...]:
+    how, m = row.question.label("workload", "mode"), row.raw
+    return how, results.measured_speed(m) if m else "", ", ".join(row.codes)
 
 
 def _glances(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
@@ -243,5 +233,5 @@ def _glances(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table
 
 def workloads(facts: Facts) -> tuple[str, ...]:
     """Names of the workloads of which a speed is known."""
-    here = (row.measurement.config.workload for row in _measured(facts))
+    here = (row.question.workload for row in _measured(facts))
     return tuple(dict.fromkeys((*published.workloads(), *here)))

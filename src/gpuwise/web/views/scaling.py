@@ -13,11 +13,11 @@ from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.units import percent
 from gpuwise.show import predictions
-from gpuwise.show.results import rate
+from gpuwise.show.records import COUNTS
+from gpuwise.show.results import rate, speed
 from gpuwise.show.scaling import table as measured_table
-from gpuwise.show.sections.scaling import series
 from gpuwise.show.table import Table
-from gpuwise.show.work import COUNTS
+from gpuwise.stats.records import curves
 from gpuwise.stats.scaling import series as measured_series
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, bars, message
@@ -53,8 +53,8 @@ def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Record, ...]:
 
 def _curves(found: tuple[Record, ...]) -> Sheet:
     """A row for each GPU and number; the bar is the share of n times one."""
-    ones = {p.gpu_id: p.throughput.value for p in found if p.gpus == 1 and p.throughput}
-    shares = [_share(p, ones.get(p.gpu_id)) for p in found]
+    scaled = {c.one.gpu_id: c for c in curves(found)}
+    shares = [scaled[p.gpu_id].share(p) if p.throughput and p.gpu_id in scaled else None for p in found]
     rows = tuple(
         (
             p.gpu_id, str(p.gpus), str(p.batch or ""),
@@ -69,13 +69,6 @@ def _curves(found: tuple[Record, ...]) -> Sheet:
         notes=("forecasts of GPUs in one machine, each with the whole batch; of perfect: of n times one",),
     )  # fmt: skip
     return Sheet(table=table.without_empty_columns(), bars=bars(shares), legend=LEGEND)
-
-
-def _share(p: Record, one: float | None) -> Interval | None:
-    if p.throughput is None or not one:
-        return None
-    share = p.throughput.value / p.gpus / one
-    return Interval(value=share, low=share, high=share, level=None, method="ratio of two forecasts")
 
 
 def _view(
@@ -108,12 +101,9 @@ def _measured(result: Result) -> Sheet | None:
     if not found:
         return None
     made = measured_table(result, found)
-    place = made.columns.index("of perfect")
     table = replace(
-        made,
+        made.without({"of perfect"}),
         title=f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC",
-        columns=made.columns[:place] + made.columns[place + 1 :],
-        rows=tuple(row[:place] + row[place + 1 :] for row in made.rows),
     )
     one = Interval(value=1.0, low=1.0, high=1.0, level=None, method="itself")
     factors = [factor for each in found
@@ -123,16 +113,15 @@ def _measured(result: Result) -> Sheet | None:
 
 def _published(workload: str) -> Sheet:
     """Every published series of one GPU at several counts that no check flags."""
-    found = series(published.select(workload=workload))
     rows, shares = [], []
-    for (gpu_id, _, mode, precision, compiled, _), points in found.items():
-        one = points[0].throughput
-        for r in points:
-            share = r.throughput / r.n_gpus / one
-            shares.append(Interval(value=share, low=share, high=share, level=None, method="stated"))
-            how = "" if compiled is None else " compiled" if compiled else " eager"
-            rows.append((gpu_id, f"{mode} {precision}{how}", str(r.n_gpus), rate(r.throughput, r.item),
-                         percent(share, 0), r.source.title))  # fmt: skip
+    for curve in curves(published.records(published.select(workload=workload))):
+        for r in curve.records:
+            share = curve.share(r)
+            shares.append(share)
+            rows.append((
+                r.gpu_id, r.question.label("workload", "batch", "gpus"), str(r.gpus),
+                speed(r.throughput, r.item), percent(share.value, 0), r.source.title if r.source else "",
+            ))  # fmt: skip
     table = Table(
         columns=("GPU", "work", "GPUs", "throughput", "of perfect", "source"), rows=tuple(rows),
         numeric=frozenset({"GPUs", "throughput", "of perfect"}),

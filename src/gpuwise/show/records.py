@@ -1,0 +1,295 @@
+"""Speeds of a workload or a GPU: what was measured, published and predicted, each with where it is from.
+
+Figures of different origin stand in tables of their own, or say in each row which they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gpuwise.facts.published.record import UNSURE
+from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
+from gpuwise.model.precision import Precision
+from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import Record
+from gpuwise.model.run import RunConfig
+from gpuwise.model.units import whole
+from gpuwise.model.workload import Mode
+from gpuwise.show.page import References
+from gpuwise.show.results import codes, fix, rate, spanned, speed, value
+from gpuwise.show.table import Table
+from gpuwise.stats.records import Condition
+
+COLUMNS = (
+    "workload", "mode", "GPU", "count", "precision", "compiled", "recipe", "batch", "throughput", "per GPU",
+    "software", "date", "source", "cautions",
+)  # fmt: skip
+NUMERIC = frozenset({"count", "batch", "throughput", "per GPU"})
+LISTED = 12
+"""Issues written out below a table; the rest is counted."""
+UNTOLD = f"tf32?: {UNSURE.detail}. ?: the source does not say."
+FORECAST = Source(
+    id="gpuwise-predict",
+    title="gpuwise predict: from what the work computes and the card's specification, with its 80 % interval",
+    kind="derived",
+    read_on="",
+)
+TWO_GPUS: tuple[Condition, ...] = ("gpu", "batch", "session")
+"""What may differ between the speeds of two GPUs: each ran by itself, at the batch that its memory allows."""
+_YES = {True: "yes", False: "no", None: ""}
+
+
+def measured_table(rows: Sequence[Record]) -> Table:
+    """What gpuwise measured, the fastest first; throughput with its interval."""
+    ordered = sorted(rows, key=lambda row: (row.question.mode != "train", -value(row)))
+    return Table(
+        title="Measured here",
+        columns=COLUMNS,
+        rows=tuple(map(measured_row, ordered)),
+        numeric=NUMERIC,
+        notes=_issue_lines([issue for row in ordered for issue in (row.raw.cautions if row.raw else ())]),
+    ).without_empty_columns()
+
+
+def measured_row(row: Record) -> tuple[str, ...]:
+    """The cells of a measured record, in the order of COLUMNS."""
+    asked = row.question
+    own = f"{asked.recipe} {asked.switches}" if asked.switches.changed else asked.recipe
+    return (
+        asked.workload,
+        asked.mode,
+        row.gpu_id,
+        str(asked.gpus),
+        asked.precision or "?",
+        _YES[asked.compile],
+        own,
+        str(asked.batch or ""),
+        speed(row.throughput, row.item, row.raw.status if row.raw else "ok"),
+        "" if row.throughput is None else rate(row.throughput.value / asked.gpus, row.item),
+        row.software,
+        row.date,
+        row.session,
+        codes(row.raw.cautions if row.raw else ()),
+    )
+
+
+def published_table(rows: Sequence[PublishedResult]) -> Table:
+    """What others published, training first, then by speed of one GPU."""
+    ordered = sorted(rows, key=lambda row: (row.workload, row.mode != "train", -row.throughput / row.n_gpus))
+    sources: dict[str, Source] = {row.source.id: row.source for row in rows}
+    lines = tuple(
+        f"{source.id}: {source.title}; {source.licence or 'no licence stated'}"
+        + (f"; {source.url}" if source.url else "")
+        for source in (sources[name] for name in sorted(sources))
+    )
+    issues = _issue_lines([issue for row in ordered for issue in row.cautions], own=False)
+    return Table(
+        title="Published elsewhere, not measured by gpuwise",
+        columns=COLUMNS,
+        rows=tuple(map(_published_row, ordered)),
+        numeric=NUMERIC,
+        notes=(*((UNTOLD,) if any("?" in row.precision for row in rows) else ()), *issues, *lines),
+    ).without_empty_columns()
+
+
+def _published_row(row: PublishedResult) -> tuple[str, ...]:
+    # Not `MXNet MXNet 1.9` where the versions name the framework themselves.
+    named = row.framework.split(" ")[0].casefold() in row.software.casefold() and row.software
+    software = row.software if named else " ".join(part for part in (row.framework, row.software) if part)
+    return (
+        row.workload,
+        row.mode,
+        row.gpu_id or row.gpu or "not stated",
+        str(row.n_gpus),
+        row.precision,
+        _YES[row.compiled],
+        "",
+        str(row.batch_per_gpu or ""),
+        rate(row.throughput, row.item),
+        rate(row.throughput / row.n_gpus, row.item),
+        software,
+        row.date,
+        row.source.id,
+        codes(row.cautions),
+    )
+
+
+def together(measured: Sequence[Record], published: Sequence[PublishedResult]) -> Table:
+    """Both for one file: the first column says which rows are whose, ours come first."""
+    rows = [("measured here", *measured_row(row)) for row in measured]
+    rows += [("published", *_published_row(row)) for row in published]
+    return Table(
+        columns=("origin", *COLUMNS),
+        rows=tuple(rows),
+        numeric=NUMERIC,
+        notes=(*measured_table(measured).notes, *published_table(published).notes),
+    ).without_empty_columns()
+
+
+def workloads(measured: Mapping[str, int], published: Mapping[str, int]) -> Table:
+    """How many figures there are of each workload, the most first."""
+    names = sorted(
+        {*measured, *published}, key=lambda name: (-published.get(name, 0) - measured.get(name, 0), name)
+    )
+    return Table(
+        columns=("workload", "measured here", "published"),
+        rows=tuple((name, whole(measured.get(name, 0)), whole(published.get(name, 0))) for name in names),
+        numeric=frozenset({"measured here", "published"}),
+        notes=("gpuwise results WORKLOAD shows them.",),
+    )
+
+
+def measured_document(row: Record) -> dict[str, Any]:
+    """One measurement as plain data."""
+    asked, raw = row.question, row.raw
+    return {
+        "result": row.session,
+        "gpu": row.gpu,
+        "gpu_id": None if row.gpu_id == row.gpu else row.gpu_id,
+        "n_gpus": asked.gpus,
+        "workload": asked.workload,
+        "mode": asked.mode,
+        "precision": asked.precision,
+        "compiled": asked.compile,
+        "recipe": asked.recipe,
+        "switches": dict(asked.switches.changed),
+        "framework": asked.framework,
+        "batch_per_gpu": asked.batch,
+        "status": raw.status if raw else "ok",
+        "throughput": None if row.throughput is None else asdict(row.throughput),
+        "item": row.item,
+        "software": row.software,
+        "date": row.date,
+        "cautions": [asdict(issue) for issue in (raw.cautions if raw else ())],
+    }
+
+
+def published_document(row: PublishedResult) -> dict[str, Any]:
+    """One published figure as plain data, its source with it."""
+    return asdict(row) | {"throughput_per_gpu": row.throughput / row.n_gpus}
+
+
+def _issue_lines(issues: Sequence[Issue], *, own: bool = True) -> tuple[str, ...]:
+    """Every distinct issue in words, and how many more there are than are listed."""
+    lines = list(dict.fromkeys(f"{i.code}: {i.detail}. Next: {fix(i, own=own)}" for i in issues))
+    more = len(lines) - LISTED
+    return (*lines[:LISTED], *((f"{more} more cautions: --json",) if more > 0 else ()))
+
+
+def pairs(records: Sequence[Record], first: str, second: str) -> Iterator[tuple[Record, Record]]:
+    """Speeds of two GPUs that answer one question of one origin, the fastest of each; published ones of one
+    source and framework.
+
+    Where a source does not state the precision, two figures may answer different questions: no pair.
+    """
+    best: dict[tuple[object, ...], Record] = {}
+    for record in records:
+        if record.question.precision is not None and record.throughput is not None:
+            known = best.setdefault((record.gpu_id, *_asked(record)), record)
+            if value(record) > value(known):
+                best[record.gpu_id, *_asked(record)] = record
+    for (gpu_id, *asked), record in best.items():
+        other = best.get((second, *asked))
+        if gpu_id == first and other is not None:
+            yield record, other
+
+
+def _asked(record: Record) -> tuple[object, ...]:
+    """What agrees between two speeds that may be divided whatever their GPUs, batches and sessions."""
+    asked = record.question
+    whose = record.session if record.origin == "published" else ""
+    return record.origin, whose, asked.key("batch"), asked.switches
+
+
+def listing(
+    records: Sequence[Record], cited: References, *, most: int, title: str = ""
+) -> Table:  # fmt: skip
+    """The fastest speed of each question, measured first, then by GPUs and work; `most` of them."""
+    best: dict[tuple[object, ...], Record] = {}
+    for record in sorted(records, key=value, reverse=True):
+        best.setdefault(_asked(record), record)
+    ordered = sorted(best.values(), key=lambda r: (r.origin, r.gpus, r.question.label("batch", "gpus")))
+    listed, hidden = ordered[:most], len(ordered) - most
+    unsure = any(r.question.precision is None or UNSURE in r.issues for r in listed)
+    more = (f"{hidden} more: gpuwise results --gpu {ordered[0].gpu_id}",) if hidden > 0 else ()
+    return Table(
+        title=title,
+        columns=("work", "GPUs", "batch", "speed", "origin", "software", "date", "source"),
+        rows=tuple(
+            (
+                work(r), str(r.gpus), str(r.batch or "-"),
+                spanned(r.throughput, r.item) if r.throughput else "", r.origin, r.software, r.date,
+                cited.mark(r.source),
+            )
+            for r in listed
+        ),
+        numeric=frozenset({"GPUs", "batch", "speed"}),
+        notes=(*((UNTOLD,) if unsure else ()), *more),
+    )  # fmt: skip
+
+
+def work(record: Record) -> str:
+    """`resnet50 train fp16 compiled`; `tf32?` where the source calls it fp32."""
+    text = record.question.label("batch", "gpus")
+    return text.replace(" tf32", " tf32?", 1) if UNSURE in record.issues else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of work that an article or a card's page speaks of, with the workload that is its example."""
+
+    title: str
+    workload: str
+    mode: Mode
+    precision: Precision = Precision.FP16
+
+    @property
+    def config(self) -> RunConfig:
+        """What to forecast or to measure; compiled, as the faster way."""
+        compiles = self.mode != "compute"
+        return RunConfig(workload=self.workload, mode=self.mode, precision=self.precision, compile=compiles)
+
+    @property
+    def named(self) -> str:
+        """`resnet50 train fp16`."""
+        return self.config.label("compile")
+
+
+BF16 = Precision.BF16
+KINDS = (
+    Kind(title="training a convolutional network", workload="resnet50", mode="train"),
+    Kind(title="training an encoder", workload="bert-large", mode="train"),
+    Kind(title="training a vision transformer", workload="vit-b16", mode="train"),
+    Kind(title="training a 124M language model", workload="llm-124m", mode="train", precision=BF16),
+    Kind(title="training a 1.2B language model", workload="llm-1b", mode="train", precision=BF16),
+    Kind(title="fine-tuning a 1.2B model with LoRA", workload="llm-1b-lora", mode="train", precision=BF16),
+    Kind(title="fine-tuning an 8B model with LoRA", workload="llm-8b-lora", mode="train", precision=BF16),
+    Kind(title="serving an 8B model: prompts", workload="llm-8b-prefill", mode="infer", precision=BF16),
+    Kind(title="serving an 8B model: answers", workload="llm-8b-decode", mode="infer", precision=BF16),
+    Kind(title="serving a 1.2B model: answers", workload="llm-1b-decode", mode="infer", precision=BF16),
+    Kind(title="classifying images", workload="resnet50", mode="infer"),
+    Kind(title="generating images", workload="unet-sd15", mode="infer"),
+    Kind(title="scientific stencils", workload="stencil", mode="compute", precision=Precision.FP32),
+)
+DEEP = tuple(kind for kind in KINDS if kind.mode != "compute")
+"""Those whose items people pay for; cells of a stencil are not counted by the million."""
+SCALED = tuple(k for k in KINDS if k.mode == "train" and k.workload in ("resnet50", "bert-large", "llm-1b"))
+"""Those whose throughput on several GPUs a card's page shows."""
+COUNTS = (1, 2, 4, 8)
+
+
+def of_kind(kind: Kind, gpu_id: str, found: Sequence[Record], count: int = 1) -> Record | None:
+    """The forecast of this kind of work for `count` GPUs of that id."""
+    wanted = (gpu_id, count, kind.workload, kind.mode, kind.precision)
+    return next(
+        (
+            record
+            for record in found
+            if (record.gpu_id, record.gpus, record.question.workload, record.question.mode,
+                record.question.precision) == wanted
+        ),
+        None,
+    )  # fmt: skip

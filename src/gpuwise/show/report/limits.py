@@ -1,0 +1,156 @@
+"""Distance to the limits of the hardware, and where the time of a step goes.
+
+roof(x) = min(compute limit, x * memory limit), x in operations per byte (Williams, Waterman and
+Patterson, 2009). The limits are measured by a matrix product in each precision and a memory copy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from gpuwise.model.question import HOW
+from gpuwise.model.record import Record
+from gpuwise.model.units import percent, si, significant
+from gpuwise.show import charts
+from gpuwise.show.charts.plots import Point, Roof
+from gpuwise.show.charts.rows import KINDS, Shares
+from gpuwise.show.page import Figure, Section
+from gpuwise.show.report.input import FEW, ReportInput, raw
+from gpuwise.show.results import codes, counted, rate, slowest, speed, value
+from gpuwise.show.table import Table
+
+DRAWN = 16
+"""Bars of kernel time at most."""
+AS = {"transfer": "link", "collective": "link", "copy": "other"}
+"""Kinds of kernels that are shown together with others."""
+
+
+def limits(given: ReportInput) -> Section:
+    """The measured limits beside the data sheet, and a roofline for each device that has both."""
+    figures = [figure for device in given.devices if (figure := _roofline(device, given)) is not None]
+    found: dict[tuple[str, str], list[Record]] = {}
+    for row in sorted(given.limits, key=value, reverse=True):
+        device = row.gpu if len(given.devices) > 1 else ""
+        found.setdefault((row.question.label(), device), []).append(row)
+    # The highest of each limit, and the lowest where there are several sessions.
+    rows = tuple(
+        (
+            *named, speed(of[0].throughput, of[0].item), percent(mfu) if (mfu := raw(of[0]).mfu) else "",
+            f"{len(of)} times" if len(of) > 1 else "",
+            rate(value(of[-1]), of[0].item) if len(of) > 1 else "",
+            codes(issue for row in of for issue in row.issues),
+        )
+        for named, of in sorted(found.items())
+    )  # fmt: skip
+    columns = ("limit", "device", "reached (95 %)", "dense peak", "measured", "lowest", "cautions")
+    table = Table(
+        title="Measured limits", columns=columns, rows=rows, numeric=frozenset(columns[2:6]),
+        notes=("dense peak: share of the data sheet's",),
+    ).without_empty_columns()  # fmt: skip
+    several = len(given.results) > 1
+    return Section(
+        id="limits",
+        title="Distance to the limits",
+        text=(
+            "A point on its roof uses all of the nearer limit; the roofs are the most that the device "
+            f"reached in {'any of the sessions' if several else 'the same session'}, not the data sheet.",
+        )
+        * bool(figures),
+        figures=tuple(figures),
+        tables=(table,) if rows else (),
+    )
+
+
+def roofs(rows: Sequence[Record]) -> list[Roof]:
+    """The most that a device reached in each precision, with the most of its memory."""
+    compute: dict[str, float] = {}
+    memory = 0.0
+    for row in rows:
+        if row.question.workload == "copy":
+            memory = max(memory, value(row))
+        elif row.question.workload == "matmul" and row.question.precision:
+            precision = row.question.precision
+            compute[precision] = max(compute.get(precision, 0.0), value(row))
+    return [(precision, speed, memory) for precision, speed in compute.items() if speed and memory]
+
+
+def _roofline(device: str, given: ReportInput) -> Figure | None:
+    """Each measurement of which operations and bytes are known, under the device's roofs."""
+    found = roofs([row for row in given.limits if row.gpu == device])
+    points: list[Point] = []
+    rows = []
+    for row in given.speeds:
+        m = raw(row)
+        if row.gpu == device and m.flop_per_item and m.bytes_per_item:
+            intensity, each = m.flop_per_item / m.bytes_per_item, value(row) * m.flop_per_item / row.gpus
+            points.append((row.question.label(*HOW), row.question.precision or "?", intensity, each))
+            share = f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else ""
+            rows.append((row.question.label(), significant(intensity), si(each, "FLOP/s"), share))
+    if not found or not points:
+        return None
+    fastest = {point[:2]: point for point in sorted(points, key=lambda point: point[3])}
+    return Figure(
+        chart=charts.roofline(list(fastest.values()), found),
+        table=Table(
+            title="Points of the roofline",
+            columns=("measurement", "operations per byte", "reached by a GPU", "of the nearer limit"),
+            rows=tuple(rows),
+            numeric=frozenset({"operations per byte", "reached by a GPU"}),
+            notes=("bytes are the least that a step must move; what is moved in fact is more",),
+        ),
+        caption=f"Roofline of {device}: the fastest of each workload in each precision, out of "
+        f"{counted(len(points), 'measurement')}.",
+    )
+
+
+def kernels(given: ReportInput) -> Section:
+    """Kinds of kernels and the slowest by name, of the fastest answer to each question in each precision."""
+    best: dict[tuple[str, str], Record] = {}
+    profiled = [row for row in given.speeds if (p := raw(row).profile) is not None and p.kernel_s > 0]
+    for row in sorted(profiled, key=value, reverse=True):
+        best.setdefault((row.question.label(*HOW), row.question.precision or "?"), row)
+    parts = [(row, shares(row)) for row in profiled if any(row is one for one in best.values())]
+    if not parts:
+        return Section(id="kernels", title="Where the time goes")
+    kinds = tuple(kind for kind in KINDS if any(each.get(kind) for _, each in parts))
+    table = Table(
+        title="Kernel time by kind",
+        columns=("measurement", "configuration", "bound by", *kinds, "slowest kernels"),
+        rows=tuple(
+            (
+                row.question.label(*HOW), row.question.label("workload", "mode"),
+                verdict.bound if (verdict := raw(row).verdict) else "",
+                *(percent(each[kind], 0) if each.get(kind) else "" for kind in kinds), slowest(raw(row), 3),
+            )
+            for row, each in parts
+        ),
+        numeric=frozenset(kinds),
+    ).without_empty_columns()  # fmt: skip
+    some = f", {DRAWN} of {len(parts)}" if len(parts) > DRAWN else ""
+    figure = Figure(
+        chart=charts.kernels([(row.question.label(), each) for row, each in parts[:DRAWN]]),
+        table=table,
+        caption=f"Kernel time of a step by kind, the fastest configuration of each precision{some}.",
+        opened=len(parts) <= FEW,
+    )
+    return Section(
+        id="kernels",
+        title="Where the time goes",
+        text=(
+            "From up to ten steps under torch's profiler, after everything was timed. A step may also wait, "
+            "for the host or for input: that is in what bounds it.",
+        ),
+        figures=(figure,) if len(parts) > 1 else (),
+        tables=(table,) if len(parts) == 1 else (),
+    )
+
+
+def shares(row: Record) -> Shares:
+    """Share of each kind in the kernel time of a profiled measurement."""
+    profile = raw(row).profile
+    assert profile is not None
+    found: dict[str, float] = defaultdict(float)
+    for each in profile.kernels:
+        found[AS.get(each.kind, each.kind)] += each.seconds / profile.kernel_s
+    return found

@@ -1,0 +1,169 @@
+"""At what power and clock each measurement ran, and where the device held its clocks down.
+
+Time is that of the timed windows, laid end to end: what lies between them (searching, compiling, cooling)
+would leave them too short to be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+
+from gpuwise.model.question import HOW
+from gpuwise.model.result import Measurement, Result, Telemetry
+from gpuwise.model.units import Amount, percent, seconds, watts
+from gpuwise.show import charts
+from gpuwise.show.charts import Span
+from gpuwise.show.charts.rows import Stretch
+from gpuwise.show.page import Figure, Section
+from gpuwise.show.report.input import FEW, ReportInput
+from gpuwise.show.results import counted
+from gpuwise.show.table import Table
+
+DETAILED = 2
+"""Sessions that have a chart each; more are drawn in one, a row each."""
+GAP = 0.006
+"""Between two measurements, as a share of all."""
+COLUMNS = (
+    "measurement", "began (UTC)", "length", "power of a GPU", "median clock", "highest temperature",
+    "samples", "clock held down",
+)  # fmt: skip
+SESSIONS = (
+    "session", "measurements", "timed", "power of a GPU", "highest temperature", "clock held down in",
+)  # fmt: skip
+
+
+def timeline(given: ReportInput) -> Section:
+    """A chart a session, a row for each workload; of many sessions one chart, a row for each."""
+    sessions = sorted((r for r in given.results if _timed(r)), key=lambda r: r.created_at)
+    detailed = len(sessions) <= DETAILED
+    figures = tuple(map(_session, sessions)) if detailed else (_overview(sessions),)
+    return Section(
+        id="timeline",
+        title="Telemetry over time",
+        text=(
+            "Timed windows end to end, without the searching, compiling and cooling between them. A clock "
+            "is held down when the device says so: by its power limit, its temperature, or its owner.",
+        )
+        * bool(sessions),
+        figures=figures,
+        folded=() if detailed else tuple(map(_table, sessions)),
+    )
+
+
+def _session(result: Result) -> Figure:
+    spans = list(_spans(result))
+    held = sum(_held(m.telemetry) > 0 for m in _timed(result))
+    of = counted(len(spans), "measurement")
+    return Figure(
+        chart=charts.timeline(spans, power_limit_w=result.environment.power_limit_w),
+        table=_table(result),
+        caption=f"{_name(result)}: clocks were held down in {held} of {of}.",
+    )
+
+
+def _overview(sessions: Sequence[Result]) -> Figure:
+    """A row for each session, all of one length in percent, without the power; the longest where many."""
+    rows, spans = [], []
+    longest = sorted(sessions, key=lambda r: -sum(map(_length, _timed(r))))[: 2 * FEW]
+    for result in sessions:
+        timed = _timed(result)
+        sensed = [m.telemetry for m in timed if m.telemetry]
+        powers = [(power, _length(m)) for m in timed if (power := _power(m))]
+        mean = sum(power * length for power, length in powers) / (sum(length for _, length in powers) or 1)
+        hottest = max((one.temperature_max_c for one in sensed if one.temperature_max_c), default=None)
+        rows.append((
+            result.id, str(len(timed)), seconds(sum(map(_length, timed))), watts(mean) if mean else "",
+            _celsius(hottest), f"{sum(_held(one) > 0 for one in sensed)} of {len(sensed)}" if sensed else "",
+        ))  # fmt: skip
+        if result not in longest:
+            continue
+        parts = list(_spans(result))
+        unit = parts[-1].stretches[-1][1] / 100
+        for part in parts:
+            shares = tuple((begin / unit, end / unit, state) for begin, end, state in part.stretches)
+            spans.append(Span(label=result.id, stretches=shares))
+    some = f", the {len(longest)} longest drawn" if len(longest) < len(sessions) else ""
+    return Figure(
+        chart=charts.timeline(spans, unit="percent of a session's timed windows"),
+        table=Table(
+            columns=SESSIONS, rows=tuple(rows), numeric=frozenset(SESSIONS[1:])
+        ).without_empty_columns(),
+        caption=f"{counted(len(sessions), 'session')}, a row each: when clocks were held down{some}.",
+    )
+
+
+def _name(result: Result) -> str:
+    return f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
+
+
+def _timed(result: Result) -> list[Measurement]:
+    return [m for m in result.measurements if m.windows]
+
+
+def _length(m: Measurement) -> float:
+    return m.windows[-1].ended_s - m.windows[0].started_s
+
+
+def _power(m: Measurement) -> float | None:
+    """Mean power of each GPU, watts."""
+    return m.telemetry.power_w / m.config.gpus if m.telemetry and m.telemetry.power_w else None
+
+
+def _celsius(value: float | None) -> str:
+    return Amount(f"{value:.0f} °C", value, "°C") if value else ""
+
+
+def _held(sensed: Telemetry | None) -> float:
+    """Share of the samples with the most frequent reason for a lowered clock; 0 to 1."""
+    return max((share for _, share in sensed.throttled), default=0.0) if sensed else 0.0
+
+
+def _spans(result: Result) -> Iterator[Span]:
+    """The measurements one after another, each from where the one before ended and a gap."""
+    timed = _timed(result)
+    gap, at = GAP * sum(map(_length, timed)), 0.0
+    for m in timed:
+        shift = at - m.windows[0].started_s
+        readings = m.telemetry.timeline if m.telemetry else ()
+        yield Span(
+            label="limits" if m.config.mode == "limit" else m.config.label(*HOW),
+            stretches=tuple((begin + shift, end + shift, state) for begin, end, state in _stretches(m)),
+            power_w=_power(m),
+            power=tuple((each.at_s + shift, each.power_w) for each in readings if each.power_w is not None),
+        )
+        at += _length(m) + gap
+
+
+def _stretches(m: Measurement) -> Iterator[Stretch]:
+    """What the clock did when, where samples were kept; else what it did over all."""
+    begin, end = m.windows[0].started_s, m.windows[-1].ended_s
+    readings = m.telemetry.timeline if m.telemetry else ()
+    if len(readings) < 2:
+        held = _held(m.telemetry)
+        sampled = m.telemetry is not None and m.telemetry.samples
+        state = "held down" if held >= 1 else "held down at times" if held else "full clock"
+        yield begin, end, state if sampled else "unknown"  # type: ignore[misc]
+        return
+    # A sample stands until the next one, and the first from the beginning.
+    spans = list(pairwise((begin, *(each.at_s for each in readings[1:]), end)))
+    for down, group in groupby(zip(readings, spans, strict=True), key=lambda one: one[0].held):
+        times = [time for _, span in group for time in span]
+        yield times[0], times[-1], "held down" if down else "full clock"
+
+
+def _table(result: Result) -> Table:
+    rows = []
+    for m in _timed(result):
+        sensed, power = m.telemetry, _power(m)
+        clock = sensed.sm_clock_hz if sensed else None
+        reasons = [f"{reason} {percent(share, 0)}" for reason, share in sensed.throttled] if sensed else []
+        rows.append((
+            m.config.label("batch"), m.started_at[11:19], seconds(_length(m)), watts(power) if power else "",
+            Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
+            _celsius(sensed.temperature_max_c) if sensed else "", str(sensed.samples) if sensed else "",
+            ", ".join(reasons),
+        ))  # fmt: skip
+    title = f"{_name(result)} ({result.id})"
+    table = Table(title=title, columns=COLUMNS, rows=tuple(rows), numeric=frozenset(COLUMNS[1:7]))
+    return table.without_empty_columns()

@@ -1,0 +1,329 @@
+"""The report of results: every section says what the results say, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuwise import store
+from gpuwise.facts import published
+from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
+from gpuwise.model.offer import Offer
+from gpuwise.model.published import PublishedResult
+from gpuwise.model.recipe import Switches
+from gpuwise.model.result import (
+    BatchTrial,
+    Interval,
+    Measurement,
+    Result,
+    Telemetry,
+    Window,
+)
+from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.verdict import KernelTime, Profile
+from gpuwise.show.html import html
+from gpuwise.show.page import Page, Section, markdown_page
+from gpuwise.show.report import ReportInput, report
+from gpuwise.store import pages
+
+from ...records import predicted
+
+TODAY = date(2026, 11, 21)
+H200 = Path(__file__).parents[3] / "results" / "h200"
+PLACE = Environment(
+    device="NVIDIA H200",
+    gpu_id="h200-sxm",
+    torch="2.11.0",
+    power_limit_w=600.0,
+    power_limit_default_w=700.0,
+    other_processes=2,
+    ecc=True,
+)
+A_SITE = Source(id="site", title="A site", kind="third-party", read_on="2026-01-01")
+
+
+def measured(precision: str = "bf16", speed: float = 100.0, **changes: object) -> Measurement:
+    """ResNet-50 training at this speed, one second of it."""
+    config = RunConfig(workload="resnet50", mode="train", precision=precision)  # type: ignore[arg-type]
+    base = Measurement(
+        config=config,
+        workload_version=1,
+        status="ok",
+        item="image",
+        started_at="2026-11-21T04:40:15Z",
+        batch=64,
+        items_per_step=64,
+        flop_per_item=2e10,
+        bytes_per_item=3e8,
+        throughput=Interval(value=speed, low=speed * 0.99, high=speed * 1.01, method="bootstrap"),
+        windows=(Window(step_s=(1.0,), started_s=10.0, ended_s=11.0),),
+        telemetry=Telemetry(
+            samples=10, power_w=500.0, throttled=(("power-cap", 0.5),), temperature_max_c=60.0
+        ),
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def limit(workload: str, speed: float, item: str) -> Measurement:
+    config = RunConfig(workload=workload, mode="limit", precision="bf16")
+    value = Interval(value=speed, low=speed, high=speed, method="bootstrap")
+    return measured(config=config, throughput=value, item=item, mfu=None, telemetry=None)
+
+
+def of(*measurements: Measurement, **known: object) -> Page:
+    result = store_result(*measurements)
+    return report(ReportInput(results=(result,), today=TODAY, **known))  # type: ignore[arg-type]
+
+
+def store_result(*measurements: Measurement) -> Result:
+    return Result(
+        id="20261121-x",
+        created_at="2026-11-21T04:40:12Z",
+        command="gpuwise bench resnet50",
+        environment=PLACE,
+        measurements=measurements,
+    )
+
+
+def section(page: Page, name: str) -> Section:
+    return next(one for one in page.sections if one.id == name)
+
+
+def rows_of(chart: object) -> list[dict[str, Any]]:
+    """Every row of data anywhere in a chart."""
+    if isinstance(chart, dict):
+        own = chart["data"]["values"] if isinstance(chart.get("data"), dict) else []
+        return [*own, *(row for key, part in chart.items() if key != "data" for row in rows_of(part))]
+    return [row for part in chart for row in rows_of(part)] if isinstance(chart, list) else []
+
+
+def drawn(found: Section) -> list[str]:
+    """The labels of the first chart's bars."""
+    return [row["label"] for row in rows_of(found.figures[0].chart)]
+
+
+def names(page: Page) -> list[str]:
+    return [one.id for one in page.sections]
+
+
+def test_a_lone_measurement_has_the_sections_that_it_can_fill() -> None:
+    assert names(of(measured())) == ["throughput", "energy", "timeline", "cautions", "reproduce", "machine"]
+
+
+def test_the_summary_says_how_many_gpus_were_the_fastest() -> None:
+    one = measured()
+    both = replace(one, config=replace(one.config, gpus=2))
+    assert "2 GPUs" in of(both).headlines[0].means
+    assert "GPUs" not in of(both, one).headlines[0].means
+
+
+def test_the_summary_has_at_most_five_lines_and_its_figures() -> None:
+    page = of(measured(), measured("fp32", 50.0), limit("matmul", 8e14, "FLOP"))
+    assert len(page.summary) <= 5
+    text = "\n".join(page.summary)
+    assert "3 measurements of 1 workload" in text
+    (head,) = page.headlines
+    assert (head.what, head.value, head.interval[:15]) == (
+        "resnet50 train",
+        "100.0 images/s",
+        "99.00 to 101.0,",
+    )
+    assert "matmul bf16 800 TFLOP/s" in text
+
+
+def test_health_says_what_makes_figures_doubtful() -> None:
+    text = "\n".join(section(of(measured()), "machine").points)
+    assert "600 W, not the card's own 700 W" in text
+    assert "2 processs" not in text
+    assert "Clocks were held down (power-cap) in 1 of 1" in text
+    assert "60 °C" in text
+
+
+def test_what_did_not_end_is_named() -> None:
+    page = of(measured(), measured("fp32", status="oom", throughput=None, windows=(), error="out of memory"))
+    table = section(page, "throughput").tables[-1]
+    assert table.rows == (("resnet50 train fp32 eager", "oom", "out of memory"),)
+
+
+def test_what_was_interrupted_for_no_stated_reason_has_no_column_for_one() -> None:
+    page = of(measured(), measured("fp32", status="interrupted", throughput=None, windows=()))
+    assert section(page, "throughput").tables[-1].columns == ("measurement", "status")
+
+
+def test_gains_are_of_pairs_that_differ_in_one_thing() -> None:
+    compiled = replace(measured().config, compile=True)
+    page = of(
+        measured(),
+        measured(config=compiled, throughput=measured(speed=150.0).throughput),
+        measured("fp32", 25.0),
+    )
+    first, second = section(page, "speed-ups").figures
+    assert [row[-1][:5] for row in first.table.rows] == ["1.500"]
+    assert [row[-1][:5] for row in second.table.rows] == ["4.000"]
+    other_batch = replace(measured("fp32", 25.0), batch=32)
+    assert "speed-ups" not in names(of(measured(), other_batch))
+
+
+def test_a_gain_is_not_of_a_pair_that_differs_in_a_switch_or_a_framework_as_well() -> None:
+    compiled = replace(measured().config, compile=True)
+    others = (replace(compiled, switches=Switches(pooling="triton")), replace(compiled, framework="jax"))
+    assert "speed-ups" not in names(of(measured(), *(measured(config=other) for other in others)))
+
+
+def test_what_is_not_at_its_default_is_named() -> None:
+    config = replace(measured().config, framework="jax", gpus=2, switches=Switches(pooling="triton"))
+    page = of(measured(config=config), measured())
+    assert drawn(section(page, "throughput")) == [
+        "bf16 eager tuned pooling=triton jax, batch 64, 2 GPUs",
+        "bf16 eager, batch 64",
+    ]
+
+
+def test_throughput_by_batch_comes_from_the_search() -> None:
+    trials = (BatchTrial(batch=32, fits=True, items_per_s=80.0), BatchTrial(batch=128, fits=False))
+    (figure,) = section(of(measured(batch_trials=trials)), "scaling").figures
+    assert [row[1] for row in figure.table.rows] == ["32", "64"]
+
+
+def test_throughput_over_gpus_says_its_share_of_linear() -> None:
+    two, four = (
+        measured(config=replace(measured().config, gpus=n), throughput=measured(speed=speed).throughput)
+        for n, speed in ((2, 180.0), (4, 300.0))
+    )
+    (figure,) = section(of(measured(), two, four), "scaling").figures
+    assert [row[2] for row in figure.table.rows] == ["100 %", "90 %", "75 %"]
+    assert "4 GPUs reach 75 %" in figure.caption
+    lone = section(of(measured(), two), "scaling")  # two points are a row, no drawing
+    assert lone.figures == ()
+    assert lone.tables[0].rows[0][:3] == ("resnet50 train bf16 eager", "measured", "2")
+    assert lone.tables[0].rows[0][-2] == "90 %"
+
+
+def test_cost_is_rent_by_dated_offers_and_energy_by_watts() -> None:
+    offer = Offer(
+        gpu="H200",
+        gpu_ids=("h200-sxm",),
+        count=1,
+        kind="on-demand",
+        amount=3.6,
+        provider="p",
+        seen_on="2026-10-01",
+        source=A_SITE,
+    )
+    page = of(measured(), offers=(offer,))
+    found = section(page, "energy")
+    assert found.figures == ()  # one bar would be as long as its room
+    (row,) = found.tables[0].rows
+    # 100 images/s at 500 W: 5 J an image, 1.39 kWh a million; 3.60 USD an hour: 10 USD a million.
+    assert row[-2:] == ("1.39 kWh", "$10.00")
+    assert "[1]" in found.text[1]
+    assert page.sources == (A_SITE,)
+
+
+def test_without_an_offer_no_cost_is_invented() -> None:
+    found = section(of(measured()), "energy")
+    assert "No on-demand rent of h200-sxm is known" in found.text[1]
+    assert not any("rent" in column for column in found.tables[0].columns)
+
+
+def test_the_roofline_holds_points_against_the_limits_of_their_session() -> None:
+    page = of(measured(), limit("matmul", 8e14, "FLOP"), limit("copy", 4e12, "byte"))
+    (figure,) = section(page, "limits").figures
+    assert figure.table.rows[0][1:3] == ("66.7", "2.00 TFLOP/s")
+    assert "limits" not in names(of(measured()))
+
+
+def profiled(row: Measurement, **seconds: float) -> Measurement:
+    """With so many seconds of each kind, and the slowest kernel by name."""
+    times = tuple(KernelTime(kind=k, count=1.0, seconds=s) for k, s in seconds.items())  # type: ignore[arg-type]
+    profile = Profile(
+        steps=1, wall_s=1.0, busy_s=0.9, link_s=0.0, longest_gap_s=0.0, kernels=times,
+        slowest=(replace(times[0], name="void at::native::slow_kernel<4>()"),),
+    )  # fmt: skip
+    return replace(row, profile=profile)
+
+
+def test_kernel_time_is_of_the_fastest_of_each_precision() -> None:
+    fast = profiled(measured(speed=200.0), matmul=0.6, copy=0.2, transfer=0.1, collective=0.1)
+    slow = profiled(measured(speed=100.0), matmul=1.0)
+    other = profiled(measured("fp32", 50.0), convolution=0.5, pointwise=0.5)
+    found = section(of(fast, slow, other, measured("tf32", 80.0)), "kernels")
+    assert (
+        drawn(found)
+        == ["resnet50 train bf16 eager, batch 64"] * 3 + ["resnet50 train fp32 eager, batch 64"] * 2
+    )
+    table = found.figures[0].table
+    assert table.columns[2:] == ("matmul", "convolution", "pointwise", "link", "other", "slowest kernels")
+    assert table.rows[0][2:] == ("60 %", "", "", "20 %", "20 %", "60 % slow_kernel")
+    assert len(table.rows) == 2
+
+
+def test_a_lone_profile_is_a_table_and_none_is_no_section() -> None:
+    found = section(of(profiled(measured(), matmul=1.0)), "kernels")
+    assert not found.figures
+    assert found.tables[0].rows[0][-1] == "100 % slow_kernel"
+    assert "kernels" not in names(of(measured()))
+
+
+def test_published_figures_answer_the_same_question_or_are_left_out() -> None:
+    row = PublishedResult(
+        gpu="H200",
+        gpu_id="h200-sxm",
+        workload="resnet50",
+        mode="train",
+        precision="bf16",
+        throughput=80.0,
+        item="image",
+        date="2025",
+        source=A_SITE,
+    )
+    flagged = replace(row, cautions=(Issue(code="linear", severity="warning", detail="d", fix="n"),))
+    others = (replace(row, precision="fp32"), replace(row, n_gpus=4), replace(row, gpu_id="a40"), flagged)
+    (figure,) = section(of(measured(), published=published.records((row, *others))), "against").figures
+    assert len(figure.table.rows) == 1
+    assert "1.250" in figure.table.rows[0]
+
+
+@pytest.mark.parametrize(("low", "word"), [(90.0, "inside"), (101.0, "outside")])
+def test_a_prediction_says_whether_its_interval_held(low: float, word: str) -> None:
+    m = measured()
+    forecast = Interval(value=110.0, low=low, high=130.0, level=0.8, method="conformal")
+    page = of(
+        m, predicted={("h200-sxm", m.question.key()): predicted("h200-sxm", m.question, throughput=forecast)}
+    )
+    (figure,) = section(page, "against").figures
+    assert word in figure.table.rows[0]
+
+
+def test_each_kind_of_caution_stands_once_with_what_has_it() -> None:
+    caution = Issue(code="noisy", severity="warning", detail="spread of 4 %", fix="stop other work")
+    page = of(measured(cautions=(caution,)), measured("fp32", 50.0, cautions=(caution,)))
+    found = section(page, "cautions")
+    names = "resnet50 train bf16 eager, resnet50 train fp32 eager"
+    assert found.tables[0].rows == (("noisy", "2", names, "stop other work"),)
+    assert found.folded[0].rows == (("noisy", names, "spread of 4 %"),)
+    assert section(of(measured()), "cautions").text
+
+
+def test_the_command_that_makes_it_again_is_there() -> None:
+    assert section(of(measured()), "reproduce").code == "gpuwise bench resnet50"
+
+
+def test_a_report_of_real_results_holds_them_byte_for_byte_and_stays_small() -> None:
+    results = tuple(store.load(path) for path in sorted(H200.glob("*.json")))
+    page = report(
+        ReportInput(
+            results=results, published=published.records(published.select(gpu_ids={"h200-sxm"})), today=TODAY
+        )
+    )
+    text = html(page)
+    assert len(text.encode()) < 36_000 * len(results)
+    assert text.count("<figure>") < 40
+    assert pages.results(text.encode(), "report.html") == results
+    assert len(page.sections) == 11
+    assert "nan" not in markdown_page(page).lower().split()

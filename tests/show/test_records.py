@@ -1,0 +1,123 @@
+"""Tables of speeds: ours with intervals, others' with their sources, never in one column."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpuwise import store
+from gpuwise.model.gpu import Source
+from gpuwise.model.issue import Issue
+from gpuwise.model.published import PublishedResult
+from gpuwise.show import records as speeds
+
+from .conftest import NOISY, OK, OOM, result
+
+SOURCE = Source(
+    id="theirs", title="Their table", kind="third-party", read_on="2026-11-21", url="https://example.org/t"
+)
+THEIRS = PublishedResult(
+    gpu="H200 SXM",
+    gpu_id="h200-sxm",
+    n_gpus=8,
+    workload="resnet50",
+    mode="train",
+    precision="tf32?",
+    precision_stated="fp32",
+    framework="MXNet",
+    software="MXNet 1.9",
+    batch_per_gpu=400,
+    throughput=63_600.0,
+    item="image",
+    date="2024-04-25",
+    source=SOURCE,
+)
+SCALING = Issue(code="scaling", severity="warning", detail="too fast", fix="count again")
+
+
+def ours(measurement=OK):
+    (record,) = store.records([result(measurement)])
+    return record
+
+
+OURS = ours()
+
+
+def cells(table, row=0):
+    return dict(zip(table.columns, table.rows[row], strict=True))
+
+
+def test_measured_row_has_interval_recipe_and_result():
+    found = cells(speeds.measured_table([OURS]))
+    assert found["throughput"] == "7,210 images/s ±0.3 %"
+    assert (found["GPU"], found["recipe"], found["compiled"]) == ("h200-sxm", "stock", "yes")
+    assert (found["source"], found["date"], found["software"]) == ("20261121-a", "2026-11-21", "torch 2.11.0")
+
+
+def test_measured_cautions_are_written_out_and_failures_shown():
+    noisy = ours(replace(OK, cautions=(NOISY,)))
+    table = speeds.measured_table([ours(OOM), noisy])
+    assert [row["throughput"] for row in (cells(table, 0), cells(table, 1))] == [
+        "7,210 images/s ±0.3 %",
+        "oom",
+    ]
+    assert table.notes == ("noisy: spread of 4 %. Next: stop other work",)
+
+
+def test_published_row_is_per_gpu_too_and_names_its_source():
+    table = speeds.published_table([replace(THEIRS, cautions=(SCALING,))])
+    found = cells(table)
+    assert (found["throughput"], found["per GPU"]) == ("63,600 images/s", "7,950 images/s")
+    assert (found["software"], found["source"], found["cautions"]) == ("MXNet 1.9", "theirs", "scaling")
+    assert table.notes[0].startswith("tf32?: ")
+    assert table.notes[1:] == (
+        "scaling: too fast. Next: count again",
+        "theirs: Their table; no licence stated; https://example.org/t",
+    )
+
+
+def test_sure_precisions_need_no_explanation():
+    notes = speeds.published_table([replace(THEIRS, precision="fp16")]).notes
+    assert not any(note.startswith("tf32?") for note in notes)
+
+
+def test_fastest_gpu_comes_first_and_inference_last():
+    slow, infer = replace(THEIRS, n_gpus=16), replace(THEIRS, mode="infer", n_gpus=1)
+    rows = speeds.published_table([infer, slow, THEIRS]).rows
+    assert [(row[1], row[3]) for row in rows] == [("train", "8"), ("train", "16"), ("infer", "1")]
+
+
+def test_many_cautions_are_counted():
+    many = [replace(THEIRS, cautions=(replace(SCALING, detail=f"case {i}"),)) for i in range(20)]
+    notes = speeds.published_table(many).notes
+    assert sum(note.startswith("scaling: case") for note in notes) == speeds.LISTED
+    assert "8 more cautions: --json" in notes
+
+
+def test_one_file_says_on_every_row_whose_it_is():
+    table = speeds.together([OURS], [THEIRS])
+    assert [(row[0], row[1]) for row in table.rows] == [
+        ("measured here", "resnet50"),
+        ("published", "resnet50"),
+    ]
+
+
+def test_unknown_gpu_and_software():
+    bare = replace(THEIRS, gpu="", gpu_id=None, framework="", software="", batch_per_gpu=None)
+    found = cells(speeds.published_table([bare]))
+    assert found["GPU"] == "not stated"
+    assert "software" not in found
+    assert "batch" not in found
+
+
+def test_listing_counts_both_and_keeps_them_apart():
+    table = speeds.workloads({"resnet50": 2, "mine": 1}, {"resnet50": 3, "vgg16": 4})
+    assert table.rows == (("resnet50", "2", "3"), ("vgg16", "0", "4"), ("mine", "1", "0"))
+
+
+def test_documents_hold_everything():
+    mine, theirs = speeds.measured_document(OURS), speeds.published_document(THEIRS)
+    assert mine["throughput"]["low"] == 7190.0
+    assert (mine["recipe"], mine["gpu_id"], mine["result"]) == ("stock", "h200-sxm", "20261121-a")
+    assert theirs["throughput_per_gpu"] == 7950.0
+    assert (theirs["precision_stated"], theirs["source"]["id"]) == ("fp32", "theirs")
+    assert speeds.measured_document(ours(OOM))["throughput"] is None
