@@ -15,18 +15,24 @@ from hypothesis import strategies as st
 
 from gpuwise import store
 from gpuwise.errors import InputError
-from gpuwise.model.result import SCHEMA, Measurement, Result
+from gpuwise.model.result import SCHEMA, Interval, Measurement, Result, Window
 
 GOLDEN = Path(__file__).with_name("golden") / "result-1.json"
 
-st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
+st.register_type_strategy(float, st.floats(1e-6, 1e6))
 st.register_type_strategy(str, st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
-st.register_type_strategy(int, st.integers(-(2**53), 2**53))
+st.register_type_strategy(int, st.integers(1, 2**53))
 
 
 def of_type(kind: object) -> st.SearchStrategy:
     """Values of an annotation; dataclasses field by field, as hypothesis fills only required ones."""
     origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if kind is Interval:
+        ends = st.lists(st.floats(1e-6, 1e6), min_size=3, max_size=3).map(sorted)
+        return ends.map(lambda e: Interval(low=e[0], value=e[1], high=e[2], method="bootstrap"))
+    if kind is Window:
+        steps = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=3).map(tuple)
+        return steps.map(lambda s: Window(step_s=s, started_s=0.0, ended_s=1.0))
     if hasattr(kind, "__dataclass_fields__"):
         hints = typing.get_type_hints(kind)
         return st.builds(kind, **{name: of_type(hint) for name, hint in hints.items()})
@@ -39,15 +45,20 @@ def of_type(kind: object) -> st.SearchStrategy:
     return st.from_type(kind)
 
 
-results = of_type(Result).map(lambda result: replace(result, schema=SCHEMA))
+results = of_type(Result).map(lambda result: replace(result, schema=SCHEMA, id="20261121-a"))
+
+
+def without_issues(result: Result) -> Result:
+    """Random throughputs never follow from random steps, so decoding adds an issue."""
+    return replace(result, measurements=tuple(replace(m, cautions=()) for m in result.measurements))
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(results)
 def test_any_result_survives_its_file(result: Result) -> None:
-    data = store.encode(result)
-    assert store.decode(data, "x.json") == result
-    assert data == store.encode(store.decode(data, "x.json"))
+    found = store.decode(store.encode(result), "x.json")
+    assert without_issues(found) == without_issues(result)
+    assert store.decode(store.encode(found), "x.json") == found
 
 
 def test_the_file_is_readable_by_people(example: Result) -> None:
@@ -157,3 +168,72 @@ def test_a_missing_key_is_named(example: Result) -> None:
     error = refusal(json.dumps(document).encode())
     assert "device" in str(error)
     assert "$.environment" in str(error)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../package", "/etc/passwd", "", ".hidden", "a/b", "a\\b", "x" * 129, "a\nb", "caf\u00e9"]
+)
+def test_an_id_is_never_a_path(example: Result, name: str) -> None:
+    assert "its id" in str(refusal(edited(example, id=name)))
+
+
+def altered(example: Result, **changes: object) -> bytes:
+    """The example with other values in its first measurement."""
+    document = json.loads(store.encode(example))
+    for path, value in changes.items():
+        *parents, last = path.split("__")
+        place = document["measurements"][0]
+        for parent in parents:
+            place = place[int(parent) if parent.isdecimal() else parent]
+        place[int(last) if last.isdecimal() else last] = value
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"throughput__value": 0},
+        {"throughput__value": -5},
+        {"throughput__low": 7000.0},
+        {"throughput__high": 1e300},
+        {"batch": -3},
+        {"mfu": -2.0},
+        {"memory_peak_bytes": -1},
+        {"flop_per_item": 1e300},
+        {"windows__0__step_s": []},
+        {"windows__0__step_s__0": 1e15},
+        {"windows__0__step_s__0": 0.0},
+        {"windows__0__step_s__0": -0.03},
+        {"warmup_s__0": 1e15},
+    ],
+)
+def test_numbers_that_no_session_writes_are_refused(example: Result, changes: dict[str, object]) -> None:
+    assert "measurements[0]" in str(refusal(altered(example, **changes)))
+
+
+@pytest.mark.parametrize(
+    ("factor", "codes"), [(1.0, []), (1.004, []), (1.007, ["tampered"]), (1.5, ["tampered"])]
+)
+def test_a_throughput_that_its_steps_do_not_give_is_invalid(
+    example: Result, factor: float, codes: list[str]
+) -> None:
+    value = factor * 6882.0 / 1.000488
+    interval = {
+        "low": 0.99 * value,
+        "value": value,
+        "high": 1.01 * value,
+        "level": 0.95,
+        "method": "bootstrap",
+    }
+    found = store.decode(altered(example, throughput=interval), "x.json").measurements[0]
+    issues = [issue for issue in found.cautions if issue.code == "tampered"]
+    assert [issue.code for issue in issues] == codes
+    assert all(issue.severity == "invalid" for issue in issues)
+    again = store.decode(store.encode(replace(example, measurements=(found,))), "x.json")
+    assert again.measurements[0] == found
+
+
+def test_deep_json_of_known_keys_is_damaged(example: Result) -> None:
+    for key in ("measurements", "environment"):
+        deep = b'{"schema": 1, "' + key.encode() + b'": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+        refusal(deep)

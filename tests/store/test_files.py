@@ -234,3 +234,13 @@ def test_importing_and_listing_does_not_load_the_codec() -> None:
     code = "import sys; from gpuwise import store; store.saved(); print('msgspec' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_files_without_end_are_not_read_to_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="more than 1 MB"):
+        store.read(Path("/dev/zero"), largest=1_000_000)
+    small = tmp_path / "small"
+    small.write_bytes(b"x" * 10)
+    assert store.read(small, largest=10) == b"x" * 10
+    with pytest.raises(InputError, match="more than"):
+        store.read(small, largest=9)

@@ -15,6 +15,8 @@ from gpuwise.model.result import Result
 from gpuwise.model.run import Environment
 from gpuwise.store import pages
 
+from ..stopwatch import stopwatch
+
 RESULT = Result(
     id="20261121-a", created_at="2026-11-21T04:40:12Z", command="c", environment=Environment(device="a CPU")
 )
@@ -77,3 +79,11 @@ def test_compressed_results_that_are_damaged_or_without_end_are_refused(
     monkeypatch.setattr(pages, "MOST", 1_000_000)
     with pytest.raises(InputError, match="holds more than"):
         pages.results(bomb.encode(), "x.html")
+
+
+def test_elements_that_are_never_closed_are_read_in_linear_time(slowness: float) -> None:
+    opening = f'<script type="{pages.TYPE}">'.encode()
+    took_s = stopwatch()
+    with pytest.raises(InputError, match="holds no gpuwise result"):
+        pages.results(opening * 40_000, "x.html")
+    assert took_s() < 2 * slowness

@@ -60,6 +60,8 @@ def _obstacle(a: Measurement, b: Measurement) -> str | None:
             return f"{name} is {m.status}"
         if m.throughput is None or m.throughput.value <= 0:
             return f"{name} has no throughput"
+        if any(issue.code == "tampered" for issue in m.cautions):
+            return f"{name} contradicts its own steps"
     if question(a.config) != question(b.config):
         return f"{a.config.key('batch')} is another question than {b.config.key('batch')}"
     if a.workload_version != b.workload_version:

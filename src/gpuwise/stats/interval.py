@@ -112,6 +112,13 @@ def mean_of_runs(windows: Windows, items_per_step: float, *, level: float = LEVE
     return Interval(value=value, low=low, high=high, level=level, method="mean-of-runs")
 
 
+def value_of(windows: Windows, items_per_step: float, method: str) -> float:
+    """The throughput alone, by the method of its interval: for a look at what a file states. Raises as
+    `throughput`."""
+    rates = _rates(windows, items_per_step)
+    return fmean(rates) if method == "mean-of-runs" else median(rates)
+
+
 def _around(value: float, rates: Sequence[float], level: float) -> tuple[float, float]:
     """`value` -/+ t * s / sqrt(n); never below 0."""
     spread = t_quantile((1 + level) / 2, len(rates) - 1) * stdev(rates) / sqrt(len(rates))

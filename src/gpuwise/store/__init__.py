@@ -7,23 +7,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.store.files import check_writable, find, home, new_id, results_dir, saved
+from gpuwise.store.files import (
+    check_writable,
+    find,
+    home,
+    is_file,
+    load,
+    load_all,
+    new_id,
+    read,
+    results_dir,
+    save,
+    saved,
+    write,
+)
 
 if TYPE_CHECKING:
     from gpuwise.store.codec import compact, decode, encode
-    from gpuwise.store.keep import load, load_all, save, write
-    from gpuwise.store.record import records
     from gpuwise.store.schema import json_schema
 
 _LATER = {
     "compact": "codec",
     "decode": "codec",
     "encode": "codec",
-    "load": "keep",
-    "load_all": "keep",
-    "records": "record",
-    "save": "keep",
-    "write": "keep",
     "json_schema": "schema",
 }
 
@@ -34,11 +40,12 @@ __all__ = [
     "encode",
     "find",
     "home",
+    "is_file",
     "json_schema",
     "load",
     "load_all",
     "new_id",
-    "records",
+    "read",
     "results_dir",
     "save",
     "saved",

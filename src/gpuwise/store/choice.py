@@ -8,6 +8,7 @@ import msgspec
 
 from gpuwise.errors import InputError
 from gpuwise.model.choice import SCHEMA, Recommendation
+from gpuwise.store.files import read
 
 AGAIN = "make it again: gpuwise choose WORKLOAD ... -o FILE.json"
 
@@ -19,11 +20,10 @@ def encode(found: Recommendation) -> bytes:
 
 def load(path: Path) -> Recommendation:
     """Read a recommendation. Raises InputError for a file that is none, or of a newer schema."""
+    data = read(path, hint=AGAIN)
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Recommendation)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}", hint=AGAIN) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        found = msgspec.json.decode(data, type=Recommendation)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is no recommendation of gpuwise choose: {error}", hint=AGAIN) from error
     if found.schema > SCHEMA:
         raise InputError(

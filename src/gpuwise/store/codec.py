@@ -1,23 +1,36 @@
-"""Between a Result and its JSON: strict on types, deaf to keys it does not know.
+"""Between a Result and its JSON: strict on types, ids and impossible numbers, deaf to keys it does not know.
 
-Unknown keys are ignored so that an older gpuwise reads what a newer one of the same schema
-wrote. A newer schema is refused: its numbers may mean something else.
+Unknown keys are ignored so that an older gpuwise reads what a newer one of the same schema wrote. A newer
+schema is refused: its numbers may mean something else. A file of any older schema loads for ever.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import msgspec
 
 from gpuwise.errors import InputError
-from gpuwise.model.result import SCHEMA, Result
-from gpuwise.store.old import upgrade
+from gpuwise.model.issue import Issue, Severity
+from gpuwise.model.result import SCHEMA, Measurement, Result
+from gpuwise.model.units import percent, significant
+from gpuwise.stats.interval import value_of
 
 NEW = "measure again: gpuwise bench"
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""Ids name files and pages: never a path, never hidden."""
+LARGEST = 1e30
+"""Largest number of a result; the fastest computers do some 1e18 operations a second."""
+LONGEST_S = 1e7
+"""Longest step, four months."""
+ROUNDED = 1 + 1e-9
+AGREES = 0.005
+"""Share by which a throughput may differ from the one that its own steps give. Files of every version
+agree to seven digits, so this leaves room for step times that somebody rounded."""
 
 # A raw line break never occurs inside a JSON string, so neither can these.
 _NUMBERS = re.compile(rb"\[\n\s*([^\[\]{}\"]*?)\s*\]")
@@ -61,7 +74,7 @@ def _check_finite(value: Any, path: str) -> None:
 
 
 def _legible(value: Any) -> Any:
-    """`value` with bytes that are no UTF-8 written as `\\udce9` in text.
+    """`value` with bytes that are not UTF-8 written as `\\udce9` in text.
 
     Command lines and environment variables may hold them; a measurement is not lost for that.
     """
@@ -75,26 +88,9 @@ def _legible(value: Any) -> Any:
 def decode(data: bytes, origin: str) -> Result:
     """The Result in `data`; `origin` names it in errors.
 
-    Raises InputError for what is no JSON, no result, of a newer schema, or of a wrong type.
+    A throughput that does not follow from its own steps gets an invalid issue `tampered`. Raises InputError
+    for what is not JSON, not a result, of a newer schema, of a wrong type, or holds an impossible number.
     """
-    schema = _schema(data, origin)
-    try:
-        if schema < SCHEMA:
-            return msgspec.convert(upgrade(msgspec.json.decode(data)), type=Result)
-        return msgspec.json.decode(data, type=Result)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{origin} is no valid result: {error}", hint=NEW) from error
-    except UnicodeDecodeError as error:
-        # The check of the header skips the text of other keys.
-        raise _damaged(origin, error) from error
-
-
-def _damaged(origin: str, error: Exception) -> InputError:
-    return InputError(f"{origin} is damaged, no complete JSON: {error}", hint=NEW)
-
-
-def _schema(data: bytes, origin: str) -> int:
-    """The schema number of a file. Raises InputError where there is none or a newer one."""
     try:
         schema = msgspec.json.decode(data, type=_Header).schema
     except msgspec.ValidationError:
@@ -107,4 +103,97 @@ def _schema(data: bytes, origin: str) -> int:
         raise InputError(
             f"{origin} has schema {schema}; this gpuwise reads up to {SCHEMA}", hint="pip install -U gpuwise"
         )
-    return schema
+    try:
+        if schema < SCHEMA:
+            result = msgspec.convert(_upgraded(msgspec.json.decode(data)), type=Result)
+        else:
+            result = msgspec.json.decode(data, type=Result)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{origin} is no valid result: {error}", hint=NEW) from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        # The check of the header skips the text of other keys.
+        raise _damaged(origin, error) from error
+    for fault in _faults(result):
+        raise InputError(f"{origin} is no valid result: {fault}", hint=NEW)
+    return replace(result, measurements=tuple(map(_rechecked, result.measurements)))
+
+
+def _damaged(origin: str, error: Exception) -> InputError:
+    return InputError(f"{origin} is damaged, no complete JSON: {error}", hint=NEW)
+
+
+def _faults(result: Result) -> Iterator[str]:
+    """What no session can have written: statistics and pages need not think of it again."""
+    if ID.fullmatch(result.id) is None:
+        yield f"its id {result.id[:60]!r} has other characters than letters, digits, '.', '_' and '-'"
+    for place, m in enumerate(result.measurements):
+        where, found = f"measurements[{place}]", m.throughput
+        # The low end of a few very different windows may be 0, the value never.
+        if found and not (0 <= found.low <= found.value * ROUNDED <= found.high * ROUNDED**2 and found.value):
+            yield f"{where}: a throughput of {found.value:g} within {found.low:g} to {found.high:g}"
+        if m.batch is not None and m.batch < 1:
+            yield f"{where}: a batch of {m.batch}"
+        numbers = {
+            "throughput": found.high if found else None, "items_per_step": m.items_per_step,
+            "memory_peak_bytes": m.memory_peak_bytes, "flop_per_item": m.flop_per_item,
+            "bytes_per_item": m.bytes_per_item, "mfu": m.mfu, "limit_share": m.limit_share,
+            "cold_start_s": m.cold_start_s, "power_w": m.telemetry.power_w if m.telemetry else None,
+        }  # fmt: skip
+        for name, value in numbers.items():
+            if value is not None and not 0 <= value <= LARGEST:
+                yield f"{where}: {name} is {value:g}"
+        for window in m.windows:
+            if not window.step_s or not 0 < min(window.step_s) <= max(window.step_s) <= LONGEST_S:
+                yield f"{where}: a window without steps, or with a step that took no time or months"
+        if m.warmup_s and not 0 <= min(m.warmup_s) <= max(m.warmup_s) <= LONGEST_S:
+            yield f"{where}: a step of the warm-up took {max(m.warmup_s):g} s"
+
+
+def _rechecked(m: Measurement) -> Measurement:
+    """The measurement, with an issue where its throughput is another than its steps give."""
+    if m.throughput is None or not m.windows or not m.items_per_step:
+        return m
+    own = value_of([window.step_s for window in m.windows], m.items_per_step, m.throughput.method)
+    if abs(m.throughput.value / own - 1) <= AGREES or any(issue.code == "tampered" for issue in m.cautions):
+        return m
+    issue = Issue(
+        code="tampered",
+        severity="invalid",
+        detail=f"the file states {significant(m.throughput.value, 4)} {m.item}/s, its own steps give "
+        f"{significant(own, 4)} ({percent(m.throughput.value / own - 1)})",
+        fix="do not use this figure: measure it again, or ask for the file that was written",
+    )
+    return replace(m, cautions=(*m.cautions, issue))
+
+
+_SEVERITIES: dict[str, Severity] = {
+    "above-peak": "invalid",
+    "clock": "invalid",
+    "diverging": "invalid",
+    "mismatch": "invalid",
+    "output": "invalid",
+    "input-bound": "info",
+    "profile": "info",
+}
+"""Schema 1 knew codes only."""
+
+
+def _upgraded(document: Any) -> Any:
+    """A decoded document of an older schema as one of today's; what is not a result is left as it is."""
+    for measurement in _list(document, "measurements"):
+        config = measurement.get("config") if isinstance(measurement, dict) else None
+        # The best recipe was always called tuned; `Question` knows which of them ran gpuwise's kernels.
+        if isinstance(config, dict) and config.get("recipe") == "parity":
+            config["recipe"] = "script"
+        for caution in _list(measurement, "cautions"):
+            if isinstance(caution, dict):
+                caution["fix"] = caution.pop("next_step", "")
+                caution["severity"] = _SEVERITIES.get(str(caution.get("code")), "warning")
+    if isinstance(document, dict):
+        document["schema"] = SCHEMA
+    return document
+
+
+def _list(document: Any, key: str) -> list[Any]:
+    found = document.get(key) if isinstance(document, dict) else None
+    return found if isinstance(found, list) else []

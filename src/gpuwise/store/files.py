@@ -1,14 +1,25 @@
-"""Where results are kept and how they are called; no codec, so that listing them is fast."""
+"""Where results are kept, what they are called, and how files are read and written: whole, or the old one.
+
+The codec is loaded where a result is read or written only, so that listing results is fast.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from errno import EINVAL, EISDIR
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuwise.errors import InputError, NoDataError
+
+if TYPE_CHECKING:
+    from gpuwise.model.result import Result
+
+LARGEST = 256 * 2**20
+"""Bytes of the largest file that is read: ten hours of step times have some 30 MB."""
 
 
 def home() -> Path:
@@ -45,14 +56,17 @@ def find(reference: str) -> Path:
     kept = saved()
     if reference == "last":
         matching = kept[-1:]
-    elif _is_file(reference):
+    elif is_file(reference):
         return Path(reference)
     else:
         exact = tuple(path for path in kept if path.stem == reference)
         # The empty text begins every id: an unset shell variable must not mean the only result.
         matching = exact or tuple(p for p in kept if reference and p.stem.startswith(reference))
+    if not kept:
+        raise NoDataError(f"no result has been kept yet in {results_dir()}", hint="gpuwise bench --quick")
     if not matching:
-        raise _nothing(reference, kept)
+        message = f"no file and none of {len(kept)} kept results is called {reference!r}"
+        raise NoDataError(message, hint="gpuwise show last, or measure: gpuwise bench --quick")
     if len(matching) > 1:
         some = ", ".join(path.stem for path in matching[-5:])
         message = f"{reference!r} begins {len(matching)} results: {some}"
@@ -60,7 +74,7 @@ def find(reference: str) -> Path:
     return matching[0]
 
 
-def _is_file(reference: str) -> bool:
+def is_file(reference: str) -> bool:
     """Whether `reference` is the path of a file; one that may not be looked at counts, and `load`
     says why it cannot be read."""
     try:
@@ -69,14 +83,6 @@ def _is_file(reference: str) -> bool:
         return True
     except OSError:  # too long for a file name
         return False
-
-
-def _nothing(reference: str, kept: tuple[Path, ...]) -> NoDataError:
-    """The error for a reference that names no file."""
-    if not kept:
-        return NoDataError(f"no result has been kept yet in {results_dir()}", hint="gpuwise bench --quick")
-    message = f"no file and none of {len(kept)} kept results is called {reference!r}"
-    return NoDataError(message, hint="gpuwise show last, or measure: gpuwise bench --quick")
 
 
 def check_writable(path: Path | None = None) -> Path:
@@ -111,3 +117,83 @@ def unwritable(path: Path, error: OSError) -> InputError:
         f"cannot write {path}: {error.strerror or error}",
         hint="choose another place: gpuwise bench -o FILE.json, or set GPUWISE_HOME",
     )
+
+
+def save(result: Result, path: Path | None = None) -> Path:
+    """Write a result atomically, by default to its own place in the store; returns the path.
+
+    Raises InputError where the system refuses.
+    """
+    from gpuwise.store.codec import encode
+
+    return write(encode(result), path or results_dir() / f"{result.id}.json")
+
+
+def write(data: bytes, path: Path) -> Path:
+    """Write a file atomically: temporary file beside it, fsync, rename, fsync of the folder.
+
+    On any error the file that was there is untouched. Raises InputError where the system refuses.
+    """
+    temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
+    try:
+        check_target(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        # After the rename it is gone; after anything else, Ctrl-C included, it must go.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    # The rename itself becomes durable, where the file system can (some network ones cannot). The new file is
+    # in place by now, so a refusal is not a failure to write it.
+    with suppress(OSError):
+        descriptor = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return path
+
+
+def read(path: Path, *, largest: int = LARGEST, hint: str = "check the path") -> bytes:
+    """The bytes of a file. Raises InputError where it cannot be read, or has more than `largest` bytes."""
+    try:
+        with path.open("rb") as file:
+            # A device or a pipe has no size to ask for: read one byte more than is allowed, and see.
+            data = file.read(largest + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {path}: {reason}", hint=hint) from error
+    if len(data) > largest:
+        raise InputError(f"{path} has more than {largest / 1e6:,.0f} MB", hint="give a smaller file")
+    return data
+
+
+def load(path: str | Path) -> Result:
+    """Read a result, also from a report that holds one.
+
+    Raises InputError where the file cannot be read, is not a result, or is a report of several.
+    """
+    found = load_all(path)
+    if len(found) > 1:
+        raise InputError(
+            f"{path} is a report of {len(found)} results where one is needed", hint=f"gpuwise show {path}"
+        )
+    return found[0]
+
+
+def load_all(path: str | Path) -> tuple[Result, ...]:
+    """The one result of a result file, or every result of a report. Raises InputError as `load` does."""
+    from gpuwise.store import pages
+    from gpuwise.store.codec import decode
+
+    path = Path(path)
+    data = read(path, hint="gpuwise show last")
+    if path.suffix.lower() in pages.SUFFIXES:
+        return pages.results(data, str(path))
+    return (decode(data, str(path)),)

@@ -24,9 +24,8 @@ LARGE = 2**20
 MOST = 2**25
 """Bytes that compressed results may have together: a small file must not become an endless one."""
 
-_ELEMENT = re.compile(
-    f'<script type="{re.escape(TYPE)}"({re.escape(PACKED)})?>(.*?)</script>'.encode(), re.DOTALL
-)
+_OPENS = re.compile(f'<script type="{re.escape(TYPE)}"({re.escape(PACKED)})?>'.encode())
+_CLOSES = b"</script>"
 
 
 def elements(documents: Sequence[bytes]) -> str:
@@ -52,10 +51,15 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
     Raises InputError where it holds none, a damaged one, or more than `MOST`.
     """
     found, room = [], MOST
-    for packed, text in _ELEMENT.findall(page):
-        document = _unpacked(text, room, origin) if packed else text
-        room -= len(document) if packed else 0
+    at = 0
+    # Each byte is looked at once: where one element is never closed, no later one can be.
+    while (opens := _OPENS.search(page, at)) and (end := page.find(_CLOSES, opens.end())) >= 0:
+        document = text = page[opens.end() : end]
+        if opens[1]:
+            document = _unpacked(text, room, origin)
+            room -= len(document)
         found.append(decode(document, origin))
+        at = end
     if not found:
         raise InputError(
             f"{origin} holds no gpuwise result", hint="only `gpuwise report ... -o FILE.html` keeps its data"
