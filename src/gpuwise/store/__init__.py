@@ -24,6 +24,7 @@ from gpuwise.store.files import (
 
 if TYPE_CHECKING:
     from gpuwise.store.codec import compact, decode, encode
+    from gpuwise.store.record import records
     from gpuwise.store.schema import json_schema
 
 _LATER = {
@@ -31,6 +32,7 @@ _LATER = {
     "decode": "codec",
     "encode": "codec",
     "json_schema": "schema",
+    "records": "record",
 }
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "load_all",
     "new_id",
     "read",
+    "records",
     "results_dir",
     "save",
     "saved",
