@@ -39,11 +39,10 @@ from torch.nn.parallel import DistributedDataParallel
 from gpuwise import stats, store, workloads
 from gpuwise.errors import INTERRUPTED, GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.measure.clock import clock_for
 from gpuwise.measure.engine import run_steps
-from gpuwise.measure.pulse import Pulse, board
-from gpuwise.measure.ranks import CommonClock, Ranks, join
-from gpuwise.measure.recall import recall
+from gpuwise.measure.frameworks.torch.adapter import clock_for
+from gpuwise.measure.frameworks.torch.ranks import CommonClock, Heartbeat, Ranks, board, join
+from gpuwise.measure.prepare import recall
 from gpuwise.model.recipe import Switches, parse
 from gpuwise.model.run import RunConfig
 
@@ -129,7 +128,7 @@ def alternate(asked: Asked, ranks: Ranks | None, kept: Path) -> None:
     """Time both, round by round; rank 0 writes what is done to `kept` after each."""
     config, clock = asked.config, clock_for(asked.config.device)
     if ranks is not None:
-        clock = CommonClock(clock, ranks, Pulse(board(1), 0, ranks.rank))
+        clock = CommonClock(clock, ranks, Heartbeat(board(1), 0, ranks.rank))
     build = workloads.load(config.workload).build
     torch.manual_seed(0)
     job = build(config, asked.batch)

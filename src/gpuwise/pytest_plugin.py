@@ -167,9 +167,9 @@ def _measure(name: str, step: Step, items: int, item: str, precision: str, state
     from dataclasses import replace
 
     from gpuwise.measure import events
-    from gpuwise.measure.clock import clock_for
-    from gpuwise.measure.engine import measure, pace
-    from gpuwise.measure.gates import judge
+    from gpuwise.measure.checks import check
+    from gpuwise.measure.engine import measure, timing_plan
+    from gpuwise.measure.frameworks.torch.adapter import clock_for
     from gpuwise.model.precision import Precision
     from gpuwise.model.result import Measurement, Window
     from gpuwise.model.run import RunConfig
@@ -185,7 +185,7 @@ def _measure(name: str, step: Step, items: int, item: str, precision: str, state
     )
     heard: list[events.Event] = []
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    measure(step, items, clock_for(state.device), pace(replace(config, quick=True)), heard.append)
+    measure(step, items, clock_for(state.device), timing_plan(replace(config, quick=True)), heard.append)
     windows = tuple(
         Window(step_s=e.step_s, started_s=e.started_s, ended_s=e.ended_s)
         for e in heard
@@ -203,7 +203,7 @@ def _measure(name: str, step: Step, items: int, item: str, precision: str, state
         windows=windows,
         warmup_s=next((e.step_s for e in heard if isinstance(e, events.Warmup)), ()),
     )
-    return replace(found, cautions=judge(found))
+    return replace(found, cautions=check(found))
 
 
 def _compared(measured: Measurement, state: _State) -> Comparison | None:

@@ -33,7 +33,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     say otherwise."""
     monkeypatch.setattr("gpuwise.measure.telemetry.rapl.ZONES", Path("/nonexistent"))
     monkeypatch.setattr(telemetry, "sensors", lambda: ())
-    monkeypatch.setattr("gpuwise.measure.telemetry.detect.sensors", lambda: ())
+    monkeypatch.setattr("gpuwise.measure.telemetry.host.sensors", lambda: ())
     monkeypatch.setattr(telemetry, "disk_free_bytes", lambda path: 80 * 10**9)
 
 

@@ -15,7 +15,7 @@ import pytest
 from gpuwise import store
 from gpuwise.measure import suites, telemetry
 from gpuwise.measure.events import Failed
-from gpuwise.measure.plan import Request
+from gpuwise.measure.request import Request
 
 from ..pretended import Pretended
 

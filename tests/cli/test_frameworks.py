@@ -15,7 +15,7 @@ from gpuwise import store
 from gpuwise.cli import bench
 from gpuwise.measure import suites, telemetry
 from gpuwise.measure.frameworks import support
-from gpuwise.measure.plan import schedule
+from gpuwise.measure.request import schedule
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from gpuwise.measure.cluster.job import Job
 from gpuwise.measure.cluster.submitted import Ended, Machine
+
+from gpuwise.measure.cluster import Job
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -9,7 +9,7 @@ import pytest
 from gpuwise import workloads
 from gpuwise.facts import catalog
 from gpuwise.measure import events
-from gpuwise.measure.assemble import Heard, Limits, assemble
+from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble
 from gpuwise.model.result import Compilation, Measurement
 from gpuwise.model.run import RunConfig
 
@@ -27,7 +27,7 @@ WHOLE: list[events.Event] = [
 
 
 def made(heard_events: list[events.Event], config: RunConfig = CONFIG, **changes: object) -> Measurement:
-    heard = Heard()
+    heard = MeasurementBuilder()
     for event in heard_events:
         heard.add(event)
     options: dict[str, object] = {"gpu": catalog.get("h200-sxm"), "limits": Limits(), **changes}

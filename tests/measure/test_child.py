@@ -16,6 +16,7 @@ import pytest
 from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.measure import child, events
+from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
 from gpuwise.measure.process import Child
 from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
@@ -160,8 +161,8 @@ def alive(pid: int) -> bool:
         return False
 
 
-def wait_for(yes: Callable[[], bool], patience_s: float) -> None:
-    end = time.monotonic() + patience_s
+def wait_for(yes: Callable[[], bool], max_window_s: float) -> None:
+    end = time.monotonic() + max_window_s
     while not yes():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.05)
@@ -172,7 +173,7 @@ def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: py
     os.kill(running.pid, signal.SIGSTOP)  # it cannot end politely
     os.waitpid(running.pid, os.WUNTRACED)
 
-    def interrupted(_patience_s: float) -> None:
+    def interrupted(_max_window_s: float) -> None:
         monkeypatch.undo()
         raise KeyboardInterrupt
 
@@ -182,26 +183,27 @@ def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: py
     assert running._process.returncode == -signal.SIGKILL
 
 
-def test_a_stated_cost_is_taken_and_a_failing_count_is_none() -> None:
-    config = replace(CONFIG, workload="matmul", mode="limit")
-    found = child.cost_of(config, workloads.get("matmul"), 1)
-    assert found == workloads.get("matmul").spec.cost("limit", Precision.FP32, 1)  # type: ignore[misc]
+def test_a_stated_cost_is_taken_and_a_failing_count_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    config, matmul = replace(CONFIG, workload="matmul", mode="limit"), workloads.get("matmul")
+    found = child.cost_of(TorchAdapter("matmul"), config, matmul.spec, 1)
+    assert found == matmul.spec.cost("limit", Precision.FP32, 1)  # type: ignore[misc]
 
     def broken(config: RunConfig, batch: int) -> None:
         raise ValueError
 
-    nameless = replace(workloads.get("matmul"), spec=replace(workloads.get("matmul").spec, cost=None))
-    assert child.cost_of(config, replace(nameless, build=broken), 1) is None  # type: ignore[arg-type]
+    nameless = replace(matmul, spec=replace(matmul.spec, cost=None), build=broken)  # type: ignore[arg-type]
+    monkeypatch.setattr(workloads, "load", lambda reference: nameless)
+    assert child.cost_of(TorchAdapter("matmul"), config, nameless.spec, 1) is None
 
 
 def test_gpus_that_are_not_there() -> None:
-    peer = workloads.get("peer")
-    config = replace(CONFIG, workload="peer", mode="limit")
-    assert child.unsupported(config, peer) == "peer needs 2 GPU(s), there are 0"
-    assert child.unsupported(replace(config, size="toy"), peer) is None
+    peer, config = TorchAdapter("peer"), replace(CONFIG, workload="peer", mode="limit")
+    assert peer.unsupported(config) == "peer needs 2 GPU(s), there are 0"
+    assert peer.unsupported(replace(config, size="toy")) is None
 
 
 def test_gpuwise_s_own_errors_are_told_as_they_are() -> None:
-    assert child.failure(InputError("net.py has no workload"), "x/net.py").message == "net.py has no workload"
-    assert child.failure(RuntimeError("odd"), "resnet50").message == "RuntimeError: odd"
-    assert child.failure(RuntimeError("can't allocate memory"), "resnet50").kind == "oom"
+    own, torch = InputError("net.py has no workload"), TorchAdapter("resnet50")
+    assert child.failure(own, "x/net.py", torch).message == "net.py has no workload"
+    assert child.failure(RuntimeError("odd"), "resnet50", torch).message == "RuntimeError: odd"
+    assert child.failure(RuntimeError("can't allocate memory"), "resnet50", torch).kind == "oom"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpuwise.measure.clock import ArrivalClock, EventClock, HostClock, clock_for
-from gpuwise.measure.engine import run_steps
+from gpuwise.measure.engine import ArrivalClock, HostClock, run_steps
+from gpuwise.measure.frameworks.torch.adapter import EventClock, clock_for
 
 
 class Device:

@@ -62,7 +62,7 @@ def test_a_rocm_build_is_measured_without_a_sensor() -> None:
 def test_obstacles() -> None:
     with pytest.raises(MachineError, match="torch is not installed") as none:
         chosen((), None)
-    assert none.value.hint == 'pip install "gpuwise[torch]"'
+    assert none.value.hint == 'install the extra "gpuwise[torch]"'
     with pytest.raises(MachineError, match="CPU build"):
         chosen(TWO, CPU_ONLY)
     with pytest.raises(MachineError, match="no GPU found"):
@@ -71,9 +71,12 @@ def test_obstacles() -> None:
         chosen(TWO, index=7)
 
 
-@pytest.mark.parametrize(("load", "said"), [(None, False), (0.4, False), (1.3, True)])
+@pytest.mark.parametrize(("load", "said"), [(None, False), (0.8, False), (2.6, True)])
 def test_a_busy_host_is_a_caution(load: float | None, said: bool) -> None:
-    assert bool(check_host(load)) == said
+    cautions = check_host(load, 2)
+    assert bool(cautions) == said
+    for caution in cautions:
+        assert caution.detail == "load average 2.6 on 2 cores: other programs are competing for the CPU"
 
 
 def test_an_idle_gpu() -> None:
@@ -85,7 +88,7 @@ def test_a_process_at_work_stops_the_session_and_names_another_gpu() -> None:
     with pytest.raises(MachineError, match="busy with process 4711") as caught:
         check_idle(busy, [s.info() for s in TWO])
     assert caught.value.hint is not None
-    assert "gpuwise bench --gpu 1" in caught.value.hint
+    assert "choose GPU 1" in caught.value.hint
 
 
 def test_a_device_that_does_not_tell_its_use_counts_as_busy() -> None:

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from gpuwise.errors import RunError
-from gpuwise.measure.engine import FEWEST, Pace, measure, measure_runs, pace, run_steps, warm_up
+from gpuwise.measure.engine import FEWEST, TimingPlan, measure, measure_runs, run_steps, timing_plan, warm_up
 from gpuwise.measure.events import Event, Timed, Warmup
 from gpuwise.model.run import RunConfig
 
@@ -19,7 +19,9 @@ def config(**changes: object) -> RunConfig:
     return RunConfig(**{"workload": "resnet50", "mode": "train", "precision": "bf16", **changes})  # type: ignore[arg-type]
 
 
-def heard(clock: FakeClock, durations: itertools.repeat[float], how: Pace, items: int = 8) -> list[Event]:
+def heard(
+    clock: FakeClock, durations: itertools.repeat[float], how: TimingPlan, items: int = 8
+) -> list[Event]:
     found: list[Event] = []
     measure(clock.stepper(iter(durations)), items, clock, how, found.append)
     return found
@@ -33,11 +35,11 @@ def test_steps_are_timed_one_by_one_with_one_synchronisation(clock: FakeClock) -
 
 def test_a_step_that_leaves_the_device_nothing_to_do_is_refused(clock: FakeClock) -> None:
     with pytest.raises(RunError, match="took no time"):
-        heard(clock, itertools.repeat(0.0), Pace(window_s=1.0, windows=5, time_s=60, target_ci=0.01))
+        heard(clock, itertools.repeat(0.0), TimingPlan(window_s=1.0, windows=5, time_s=60, target_ci=0.01))
 
 
 def test_a_steady_step_ends_after_the_fewest_windows_asked_for(clock: FakeClock) -> None:
-    how = Pace(window_s=1.0, windows=5, time_s=60, target_ci=0.01)
+    how = TimingPlan(window_s=1.0, windows=5, time_s=60, target_ci=0.01)
     events = heard(clock, itertools.repeat(0.05), how)
     windows = [e for e in events if isinstance(e, Timed)]
     assert isinstance(events[0], Warmup)
@@ -49,20 +51,20 @@ def test_a_steady_step_ends_after_the_fewest_windows_asked_for(clock: FakeClock)
 def test_a_noisy_step_runs_until_the_budget_is_spent(clock: FakeClock) -> None:
     draw = random.Random(1)
     noisy = (draw.uniform(0.05, 0.2) for _ in itertools.count())
-    how = Pace(window_s=0.5, windows=5, time_s=20, target_ci=0.001)
+    how = TimingPlan(window_s=0.5, windows=5, time_s=20, target_ci=0.001)
     windows = [e for e in heard(clock, noisy, how) if isinstance(e, Timed)]
     assert 20 <= windows[-1].ended_s - windows[0].started_s < 22
 
 
 def test_slow_steps_get_the_fewest_windows_even_beyond_the_budget(clock: FakeClock) -> None:
-    how = Pace(window_s=0.4, windows=5, time_s=8, target_ci=0.01)
+    how = TimingPlan(window_s=0.4, windows=5, time_s=8, target_ci=0.01)
     events = heard(clock, itertools.repeat(10.0), how)
     assert [len(e.step_s) for e in events if isinstance(e, Timed)] == [1] * FEWEST
 
 
 def test_warm_up_goes_on_while_steps_get_faster(clock: FakeClock) -> None:
     falling = itertools.chain((0.5 / (1 + i / 4) for i in range(40)), itertools.repeat(0.045))
-    how = Pace(window_s=1, windows=5, time_s=60, target_ci=0.01)
+    how = TimingPlan(window_s=1, windows=5, time_s=60, target_ci=0.01)
     warm = warm_up(clock.stepper(iter(falling)), clock, how)
     assert len(warm) > 40
     assert warm[-1] == pytest.approx(0.045)
@@ -70,22 +72,22 @@ def test_warm_up_goes_on_while_steps_get_faster(clock: FakeClock) -> None:
 
 def test_warm_up_that_never_settles_ends_with_the_budget(clock: FakeClock) -> None:
     growing = (0.1 * 1.02**i for i in itertools.count())
-    how = Pace(window_s=1, windows=5, time_s=30, target_ci=0.01)
+    how = TimingPlan(window_s=1, windows=5, time_s=30, target_ci=0.01)
     assert 30 <= sum(warm_up(clock.stepper(growing), clock, how)) < 45
 
 
 def test_a_fast_step_is_under_load_for_a_second_before_it_is_timed(clock: FakeClock) -> None:
-    how = Pace(window_s=1, windows=5, time_s=60, target_ci=0.01)
+    how = TimingPlan(window_s=1, windows=5, time_s=60, target_ci=0.01)
     assert sum(warm_up(clock.stepper(itertools.repeat(0.001)), clock, how)) >= 1.0
 
 
 def test_aime_is_ten_steps_then_fifty(clock: FakeClock) -> None:
-    events = heard(clock, itertools.repeat(0.05), pace(config(protocol="aime")))
+    events = heard(clock, itertools.repeat(0.05), timing_plan(config(protocol="aime")))
     assert [len(e.step_s) for e in events] == [10, 50]  # type: ignore[union-attr]
 
 
 def test_aime_shortens_runs_of_slow_steps(clock: FakeClock) -> None:
-    how = pace(config(protocol="aime"))
+    how = timing_plan(config(protocol="aime"))
     assert how.runs == 3
     for step_s, counts in ((0.3, [10, 50]), (0.5, [6, 30]), (1.1, [3, 15]), (9.0, [3, 15])):
         events = heard(clock, itertools.repeat(step_s), how)
@@ -95,7 +97,9 @@ def test_aime_shortens_runs_of_slow_steps(clock: FakeClock) -> None:
 def test_aime_warms_up_for_long_once(clock: FakeClock) -> None:
     told: list[Event | str] = []
     steps = clock.stepper(itertools.repeat(0.05))
-    measure_runs(steps, 8, clock, pace(config(protocol="aime")), told.append, lambda: told.append("rest"))
+    measure_runs(
+        steps, 8, clock, timing_plan(config(protocol="aime")), told.append, lambda: told.append("rest")
+    )
     counts = [e if isinstance(e, str) else len(e.step_s) for e in told]  # type: ignore[union-attr]
     assert counts == ["rest", 10, 50, "rest", 3, 50, "rest", 3, 50]
 
@@ -103,12 +107,12 @@ def test_aime_warms_up_for_long_once(clock: FakeClock) -> None:
 def test_any_other_pace_is_one_run_and_rests_never(clock: FakeClock) -> None:
     told: list[Event] = []
     steps = clock.stepper(itertools.repeat(0.05))
-    measure_runs(steps, 8, clock, pace(config()), told.append, lambda: pytest.fail("it rests"))
+    measure_runs(steps, 8, clock, timing_plan(config()), told.append, lambda: pytest.fail("it rests"))
     assert [type(event) for event in told[:2]] == [Warmup, Timed]
 
 
 def test_limits_are_bursts(clock: FakeClock) -> None:
-    how = pace(config(workload="matmul", mode="limit", time_s=2, device="cpu"))
+    how = timing_plan(config(workload="matmul", mode="limit", time_s=2, device="cpu"))
     events = heard(clock, itertools.repeat(0.0014), how, items=1)
     assert sum(sum(e.step_s) for e in events) < 0.1  # type: ignore[union-attr]
 
@@ -117,12 +121,12 @@ def test_a_gpu_rests_before_each_burst(clock: FakeClock, monkeypatch: pytest.Mon
     """Else its power limit lowers the clock from the sixth burst on."""
     rests: list[float] = []
     monkeypatch.setattr("gpuwise.measure.engine.time.sleep", rests.append)
-    how = pace(config(workload="matmul", mode="limit", time_s=2))
+    how = timing_plan(config(workload="matmul", mode="limit", time_s=2))
     events = heard(clock, itertools.repeat(0.0014), how, items=1)
-    assert rests == [how.apart_s] * (len(events) - 1)
-    assert how.apart_s >= 5 * how.window_s
+    assert rests == [how.rest_between_windows_s] * (len(events) - 1)
+    assert how.rest_between_windows_s >= 5 * how.window_s
     for unhurried in (config(mode="limit", device="cpu"), config(mode="limit", size="toy"), config()):
-        assert pace(unhurried).apart_s == 0
+        assert timing_plan(unhurried).rest_between_windows_s == 0
 
 
 def test_the_first_step_after_a_rest_is_not_timed(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,12 +144,16 @@ def test_the_first_step_after_a_rest_is_not_timed(clock: FakeClock, monkeypatch:
 
     monkeypatch.setattr("gpuwise.measure.engine.time.sleep", rest)
     told: list[Event] = []
-    measure(step, 1, clock, pace(config(workload="matmul", mode="limit", time_s=2)), told.append)
+    measure(step, 1, clock, timing_plan(config(workload="matmul", mode="limit", time_s=2)), told.append)
     timed = [seconds for event in told if isinstance(event, Timed) for seconds in event.step_s]
     assert timed
     assert timed == pytest.approx([0.0014] * len(timed))
 
 
 def test_quick_windows_are_shorter_and_a_toy_s_shortest() -> None:
-    assert pace(config(size="toy")).window_s < pace(config(quick=True)).window_s < pace(config()).window_s
-    assert pace(config(time_s=7, target_ci=0.02)).target_ci == 0.02
+    assert (
+        timing_plan(config(size="toy")).window_s
+        < timing_plan(config(quick=True)).window_s
+        < timing_plan(config()).window_s
+    )
+    assert timing_plan(config(time_s=7, target_ci=0.02)).target_ci == 0.02

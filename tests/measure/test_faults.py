@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.measure import process
-from gpuwise.measure.session import new_session
+from gpuwise.measure.session import Session
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads import registry
@@ -61,7 +61,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
     body = "".join(f"{name} = {text}\n" for name, text in FAULTS.items())
     path.write_text(HEAD + body)
     kept: list[Result] = []
-    session = new_session(
+    session = Session.new(
         sensor=None, device_name="CPU", identity="test", command="", keep=kept.append, others=None
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gpuwise.measure import events
-from gpuwise.measure.group import group_of, named, slow, unequal, uneven_power
+from gpuwise.measure.assemble import group_of, unequal, uneven_power
 from gpuwise.measure.telemetry import DeviceInfo
-from gpuwise.model.issue import Issue
 from gpuwise.model.result import Telemetry
 
 
@@ -38,12 +37,12 @@ def test_equals_are_no_reason_for_a_caution() -> None:
 
 
 def test_a_slow_rank_is_named() -> None:
-    (found,) = slow(group_of(ranked(alone_s=(1.0, 1.0, 1.2, 1.0))))
+    (found,) = unequal(group_of(ranked(alone_s=(1.0, 1.0, 1.2, 1.0))))
     assert found.code == "slow-rank"
     assert "rank 2 (H200, machine 1) needs 20.0 % longer" in found.detail
-    (of_two,) = slow(group_of(ranked(nodes=(0, 0), devices=("a", "a"), alone_s=(1.3, 1.0))))
+    (of_two,) = unequal(group_of(ranked(nodes=(0, 0), devices=("a", "a"), alone_s=(1.3, 1.0))))
     assert "rank 0" in of_two.detail
-    assert list(slow(group_of(ranked(alone_s=())))) == []
+    assert list(unequal(group_of(ranked(alone_s=())))) == []
 
 
 def test_mixed_models_and_power_limits_are_named() -> None:
@@ -53,8 +52,3 @@ def test_mixed_models_and_power_limits_are_named() -> None:
     unlike = [DeviceInfo(index=n, name="H200", power_limit_w=w) for n, w in enumerate((700.0, 500.0))]
     (power,) = uneven_power(unlike)
     assert "GPU 0: 700 W; GPU 1: 500 W" in power.detail
-
-
-def test_cautions_of_one_gpu_say_which() -> None:
-    (found,) = named([Issue(code="throttled", severity="warning", detail="power-cap", fix="")], 3)
-    assert found.detail == "GPU 3: power-cap"

@@ -12,12 +12,12 @@ import pytest
 
 from gpuwise import store
 from gpuwise.errors import MachineError
-from gpuwise.measure import lock
+from gpuwise.measure import device as lock
 from gpuwise.measure.telemetry import DeviceInfo
 
 HOLD = """\
 import sys, time
-from gpuwise.measure.lock import only_one
+from gpuwise.measure.device import only_one
 with only_one(None, "gpuwise bench --suite aime"):
     print("held", flush=True)
     time.sleep(60)
@@ -44,7 +44,7 @@ def test_the_second_is_refused_until_the_first_is_dead() -> None:
     assert str(caught.value) == (
         f"the CPU is being measured by process {first.pid} (gpuwise bench --suite aime)"
     )
-    assert caught.value.hint == f"wait until it ends, or stop it: kill {first.pid}"
+    assert caught.value.hint == f"wait until it ends, or stop process {first.pid}"
     assert caught.value.exit_code == 3
     os.kill(first.pid, signal.SIGKILL)
     first.communicate()
@@ -66,7 +66,7 @@ def test_a_gpu_is_the_same_however_it_is_counted_and_another_is_named() -> None:
         lock.only_one(again, "gpuwise bench", free=1),
     ):
         pass
-    assert (caught.value.hint or "").startswith("gpuwise bench --gpu 1, or wait until it ends")
+    assert (caught.value.hint or "").startswith("choose GPU 1, or wait until it ends")
 
 
 def test_the_unique_id_is_not_written_down() -> None:

@@ -12,6 +12,7 @@ from gpuwise import workloads
 from gpuwise.errors import MachineError
 from gpuwise.measure import child, events
 from gpuwise.measure.device import choose
+from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
 from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.model.run import Device, RunConfig
 from gpuwise.workloads.job import Job
@@ -43,7 +44,9 @@ def measured(device: Device, monkeypatch: pytest.MonkeyPatch) -> list[events.Eve
     workload = replace(workloads.get("resnet50"), build=lambda config, batch: job)
     monkeypatch.setattr(workloads, "load", lambda reference: workload)
     heard: list[events.Event] = []
-    child.run(replace(CONFIG, device=device), "resnet50", heard.append, 0.0, lambda: None)
+    child.run(
+        TorchAdapter("resnet50"), replace(CONFIG, device=device), heard.append, child.ColdStart(None, 0.0)
+    )
     return heard
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise.facts import recipes
 from gpuwise.measure import telemetry
-from gpuwise.measure.recall import recall
+from gpuwise.measure.prepare import recall
 from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig

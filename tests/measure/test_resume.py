@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.measure import resume
-from gpuwise.measure.session import new_session
+from gpuwise.measure import prepare as resume
+from gpuwise.measure.session import Session
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 
@@ -88,7 +88,7 @@ def test_published_figures_are_no_session() -> None:
 
 def test_a_session_goes_on_in_the_result_with_its_limits() -> None:
     kept: list[Result] = []
-    session = new_session(
+    session = Session.new(
         sensor=None, device_name="CPU", identity="new", command="d", keep=kept.append, others=None
     )
     session.resume(earlier(measured(), measured(OTHER, status="oom", throughput=None)))

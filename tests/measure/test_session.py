@@ -11,9 +11,8 @@ from typing import NoReturn
 import pytest
 
 from gpuwise.measure.process import Child
-from gpuwise.measure.session import Progress, Session, child_environment, new_session
+from gpuwise.measure.session import Progress, Session, TelemetryLog, child_environment, foreign_processes
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
-from gpuwise.measure.watch import Watched, strangers
 from gpuwise.model.issue import Issue
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import RunConfig
@@ -35,7 +34,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def session(kept: list[Result], sensor: ScriptedSensor | None = None) -> Session:
-    return new_session(
+    return Session.new(
         sensor=sensor,
         device_name="CPU",
         identity="test",
@@ -123,7 +122,7 @@ def test_aime_runs_three_times_each_from_a_cool_device(monkeypatch: pytest.Monke
         gates.append(below_c)
         return hot if len(gates) == 2 else None
 
-    monkeypatch.setattr("gpuwise.measure.watch.wait_until_cool", wait)
+    monkeypatch.setattr("gpuwise.measure.session.wait_until_cool", wait)
     sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=40.0)])
     kept: list[Result] = []
     # steps of microseconds: fifty are fifty, however busy the machine is
@@ -182,26 +181,27 @@ def test_a_sensor_that_answers_is_no_caution() -> None:
 
 
 def test_one_failure_of_a_sensor_is_told_and_not_replaced_by_a_later_one() -> None:
-    watched, dying = Watched(), Dying(H200, [Sample(at_s=0)])
-    watched.look(dying, 7)
-    assert (watched.company, watched.error) == (set(), None)
+    dying = Dying(H200, [Sample(at_s=0)])
+    watched = TelemetryLog(dying)
+    watched.look(7)
+    assert (watched.foreign_pids, watched.error) == (set(), None)
     dying.asked = 3
-    watched.look(dying, 7)
+    watched.look(7)
     sampler = Sampler(dying)
     sampler.error = "later"
     watched.take(sampler)
     assert watched.error == "OSError: GPU is lost\nreboot"
 
 
-def test_strangers() -> None:
+def test_foreign_processes() -> None:
     def seen(*pids: int) -> ScriptedSensor:
         return ScriptedSensor(H200, [Sample(at_s=0)], tuple(Process(pid=pid) for pid in pids))
 
-    assert strangers(None, 7) == set()
-    assert strangers(seen(7), 7) == set()
-    assert strangers(seen(7, 8), 7) == {8}
-    assert strangers(seen(99), 7) == set()  # the child under another number
-    assert strangers(seen(98, 99), 7) == {98, 99}
+    assert foreign_processes(None, 7) == set()
+    assert foreign_processes(seen(7), 7) == set()
+    assert foreign_processes(seen(7, 8), 7) == {8}
+    assert foreign_processes(seen(99), 7) == set()  # the child under another number
+    assert foreign_processes(seen(98, 99), 7) == {98, 99}
 
 
 def test_the_child_sees_the_one_device_by_its_unique_id() -> None:
@@ -210,7 +210,12 @@ def test_the_child_sees_the_one_device_by_its_unique_id() -> None:
     assert own["CUDA_VISIBLE_DEVICES"] == "GPU-abc"
     assert own["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
     assert child_environment({"A": "b"}, TOY, None) == {"A": "b"}
-    two = child_environment({}, replace(TOY, device="cuda"), sensor, ["GPU-def"])
+    two = child_environment(
+        {},
+        replace(TOY, device="cuda"),
+        sensor,
+        [ScriptedSensor(replace(H200, uuid="GPU-def"), [Sample(at_s=0)])],
+    )
     assert two["CUDA_VISIBLE_DEVICES"] == "GPU-abc,GPU-def"
 
 
@@ -229,7 +234,7 @@ def test_no_child_is_left_behind(tmp_path: Path) -> None:
 
 
 def test_the_wait_for_a_cool_device_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuwise.measure.watch.wait_until_cool", lambda sensor, *, below_c: None)
+    monkeypatch.setattr("gpuwise.measure.session.wait_until_cool", lambda sensor, *, below_c: None)
     sensor = ScriptedSensor(H200, [Sample(at_s=0, temperature_c=70.0)])
     first = next(session([], sensor).measure_all([replace(TOY, quick=False)]))
     assert isinstance(first, Progress)

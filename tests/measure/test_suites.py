@@ -9,8 +9,7 @@ import pytest
 from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.measure import suites
-from gpuwise.measure.ability import fitted
-from gpuwise.measure.plan import configs, schedule
+from gpuwise.measure.request import configs, fitted, schedule
 from gpuwise.model.run import RunConfig
 
 EVERY = pytest.mark.parametrize("name", suites.names())
@@ -25,7 +24,7 @@ def test_every_workload_of_a_suite_exists(name: str) -> None:
 @EVERY
 def test_every_request_of_a_suite_measures_each_of_its_workloads(name: str) -> None:
     for request in suites.requests(name):
-        assert {c.workload for c in configs(replace(request, there=2))} >= set(request.workloads)
+        assert {c.workload for c in configs(replace(request, present=2))} >= set(request.workloads)
 
 
 def measured(name: str) -> list[RunConfig]:
@@ -51,7 +50,7 @@ def test_tf_cnn_is_the_table_of_the_article_on_the_a5000() -> None:
 
 
 def test_limits_are_all_limits_in_every_precision() -> None:
-    plan = schedule([replace(request, there=2) for request in suites.requests("limits")])
+    plan = schedule([replace(request, present=2) for request in suites.requests("limits")])
     everything = {spec.id for spec in workloads.specs() if "limit" in spec.modes}
     assert {c.workload for c in plan} == everything
     products = [c.precision for c in plan if c.workload == "matmul"]
@@ -66,7 +65,7 @@ def test_full_leaves_no_workload_out() -> None:
 
 def test_on_a_cpu_or_an_old_gpu_a_suite_is_smaller() -> None:
     old = [replace(r, missing=("tf32", "bf16", "int8", "fp8")) for r in suites.requests("scenarios")]
-    parts = [fitted(request, 1)[0] for request in old]
+    parts = [fitted(request)[0] for request in old]
     found = schedule([part for part in parts if part is not None])
     assert "bf16" not in {c.precision for c in found}
     assert {c.precision for c in found if c.workload == "llm-1b"} == {"fp16"}

@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,9 @@ from gpuwise.cli.bench import REFERENCE
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, MachineError
 from gpuwise.judge.accept import Acceptance, Card, Lookup, check_last, judge, lookup
 from gpuwise.measure import suites, telemetry
-from gpuwise.measure.device import visible
-from gpuwise.measure.lock import only_ours
-from gpuwise.measure.plan import Request
-from gpuwise.measure.start import Target, devices, find_target, plan_for, prepare
+from gpuwise.measure.device import Target, find_target, only_ours, visible
+from gpuwise.measure.prepare import plan_for, prepare
+from gpuwise.measure.request import Request
 from gpuwise.measure.telemetry import Wear
 from gpuwise.model import units
 from gpuwise.model.result import Result
@@ -32,7 +30,7 @@ from gpuwise.model.run import RunConfig
 from gpuwise.show import acceptance as report
 from gpuwise.show.table import markdown
 
-QUICK = Request(workloads=units.parse_list(REFERENCE), quick=True, time_s=0.0)
+QUICK = Request(workloads=units.parse_list(REFERENCE)).given(quick=True, time_s=0.0)
 """What `gpuwise bench --quick` measures."""
 BUNDLE = ".zip"
 GUIDE = "gpuwise accept RESULT|FOLDER... takes --against FILE|GPU, --margin, -o and --json"
@@ -153,7 +151,7 @@ def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
     changes: dict[str, Any] = {"size": "toy", "batch": (None,)} if options["toy"] else {}
     if options["time_text"] is not None:
         changes["time_s"] = units.parse_seconds(options["time_text"])
-    return tuple(replace(request, **changes) for request in requests)
+    return tuple(request.given(**changes) for request in requests)
 
 
 def _targets(device: str, indices: str | None) -> tuple[Target, ...]:
@@ -191,17 +189,17 @@ def _measured(target: Target, asked: Sequence[Request], words: str, *, quiet: bo
     plan = once(plan_for(asked, target, suite=True)[0])
     before = _wear(target)
     try:
-        with only_ours(devices(plan, target), words, free=target.free):
+        with only_ours(target.devices(plan), words, free=target.free):
             made = prepare(plan, target, command=words, output=None, earlier=None)
             if not quiet:
                 printer.talk(f"{name}:")
             complete = measuring.measure(made.session, made.plan, quiet=quiet)
     except MachineError as refusal:
         return Card(name=name, result=_nothing(target, words), info=target.info, refusal=str(refusal)), True
-    if made.keeper.trouble is not None:
-        printer.talk(f"{made.keeper.trouble}; kept in {made.keeper.kept or 'memory alone'}")
-    elif made.keeper.kept is not None and not quiet:
-        printer.talk(f"kept in {made.keeper.kept}")
+    if made.writer.trouble is not None:
+        printer.talk(f"{made.writer.trouble}; kept in {made.writer.kept or 'memory alone'}")
+    elif made.writer.kept is not None and not quiet:
+        printer.talk(f"kept in {made.writer.kept}")
     result = made.session.result
     return Card(name=name, result=result, info=target.info, before=before, after=_wear(target)), complete
 

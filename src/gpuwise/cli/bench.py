@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from dataclasses import replace
-from typing import Any, cast
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
 
 import click
 
@@ -15,17 +16,16 @@ from gpuwise.cli import print as printer
 from gpuwise.cli.recipe import RecipeChoice
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import suites
-from gpuwise.measure.lock import only_ours
-from gpuwise.measure.meeting import meet
-from gpuwise.measure.plan import Request
-from gpuwise.measure.recall import recall
-from gpuwise.measure.start import devices, earlier_session, find_target, plan_for, prepare
+from gpuwise.measure.device import find_target, only_ours
+from gpuwise.measure.prepare import earlier_session, plan_for, prepare, recall
+from gpuwise.measure.process import rendezvous_of
+from gpuwise.measure.request import Request
 from gpuwise.model import units
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import FRAMEWORKS, SCALINGS
-from gpuwise.model.recipe import Recipe, own_kernels, parse
+from gpuwise.model.recipe import own_kernels, parse
 from gpuwise.model.run import DEVICES, PROTOCOLS, RunConfig
-from gpuwise.model.workload import MODES, Mode
+from gpuwise.model.workload import MODES
 from gpuwise.show.tuning import used
 
 REFERENCE = "resnet50,bert-large"
@@ -34,7 +34,7 @@ TOY_S = 0.5
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
 
 
-def _choices(text: str, allowed: tuple[str, ...], what: str) -> tuple[str, ...]:
+def _words(text: str, allowed: tuple[str, ...], what: str) -> tuple[str, ...]:
     chosen = units.parse_list(text)
     for value in chosen:
         if value not in allowed:
@@ -44,29 +44,23 @@ def _choices(text: str, allowed: tuple[str, ...], what: str) -> tuple[str, ...]:
     return chosen
 
 
-def _batches(text: str) -> tuple[int | None, ...]:
-    """`auto`, `64`, `1,8,64`."""
-    found = tuple(_batch(word) for word in units.parse_list(text))
-    if not found:
-        raise InputError("no batch given", hint="gpuwise bench --batch auto")
-    return found
+def _numbers(text: str, what: str, also: tuple[str, ...] = ()) -> tuple[int | None, ...]:
+    """Positive whole numbers; None for a word of `also`."""
+    words = units.parse_list(text)
+    for word in words:
+        if word not in also and (not word.isdecimal() or int(word) == 0):
+            kind = " or ".join(("a positive number", *also))
+            raise InputError(
+                f"a {what} is {kind}, not {word!r}", hint=f"such as {' or '.join(('1', '1,2', *also))}"
+            )
+    if not words:
+        raise InputError(f"no {what} given", hint="such as 1,2")
+    return tuple(None if word in also else int(word) for word in words)
 
 
-def _batch(text: str) -> int | None:
-    if text == "auto":
-        return None
-    if not text.isdecimal() or int(text) == 0:
-        raise InputError(
-            f"a batch is a positive number or auto, not {text!r}", hint="gpuwise bench --batch auto"
-        )
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        message = f"a count of GPUs is a positive number, not {text!r}"
-        raise InputError(message, hint="gpuwise bench --gpus 1,2")
-    return int(text)
+def _as(parse: Callable[[str], object]) -> Callable[..., object]:
+    """A callback of click that parses the text of an option, where it was given."""
+    return lambda context, parameter, text: None if text is None else parse(text)
 
 
 @click.command("bench", short_help="Measure this machine.")
@@ -83,15 +77,27 @@ def _count(text: str) -> int:
     metavar="[last|FILE]",
     help="Go on with an interrupted session: what it measured is kept. [default: -o FILE, else last]",
 )
-@click.option("--mode", default=None, help="train, infer, compute. [default: all that a workload has]")
+@click.option(
+    "--mode",
+    "modes",
+    callback=_as(lambda text: _words(text, MODES, "mode")),
+    help="train, infer, compute. [default: all that a workload has]",
+)
 @click.option(
     "--precision",
-    default=None,
+    "precisions",
+    callback=_as(lambda text: tuple(map(Precision, _words(text, PRECISIONS, "precision")))),
     help="fp64, fp32, tf32, fp16, bf16, fp8, int8. [default: bf16, where missing fp16; fp32 on a CPU]",
 )
-@click.option("--compile", "compiled", default=None, help="off, on. [default: on; off for a CPU or --quick]")
 @click.option(
-    "--batch", default=None, help="Items per step, e.g. 64 or 1,8,64. [default: auto, search the fastest]"
+    "--compile",
+    callback=_as(lambda text: tuple(word == "on" for word in _words(text, ("off", "on"), "compile"))),
+    help="off, on. [default: on; off for a CPU or --quick]",
+)
+@click.option(
+    "--batch",
+    callback=_as(lambda text: _numbers(text, "batch", ("auto",))),
+    help="Items per step, e.g. 64 or 1,8,64. [default: auto, search the fastest]",
 )
 @click.option(
     "--recipe",
@@ -114,15 +120,25 @@ def _count(text: str) -> int:
     "[default: adaptive]",
 )
 @click.option(
-    "--time", "time_text", default=None, help="Longest timing of one measurement, e.g. 60s. [default: 60s]"
+    "--time",
+    "time_s",
+    callback=_as(units.parse_seconds),
+    help="Longest timing of one measurement, e.g. 60s. [default: 60s]",
 )
 @click.option(
-    "--target-ci", default="1%", show_default=True, help="Stop when the 95 % interval is within ± this."
+    "--target-ci",
+    default="1%",
+    show_default=True,
+    callback=_as(units.parse_share),
+    help="Stop when the 95 % interval is within ± this.",
 )
 @click.option(
     "--with-input",
-    is_flag=True,
-    help="A new batch each step, prepared by worker processes: is it input or GPU that bounds?",
+    "input",
+    flag_value="host",
+    default=None,
+    help="A new batch each step, prepared by worker processes; shows whether the input pipeline or the "
+    "GPU is the bottleneck.",
 )
 @click.option("--quick", is_flag=True, help="A first picture: eager, default batch, a few seconds each.")
 @click.option(
@@ -130,7 +146,7 @@ def _count(text: str) -> int:
 )
 @click.option(
     "--gpus",
-    default=None,
+    callback=_as(lambda text: _numbers(text, "count of GPUs")),
     help="Counts of GPUs that train together, e.g. 1,2,4; with --device cpu, of processes. [default: 1]",
 )
 @click.option(
@@ -160,7 +176,14 @@ def _count(text: str) -> int:
     show_default=True,
     help="What measures; tensorflow and jax have five networks (docs/frameworks.md).",
 )
-@click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
+@click.option(
+    "--toy",
+    "size",
+    flag_value="toy",
+    default=None,
+    hidden=True,
+    help="Shrunken models, to test gpuwise itself.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
 @printer.output_option
 @printer.json_option
@@ -174,94 +197,62 @@ def command(**options: Any) -> None:
     output, as_json = options["output"], options["as_json"]
     printer.check_output(output)
     asked = _asked(options)
-    meeting = meet(options["nodes"] or 1, options["rdzv"], options["node_rank"])
+    rendezvous = rendezvous_of(options["nodes"] or 1, options["rdzv"], options["node_rank"])
     target = find_target(options["device"], options["index"], options["framework"])
-    plan, left_out = plan_for(asked, target, suite=options["suite"] is not None)
-    plan = _with_recipes(plan, options["switch"], target.id, options["recipe"] or "tuned")
+    plan, skipped = plan_for(asked, target, suite=options["suite"] is not None)
+    if options["switch"]:
+        if any(config.framework != "torch" for config in plan):
+            raise InputError("switches are those of torch's recipe", hint="leave out --switch")
+        switches = parse(options["switch"])
+        if options["recipe"] == "script":
+            raise InputError("the recipe script has no switches", hint="leave out --switch")
+        if options["recipe"] == "stock" and any(own_kernels(switches, c.mode, c.precision) for c in plan):
+            raise InputError(
+                f"{switches} runs gpuwise's own kernels, which stock does not", hint="--recipe tuned"
+            )
+        plan = tuple(c if c.mode == "limit" else replace(c, switches=switches) for c in plan)
+    else:
+        plan, recalled = recall(plan, target.id, options["recipe"] or "tuned")
+        for config, known in recalled.items():
+            printer.talk(used(config, known))
     earlier = earlier_session(options["resume"], output) if options["resume"] is not None else None
     words = repeatable()
-    with only_ours(devices(plan, target), words, free=target.free):
-        made = prepare(plan, target, command=words, output=output, earlier=earlier, meeting=meeting)
+    with only_ours(target.devices(plan), words, free=target.free):
+        made = prepare(plan, target, command=words, output=output, earlier=earlier, rendezvous=rendezvous)
         kept = len(plan) - len(made.plan)
         if kept:
             printer.talk(f"{kept} of {len(plan)} measurements are kept from {earlier}")
-        if left_out:
-            printer.talk(f"left out, for this machine has it not: {', '.join(left_out)}")
+        if skipped:
+            printer.talk(f"skipped: not supported on this machine: {', '.join(skipped)}")
         complete = measuring.measure(made.session, made.plan, quiet=options["quiet"] or as_json)
-    measuring.finish(made.session.result, made.keeper, output, as_json=as_json)
+    measuring.finish(made.session.result, made.writer, output, as_json=as_json)
     if not complete:
-        if made.keeper.kept is not None:
-            printer.talk(f"go on later: the same command with --resume {made.keeper.kept}")
+        if made.writer.kept is not None:
+            printer.talk(f"go on later: the same command with --resume {made.writer.kept}")
         sys.exit(INTERRUPTED)
 
 
-def _with_recipes(
-    plan: tuple[RunConfig, ...], switches: tuple[str, ...], device: str, recipe: Recipe
-) -> tuple[RunConfig, ...]:
-    """The plan with the switches that were given, else with the recipes that are known.
-
-    Raises InputError for switches that the recipe asked for does not have.
-    """
-    if switches:
-        given = parse(switches)
-        if any(config.framework != "torch" for config in plan):
-            raise InputError("switches are those of torch's recipe", hint="leave out --switch")
-        if recipe == "script":
-            raise InputError("the recipe script has no switches", hint="leave out --switch")
-        own = [c for c in plan if own_kernels(given, c.mode, c.precision)]
-        if recipe == "stock" and own:
-            raise InputError(
-                f"{given} runs gpuwise's own kernels, which stock does not", hint="--recipe tuned"
-            )
-        return tuple(config if config.mode == "limit" else replace(config, switches=given) for config in plan)
-    plan, found = recall(plan, device, recipe)
-    for config, known in found.items():
-        printer.talk(used(config, known))
-    return plan
-
-
 def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
-    """The requests of the options: those of a suite with what else was given, or one of its own."""
-    given = _given(options)
+    """The requests of the options: those of a suite with what else was given, or one of its own.
+
+    An option whose name is a field of Request or RunConfig sets that field; what was not given keeps its
+    value.
+    """
+    names = {each.name for each in (*fields(Request), *fields(RunConfig))} - {"workloads", "device"}
+    given = {name: value for name, value in options.items() if name in names and value is not None}
+    if options["quick"]:
+        given = {"time_s": 0.0, "compile": (), "batch": (None,), **given}
+    if options["size"] == "toy":
+        given = {"time_s": TOY_S, "batch": (None,), **given}
     words = (*options["workloads"], *((options["workload"],) if options["workload"] is not None else ()))
     named = units.parse_list(",".join(words))
     if options["suite"] is not None:
         if named:
             raise InputError("a suite names its workloads", hint=f"gpuwise bench {' '.join(named)}")
-        return tuple(replace(request, **given) for request in suites.requests(options["suite"]))
+        return tuple(request.given(**given) for request in suites.requests(options["suite"]))
     if words and not named:
         raise InputError("no workload given", hint="gpuwise workloads")
-    return (Request(workloads=named or units.parse_list(REFERENCE), **{"time_s": 0.0, **given}),)
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a Request that the options set; what was not given keeps its default."""
-    found: dict[str, Any] = {
-        "target_ci": units.parse_share(options["target_ci"]),
-        "quick": options["quick"],
-        "input": "host" if options["with_input"] else "device",
-        "size": "toy" if options["toy"] else "full",
-        "framework": options["framework"],
-    }
-    if options["quick"]:
-        found |= {"time_s": 0.0, "compile": (), "batch": (None,)}
-    if options["toy"]:
-        found |= {"time_s": TOY_S, "batch": (None,)}
-    if options["mode"] is not None:
-        found["modes"] = cast("tuple[Mode, ...]", _choices(options["mode"], MODES, "mode"))
-    if options["precision"] is not None:
-        chosen = _choices(options["precision"], PRECISIONS, "precision")
-        found["precisions"] = cast("tuple[Precision, ...]", chosen)
-    if options["compiled"] is not None:
-        found["compile"] = tuple(c == "on" for c in _choices(options["compiled"], ("off", "on"), "compile"))
-    if options["batch"] is not None:
-        found["batch"] = _batches(options["batch"])
-    if options["gpus"] is not None:
-        found["gpus"] = tuple(_count(word) for word in units.parse_list(options["gpus"]))
-    if options["time_text"] is not None:
-        found["time_s"] = units.parse_seconds(options["time_text"])
-    named = ("recipe", "protocol", "scaling", "nodes")
-    return found | {name: options[name] for name in named if options[name] is not None}
+    return (Request(workloads=named or units.parse_list(REFERENCE)).given(**{"time_s": 0.0, **given}),)
 
 
 def repeatable() -> str:

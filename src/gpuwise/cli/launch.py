@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -12,8 +13,7 @@ from gpuwise.cli import bench
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import cluster
-from gpuwise.measure.cluster.job import Job, arguments_of, check
-from gpuwise.measure.cluster.submitted import Submitted
+from gpuwise.measure.cluster import Job, arguments_of, check
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,7 +51,7 @@ def command() -> None:
 @click.option(
     "--wait",
     is_flag=True,
-    help="Stay until the job has ended, through submitit: its exit code is this one's.",
+    help="Stay until the job has ended: its exit code is this one's.",
 )
 @printer.json_option
 def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **options: Any) -> None:
@@ -59,10 +59,10 @@ def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **o
     job = _job(options)
     if wait and dry_run:
         raise InputError("--dry-run submits nothing to wait for", hint="leave one of them out")
-    if wait:
-        _wait(cluster.follow(job, sbatch), as_json=as_json)
-        return
     text = cluster.script(job, sbatch)
+    if wait:
+        _wait(job, text, as_json=as_json)
+        return
     answer = None if dry_run else cluster.submit(text)
     if as_json:
         printer.out(printer.json_text({"script": text, "answer": answer}))
@@ -80,31 +80,25 @@ def kubernetes(image: str, claim: str | None, **options: Any) -> None:
     printer.out(cluster.manifest(_job(options), image=image, claim=claim))
 
 
-def _wait(submitted: Submitted, *, as_json: bool) -> None:
-    """Tell the job's states, then where its results are; exit as its machines did."""
-    printer.talk(f"job {submitted.id} is submitted")
+def _wait(job: Job, text: str, *, as_json: bool) -> None:
+    """Wait for the job, then say where its results are; exit as it did."""
+    submitted = cluster.follow(text)
+    number, log = submitted.number, f"{job.folder}/{job.name}-{submitted.number}.log"
+    printer.talk(f"job {number} is submitted; its log: {log}")
     try:
-        for state in submitted.states():
-            printer.talk(f"job {submitted.id}: {state}")
-        ended = submitted.ended()
+        code = submitted.wait()
     except KeyboardInterrupt:
-        printer.talk(f"job {submitted.id} goes on without you; scancel {submitted.id} ends it")
+        printer.talk(f"job {number} goes on without you; scancel {number} ends it")
         sys.exit(INTERRUPTED)
-    for number, machine in enumerate(ended.machines):
-        if machine.code != 0:
-            how = (
-                "did not come to its end" if machine.code is None else f"ended with exit code {machine.code}"
-            )
-            printer.talk(f"machine {number} {how}; its log: {machine.log}")
+    file = Path(cluster.results(job, number))
+    files = [str(file)] if file.exists() else []
     if as_json:
-        codes = [machine.code for machine in ended.machines]
-        files = [str(file) for file in ended.results]
-        document = {"job": submitted.id, "script": ended.script, "codes": codes, "results": files}
-        printer.out(printer.json_text(document))
-    else:
-        for file in ended.results:
-            printer.out(f"results are in {file}; see them with: gpuwise show {file}")
-    sys.exit(ended.code)
+        printer.out(printer.json_text({"job": number, "script": text, "code": code, "results": files}))
+    elif files:
+        printer.out(f"results are in {file}; see them with: gpuwise show {file}")
+    if code:
+        printer.talk(f"job {number} ended with exit code {code}; its log: {log}")
+    sys.exit(code)
 
 
 def _job(options: dict[str, Any]) -> Job:

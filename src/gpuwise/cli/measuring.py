@@ -8,7 +8,7 @@ from pathlib import Path
 from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import RunError
-from gpuwise.measure.keep import Keeper
+from gpuwise.measure.prepare import ResultWriter
 from gpuwise.measure.session import Progress, Session
 from gpuwise.model import units
 from gpuwise.model.result import Measurement, Result
@@ -50,9 +50,9 @@ def _progress(update: Progress) -> str:
     return f"{where}: {update.doing} · about {units.seconds(update.eta_s)} left"
 
 
-def finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool) -> None:
+def finish(result: Result, writer: ResultWriter, output: Path | None, *, as_json: bool) -> None:
     """The table, where the file is, and an error where something failed."""
-    if as_json or (keeper.kept is None and result.measurements):
+    if as_json or (writer.kept is None and result.measurements):
         # Where no disk takes it, the terminal is the last place to keep it.
         printer.out(printer.json_text(store.encode(result)))
     else:
@@ -62,10 +62,10 @@ def finish(result: Result, keeper: Keeper, output: Path | None, *, as_json: bool
                 printer.table(beside)
     if output is not None and output.suffix != ".json":
         printer.write(output, report.measurements(result), lambda: store.encode(result))
-    if keeper.kept is not None:
-        printer.talk(f"kept in {keeper.kept}; see it again with: gpuwise show {keeper.kept}")
-    if keeper.trouble is not None:
-        raise keeper.trouble
+    if writer.kept is not None:
+        printer.talk(f"kept in {writer.kept}; see it again with: gpuwise show {writer.kept}")
+    if writer.trouble is not None:
+        raise writer.trouble
     failed = [m for m in result.measurements if m.status in ("oom", "failed")]
     if failed:
         names = ", ".join(f"{m.config.label('batch')} ({m.status})" for m in failed)

@@ -13,8 +13,8 @@ from gpuwise import store, workloads
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, NoDataError
-from gpuwise.measure.lock import only_ours
-from gpuwise.measure.start import devices, find_target, prepare
+from gpuwise.measure.device import find_target, only_ours
+from gpuwise.measure.prepare import prepare
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 from gpuwise.show import comparisons as report
@@ -40,7 +40,7 @@ def command(what: str, index: int | None, quiet: bool, output: Path | None, as_j
         workloads.get(config.workload)  # a file or library that is not here is told before anything runs
     target = find_target(plan[0].device, index)
     words = shlex.join(["gpuwise", "reproduce", Path(what).name])
-    with only_ours(devices(plan, target), words, free=target.free):
+    with only_ours(target.devices(plan), words, free=target.free):
         made = prepare(plan, target, command=words, output=None, earlier=None)
         complete = measuring.measure(made.session, made.plan, quiet=quiet or as_json)
     if not complete:
@@ -54,7 +54,7 @@ def command(what: str, index: int | None, quiet: bool, output: Path | None, as_j
         raise GateFailed(f"no: {len(failed)} of {len(found)} differ: {', '.join(failed)}")
     unclear = sum(c.verdict == "unclear" for c in found)
     but = f", {unclear} of them unclear: see the intervals" if unclear else ""
-    printer.talk(f"yes: {len(found)} of {len(found)} reproduced{but}; kept in {made.keeper.kept}")
+    printer.talk(f"yes: {len(found)} of {len(found)} reproduced{but}; kept in {made.writer.kept}")
 
 
 def again(old: Result) -> tuple[RunConfig, ...]:

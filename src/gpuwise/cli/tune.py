@@ -6,7 +6,7 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -16,17 +16,15 @@ from gpuwise.cli.bench import repeatable
 from gpuwise.cli.recipe import RecipeChoice
 from gpuwise.errors import INTERRUPTED, InputError, RunError
 from gpuwise.facts import recipes
-from gpuwise.measure.lock import only_ours
-from gpuwise.measure.plan import Request
-from gpuwise.measure.recall import recall
+from gpuwise.measure.device import find_target, only_ours
+from gpuwise.measure.prepare import plan_for, prepare, recall
+from gpuwise.measure.request import Request
 from gpuwise.measure.session import Progress
-from gpuwise.measure.start import devices, find_target, plan_for, prepare
-from gpuwise.measure.tune.run import Tuner
+from gpuwise.measure.tune import Tuner
 from gpuwise.model import units
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.recipe import Recipe, parse, without_own_kernels
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Mode
 from gpuwise.show import tuning as report
 
 
@@ -44,7 +42,7 @@ from gpuwise.show import tuning as report
 )
 @click.option("--batch", type=click.IntRange(1), default=None, help="[default: searched, too]")
 @click.option(
-    "--time", "time_text", default="10m", show_default=True, help="When no further setting is begun."
+    "--time", "time_text", default="10m", show_default=True, help="Stop starting new trials after this time."
 )
 @click.option(
     "--gpus", type=click.IntRange(1), default=1, help="So many together: how they exchange gradients."
@@ -103,7 +101,16 @@ def command(
         store.check_writable(output)
     time_s = units.parse_seconds(time_text)
     target = find_target(asked["device"], index)
-    config = one(plan_for([_request(asked, recipe)], target, suite=False)[0], asked["workload"])
+    request = Request(
+        workloads=(asked["workload"],),
+        modes=(asked["mode"],) if asked["mode"] else ("train", "infer"),
+        precisions=(Precision(asked["precision"]),) if asked["precision"] else (),
+        compile=() if asked["compiled"] is None else (asked["compiled"] == "on",),
+        batch=(asked["batch"],),
+        gpus=(asked["gpus"],),
+        recipe=recipe,
+    ).given(size="toy" if asked["toy"] else "full")
+    config = one(plan_for([request], target, suite=False)[0], asked["workload"])
     (known,), _ = recall((config,), target.id, recipe)
     if config.gpus > 1:
         # What several were found to do is left out: the gain is over how they exchange by default.
@@ -117,13 +124,13 @@ def command(
     earlier = None if resume is None else store.find(resume)
     words = repeatable()
     quiet = quiet or as_json
-    with only_ours(devices((config,), target), words, free=target.free):
+    with only_ours(target.devices((config,)), words, free=target.free):
         made = prepare((config,), target, command=words, output=None, earlier=earlier)
         tuner = Tuner(
             session=made.session, config=config, time_s=time_s, known=known, only=only, recipe=recipe
         )
         complete = _run(tuner, quiet=quiet)
-    kept = made.keeper.kept
+    kept = made.writer.kept
     if kept is not None:
         printer.talk(f"every trial is kept in {kept}")
     if tuner.tuning is not None:
@@ -153,32 +160,17 @@ def one(plan: tuple[RunConfig, ...], name: str) -> RunConfig:
     return found[0]
 
 
-def _request(asked: dict[str, Any], recipe: Recipe) -> Request:
-    modes = (asked["mode"],) if asked["mode"] else ("train", "infer")
-    precisions = (asked["precision"],) if asked["precision"] else ()
-    return Request(
-        workloads=(asked["workload"],),
-        recipe=recipe,
-        modes=cast("tuple[Mode, ...]", modes),
-        precisions=cast("tuple[Precision, ...]", precisions),
-        compile=() if asked["compiled"] is None else (asked["compiled"] == "on",),
-        batch=(asked["batch"],),
-        size="toy" if asked["toy"] else "full",
-        gpus=(asked["gpus"],),
-    )
-
-
 def _run(tuner: Tuner, *, quiet: bool) -> bool:
     """Print every trial as it ends; whether the search came to its end."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-    def tell(update: Progress) -> None:
+    def show(update: Progress) -> None:
         if not quiet:
             setting = f"batch {update.config.batch} {update.config.switches}"
             printer.status(f"[{len(tuner.trials) + 1}] {setting}: {update.doing}")
 
     try:
-        for number, trial in enumerate(tuner.run(tell), 1):
+        for number, trial in enumerate(tuner.run(show), 1):
             if not quiet:
                 printer.status("")
                 printer.out(report.line(trial, number))

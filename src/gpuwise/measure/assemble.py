@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import cast
 
 from gpuwise.measure import events
-from gpuwise.measure.gates import judge, unprofiled
-from gpuwise.measure.group import group_of, named, unequal
-from gpuwise.measure.telemetry import Sample, combined, summarise
+from gpuwise.measure.bottleneck import bottleneck
+from gpuwise.measure.checks import check, unprofiled
+from gpuwise.measure.telemetry import DeviceInfo, Sample, combined, summarise
 from gpuwise.measure.telemetry import cautions as telemetry_cautions
-from gpuwise.measure.verdict import verdict
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.issue import Issue
 from gpuwise.model.result import (
     BatchTrial,
     Compilation,
+    Group,
     InputPipeline,
-    Interval,
     Link,
     Measurement,
+    Rank,
     Status,
+    Telemetry,
     Window,
 )
-from gpuwise.model.run import RunConfig
+from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.units import percent
 from gpuwise.model.verdict import KernelKind, KernelTime, Profile
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.stats import mean_of_runs, throughput
 
+SLOW = 1.05
+"""Equal cards differ by some per cent; a rank that needs more than this over the middle one is slow."""
+POWER = 1.01
+
 
 @dataclass(slots=True, kw_only=True)
-class Heard:
-    """What a child (or three, one after the other) has said so far."""
+class MeasurementBuilder:
+    """What the events of a child have brought so far."""
 
     ready: events.Ready | None = None
     tried: list[events.Tried] = field(default_factory=list)
@@ -77,23 +84,19 @@ class Heard:
             case events.Done():
                 self.done = event
             case events.Profiled():
-                self.profile = _profile(event)
+                fields = {
+                    name: getattr(event, name)
+                    for name in ("steps", "wall_s", "busy_s", "link_s", "longest_gap_s")
+                }
+                self.profile = Profile(
+                    **fields,
+                    kernels=tuple(_kernel_time(*each) for each in event.kernels),
+                    slowest=tuple(_kernel_time(*each) for each in event.slowest),
+                )
             case events.Unprofiled(reason=reason):
                 self.unprofiled = reason
             case events.Failed():
                 self.failed = event
-
-
-def _profile(event: events.Profiled) -> Profile:
-    return Profile(
-        steps=event.steps,
-        wall_s=event.wall_s,
-        busy_s=event.busy_s,
-        link_s=event.link_s,
-        longest_gap_s=event.longest_gap_s,
-        kernels=tuple(_kernel_time(*each) for each in event.kernels),
-        slowest=tuple(_kernel_time(*each) for each in event.slowest),
-    )
 
 
 def _kernel_time(kind: str, count: float, seconds: float, name: str | None = None) -> KernelTime:
@@ -119,19 +122,10 @@ class Limits:
         return self
 
 
-def status_of(heard: Heard, *, interrupted: bool) -> Status:
-    """ok only when the child said it was done."""
-    if heard.failed is not None:
-        return "oom" if heard.failed.kind == "oom" else "failed"
-    if interrupted:
-        return "interrupted"
-    return "ok" if heard.done is not None else "failed"
-
-
 def assemble(
     config: RunConfig,
     workload: WorkloadSpec,
-    heard: Heard,
+    builder: MeasurementBuilder,
     *,
     started_at: str,
     samples: Sequence[Sample] = (),
@@ -139,8 +133,7 @@ def assemble(
     links: tuple[Link, ...] = (),
     gpu: GpuSpec | None = None,
     limits: Limits,
-    sm_clock_max_hz: float | None = None,
-    power_limit_w: float | None = None,
+    environment: Environment | None = None,
     interrupted: bool = False,
     error: str | None = None,
     cautions: Iterable[Issue] = (),
@@ -149,97 +142,85 @@ def assemble(
 
     `samples` are of the first GPU, `others` of those beside it that took part, `links` between them all.
     """
-    status = status_of(heard, interrupted=interrupted)
+    status: Status = "ok" if builder.done is not None else "failed"
+    if builder.failed is not None:
+        status = "oom" if builder.failed.kind == "oom" else "failed"
+    elif interrupted:
+        status = "interrupted"
+    speed, first, pipeline = None, builder.first, None
+    if builder.windows and builder.built is not None:
+        estimate = mean_of_runs if config.protocol == "aime" and config.mode != "limit" else throughput
+        speed = estimate([window.step_s for window in builder.windows], builder.built.items)
+    if builder.fed is not None and builder.built is not None:
+        fed, items = builder.fed, builder.built.items
+        workers, alone = throughput(fed.pipeline_s, items), throughput(fed.alone_s, items)
+        pipeline = InputPipeline(
+            workers=fed.workers,
+            pipeline=workers,
+            alone=alone,
+            workers_needed=math.ceil(fed.workers * alone.value / workers.value),
+        )
     measured = Measurement(
         config=config,
         workload_version=workload.version,
         status=status,
         item=workload.item,
         started_at=started_at,
-        batch=heard.built.batch if heard.built else config.batch,
-        items_per_step=heard.built.items if heard.built else None,
-        throughput=_speed(config, heard),
-        windows=tuple(heard.windows),
-        warmup_s=heard.warmup_s,
-        cold_start_s=heard.first.seconds if heard.first else None,
-        compilation=_compilation(heard.first),
-        memory_peak_bytes=heard.done.memory_peak_bytes if heard.done else None,
-        loss=heard.done.loss if heard.done else (),
-        gradient_norm=heard.gradient_norm,
-        reference_norm=heard.reference_norm,
-        telemetry=summarise(samples, heard.windows) if heard.windows else None,
+        batch=builder.built.batch if builder.built else config.batch,
+        items_per_step=builder.built.items if builder.built else None,
+        throughput=speed,
+        windows=tuple(builder.windows),
+        warmup_s=builder.warmup_s,
+        cold_start_s=first.seconds if first else None,
+        compilation=Compilation(seconds=first.compile_s, graphs=first.graphs, cached=first.cached_graphs)
+        if first is not None and first.compile_s is not None
+        else None,
+        memory_peak_bytes=builder.done.memory_peak_bytes if builder.done else None,
+        loss=builder.done.loss if builder.done else (),
+        gradient_norm=builder.gradient_norm,
+        reference_norm=builder.reference_norm,
+        telemetry=summarise(samples, builder.windows) if builder.windows else None,
         batch_trials=tuple(
             BatchTrial(batch=t.batch, fits=t.fits, compiled=t.compiled, items_per_s=t.items_per_s)
-            for t in heard.tried
+            for t in builder.tried
         ),
-        profile=heard.profile,
-        input=_fed(heard),
-        error=heard.failed.message if heard.failed else None if status == "ok" else error,
+        profile=builder.profile,
+        input=pipeline,
+        error=builder.failed.message if builder.failed else None if status == "ok" else error,
     )
-    if heard.built is not None and config.size == "full":
-        # A toy model costs something else than the workload, and is never held against a limit.
-        cost = heard.built.flop_per_item, heard.built.bytes_per_item
+    if builder.built is not None and config.size == "full":
+        # A toy model costs something else than the workload, and is never compared with a limit.
+        cost = builder.built.flop_per_item, builder.built.bytes_per_item
         measured = replace(measured, flop_per_item=cost[0], bytes_per_item=cost[1])
         measured = _against_limits(measured, gpu, limits)
-    bound = verdict(measured, sm_clock_max_hz=sm_clock_max_hz, switches=workload.switches)
+    most_hz = environment.sm_clock_max_hz if environment is not None else None
+    bound = bottleneck(measured, sm_clock_max_hz=most_hz, switches=workload.switches)
     measured = replace(measured, verdict=bound)
-    judged = judge(
+    found = check(
         measured,
         samples=samples,
-        mismatch=heard.mismatch,
-        odd=heard.done.odd if heard.done else None,
-        sm_clock_max_hz=sm_clock_max_hz,
-        power_limit_w=power_limit_w,
+        mismatch=builder.mismatch,
+        odd=builder.done.odd if builder.done else None,
+        environment=environment,
         memory_bytes_per_s=gpu.memory_bytes_per_s if gpu is not None else None,
     )
-    if heard.ranked is not None:
-        measured, more = _grouped(measured, heard.ranked, others, links)
-        judged += more
-    # What dies after it is done died in the profiler.
-    died = error if status == "ok" and heard.profile is None else None
-    unseen = unprofiled(heard.unprofiled or died)
-    return replace(measured, cautions=(*cautions, *judged, *unseen))
-
-
-def _grouped(
-    m: Measurement, ranked: events.Ranked, others: Sequence[Sequence[Sample]], links: tuple[Link, ...]
-) -> tuple[Measurement, tuple[Issue, ...]]:
-    """With the telemetry of all its GPUs, each GPU's own, and the cautions of those beside the first."""
-    each = (m.telemetry, *(summarise(samples, m.windows) if m.windows else None for samples in others))
-    group = group_of(ranked, each, links)
-    found = list(unequal(group))
-    for number, (samples, seen) in enumerate(zip(others, each[1:], strict=True), start=1):
-        if seen is not None:
-            found += named(telemetry_cautions(seen, samples, m.windows), number)
-    return replace(m, group=group, telemetry=combined(each)), tuple(found)
-
-
-def _compilation(first: events.First | None) -> Compilation | None:
-    if first is None or first.compile_s is None:
-        return None
-    return Compilation(seconds=first.compile_s, graphs=first.graphs, cached=first.cached_graphs)
-
-
-def _fed(heard: Heard) -> InputPipeline | None:
-    if heard.fed is None or heard.built is None:
-        return None
-    pipeline, alone = (
-        throughput(each, heard.built.items) for each in (heard.fed.pipeline_s, heard.fed.alone_s)
-    )
-    return InputPipeline(
-        workers=heard.fed.workers,
-        pipeline=pipeline,
-        alone=alone,
-        workers_needed=math.ceil(heard.fed.workers * alone.value / pipeline.value),
-    )
-
-
-def _speed(config: RunConfig, heard: Heard) -> Interval | None:
-    if not heard.windows or heard.built is None:
-        return None
-    steps = [window.step_s for window in heard.windows]
-    estimate = mean_of_runs if config.protocol == "aime" and config.mode != "limit" else throughput
-    return estimate(steps, heard.built.items)
+    if builder.ranked is not None:
+        # The telemetry of all GPUs, each GPU's own, and the cautions of those beside the first.
+        windows = measured.windows
+        each = (measured.telemetry, *(summarise(seen, windows) if windows else None for seen in others))
+        group = group_of(builder.ranked, each, links)
+        found += tuple(unequal(group))
+        for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
+            if telemetry is not None:
+                found += tuple(
+                    replace(caution, detail=f"GPU {number}: {caution.detail}")
+                    for caution in telemetry_cautions(telemetry, seen, windows)
+                )
+        measured = replace(measured, group=group, telemetry=combined(each))
+    # A child that fails after Done crashed in the profiler.
+    died = error if status == "ok" and builder.profile is None else None
+    unseen = unprofiled(builder.unprofiled or died)
+    return replace(measured, cautions=(*cautions, *found, *unseen))
 
 
 def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Measurement:
@@ -263,3 +244,64 @@ def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Meas
         limit_share=shares[nearer] if known else None,
         limit=nearer if known else None,  # type: ignore[arg-type]
     )
+
+
+def group_of(
+    ranked: events.Ranked, telemetry: Sequence[Telemetry | None] = (), links: tuple[Link, ...] = ()
+) -> Group:
+    """The group that the ranks reported; `telemetry` is that of this machine's GPUs, in their order."""
+    own = iter(telemetry)
+    ranks = tuple(
+        Rank(
+            rank=rank,
+            node=node,
+            device=device,
+            alone_s=ranked.alone_s[rank] if ranked.alone_s else None,
+            telemetry=next(own, None) if node == ranked.node else None,
+        )
+        for rank, (node, device) in enumerate(zip(ranked.nodes, ranked.devices, strict=True))
+    )
+    return Group(
+        backend=ranked.backend,
+        parallel=ranked.parallel,
+        bucket_bytes=ranked.bucket_bytes,
+        node=ranked.node,
+        ranks=ranks,
+        links=links,
+    )
+
+
+def unequal(group: Group) -> Iterator[Issue]:
+    """Cautions where the ranks are unequal.
+
+    Ranks that work in step go at the pace of the slowest one, so a weaker model, a lower power limit or a
+    card that is slow for a reason of its own costs all of them its time.
+    """
+    models = {rank.device for rank in group.ranks}
+    if len(models) > 1:
+        listed = "; ".join(f"rank {rank.rank}: {rank.device}" for rank in group.ranks)
+        yield _mixed(f"different models work in step: {listed}", "measure equal cards")
+    alone = [rank.alone_s for rank in group.ranks if rank.alone_s is not None]
+    middle = median(sorted(alone)[:-1]) if len(alone) > 1 else float("inf")
+    for rank in group.ranks:
+        if rank.alone_s is not None and rank.alone_s > SLOW * middle:
+            yield Issue(
+                code="slow-rank",
+                severity="warning",
+                detail=f"rank {rank.rank} ({rank.device}, machine {rank.node}) needs "
+                f"{percent(rank.alone_s / middle - 1)} longer for a step than the middle one of the others, "
+                "and all wait for it",
+                fix="compare its clocks, heat and PCIe link with the others'",
+            )
+
+
+def uneven_power(infos: Sequence[DeviceInfo]) -> Iterator[Issue]:
+    """The caution for GPUs of one measurement that may draw unequal power."""
+    limits = [info.power_limit_w for info in infos if info.power_limit_w]
+    if limits and max(limits) > POWER * min(limits):
+        listed = "; ".join(f"GPU {i.index}: {i.power_limit_w:.0f} W" for i in infos if i.power_limit_w)
+        yield _mixed(f"different power limits: {listed}", "set equal limits, or measure equal cards")
+
+
+def _mixed(detail: str, next_step: str) -> Issue:
+    return Issue(code="mixed", severity="warning", detail=detail, fix=next_step)

@@ -1,14 +1,15 @@
 """Find the batch with the highest throughput, surviving out-of-memory on the way.
 
 Doubling from the workload's default batch while throughput rises by more than 1 % (below that,
-a larger batch only costs memory); halving first while the default itself does not fit. These
-trials run eagerly and for a few steps, for compiling each candidate would take minutes.
+a larger batch only costs memory); halving first while the default itself does not fit. In torch these
+trials run eagerly and for a few steps, because compiling each candidate would take minutes.
 
 When all is timed, doubling goes on from the fastest with one step each until memory ends, and three
 halvings of the last gap follow: the largest batch that fits is known within a ninth.
 
 Compiled, the best batch is often smaller (BERT-large on an H200: 256 eagerly, 128 compiled), so a
-compiled measurement walks down from the eager answer until a half costs throughput.
+compiled measurement walks down from the eager answer until a half costs throughput. JAX and TensorFlow are
+far slower without compiling, so their search compiles each candidate.
 """
 
 from __future__ import annotations
@@ -46,18 +47,25 @@ def search(trial: Trial, start: int, report: Report, *, compiled: bool = False) 
 
 def largest(fits: Callable[[int], bool], start: int, report: Report) -> int:
     """The largest batch that fits, or nearly: at least 8 / 9 of it. `start` is known to fit."""
-    low, high = start, None
+
+    def attempt(batch: int) -> bool:
+        works = fits(batch)
+        report(Tried(batch=batch, fits=works, compiled=False, items_per_s=None))
+        return works
+
+    low = start
     for _ in range(DOUBLINGS):
-        if not _fits(fits, 2 * low, report):
-            high = 2 * low
+        if not attempt(2 * low):
             break
         low *= 2
-    for _ in range(HALVINGS if high is not None else 0):
-        assert high is not None
+    else:
+        return low
+    high = 2 * low
+    for _ in range(HALVINGS):
         middle = (low + high) // 2
         if middle == low:
             break
-        low, high = (middle, high) if _fits(fits, middle, report) else (low, middle)
+        low, high = (middle, high) if attempt(middle) else (low, middle)
     return low
 
 
@@ -87,12 +95,6 @@ def share(config: RunConfig, batch: int | None) -> tuple[int, str | None]:
     if batch % config.gpus:
         return 0, f"{config.gpus} GPUs cannot share a batch of {batch} evenly"
     return batch // config.gpus, None
-
-
-def _fits(fits: Callable[[int], bool], batch: int, report: Report) -> bool:
-    found = fits(batch)
-    report(Tried(batch=batch, fits=found, compiled=False, items_per_s=None))
-    return found
 
 
 def _try(trial: Trial, batch: int, report: Report, *, compiled: bool = False) -> float | None:

@@ -1,303 +1,376 @@
 """The process that holds the device: `python -m gpuwise.measure.child EVENTS_FD`.
 
-Measures one configuration with torch; how it talks with its parent is `orders`.
+It reads what to measure as a line of JSON from standard input and writes events to the file descriptor that
+it was started with; where it waits for a cool device, another line lets it go on. What the workload prints
+goes to standard output and error, which the parent keeps as a log. If the parent dies, this process ends at
+once, whatever it is doing; a fork that a workload makes of it ends at its first event.
 """
 
 from __future__ import annotations
 
+import gc
+import json
 import math
-from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
 
-import torch
-
-from gpuwise import workloads
-from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.measure import events, memory, output
-from gpuwise.measure.ability import lacking
-from gpuwise.measure.batch import largest, search, walk_down
-from gpuwise.measure.clock import Clock, clock_for
-from gpuwise.measure.cold import Start
-from gpuwise.measure.engine import measure_runs, pace, run_steps
-from gpuwise.measure.orders import Order, Rest, serve
-from gpuwise.measure.profile import profile, steps_for
+from gpuwise.errors import GpuwiseError
+from gpuwise.measure import events
+from gpuwise.measure.batch import largest, search, share, walk_down
+from gpuwise.measure.engine import Clock, Step, measure_runs, run_steps, timing_plan
+from gpuwise.measure.frameworks.adapter import Adapter, Compiler, Job, load
+from gpuwise.measure.process import Rendezvous
+from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost
-from gpuwise.workloads import Workload, user
-
-if TYPE_CHECKING:
-    from gpuwise.workloads.job import Job
+from gpuwise.model.workload import Cost, WorkloadSpec
+from gpuwise.workloads import user
 
 TRIAL_WARMUP, TRIAL_STEPS = 2, 4
 
-SIGNS_OF_NO_MEMORY = ("can't allocate memory", "ALLOC_FAILED", "not enough memory", "out of memory")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What the parent wants measured."""
+
+    config: RunConfig
+    reference: str
+    """The workload, as the registry finds it."""
+    rendezvous: Rendezvous
 
 
-def ready(config: RunConfig) -> events.Ready:
-    """What torch and the device say of themselves. Raises RuntimeError without a device."""
-    version = torch.__version__
-    if config.device == "cpu":
-        return events.Ready(version=version, device="cpu")
-    if config.device == "mps":
-        return events.Ready(
-            version=version, device="Apple GPU", memory_bytes=torch.mps.recommended_max_memory()
-        )
-    if config.device == "xpu":
-        intel = torch.xpu.get_device_properties()
-        return events.Ready(version=version, device=intel.name, memory_bytes=intel.total_memory)
-    properties = torch.cuda.get_device_properties(torch.cuda.current_device())
-    cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
-    return events.Ready(
-        version=version,
-        cuda=torch.version.cuda or torch.version.hip,
-        cudnn=None if cudnn is None else str(cudnn),
-        device=properties.name,
-        memory_bytes=properties.total_memory,
+def main() -> None:
+    """Take one order and carry it out; the parent is sent every failure."""
+    report = reporter()
+    # The workload finds an empty standard input; the parent's orders come over a copy of it.
+    orders = os.fdopen(os.dup(0))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    threading.Thread(target=_end_with_parent, args=(orders.fileno(),), daemon=True).start()
+
+    def cool_down() -> None:
+        report(events.Cooldown())
+        if not orders.readline():
+            os._exit(1)  # the parent has died
+
+    order = read(orders.readline())
+    adapter: Adapter[Any] | None = None
+    try:
+        adapter = load(order.config.framework, order.reference)
+        began = time.monotonic()  # a cold start does not hold the import of the framework
+        if not adapter.launch(order.config, report, began, order.rendezvous):
+            start = ColdStart(adapter.compiler(order.config), began)
+            run(adapter, order.config, report, start, cool_down)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  also what the workload raises
+        report(failure(error, order.reference, adapter))
+    gc.freeze()  # else Python looks for garbage in all of the framework before it ends: most of a second
+
+
+def read(line: str) -> Order:
+    """The order of one line of JSON."""
+    asked = json.loads(line)
+    switches = Switches(**asked["config"].pop("switches"))
+    return Order(
+        config=RunConfig(**asked["config"], switches=switches),
+        reference=asked["reference"],
+        rendezvous=Rendezvous(**asked["rendezvous"]),
     )
 
 
-def unsupported(config: RunConfig, workload: Workload) -> str | None:
-    """Why the device cannot run the workload in the precision, or None where it can."""
-    there = torch.cuda.device_count() if config.device == "cuda" else 0
-    if workload.spec.gpus > there and config.size != "toy":
-        return f"{workload.spec.id} needs {workload.spec.gpus} GPU(s), there are {there}"
-    if config.device == "cpu":
-        return f"a CPU has no {config.precision}" if config.precision in lacking(None, "cpu") else None
-    if config.device != "cuda" or torch.version.hip is not None:
-        return None
-    major, minor = torch.cuda.get_device_capability()
-    if major + minor / 10 < config.precision.capability:
-        return f"compute capability {major}.{minor} has no {config.precision}"
-    return None
+def reporter() -> events.Report:
+    """Writes events to the descriptor named on the command line."""
+    born = os.getpid()
+    stream = os.fdopen(int(sys.argv[1]), "wb", buffering=0)
+
+    def report(event: events.Event) -> None:
+        if os.getpid() != born:
+            os._exit(0)  # a copy that the workload forked off
+        with suppress(BrokenPipeError):
+            stream.write(events.encode(event))
+            return
+        # Nobody listens any more: free the devices. The parent made this process lead its group.
+        os.killpg(0, signal.SIGKILL)
+
+    return report
 
 
-def run(config: RunConfig, reference: str, report: events.Report, began: float, rest: Rest) -> None:
-    """Measure one configuration. Raises torch's own errors."""
-    start = Start(config, began)
-    report(ready(config))
-    workload = workloads.load(reference)
-    if (why := unsupported(config, workload)) is not None:
+def _end_with_parent(orders: int) -> None:
+    """Wait, reading nothing, until nobody can give orders any more; a compilation may take minutes to say
+    another word, and would hold the device."""
+    hung_up = select.poll()
+    hung_up.register(orders, 0)
+    hung_up.poll()
+    os.killpg(0, signal.SIGKILL)
+
+
+class ColdStart:
+    """Time from the start of the process to the end of the first step; `began` is by `time.monotonic`.
+
+    The batch search, the checks of the numbers and steps of each rank alone are no part of it: whoever runs
+    this one step from its start would wait for none of them, so the clock stands still meanwhile.
+    """
+
+    def __init__(self, compiler: Compiler | None, began: float) -> None:
+        self._began, self._compiler = began, compiler
+        if compiler is not None:
+            compiler.listen()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is done in it is no part of the start."""
+        began = time.monotonic()
+        if self._compiler is not None:
+            self._compiler.ignore()
+        try:
+            yield
+        finally:
+            self._began += time.monotonic() - began
+            if self._compiler is not None:
+                self._compiler.listen()
+
+    def first(self) -> events.First:
+        """The first step has ended: what it took since the process began."""
+        seconds, known = time.monotonic() - self._began, self._compiler
+        if known is None:
+            return events.First(seconds=seconds)
+        return events.First(
+            seconds=seconds, compile_s=known.seconds, graphs=known.graphs, cached_graphs=known.cached
+        )
+
+
+def run(
+    adapter: Adapter[Any],
+    config: RunConfig,
+    report: events.Report,
+    start: ColdStart,
+    cool_down: Callable[[], object] = lambda: None,
+) -> None:
+    """Measure one configuration in this process. Raises the framework's own errors."""
+    report(adapter.ready(config))
+    spec = adapter.spec(config)
+    if (why := adapter.unsupported(config)) is not None:
         report(events.Failed(kind="unsupported", message=why))
         return
-    torch.manual_seed(0)
-    clock = clock_for(config.device)
+    tried = [0]
+
+    def report_trial(event: events.Event) -> None:
+        if isinstance(event, events.Tried):
+            tried.append(event.batch)
+        report(event)
+
     with start.aside():
-        batch = choose_batch(config, workload, clock, report)
-        if batch is None:
-            report(events.Failed(kind="oom", message="not even one item fits"))
-            return
-        cost = cost_of(config, workload, batch)
-    job = workload.build(config, batch)
-    report(
-        events.Built(
-            batch=batch,
-            items=job.items,
-            flop_per_item=cost.flop_per_item if cost else None,
-            bytes_per_item=cost.bytes_per_item if cost else None,
-        )
-    )
-    if job.mismatch is not None or job.gradient_norm is not None:
-        if job.rehearse is not None:
-            job.rehearse()
-        with start.aside() if job.rehearse is not None else nullcontext():
-            report(checked(job))
-    ended = timed(config, job, job.items, clock, report, start, rest)
+        asked = choose_batch(adapter, config, spec, report_trial)
+    if asked is None:
+        report(events.Failed(kind="oom", message="not even one item fits"))
+        return
+    batch, why = share(config, asked)
+    if why is not None:
+        report(events.Failed(kind="unsupported", message=why))
+        return
+    while True:
+        try:
+            job, clock, step, first = begin(adapter, config, spec, batch, report, start)
+            break
+        except Exception as error:
+            # A batch that was asked for is not halved.
+            if config.batch is not None or batch == 1 or not adapter.out_of_memory(error):
+                raise
+        report_trial(events.Tried(batch=batch, fits=False, compiled=config.compile, items_per_s=None))
+        batch //= 2
+        adapter.release(config)
+    if not adapter.checks_first:
+        _report_check(adapter, job, report, start)
+    ended = timed(adapter, config, job, job.items, clock, step, first, report, cool_down)
+    if isinstance(ended, events.Done) and adapter.keeps_peak and max(tried) > batch:
+        # The peak of the whole process is that of the larger batch it has tried.
+        ended = replace(ended, memory_peak_bytes=None)
     report(ended)
-    if to_profile(config, ended):
-        report(look_into(config, job, clock))
-        del job
-        if searches(config):
-            eager = replace(config, compile=False)
-            largest(lambda size: _fits(eager, workload, clock, size), batch, report)
+    if worth_a_look(config, ended) and (found := adapter.look_into(config, job, clock)) is not None:
+        report(found)
+        del job, clock, step, first  # the search for the largest batch needs their memory
+        if searched(config):
+            largest(lambda size: _fits(adapter, config, size), batch, report)
 
 
-def checked(job: Job) -> events.Checked:
-    """Compiled against eager, then the gradients of steps that change no weight."""
-    mismatch = job.mismatch() if job.mismatch is not None else None
-    norms = (f() if f is not None else math.nan for f in (job.gradient_norm, job.reference_norm))
-    norm, reference = (value if math.isfinite(value) else None for value in norms)
-    return events.Checked(mismatch=mismatch, gradient_norm=norm, reference_norm=reference)
+def begin(
+    adapter: Adapter[Any],
+    config: RunConfig,
+    spec: WorkloadSpec,
+    batch: int,
+    report: events.Report,
+    start: ColdStart,
+) -> tuple[Job, Clock, Step, Any]:
+    """(job, clock, the step that it times, what the first step computed) for a batch."""
+    with start.aside():
+        cost = cost_of(adapter, config, spec, batch)
+    job = adapter.build(config, batch)
+    report(built(batch, job.items, cost))
+    if adapter.checks_first:
+        _report_check(adapter, job, report, start)
+    clock, step = adapter.timer(config, job)
+    return job, clock, step, first_step(adapter, config, clock, step, report, start)
+
+
+def first_step(
+    adapter: Adapter[Any],
+    config: RunConfig,
+    clock: Clock,
+    step: Step,
+    report: events.Report,
+    start: ColdStart,
+) -> Any:
+    """What the first step computed; memory is counted from here on."""
+    adapter.forget_peak(config)
+    first = adapter.wait(step())
+    clock.mark()
+    clock.read()
+    report(start.first())
+    return first
 
 
 def timed(
+    adapter: Adapter[Any],
     config: RunConfig,
     job: Job,
     items: int,
     clock: Clock,
+    step: Step,
+    first: Any,
     report: events.Report,
-    start: Start,
-    rest: Rest = lambda: None,
+    cool_down: Callable[[], object] = lambda: None,
 ) -> events.Done | events.Failed:
-    """Time the steps of a job, of `items` each on all ranks together; how it ended."""
-    memory.release(config.device)
-    memory.reset_peak(config.device)
-    first = job.step()
-    if not isinstance(first, torch.Tensor):
-        message = f"{config.workload}: a step returns a tensor on the device, not {type(first).__name__}"
-        raise InputError(message, hint=user.HOW)
-    clock.mark()
-    clock.read()
-    report(start.first())
-    step: Callable[[], torch.Tensor] = job.step
+    """Time the steps of a job, of `items` each on all ranks together; how it ended.
+
+    A training has failed where its loss is not finite, an inference where its output holds NaN. Infinity and
+    one value everywhere are answers that few networks give on random input, so they are only odd.
+    """
     if config.input == "host":
-        from gpuwise.measure.feed import fed
-
-        step, told = fed(config, job, clock)
-        report(told)
-    measure_runs(step, items, clock, pace(config), report, rest)
-    return _done(config, job, first)
-
-
-def _done(config: RunConfig, job: Job, first: torch.Tensor) -> events.Done | events.Failed:
-    peak = memory.peak(config.device)
+        step, fed = adapter.with_input(config, job, clock)
+        report(fed)
+    measure_runs(step, items, clock, timing_plan(config), report, cool_down)
+    peak = adapter.peak_bytes(config)
     if config.mode == "limit":
         return events.Done(memory_peak_bytes=peak, loss=())
-    last = job.step()
+    last = adapter.wait(job.step())
     if config.mode == "train":
-        return output.trained(peak, float(first), float(last))
-    low, high = extremes(last)
-    return output.ended(peak, low, high, values=last.numel())
+        loss = float(first), float(last)
+        if all(map(math.isfinite, loss)):
+            return events.Done(memory_peak_bytes=peak, loss=loss)
+        message = f"training diverged: loss went from {loss[0]} to {loss[1]}"
+        return events.Failed(kind="failed", message=message)
+    low, high, values = adapter.extremes(last)
+    if math.isnan(low) or math.isnan(high):
+        return events.Failed(kind="failed", message="the output is NaN: the speed is that of no computation")
+    odd = None
+    if math.isinf(low) or math.isinf(high):
+        odd = "the output holds infinity"
+    elif low == high and values > 1:
+        odd = f"the output is {low:g} everywhere"
+    return events.Done(memory_peak_bytes=peak, loss=(), odd=odd)
 
 
-def extremes(values: torch.Tensor) -> tuple[float, float]:
-    """The least and the largest value, both NaN where one is, without a copy; (0, 1) for what torch does
-    not compare (float8, sparse, empty)."""
-    try:
-        real = torch.view_as_real(values.resolve_conj()) if values.is_complex() else values
-        return float(real.min()), float(real.max())
-    except (RuntimeError, NotImplementedError):
-        return 0.0, 1.0
-
-
-def to_profile(config: RunConfig, ended: events.Done | events.Failed) -> bool:
+def worth_a_look(config: RunConfig, ended: events.Done | events.Failed) -> bool:
     """Whether to look for what bounds the speed: not of a limit, nor where a first picture is wanted."""
-    seen = config.device in ("cpu", "cuda")  # what the profiler knows
-    return seen and isinstance(ended, events.Done) and config.mode != "limit" and not config.quick
+    return isinstance(ended, events.Done) and config.mode != "limit" and not config.quick
 
 
-def look_into(config: RunConfig, job: Job, clock: Clock) -> events.Profiled | events.Unprofiled:
-    """A profile of a few steps, or why there is none: whatever fails here, the measurement is complete."""
+def cost_of(adapter: Adapter[Any], config: RunConfig, spec: WorkloadSpec, batch: int) -> Cost | None:
+    """What one item costs, as the workload states it, else as the framework counts it."""
+    if spec.cost is not None:
+        return spec.cost(config.mode, config.precision, batch)
+    return adapter.count(config, batch)
+
+
+def built(batch: int, items: int, cost: Cost | None) -> events.Built:
+    """The event for a job of that batch."""
+    flop, moved = (cost.flop_per_item, cost.bytes_per_item) if cost is not None else (None, None)
+    return events.Built(batch=batch, items=items, flop_per_item=flop, bytes_per_item=moved)
+
+
+def _report_check(adapter: Adapter[Any], job: Job, report: events.Report, start: ColdStart) -> None:
+    found = adapter.check(job, start.aside)
+    if found is not None:
+        report(found)
+
+
+def searched(config: RunConfig) -> bool:
+    """Whether the batch is searched: on a GPU, where none is given."""
+    return (
+        config.device != "cpu" and config.size == "full" and config.mode != "limit" and config.batch is None
+    )
+
+
+def choose_batch(
+    adapter: Adapter[Any], config: RunConfig, spec: WorkloadSpec, report: events.Report
+) -> int | None:
+    """One GPU's batch: the one asked for, the fastest one found, or the workload's own; None where not even
+    one item fits. A quick run takes the workload's own, to be halved while it does not fit."""
+    if not searched(config):
+        return config.batch or spec.cpu_batch
+    if config.quick:
+        return spec.default_batch
+    single = replace(config, gpus=1, nodes=1, scaling="weak")
+    cheap = replace(single, compile=config.compile and not adapter.searches_eagerly)
+    best = search(
+        lambda batch: trial(adapter, cheap, batch), spec.default_batch, report, compiled=cheap.compile
+    )
+    if best is None or cheap.compile == config.compile:
+        return best
+    return walk_down(lambda batch: trial(adapter, single, batch), best, report)
+
+
+def trial(adapter: Adapter[Any], config: RunConfig, batch: int) -> float | None:
+    """Items per second of a few steps, or None where the batch does not fit."""
     try:
-        (step_s,) = run_steps(job.step, clock, 1)
-        found = profile(job.step, steps_for(step_s), config.device)
-    except Exception as error:  # noqa: BLE001
-        return events.Unprofiled(reason=f"{type(error).__name__}: {error}".splitlines()[0][:200])
-    kernels = tuple((each.kind, each.count, each.seconds) for each in found.kernels)
-    slowest = tuple((each.kind, each.count, each.seconds, each.name) for each in found.slowest)
-    return events.Profiled(**asdict(found) | {"kernels": kernels, "slowest": slowest})
-
-
-def cost_of(config: RunConfig, workload: Workload, batch: int) -> Cost | None:
-    """What one item costs; where the workload does not say, torch counts the operations of one eager
-    step of at most two items (`torch.utils.flop_counter`: matrix products, convolutions, attention)."""
-    if workload.spec.cost is not None:
-        return workload.spec.cost(config.mode, config.precision, batch)
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.utils.flop_counter import FlopCounterMode
-
-    # The counter does not know the attention kernel of a CPU; its parts it does.
-    known = sdpa_kernel(SDPBackend.MATH) if config.device == "cpu" else nullcontext()
-    try:
-        job = workload.build(replace(config, compile=False), min(batch, 2))
-        with known, FlopCounterMode(display=False) as counter:
-            job.step()
-    except Exception as error:  # noqa: BLE001  no count is no reason not to measure
-        print(f"operations not counted: {type(error).__name__}: {error}")
+        return _few_steps(adapter, config, batch)
+    except Exception as error:
+        if not adapter.out_of_memory(error):
+            raise
         return None
     finally:
-        memory.release(config.device)
-        torch.manual_seed(0)
-    counted = counter.get_total_flops()
-    return Cost(flop_per_item=counted / job.items) if counted else None
+        adapter.release(config)
 
 
-def choose_batch(config: RunConfig, workload: Workload, clock: Clock, report: events.Report) -> int | None:
-    """The batch asked for; else the search's answer. A quick run only shrinks to fit."""
-    if config.batch is not None:
-        return config.batch
-    spec = workload.spec
-    if not searches(config):
-        return spec.cpu_batch
+def _few_steps(adapter: Adapter[Any], config: RunConfig, batch: int) -> float:
+    # A function of its own: its job is gone when `trial` gives the memory back.
+    job: Job = adapter.build(config, batch)
+    clock, step = adapter.timer(config, job)
+    run_steps(step, clock, TRIAL_WARMUP)
+    times = run_steps(step, clock, TRIAL_STEPS)
+    return job.items * len(times) / sum(times)
+
+
+def _fits(adapter: Adapter[Any], config: RunConfig, batch: int) -> bool:
+    """Whether one eager step of that batch works; a kernel that cannot count so far fails as memory does."""
+    adapter.release(config)
     eager = replace(config, compile=False)
-    if config.quick and _trial(eager, workload, clock, spec.default_batch) is not None:
-        return spec.default_batch
-    start = spec.default_batch // 2 if config.quick else spec.default_batch
-    best = search(lambda batch: _trial(eager, workload, clock, batch), start, report)
-    if best is None or config.quick or not config.compile:
-        return best
-    return walk_down(lambda batch: _trial(config, workload, clock, batch), best, report)
-
-
-def searches(config: RunConfig) -> bool:
-    """Whether the batch is searched: on a GPU, where none is given."""
-    there = config.device != "cpu" and config.size == "full" and config.mode != "limit"
-    return there and config.batch is None
-
-
-def _fits(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> bool:
-    """Whether one step of that batch works; a kernel that cannot count so far fails as memory does."""
-    torch.compiler.reset()
-    memory.release(config.device)
     try:
-        run_steps(workload.build(config, batch).step, clock, 1)
+        clock, step = adapter.timer(eager, adapter.build(eager, batch))
+        run_steps(step, clock, 1)
     except RuntimeError:
         return False
     return True
 
 
-def _trial(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> float | None:
-    """Items per second of a few steps, or None where the batch does not fit."""
-    try:
-        return _few_steps(config, workload, clock, batch)
-    except RuntimeError as error:
-        if not out_of_memory(error):
-            raise
-        return None
-    finally:
-        if config.compile:
-            torch.compiler.reset()
-        memory.release(config.device)
-
-
-def _few_steps(config: RunConfig, workload: Workload, clock: Clock, batch: int) -> float:
-    job = workload.build(config, batch)
-    run_steps(job.step, clock, TRIAL_WARMUP)
-    times = run_steps(job.step, clock, TRIAL_STEPS)
-    return job.items * len(times) / sum(times)
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Whether the device, or the host when it is the device, ran out of memory."""
-    if isinstance(error, torch.OutOfMemoryError):
-        return True
-    return any(sign in str(error) for sign in SIGNS_OF_NO_MEMORY)
-
-
-def main() -> None:
-    """Entry point of the child process."""
-    serve(_measure, lambda error, order: failure(error, order.reference))
-
-
-def _measure(order: Order, report: events.Report, began: float, rest: Rest) -> None:
-    if order.config.gpus > 1:
-        from gpuwise.measure.launch import launch
-
-        launch(order.config, order.reference, report, began, order.rendezvous)
-    else:
-        run(order.config, order.reference, report, began, rest)
-
-
-def failure(error: Exception | SystemExit, reference: str) -> events.Failed:
-    """The event for an error, with file and line where it comes from a file of the user's."""
-    kind: events.ErrorKind = "oom" if out_of_memory(error) else "failed"
+def failure(
+    error: Exception | SystemExit, reference: str, adapter: Adapter[Any] | None = None
+) -> events.Failed:
+    """The event for an error, with file and line if it comes from a user file."""
+    full = adapter is not None and adapter.out_of_memory(error)
     message = f"{type(error).__name__}: {error}"
     if isinstance(error, GpuwiseError):
         message = str(error)
     elif (file := user.split(reference)) is not None:
         message = user.describe(error, file[0])
-    return events.Failed(kind=kind, message=message[:2000])
+    return events.Failed(kind="oom" if full else "failed", message=message[:2000])
 
 
 if __name__ == "__main__":

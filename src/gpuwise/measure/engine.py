@@ -5,7 +5,7 @@
 3. Windows of consecutive steps, one synchronisation each, until the 95 % interval of the
    throughput is within the target on both sides, or the time budget ends.
 
-The aime pace is the benchmark article's: ten steps of warm-up, then fifty steps. It is run three
+The aime protocol is the benchmark article's: ten steps of warm-up, then fifty steps. It is run three
 times, each from below 50 C, in one process: starting and compiling it anew moves no figure (three
 processes of compiled ResNet-50 on an H200 agree within 0.1 %) and takes longer than the steps. For the
 same reason three steps of warm-up precede the second and third run: on an H200 every step but the first
@@ -19,10 +19,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from statistics import median
+from typing import Any, Protocol
 
 from gpuwise.errors import RunError
-from gpuwise.measure.clock import Clock
 from gpuwise.measure.events import Report, Timed, Warmup
 from gpuwise.model.run import RunConfig
 from gpuwise.stats import settled, throughput
@@ -36,11 +37,93 @@ FEWEST_STEPS = 15
 AGAIN_STEPS = 3
 """Warm-up of a run after the first: nothing is left to compile, tune or allocate."""
 
+
+class Clock(Protocol):
+    """Times steps where they run, without holding the device up.
+
+    It takes marks between steps; `read` synchronises once. On a GPU a mark is an event in the stream, so the
+    host runs ahead and nothing but the work itself is timed; on the CPU it is the monotonic counter.
+    """
+
+    def now(self) -> float:
+        """Monotonic host seconds, comparable between processes of one machine."""
+        ...
+
+    def mark(self) -> None:
+        """Remember this point of the device's work."""
+        ...
+
+    def read(self) -> tuple[float, ...]:
+        """Wait for the device, return seconds between consecutive marks, forget the marks."""
+        ...
+
+
+class HostClock:
+    """For work that runs on the host: every step has finished when it returns."""
+
+    def __init__(self) -> None:
+        self._marks: list[int] = []
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def mark(self) -> None:
+        self._marks.append(time.perf_counter_ns())
+
+    def read(self) -> tuple[float, ...]:
+        marks, self._marks = self._marks, []
+        return tuple((b - a) / 1e9 for a, b in pairwise(marks))
+
+
+class ArrivalClock:
+    """For frameworks that let nobody put an event into their stream: the moments at which the outputs of
+    steps are there, seen by the host.
+
+    While a step runs the next one is queued, and only then the earlier is waited for, so the device
+    never idles between steps. The first step after `read` holds the time to queue it.
+    """
+
+    def __init__(self, wait: Callable[[Any], object]) -> None:
+        self._wait = wait
+        self._queued: list[Any] = []
+        self._marks: list[int] = []
+
+    def watched(self, step: Callable[[], Any]) -> Callable[[], Any]:
+        """The step, its output remembered until it is waited for."""
+
+        def run() -> Any:
+            output = step()
+            self._queued.append(output)
+            return output
+
+        return run
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def mark(self) -> None:
+        """After a step: the moment at which the step before it had ended."""
+        if not self._queued:
+            self._marks.append(time.perf_counter_ns())
+        self._arrive(but=1)
+
+    def read(self) -> tuple[float, ...]:
+        self._arrive(but=0)
+        marks, self._marks = self._marks, []
+        return tuple((b - a) / 1e9 for a, b in pairwise(marks))
+
+    def _arrive(self, but: int) -> None:
+        """Wait for all queued outputs but the newest few."""
+        while len(self._queued) > but:
+            self._wait(self._queued.pop(0))
+            self._marks.append(time.perf_counter_ns())
+
+
 Step = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class TimingPlan:
     """How long and how often to time."""
 
     window_s: float
@@ -55,36 +138,36 @@ class Pace:
     """A number of warm-up steps; None = until settled."""
     runs: int = 1
     """How often all of this is done, each time from a cool device where there are several."""
-    patience_s: float = math.inf
+    max_window_s: float = math.inf
     """A window of `steps` slow ones ends after so long, but not before FEWEST_STEPS; the warm-up after a
     fifth of it, but not before a fifth of these."""
     warmup_min_s: float = 1.0
     """Least load before timing: sampled power is a mean of the last second on most cards."""
-    apart_s: float = 0.0
+    rest_between_windows_s: float = 0.0
     """The device rests so long before each window, and takes one more step before its first timed one:
     after a rest a step holds what it takes to start (0.2 ms on an H200, an eighth of a matrix product)."""
 
 
-def pace(config: RunConfig) -> Pace:
-    """The pace that a configuration asks for.
+def timing_plan(config: RunConfig) -> TimingPlan:
+    """The timing that a configuration asks for.
 
     Limits settle in milliseconds. A quick run trades the width of the interval for time. A toy shows that
     measuring works, and no figure: it takes as little as that needs.
     """
-    timed = partial(Pace, windows=5, time_s=config.time_s, target_ci=config.target_ci)
+    timed = partial(TimingPlan, windows=5, time_s=config.time_s, target_ci=config.target_ci)
     if config.mode == "limit":
         # Short bursts, apart: within 40 ms a large GPU lowers its clock for a matrix product (an H200
         # from 1980 to 1530 MHz), and a limit is what the silicon reaches before that.
         rests = config.device != "cpu" and config.size == "full"
-        return timed(window_s=0.007, warmup_steps=3, apart_s=0.05 if rests else 0.0)
+        return timed(window_s=0.007, warmup_steps=3, rest_between_windows_s=0.05 if rests else 0.0)
     if config.protocol == "aime":
-        return Pace(
+        return TimingPlan(
             window_s=0.0,
             windows=1,
             steps=50,
             warmup_steps=10,
             runs=3,
-            patience_s=15.0,
+            max_window_s=15.0,
             time_s=0.0,
             target_ci=1.0,
         )
@@ -107,65 +190,65 @@ def run_steps(step: Step, clock: Clock, count: int) -> tuple[float, ...]:
     return times
 
 
-def warm_up(step: Step, clock: Clock, pace: Pace) -> tuple[float, ...]:
+def warm_up(step: Step, clock: Clock, plan: TimingPlan) -> tuple[float, ...]:
     """Step until step times are stationary or the time budget is spent; all step times."""
-    if pace.warmup_steps is not None:
+    if plan.warmup_steps is not None:
         first = run_steps(step, clock, 1)
         share = 1 / 5
-        count = _within(pace.warmup_steps, share * pace.patience_s, first[0], round(share * FEWEST_STEPS))
+        count = _within(plan.warmup_steps, share * plan.max_window_s, first[0], round(share * FEWEST_STEPS))
         return first + run_steps(step, clock, count - 1)
     times = list(run_steps(step, clock, 1))
-    while sum(times) < pace.warmup_min_s or not (settled(times) or sum(times) >= pace.time_s):
+    while sum(times) < plan.warmup_min_s or not (settled(times) or sum(times) >= plan.time_s):
         # Blocks, so that a GPU is not stopped after every step; growing ones, for each block is
         # followed by a look at all steps so far, which for steps of microseconds takes longer.
-        block = max(1, min(max(50, len(times)), round(pace.warmup_block_s / times[-1])))
+        block = max(1, min(max(50, len(times)), round(plan.warmup_block_s / times[-1])))
         times += run_steps(step, clock, block)
     return tuple(times)
 
 
 def measure_runs(
-    step: Step, items: int, clock: Clock, pace: Pace, report: Report, rest: Callable[[], object]
+    step: Step, items: int, clock: Clock, plan: TimingPlan, report: Report, cool_down: Callable[[], object]
 ) -> None:
-    """Every run of a pace; where there are several, `rest` comes before each."""
-    again = replace(pace, warmup_steps=AGAIN_STEPS) if pace.warmup_steps is not None else pace
-    for number in range(pace.runs):
-        if pace.runs > 1:
-            rest()
-        measure(step, items, clock, again if number else pace, report)
+    """Every run of a plan; where there are several, `cool_down` comes before each."""
+    again = replace(plan, warmup_steps=AGAIN_STEPS) if plan.warmup_steps is not None else plan
+    for number in range(plan.runs):
+        if plan.runs > 1:
+            cool_down()
+        measure(step, items, clock, again if number else plan, report)
 
 
-def measure(step: Step, items: int, clock: Clock, pace: Pace, report: Report) -> None:
+def measure(step: Step, items: int, clock: Clock, plan: TimingPlan, report: Report) -> None:
     """Warm up and time `step`, reporting a Warmup and then a Timed event per window."""
-    warm = warm_up(step, clock, pace)
+    warm = warm_up(step, clock, plan)
     report(Warmup(step_s=warm))
     typical = median(warm[len(warm) // 2 :])
-    count = max(1, round(pace.window_s / typical))
-    if pace.steps is not None:
-        count = _within(pace.steps, pace.patience_s, typical, FEWEST_STEPS)
+    count = max(1, round(plan.window_s / typical))
+    if plan.steps is not None:
+        count = _within(plan.steps, plan.max_window_s, typical, FEWEST_STEPS)
     began = clock.now()
     windows: list[tuple[float, ...]] = []
-    while not _enough(windows, items, pace, clock.now() - began):
-        if pace.apart_s:
-            time.sleep(pace.apart_s)
+    while not _enough(windows, items, plan, clock.now() - began):
+        if plan.rest_between_windows_s:
+            time.sleep(plan.rest_between_windows_s)
             step()
         started = clock.now()
         windows.append(run_steps(step, clock, count))
         report(Timed(step_s=windows[-1], started_s=started, ended_s=clock.now()))
 
 
-def _within(steps: int, patience_s: float, step_s: float, fewest: int) -> int:
-    """`steps`, or as many as `patience_s` allows, but at least `fewest`."""
-    if steps * step_s <= patience_s:
+def _within(steps: int, max_window_s: float, step_s: float, fewest: int) -> int:
+    """`steps`, or as many as `max_window_s` allows, but at least `fewest`."""
+    if steps * step_s <= max_window_s:
         return steps
-    return min(steps, max(fewest, int(patience_s / step_s)))
+    return min(steps, max(fewest, int(max_window_s / step_s)))
 
 
-def _enough(windows: list[tuple[float, ...]], items: int, pace: Pace, elapsed_s: float) -> bool:
-    if len(windows) < min(pace.windows, FEWEST):
+def _enough(windows: list[tuple[float, ...]], items: int, plan: TimingPlan, elapsed_s: float) -> bool:
+    if len(windows) < min(plan.windows, FEWEST):
         return False
-    if elapsed_s >= pace.time_s:
+    if elapsed_s >= plan.time_s:
         return True
-    if len(windows) < pace.windows:
+    if len(windows) < plan.windows:
         return False
     # Few resamples: the device idles meanwhile, and the final interval is computed afterwards.
-    return throughput(windows, items, resamples=200).half_width <= pace.target_ci
+    return throughput(windows, items, resamples=200).half_width <= plan.target_ci

@@ -1,4 +1,4 @@
-"""What the child tells the parent: one JSON object a line, `event` names the kind.
+"""What the child reports to its parent: one JSON object a line, `event` names the kind.
 
 Everything measured so far is in the parent's hands after each line, so a killed child loses
 at most the window it was timing.
@@ -66,7 +66,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Late:
+class Straggler:
     """A rank for which others wait, and for how long by now."""
 
     rank: int
@@ -132,8 +132,8 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resting:
-    """The child waits, before a run that is to start cool, until the parent lets it go on."""
+class Cooldown:
+    """The child waits, before a run that is to start cool, until the parent resumes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,22 +178,9 @@ class Failed:
 
 
 Event = (
-    Ready
-    | Tried
-    | Built
-    | Ranked
-    | Late
-    | Checked
-    | First
-    | Fed
-    | Resting
-    | Warmup
-    | Timed
-    | Done
-    | Profiled
-    | Unprofiled
-    | Failed
-)
+    Ready | Tried | Built | Ranked | Straggler | Checked | First | Fed | Cooldown | Warmup | Timed | Done
+    | Profiled | Unprofiled | Failed
+)  # fmt: skip
 Report = Callable[[Event], None]
 
 _KINDS: dict[str, type[Event]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
@@ -206,14 +193,13 @@ def encode(event: Event) -> bytes:
 
 def decode(line: bytes) -> Event:
     """The event of one line. Raises ValueError for anything else."""
+
+    def frozen(value: Any) -> Any:
+        return tuple(frozen(each) for each in value) if isinstance(value, list) else value
+
     try:
         fields = json.loads(line)
         kind: Callable[..., Event] = _KINDS[fields.pop("event")]
-        return kind(**{name: _frozen(value) for name, value in fields.items()})
+        return kind(**{name: frozen(value) for name, value in fields.items()})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not an event: {line[:80]!r}") from error
-
-
-def _frozen(value: Any) -> Any:
-    """Lists as tuples, however deep."""
-    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpuwise.errors import InputError
 from gpuwise.measure.telemetry import combined
 from gpuwise.model.issue import Issue
-from gpuwise.model.result import Group, Measurement, Rank, Result
+from gpuwise.model.result import Measurement, Result
 
 
 def merged(results: Sequence[Result]) -> Result:
@@ -24,7 +24,7 @@ def merged(results: Sequence[Result]) -> Result:
         listed = ", ".join(f"{result.id}: machine {n}" for result, n in zip(results, numbers, strict=True))
         raise InputError(
             f"these are not the files of all machines of one session: {listed}",
-            hint="gpuwise merge takes one file of each machine",
+            hint="merge one file of each machine",
         )
     head, *others = sorted(results, key=_machine)
     unlike = tuple(_unlike(head, others))
@@ -37,9 +37,7 @@ def _machine(result: Result) -> int:
     for m in result.measurements:
         if m.config.nodes > 1 and m.group is not None:
             return m.group.node
-    raise InputError(
-        f"{result.id} was measured on one machine", hint="gpuwise compare shows such files together"
-    )
+    raise InputError(f"{result.id} was measured on one machine", hint="compare such files instead")
 
 
 def _counterparts(m: Measurement, others: Sequence[Result]) -> list[Measurement]:
@@ -60,8 +58,11 @@ def _filled(m: Measurement, others: Sequence[Measurement], unlike: tuple[Issue, 
     """With the telemetry of every machine's GPUs, and all cautions."""
     if m.config.nodes == 1 or m.group is None:
         return m
-    groups = [other.group for other in others if other.group is not None]
-    ranks = tuple(_rank(rank, groups) for rank in m.group.ranks)
+    groups = {other.group.node: other.group for other in others if other.group is not None}
+    # Each rank as its own machine saw it.
+    ranks = tuple(
+        groups[rank.node].ranks[rank.rank] if rank.node in groups else rank for rank in m.group.ranks
+    )
     cautions = dict.fromkeys((*m.cautions, *(c for other in others for c in other.cautions), *unlike))
     return replace(
         m,
@@ -71,12 +72,6 @@ def _filled(m: Measurement, others: Sequence[Measurement], unlike: tuple[Issue, 
     )
 
 
-def _rank(rank: Rank, groups: Sequence[Group]) -> Rank:
-    """As its own machine saw it."""
-    own = next((group for group in groups if group.node == rank.node), None)
-    return rank if own is None else own.ranks[rank.rank]
-
-
 def _unlike(head: Result, others: Sequence[Result]) -> list[Issue]:
     """Cautions for machines that are not like the first one."""
     watched = ("device", "driver", "torch", "cuda", "power_limit_w", "variables")
@@ -84,8 +79,8 @@ def _unlike(head: Result, others: Sequence[Result]) -> list[Issue]:
     for number, other in enumerate(others, start=1):
         changes = [change for change in head.environment.diff(other.environment) if change[0] in watched]
         if changes:
-            told = "; ".join(f"{name} {a} against {b}" for name, a, b in changes)
-            detail = f"machine {number} differs from machine 0: {told}"
+            listed = "; ".join(f"{name} {a} against {b}" for name, a, b in changes)
+            detail = f"machine {number} differs from machine 0: {listed}"
             found.append(
                 Issue(code="mixed", severity="warning", detail=detail, fix="measure on equal machines")
             )

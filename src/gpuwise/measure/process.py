@@ -6,6 +6,7 @@ Reading blocks in the kernel: a parent that spins would disturb what it watches.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import selectors
@@ -16,8 +17,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
+from gpuwise.errors import InputError
 from gpuwise.measure import events
 from gpuwise.model.run import RunConfig
 
@@ -32,7 +34,11 @@ LOG_TAIL = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendezvous:
-    """Where the ranks of one measurement meet: by itself on one machine, else as torchrun's options say."""
+    """Where the ranks of a measurement meet: by themselves on one machine, else as torchrun's options say.
+
+    Every machine runs the same command, so all have the same plan; each measurement on several machines has
+    an id of its own, named after what it measures.
+    """
 
     endpoint: str = "localhost:0"
     """HOST:PORT on one of the machines; port 0 takes a free one."""
@@ -41,10 +47,27 @@ class Rendezvous:
     node: int | None = None
     """0 where the ranks meet; None finds that out by the address. The ranks' own order is torchrun's."""
 
+    def of(self, config: RunConfig) -> Rendezvous:
+        """The rendezvous of one measurement of the session."""
+        return replace(self, id=f"gpuwise-{hashlib.sha256(config.key().encode()).hexdigest()[:16]}")
 
-def _module(config: RunConfig) -> str:
-    """Who measures it; a process imports one framework alone."""
-    return "gpuwise.measure.child" if config.framework == "torch" else "gpuwise.measure.framework"
+
+def rendezvous_of(nodes: int, endpoint: str | None, node: int | None) -> Rendezvous | None:
+    """The rendezvous that the options mean, None for one machine. Raises InputError where they disagree."""
+    if nodes == 1:
+        if endpoint is not None or node is not None:
+            raise InputError(
+                "--rdzv and --node-rank are for several machines", hint="add --nodes, or leave them out"
+            )
+        return None
+    if endpoint is None:
+        raise InputError(f"{nodes} machines need a place to meet", hint="name it with --rdzv HOST:PORT")
+    if node is not None and node >= nodes:
+        raise InputError(f"{nodes} machines are numbered 0 to {nodes - 1}, not {node}")
+    host, colon, port = endpoint.rpartition(":")
+    if not host or not colon or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise InputError(f"a rendezvous is HOST:PORT, not {endpoint!r}", hint="such as node0:29400")
+    return Rendezvous(endpoint=endpoint, node=node)
 
 
 class Child:
@@ -61,7 +84,7 @@ class Child:
         self._reader = reader
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", _module(config), str(writer)],
+            [sys.executable, "-m", "gpuwise.measure.child", str(writer)],
             stdin=subprocess.PIPE,
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -70,7 +93,7 @@ class Child:
             start_new_session=True,
         )
         os.close(writer)
-        self._tell(
+        self._send(
             {
                 "config": asdict(config),
                 "reference": reference or config.workload,
@@ -82,14 +105,14 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def go_on(self) -> None:
-        """Let a child go on that has said it rests."""
-        self._tell({})
+    def resume(self) -> None:
+        """Resume a child that waits for the device to cool."""
+        self._send({})
 
-    def _tell(self, what: dict[str, object]) -> None:
+    def _send(self, what: dict[str, object]) -> None:
         pipe = self._process.stdin
         assert pipe is not None
-        with suppress(BrokenPipeError):  # it has died, which its events tell
+        with suppress(BrokenPipeError):  # it has died, which its events show
             pipe.write(json.dumps(what).encode() + b"\n")
             pipe.flush()
 
@@ -98,21 +121,21 @@ class Child:
 
         Raises TimeoutError after SILENCE_S without a word.
         """
-        pending, heard = b"", time.monotonic()
+        pending, last = b"", time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(self._reader, selectors.EVENT_READ)
             while True:
                 if not selector.select(tick_s):
                     if self._process.poll() is not None and not selector.select(0):
                         return  # it ended, and a process that it forked off holds the pipe
-                    if time.monotonic() - heard > SILENCE_S:
+                    if time.monotonic() - last > SILENCE_S:
                         raise TimeoutError(f"the measuring process said nothing for {SILENCE_S:.0f} s")
                     yield None
                     continue
                 chunk = os.read(self._reader, 1 << 16)
                 if not chunk:
                     return
-                heard = time.monotonic()
+                last = time.monotonic()
                 *lines, pending = (pending + chunk).split(b"\n")
                 yield from (events.decode(line) for line in lines)
 
@@ -132,7 +155,7 @@ class Child:
         return f"the measuring process {how}{last}"
 
     def close(self) -> None:
-        """End the child and everything it started, politely first."""
+        """Stop the child's process group: SIGTERM, then SIGKILL."""
         try:
             self._end(signal.SIGTERM, 3.0)
         finally:  # also where a second Ctrl-C takes away its time to end
@@ -143,9 +166,9 @@ class Child:
             os.close(self._reader)
             self._log.close()
 
-    def _end(self, sign: signal.Signals, patience_s: float) -> None:
+    def _end(self, sign: signal.Signals, timeout_s: float) -> None:
         # Also when it has ended: what it forked off belongs to its group and may live on.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, sign)
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(patience_s)
+            self._process.wait(timeout_s)

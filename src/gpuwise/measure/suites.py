@@ -10,7 +10,7 @@
              vision and diffusion, science.
 `full`       all of these, and every other workload.
 
-What a device lacks (a precision, a second GPU) is left out and said.
+What a device lacks (a precision, a second GPU) is skipped, and listed.
 """
 
 from __future__ import annotations
@@ -19,50 +19,38 @@ from dataclasses import replace
 
 from gpuwise import workloads
 from gpuwise.errors import InputError
-from gpuwise.measure.plan import Request
+from gpuwise.measure.request import Request
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
+from gpuwise.model.workload import Mode
 
-
-def _article(workload: str, batch: int) -> Request:
-    """The article's rows of one network."""
-    return Request(
+ARTICLE = tuple(
+    Request(
         workloads=(workload,),
         modes=("train",),
         precisions=(Precision.FP16, Precision.FP32),
         compile=(False, True),
-        recipe="script",
-        protocol="aime",
         batch=(batch,),
-    )
-
-
-ARTICLE = (_article("resnet50", 256), _article("bert-large", 64))
+    ).given(recipe="script", protocol="aime")
+    for workload, batch in (("resnet50", 256), ("bert-large", 64))
+)
+"""The article's rows of each network."""
 AIME = (*ARTICLE, *(replace(rows, precisions=(Precision.TF32,), compile=(False,)) for rows in ARTICLE))
 
 FOUR_NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet")
 
 COUNTS = (1, 2, 4, 8)
-"""GPUs, as far as the machine has them."""
+"""GPUs, of those that the machine has."""
 
-TF_CNN = (
+TF_CNN = tuple(
     Request(
         workloads=FOUR_NETWORKS,
         modes=("train",),
-        precisions=(Precision.FP16,),
+        precisions=(precision,),
         compile=(False, True),
-        batch=(256,),
-        time_s=20.0,
+        batch=(batch,),
         gpus=COUNTS,
-    ),
-    Request(
-        workloads=FOUR_NETWORKS,
-        modes=("train",),
-        precisions=(Precision.FP32,),
-        compile=(False, True),
-        batch=(128,),
-        time_s=20.0,
-        gpus=COUNTS,
-    ),
+    ).given(time_s=20.0)
+    for precision, batch in ((Precision.FP16, 256), (Precision.FP32, 128))
 )
 
 L2_SWEEP = (2, 4, 8, 16, 32)
@@ -81,21 +69,14 @@ LIMITS = (
     Request(workloads=("all-reduce",), batch=ALL_REDUCE_MIB),
 )
 
-SCENARIOS = (
-    Request(workloads=("llm-124m", "llm-1b"), modes=("train",), time_s=20.0),
-    Request(
-        workloads=("llm-1b-prefill", "llm-1b-decode", "llm-8b-prefill", "llm-8b-decode"),
-        modes=("infer",),
-        time_s=20.0,
-    ),
-    Request(workloads=("llm-1b-finetune", "llm-1b-lora", "llm-8b-lora"), modes=("train",), time_s=20.0),
-    Request(
-        workloads=("resnet50", "vit-b16", "unet-sd15", "unet-sd15-1024", "dit-xl2"),
-        modes=("train", "infer"),
-        time_s=20.0,
-    ),
-    Request(workloads=("fft", "stencil", "cholesky"), modes=("compute",), time_s=20.0),
+WANTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...]], ...] = (
+    (("llm-124m", "llm-1b"), ("train",)),
+    (("llm-1b-prefill", "llm-1b-decode", "llm-8b-prefill", "llm-8b-decode"), ("infer",)),
+    (("llm-1b-finetune", "llm-1b-lora", "llm-8b-lora"), ("train",)),
+    (("resnet50", "vit-b16", "unet-sd15", "unet-sd15-1024", "dit-xl2"), ("train", "infer")),
+    (("fft", "stencil", "cholesky"), ("compute",)),
 )
+SCENARIOS = tuple(Request(workloads=names, modes=modes).given(time_s=20.0) for names, modes in WANTED)
 
 SUITES: dict[str, tuple[Request, ...]] = {
     "aime": AIME,
@@ -111,16 +92,13 @@ def names() -> tuple[str, ...]:
 
 
 def requests(name: str) -> tuple[Request, ...]:
-    """The requests of a suite. Raises InputError for a name that none has."""
+    """The requests of a suite. Raises InputError for an unknown name."""
     if name == "full":
-        return (*LIMITS, *SCENARIOS, *_rest(), *AIME, *TF_CNN)
+        # Every workload in every mode that the scenarios leave out.
+        seen = {workload for request in (*SCENARIOS, *LIMITS) for workload in request.workloads}
+        others = tuple(workload for workload in workloads.names() if workload not in seen)
+        rest = replace(SCENARIOS[0], workloads=others, modes=("train", "infer", "compute"))
+        return (*LIMITS, *SCENARIOS, rest, *AIME, *TF_CNN)
     if name not in SUITES:
         raise InputError(f"unknown suite {name!r}", hint=f"choose from {', '.join(names())}")
     return SUITES[name]
-
-
-def _rest() -> tuple[Request, ...]:
-    """Every workload in every mode that the scenarios leave out."""
-    seen = {name for request in (*SCENARIOS, *LIMITS) for name in request.workloads}
-    others = tuple(name for name in workloads.names() if name not in seen)
-    return (replace(SCENARIOS[0], workloads=others, modes=("train", "infer", "compute")),)

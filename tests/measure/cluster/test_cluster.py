@@ -11,7 +11,7 @@ import pytest
 
 from gpuwise.errors import InputError, MachineError, RunError
 from gpuwise.measure import cluster
-from gpuwise.measure.cluster.job import Job, arguments_of, check, seconds
+from gpuwise.measure.cluster import Job, arguments_of, check, seconds
 
 JOB = Job(nodes=2, gpus_per_node=8, arguments=("resnet50", "--mode", "train"))
 
@@ -104,7 +104,7 @@ def test_what_the_job_decides_itself_is_refused() -> None:
         check(Job(nodes=2, gpus_per_node=1, arguments=("--rdzv", "x:1", "-o", "y")))
     with pytest.raises(InputError, match="HH:MM:SS"):
         check(Job(nodes=2, gpus_per_node=1, arguments=(), time="1h"))
-    with pytest.raises(InputError, match="no name"):
+    with pytest.raises(InputError, match="not a job name"):
         check(Job(nodes=2, gpus_per_node=1, arguments=(), name="My Job"))
 
 

@@ -15,7 +15,7 @@ jax = pytest.importorskip("jax")
 from jax.extend.core import jaxprs_in_params  # noqa: E402  after the skip
 
 from gpuwise import workloads  # noqa: E402  after the skip
-from gpuwise.measure.frameworks.jax import adapter, job  # noqa: E402
+from gpuwise.measure.frameworks.jax import adapter as job  # noqa: E402
 from gpuwise.measure.frameworks.jax.operations import STATISTICS, Jax  # noqa: E402
 from gpuwise.measure.frameworks.networks import NETWORKS, Network  # noqa: E402
 from gpuwise.model.precision import Precision  # noqa: E402
@@ -117,7 +117,7 @@ def test_operations_are_those_that_the_workload_states(name: str, mode: Any) -> 
 # In fp32 resnet50 learns in tests/cli.
 @pytest.mark.parametrize(("name", "precision"), [("resnet50", "fp16"), ("bert-large", "bf16")])
 def test_compiled_training_learns_its_one_batch(name: str, precision: Any) -> None:
-    made = job.build(replace(toy(name, compile=True), precision=precision), 4)
+    made = job.JaxAdapter("").build(replace(toy(name, compile=True), precision=precision), 4)
     losses = [float(made.step()) for _ in range(8)]
     assert all(map(math.isfinite, losses))
     if name == "resnet50":
@@ -127,14 +127,14 @@ def test_compiled_training_learns_its_one_batch(name: str, precision: Any) -> No
 
 @pytest.mark.parametrize("mode", ["train", "infer"])
 def test_compiled_is_eager(mode: Any) -> None:
-    made = job.build(toy("resnet50", mode, compile=True), 2)
+    made = job.JaxAdapter("").build(toy("resnet50", mode, compile=True), 2)
     assert made.mismatch is not None
     assert made.mismatch() < 1e-4
-    assert job.build(toy("resnet50", mode), 2).mismatch is None
+    assert job.JaxAdapter("").build(toy("resnet50", mode), 2).mismatch is None
 
 
 def test_a_compiled_training_that_computes_something_else_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = job.build(toy("bert-large", compile=True), 2)
+    made = job.JaxAdapter("").build(toy("bert-large", compile=True), 2)
     compiled = jax.jit
     monkeypatch.setattr(jax, "jit", lambda f: compiled(lambda *x: jax.tree.map(lambda y: 1.5 * y, f(*x))))
     assert made.mismatch is not None
@@ -203,18 +203,21 @@ def test_an_overflow_is_skipped_and_the_scale_lowered() -> None:
 
 
 def test_the_version_of_cuda_is_read_from_what_the_client_says() -> None:
-    assert adapter.cuda_of("PJRT C API\ncuda 13000") == "13.0"
-    assert adapter.cuda_of("cuda 12080") == "12.8"
-    assert adapter.cuda_of("cpu") is None
+    assert job.cuda_of("PJRT C API\ncuda 13000") == "13.0"
+    assert job.cuda_of("cuda 12080") == "12.8"
+    assert job.cuda_of("cpu") is None
 
 
 def test_a_gpu_that_jax_does_not_see() -> None:
     with pytest.raises(RuntimeError, match="sees no GPU"):
-        adapter.found(RunConfig(workload="resnet50", mode="train", precision="bf16", framework="jax"))
-    assert adapter.found(toy("resnet50")).version == jax.__version__
-    assert adapter.peak_bytes(toy("resnet50")) is None
+        job.JaxAdapter("").ready(
+            RunConfig(workload="resnet50", mode="train", precision="bf16", framework="jax")
+        )
+    assert job.JaxAdapter("").ready(toy("resnet50")).version == jax.__version__
+    assert job.JaxAdapter("").peak_bytes(toy("resnet50")) is None
 
 
 def test_what_memory_errors_are() -> None:
+    adapter = job.JaxAdapter("")
     assert adapter.out_of_memory(RuntimeError("RESOURCE_EXHAUSTED: Out of memory while trying to allocate"))
     assert not adapter.out_of_memory(ValueError("shape"))

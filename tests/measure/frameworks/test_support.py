@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from gpuwise.errors import InputError, MachineError
-from gpuwise.measure.frameworks import support
+from gpuwise.measure.frameworks import adapter as support
 from gpuwise.measure.frameworks.networks import NETWORKS
 from gpuwise.model.run import RunConfig
 
@@ -31,7 +31,7 @@ def test_a_missing_or_old_framework_is_refused_with_the_install_line(monkeypatch
     installed(monkeypatch, jax="0.4.30")
     with pytest.raises(MachineError, match=r"jax 0\.4\.30 is too old, it must be 0\.7") as old:
         support.check_installed("jax")
-    assert old.value.hint == 'pip install "gpuwise[jax]"'
+    assert old.value.hint == 'install the extra "gpuwise[jax]"'
     with pytest.raises(MachineError, match="tensorflow is not installed"):
         support.check_installed("tensorflow")
     installed(monkeypatch, **{"tensorflow-cpu": "2.21.0", "jax": "0.11.0"})
@@ -53,7 +53,7 @@ def test_a_missing_or_old_framework_is_refused_with_the_install_line(monkeypatch
 def test_what_a_framework_does_not_have_is_named(asked: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said) as error:
         support.check_asked("jax", **asked)  # type: ignore[arg-type]
-    assert "--framework jax" in (error.value.hint or "")
+    assert "jax measures resnet50" in (error.value.hint or "")
     support.check_asked("torch", **asked)  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ import keras  # noqa: E402  after the skip
 
 from gpuwise import workloads  # noqa: E402
 from gpuwise.measure.frameworks.networks import NETWORKS  # noqa: E402
-from gpuwise.measure.frameworks.tensorflow import adapter, job  # noqa: E402
+from gpuwise.measure.frameworks.tensorflow import adapter as job  # noqa: E402
 from gpuwise.measure.frameworks.tensorflow.operations import Keras  # noqa: E402
 from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.model.run import RunConfig  # noqa: E402
@@ -157,36 +157,41 @@ def test_steps_of_the_same_weights_end_where_torch_s_do(
 
 @pytest.mark.parametrize(("precision", "compiled"), [("fp32", False), ("bf16", True), ("fp16", False)])
 def test_training_learns_its_one_batch(precision: str, compiled: bool) -> None:
-    made = adapter.build(toy("resnet50", precision=precision, compile=compiled), 4)
-    losses = [adapter.wait(made.step()) for _ in range(8)]
+    made = job.TensorFlowAdapter("").build(toy("resnet50", precision=precision, compile=compiled), 4)
+    losses = [job.TensorFlowAdapter("").wait(made.step()) for _ in range(8)]
     assert all(map(math.isfinite, losses))
     assert losses[-1] < 0.9 * losses[0]
     assert made.items == 4
 
 
 def test_bert_trains_and_answers() -> None:
-    made = adapter.build(toy("bert-large", compile=True), 4)
-    losses = [adapter.wait(made.step()) for _ in range(8)]
+    made = job.TensorFlowAdapter("").build(toy("bert-large", compile=True), 4)
+    losses = [job.TensorFlowAdapter("").wait(made.step()) for _ in range(8)]
     assert losses[-1] < losses[0]
-    assert math.isfinite(adapter.wait(adapter.build(toy("bert-large", "infer"), 2).step()))
+    assert math.isfinite(
+        job.TensorFlowAdapter("").wait(job.TensorFlowAdapter("").build(toy("bert-large", "infer"), 2).step())
+    )
 
 
 def test_xla_computes_what_the_graph_does() -> None:
-    made = adapter.build(toy("resnet50", "infer", compile=True), 2)
+    made = job.TensorFlowAdapter("").build(toy("resnet50", "infer", compile=True), 2)
     assert made.mismatch is not None
     assert made.mismatch() < 1e-4
-    assert adapter.build(toy("resnet50", "infer"), 2).mismatch is None
+    assert job.TensorFlowAdapter("").build(toy("resnet50", "infer"), 2).mismatch is None
 
 
 def test_what_memory_errors_are() -> None:
+    adapter = job.TensorFlowAdapter("")
     assert adapter.out_of_memory(tf.errors.ResourceExhaustedError(None, None, "OOM when allocating"))
     assert adapter.out_of_memory(RuntimeError("RESOURCE_EXHAUSTED: out of memory"))
     assert not adapter.out_of_memory(ValueError("shape"))
-    assert adapter.peak_bytes(toy("resnet50")) is None
+    assert job.TensorFlowAdapter("").peak_bytes(toy("resnet50")) is None
 
 
 def test_a_gpu_that_tensorflow_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
     with pytest.raises(RuntimeError, match="sees no GPU"):
-        adapter.found(RunConfig(workload="resnet50", mode="train", precision="bf16", framework="tensorflow"))
-    assert adapter.found(toy("resnet50")).version == tf.__version__
+        job.TensorFlowAdapter("").ready(
+            RunConfig(workload="resnet50", mode="train", precision="bf16", framework="tensorflow")
+        )
+    assert job.TensorFlowAdapter("").ready(toy("resnet50")).version == tf.__version__

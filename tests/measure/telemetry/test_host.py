@@ -14,7 +14,7 @@ from gpuwise.measure.telemetry import (
     cpu_count,
     cpu_name,
     disk_free_bytes,
-    load_share,
+    load_average,
     memory_bytes,
     os_name,
     speed_variables,
@@ -86,14 +86,14 @@ def test_processor_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.getloadavg", lambda: (cpu_count() / 2, 0.0, 0.0))
-    assert load_share() == 0.5
+    monkeypatch.setattr("psutil.getloadavg", lambda: (3.2, 0.0, 0.0))
+    assert load_average() == 3.2
 
     def refuse() -> tuple[float, float, float]:
         raise OSError("no /proc/loadavg")
 
-    monkeypatch.setattr("os.getloadavg", refuse)
-    assert load_share() is None
+    monkeypatch.setattr("psutil.getloadavg", refuse)
+    assert load_average() is None
 
 
 def test_disk_of_a_folder_that_is_not_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

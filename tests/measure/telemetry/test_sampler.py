@@ -81,7 +81,7 @@ def test_a_device_that_falls_silent_has_failed() -> None:
     told, nothing = Sample(at_s=1.0, power_w=300.0), Sample(at_s=2.0)
     with Sampler(ScriptedSensor(INFO, [told, nothing]), period_s=0.001) as lost:
         wait_for(lambda: lost.error)
-    assert (lost.samples, lost.error) == ((told,), "LookupError: it tells nothing any more")
+    assert (lost.samples, lost.error) == ((told,), "LookupError: the sensor stopped returning values")
     with Sampler(ScriptedSensor(INFO, [nothing]), period_s=0.001) as reticent:
         wait_for(lambda: len(reticent.samples) > 2)
     assert reticent.error is None

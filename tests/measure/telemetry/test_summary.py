@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gpuwise.measure.telemetry import Sample, cautions, summarise
 from gpuwise.measure.telemetry.summary import MOST_READINGS, energies, throttle_shares
 from gpuwise.model.result import Telemetry, Window
+from gpuwise.model.run import Environment
 
 
 def window(start: float, end: float) -> Window:
@@ -180,8 +181,10 @@ def test_a_power_cap_matters_when_it_costs_clock() -> None:
             Sample(at_s=i / 10, sm_clock_hz=clock_mhz * 1e6, throttle=("power-cap",)) for i in range(101)
         ]
         windows = [window(1, 9)]
-        found = cautions(told(samples, *windows), samples, windows, sm_clock_max_hz=1980e6)
-        assert [c.code for c in found] == (["throttled"] if said else [])
+        found = cautions(
+            told(samples, *windows), samples, windows, Environment(device="x", sm_clock_max_hz=1980e6)
+        )
+        assert [(c.code, c.severity) for c in found] == ([("power-cap", "info")] if said else [])
 
 
 def test_no_counter_and_no_power() -> None:
@@ -227,27 +230,45 @@ def _throttled(reason: str, share: float, sm_clock_hz: float | None = 1.98e9) ->
 
 
 @pytest.mark.parametrize(
-    ("reason", "share", "told_of"),
+    ("reason", "share", "codes"),
     [
-        ("thermal", 0.04, False),
-        ("thermal", 0.06, True),
-        ("user-clocks", 0.5, True),
-        ("other", 0.5, True),
-        ("power-cap", 0.49, False),
-        ("power-cap", 0.52, True),
+        ("thermal", 0.04, []),
+        ("thermal", 0.06, ["throttled"]),
+        ("user-clocks", 0.5, ["throttled"]),
+        ("other", 0.5, ["throttled"]),
+        ("power-cap", 0.49, []),
+        ("power-cap", 0.52, ["power-cap"]),
     ],
 )
-def test_throttled(reason: str, share: float, told_of: bool) -> None:
+def test_throttled(reason: str, share: float, codes: list[str]) -> None:
     samples, windows = _throttled(reason, share), [window(0, 10)]
     found = cautions(told(samples, *windows), samples, windows)
-    assert [c.code for c in found] == (["throttled"] if told_of else [])
+    assert [c.code for c in found] == codes
     assert all(reason in c.detail and c.fix for c in found)
+
+
+@pytest.mark.parametrize(
+    ("limit_w", "default_w", "found"),
+    [
+        (700.0, 700.0, ("power-cap", "info")),
+        (None, None, ("power-cap", "info")),
+        (750.0, 700.0, ("power-cap", "info")),
+        (500.0, 700.0, ("throttled", "warning")),
+    ],
+)
+def test_a_lowered_power_limit_is_a_warning_and_the_card_s_own_is_information(
+    limit_w: float | None, default_w: float | None, found: tuple[str, str]
+) -> None:
+    samples, windows = _throttled("power-cap", 1.0), [window(0, 10)]
+    here = Environment(device="x", power_limit_w=limit_w, power_limit_default_w=default_w)
+    (caution,) = cautions(told(samples, *windows), samples, windows, here)
+    assert (caution.code, caution.severity) == found
 
 
 def test_throttled_tells_the_clock() -> None:
     samples, windows = _throttled("thermal", 0.5, sm_clock_hz=1.395e9), [window(0, 10)]
     telemetry = told(samples, *windows)
-    (caution,) = cautions(telemetry, samples, windows, sm_clock_max_hz=1.98e9)
+    (caution,) = cautions(telemetry, samples, windows, Environment(device="x", sm_clock_max_hz=1.98e9))
     assert caution.detail == "thermal in 50 % of the samples; median clock 1395 MHz of 1980 MHz"
     before = Sample(at_s=-1.0, sm_clock_hz=1.98e9)
     (caution,) = cautions(telemetry, [before, *samples], windows)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gpuwise.measure.tune.gate import TOLERANCE, refusal
+from gpuwise.measure.tune import TOLERANCE, refusal
 from gpuwise.model.issue import Issue
 
 from .conftest import measurement

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpuwise.measure.session import Progress
-from gpuwise.measure.tune.run import FINAL_S, TRIAL_S, Tuner
+from gpuwise.measure.tune import FINAL_S, TRIAL_S, Tuner
 from gpuwise.model.recipe import Switches
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import Environment, RunConfig

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gpuwise.measure.tune.search import BATCH, Search, faster
-from gpuwise.measure.tune.space import settled
+from gpuwise.measure.tune import BATCH, Search, faster, settled
 from gpuwise.model.recipe import Switches, choices
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.model.tuning import Setting, Trial

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise import workloads
-from gpuwise.measure.tune.search import BATCH
-from gpuwise.measure.tune.space import ORDER, axes, settled
+from gpuwise.measure.tune import BATCH, ORDER, axes, settled
 from gpuwise.model.recipe import Switches, choices
 from gpuwise.model.run import RunConfig
 

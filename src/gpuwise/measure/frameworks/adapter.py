@@ -1,85 +1,287 @@
-"""What a framework brings so that gpuwise measures in it: one module with the functions of `Adapter`.
+"""What a framework brings so that gpuwise measures in it, and what is known of it without importing it.
 
-Engine, clock, telemetry, gates and store are shared. A framework is loaded by the process that measures
+The child, engine, telemetry, checks and store are shared. A framework is loaded by the process that measures
 in it and by no other, so two of them never meet.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Protocol
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Generic, Protocol, TypeVar
 
-from gpuwise.model.question import FRAMEWORKS, Framework
+from gpuwise import workloads
+from gpuwise.errors import InputError, MachineError
+from gpuwise.measure import events
+from gpuwise.measure.engine import ArrivalClock, Clock, Step
+from gpuwise.measure.process import Rendezvous
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import Framework
+from gpuwise.model.recipe import Recipe
 from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import Cost, WorkloadSpec
+
+
+class Job(Protocol):
+    """What the engine runs."""
+
+    @property
+    def step(self) -> Callable[[], Any]:
+        """Queues one step and returns what it computes, maybe before that is there."""
+        ...
+
+    @property
+    def items(self) -> int:
+        """Of one step on all GPUs of the process."""
+        ...
+
+    @property
+    def mismatch(self) -> Callable[[], float] | None:
+        """Relative difference between compiled and not compiled, for the same weights and input."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What the engine runs; `workloads.job.Job` with another framework's arrays."""
+class ReferenceJob:
+    """The job of a reference network in JAX or TensorFlow."""
 
     step: Callable[[], Any]
-    """Queues one step and returns what it computes, maybe before that is there."""
     items: int
-    """Of one step on all GPUs."""
     mismatch: Callable[[], float] | None = None
-    """Relative difference between compiled and not compiled, for the same weights and input."""
+
+
+class Compiler(Protocol):
+    """Adds up what the framework's compiler does between `listen` and `ignore`."""
+
+    seconds: float
+    graphs: int
+    cached: int
+
+    def listen(self) -> None: ...
+    def ignore(self) -> None: ...
+
+
+J = TypeVar("J", bound=Job)
+Aside = Callable[[], AbstractContextManager[None]]
+"""A context whose time is no part of the cold start."""
+
+
+class Adapter(ABC, Generic[J]):
+    """One framework, in the process that measures; `reference` is the workload as the registry finds it."""
+
+    searches_eagerly = False
+    """The batch is searched without compiling: worth it where an eager step resembles the compiled one."""
+    checks_first = False
+    """Numbers are compared before the first step, from weights that no step has moved. XLA's programs are
+    compared after it: the comparison would compile them outside of the first step's time."""
+
+    keeps_peak = False
+    """The framework knows only the peak of the whole process."""
+
+    def __init__(self, reference: str) -> None:
+        self.reference = reference
+
+    @abstractmethod
+    def ready(self, config: RunConfig) -> events.Ready:
+        """Versions and the device. Raises RuntimeError where the framework sees no device."""
+
+    @abstractmethod
+    def gpus(self) -> int:
+        """GPUs that the process sees."""
+
+    @abstractmethod
+    def build(self, config: RunConfig, batch: int) -> J:
+        """Network, input and state on the device, `batch` items on each GPU."""
+
+    @abstractmethod
+    def wait(self, output: Any) -> Any:
+        """What a step returned, when it is there; the loss where it was training."""
+
+    @abstractmethod
+    def forget_peak(self, config: RunConfig) -> None:
+        """Begin the peak of memory anew, unless `keeps_peak`."""
+
+    @abstractmethod
+    def peak_bytes(self, config: RunConfig) -> int | None:
+        """Highest memory in use on the device since then; None where it is not counted."""
+
+    @abstractmethod
+    def out_of_memory(self, error: BaseException) -> bool:
+        """Whether that error says so."""
+
+    @abstractmethod
+    def release(self, config: RunConfig) -> None:
+        """Give back memory that nothing refers to, also that of a failed trial's reference cycles."""
+
+    def spec(self, config: RunConfig) -> WorkloadSpec:
+        """The workload that is measured."""
+        return workloads.get(config.workload).spec
+
+    def unsupported(self, config: RunConfig) -> str | None:
+        """Why the device cannot run the configuration, or None where it can."""
+        if config.device == "cuda" and config.gpus > self.gpus():
+            return f"{config.framework} sees {self.gpus()} GPU(s) of the {config.gpus} asked for"
+        return None
+
+    def timer(self, config: RunConfig, job: J) -> tuple[Clock, Step]:
+        """A clock and the step that it times."""
+        clock = ArrivalClock(self.wait)
+        return clock, clock.watched(job.step)
+
+    def compiler(self, config: RunConfig) -> Compiler | None:
+        """What tells compilation from the rest of the first step; None where nothing does."""
+        return None
+
+    def count(self, config: RunConfig, batch: int) -> Cost | None:
+        """The operations of one item, counted; None where they cannot be."""
+        return None
+
+    def check(self, job: J, aside: Aside) -> events.Checked | None:
+        """What the numbers of a job say; None where there is nothing to compare."""
+        return None if job.mismatch is None else events.Checked(mismatch=job.mismatch())
+
+    def extremes(self, output: Any) -> tuple[float, float, int]:
+        """(least value, largest value, number of values) of an answer; both are NaN where one is."""
+        import numpy
+
+        answer = numpy.asarray(output, dtype=float)
+        return float(answer.min()), float(answer.max()), answer.size
+
+    def with_input(self, config: RunConfig, job: J, clock: Clock) -> tuple[Step, events.Fed]:
+        """The step with a new batch from the host each time, and what step and pipeline do alone."""
+        raise InputError(f"{config.framework} measures no input pipeline", hint="leave out --with-input")
+
+    def look_into(
+        self, config: RunConfig, job: J, clock: Clock
+    ) -> events.Profiled | events.Unprofiled | None:
+        """A profile of a few steps, or why it failed; None where the framework has no profiler."""
+        return None
+
+    def launch(self, config: RunConfig, report: events.Report, began: float, rendezvous: Rendezvous) -> bool:
+        """Measure by one process per GPU, where the framework works so; False where this process does."""
+        return False
+
+
+def load(framework: Framework, reference: str) -> Adapter[Any]:
+    """The adapter of a framework, with the framework imported.
+
+    Beside torch, the others cannot be imported in this process any more: Keras would load JAX where it finds
+    it. A workload of the user's own in torch may import what it likes.
+    """
+    if framework != "torch":
+        for other in {"torch", *FRAMEWORKS} - {framework}:
+            sys.modules[other] = None  # type: ignore[assignment]
+    adapter: Adapter[Any] = import_module(f"gpuwise.measure.frameworks.{framework}.adapter").ADAPTER(
+        reference
+    )
+    return adapter
+
+
+WORKLOADS = ("resnet50", "resnet152", "inception-v3", "googlenet", "bert-large")
+"""Those of `networks.NETWORKS`; named here so that asking costs no import."""
+PRECISIONS: tuple[Precision, ...] = (Precision.FP32, Precision.TF32, Precision.FP16, Precision.BF16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What a framework says of itself and of the device that it sees."""
+class Support:
+    """One framework: its packages, of which one is enough, and the variables that its process needs."""
 
-    version: str
-    device: str
-    gpus: int
-    """0 on a CPU."""
-    memory_bytes: int | None = None
-    cuda: str | None = None
-    cudnn: str | None = None
+    packages: tuple[str, ...]
+    oldest: tuple[int, int]
+    several: bool
+    """Whether it measures on several GPUs."""
+    variables: dict[str, str] = field(default_factory=dict)
 
 
-class Adapter(Protocol):
-    """A module `gpuwise.measure.frameworks.NAME.adapter`; importing it imports the framework."""
-
-    def found(self, config: RunConfig) -> Found:
-        """The device that `config` asks for. Raises RuntimeError where the framework sees none."""
-        ...
-
-    def build(self, config: RunConfig, batch: int) -> Job:
-        """Network, random input and state on the device, `batch` items on each GPU."""
-        ...
-
-    def wait(self, output: Any) -> Any:
-        """What a step returned, when it is there; the loss where it was training."""
-        ...
-
-    def forget_peak(self, config: RunConfig) -> bool:
-        """Begin the peak of memory anew; False where the framework keeps that of the whole process."""
-        ...
-
-    def peak_bytes(self, config: RunConfig) -> int | None:
-        """Highest memory in use on the device since then; None where the framework does not tell."""
-        ...
-
-    def out_of_memory(self, error: BaseException) -> bool:
-        """Whether that error says so."""
-        ...
-
-    def release(self) -> None:
-        """Give back memory that nothing refers to."""
-        ...
+FRAMEWORKS: dict[Framework, Support] = {
+    "tensorflow": Support(
+        packages=("tensorflow", "tensorflow-cpu", "tensorflow-rocm"),
+        oldest=(2, 16),  # the first whose Keras is 3
+        several=True,
+        variables={
+            "KERAS_BACKEND": "tensorflow",
+            "TF_FORCE_GPU_ALLOW_GROWTH": "true",  # else it takes all memory and the peak means nothing
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+        },
+    ),
+    "jax": Support(
+        packages=("jax",),
+        oldest=(0, 7),
+        several=False,
+        variables={
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # else it takes the share below at once
+            "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.95",
+        },
+    ),
+}
+"""Frameworks beside torch."""
 
 
-def load(framework: Framework) -> Adapter:
-    """The adapter of a framework other than torch, with the framework imported.
+def variables(config: RunConfig) -> dict[str, str]:
+    """Environment variables for the process that measures `config`."""
+    if config.framework == "torch":
+        return {}
+    hidden = {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"} if config.device == "cpu" else {}
+    return {**FRAMEWORKS[config.framework].variables, **hidden}
 
-    The others cannot be imported in this process any more: Keras would load JAX where it finds it.
-    """
-    for other in FRAMEWORKS:
-        if other != framework:
-            sys.modules[other] = None  # type: ignore[assignment]
-    adapter: Adapter = import_module(f"gpuwise.measure.frameworks.{framework}.adapter")
-    return adapter
+
+def installed(framework: Framework) -> str | None:
+    """The version of a framework beside torch, from its package's metadata; None where it is missing."""
+    for package in FRAMEWORKS[framework].packages:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def check_installed(framework: Framework) -> None:
+    """Raise MachineError where the framework is missing or too old."""
+    if framework == "torch":
+        return
+    found, oldest = installed(framework), FRAMEWORKS[framework].oldest
+    hint = f'install the extra "gpuwise[{framework}]"'
+    if found is None:
+        raise MachineError(f"{framework} is not installed", hint=hint)
+    if tuple(int(number) for number in re.findall(r"\d+", found)[:2]) < oldest:
+        least = ".".join(map(str, oldest))
+        raise MachineError(f"{framework} {found} is too old, it must be {least} or newer", hint=hint)
+
+
+def several(framework: Framework) -> bool:
+    """Whether it measures on several GPUs."""
+    return framework == "torch" or FRAMEWORKS[framework].several
+
+
+def check_asked(
+    framework: Framework,
+    *,
+    workloads: Sequence[str] = (),
+    precisions: Sequence[Precision] = (),
+    recipe: Recipe = "tuned",
+    host_input: bool = False,
+    gpus: int = 1,
+    nodes: int = 1,
+) -> None:
+    """Raise InputError where a framework beside torch has no such workload, precision or option."""
+    if framework == "torch":
+        return
+    missing = [
+        *(name for name in workloads if name not in WORKLOADS),
+        *(precision for precision in precisions if precision not in PRECISIONS),
+        *(["recipe script"] if recipe == "script" else []),
+        *(["--with-input"] if host_input else []),
+        *(["several GPUs"] if gpus > 1 and not several(framework) else []),
+        *(["several machines"] if nodes > 1 else []),
+    ]
+    if missing:
+        raise InputError(
+            f"not measured in {framework}: {', '.join(missing)}",
+            hint=f"{framework} measures {', '.join(WORKLOADS)} in {', '.join(PRECISIONS)}, on one machine",
+        )

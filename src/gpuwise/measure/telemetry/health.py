@@ -44,8 +44,8 @@ def checks(
     `samples` and `processes` go with `devices`, one each; None = the device did not answer.
     """
     found = [_gpu_found(devices, torch), *_driver(devices), _torch(devices, torch), _disk(disk_free_bytes)]
-    for info, sample, company in zip(devices, samples, processes, strict=True):
-        found += _device(info, sample, company)
+    for info, sample, others in zip(devices, samples, processes, strict=True):
+        found += _device(info, sample, others)
     return tuple(found)
 
 
@@ -160,7 +160,7 @@ def _disk(free: int) -> Check:
     )
 
 
-def _device(info: DeviceInfo, sample: Sample | None, company: tuple[Process, ...]) -> Iterator[Check]:
+def _device(info: DeviceInfo, sample: Sample | None, others: tuple[Process, ...]) -> Iterator[Check]:
     name = f"GPU {info.index} "
     yield _ecc(name + "ECC", info)
     yield _mig(name + "MIG", info)
@@ -168,7 +168,7 @@ def _device(info: DeviceInfo, sample: Sample | None, company: tuple[Process, ...
     yield _clocks(name + "clocks", info, sample)
     yield _temperature(name + "temperature", sample)
     yield _pcie(name + "PCIe", info)
-    yield _company(name + "processes", info, company)
+    yield _others(name + "processes", info, others)
 
 
 def _ecc(name: str, info: DeviceInfo) -> Check:
@@ -249,11 +249,11 @@ def _pcie(name: str, info: DeviceInfo) -> Check:
     )
 
 
-def _company(name: str, info: DeviceInfo, company: tuple[Process, ...]) -> Check:
-    if not company:
+def _others(name: str, info: DeviceInfo, others: tuple[Process, ...]) -> Check:
+    if not others:
         return _ok(name, "none")
     listed = ", ".join(
-        str(p.pid) if p.memory_bytes is None else f"{p.pid} ({gibibytes(p.memory_bytes)})" for p in company
+        str(p.pid) if p.memory_bytes is None else f"{p.pid} ({gibibytes(p.memory_bytes)})" for p in others
     )
     return Check(
         name=name,

@@ -1,4 +1,5 @@
-"""The computer around the device, and torch, without importing it."""
+"""What is on this machine: devices, the computer around them, and torch, found in milliseconds and without
+importing it."""
 
 from __future__ import annotations
 
@@ -9,8 +10,16 @@ import platform
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
+
+import psutil
+
+from gpuwise import __version__
+from gpuwise.measure.telemetry import amd, nvml
+from gpuwise.measure.telemetry.protocol import DeviceInfo, Sensor
+from gpuwise.model.run import Environment
 
 _SPEED_VARIABLES = (
     "CUBLAS",
@@ -54,32 +63,20 @@ def torch_build() -> TorchBuild | None:
         return None
     if found is None or found.origin is None:
         return None
-    stated = _assignments(Path(found.origin).with_name("version.py"))
+    try:
+        tree = ast.parse(Path(found.origin).with_name("version.py").read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):  # ValueError: not UTF-8, or a null byte
+        return None
+    stated: dict[str, str] = {}
+    for node in tree.body:  # `a = ...` or `a: T = ...`
+        if isinstance(node, ast.AnnAssign | ast.Assign) and isinstance(node.value, ast.Constant):
+            name = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            if isinstance(name, ast.Name) and isinstance(node.value.value, str):
+                stated[name.id] = node.value.value
     version = stated.get("__version__")
     if version is None:
         return None
     return TorchBuild(version=version, cuda=stated.get("cuda"), hip=stated.get("hip"), xpu=stated.get("xpu"))
-
-
-def _assignments(path: Path) -> dict[str, str]:
-    """Names that a module assigns a string literal."""
-    try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):  # ValueError: not UTF-8, or a null byte
-        return {}
-    found = {}
-    for node in tree.body:
-        target, value = _target(node), getattr(node, "value", None)
-        if isinstance(target, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
-            found[target.id] = value.value
-    return found
-
-
-def _target(node: ast.stmt) -> ast.expr | None:
-    """What `a = ...` or `a: T = ...` assigns to."""
-    if isinstance(node, ast.AnnAssign):
-        return node.target
-    return node.targets[0] if isinstance(node, ast.Assign) else None
 
 
 def cpu_name() -> str:
@@ -93,23 +90,20 @@ def cpu_name() -> str:
 
 
 def cpu_count() -> int:
-    """Cores that this process may use (`nproc`)."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else psutil.cpu_count() or 1
 
 
-def memory_bytes() -> int | None:
-    """Main memory of the machine (`free -b`); a container's own limit may be lower."""
+def memory_bytes() -> int:
+    """Main memory of the machine; a container's own limit may be lower."""
+    return int(psutil.virtual_memory().total)
+
+
+def load_average() -> float | None:
+    """Mean number of processes that ran or waited over the last minute (`uptime`)."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # no such call on Windows
-        return None
-
-
-def load_share() -> float | None:
-    """Share of the usable cores that was busy over the last minute (`uptime`), 1.0 = all of them."""
-    try:
-        return os.getloadavg()[0] / cpu_count()
-    except (AttributeError, OSError):  # no such call on Windows; no /proc in some containers
+        return float(psutil.getloadavg()[0])
+    except OSError:  # no /proc in some containers
         return None
 
 
@@ -128,12 +122,82 @@ def disk_free_bytes(path: Path) -> int:
 def speed_variables(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Environment variables that change speed, sorted by name, without what is private in them."""
     return tuple(
-        (name, _public(value))
+        # A path names its user, a device's unique id its owner: neither belongs in a published file.
+        (name, "<path>" if _PATH.search(value) else _DEVICE_ID.sub(r"\1-<id>", value))
         for name, value in sorted(environ.items())
         if name.startswith(_SPEED_VARIABLES) and not _PRIVATE.search(name)
     )
 
 
-def _public(value: str) -> str:
-    """A path names its user, a device's unique id its owner: neither belongs in a published file."""
-    return "<path>" if _PATH.search(value) else _DEVICE_ID.sub(r"\1-<id>", value)
+def sensors() -> tuple[Sensor, ...]:
+    """A sensor for each GPU that answers, NVIDIA's first, then AMD's; empty where there is none."""
+    return (*nvml.sensors(), *amd.sensors())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Devices, torch and the computer around them."""
+
+    devices: tuple[DeviceInfo, ...]
+    torch: TorchBuild | None
+    cpu: str
+    cpu_count: int
+    """Cores that this process may use."""
+    memory_bytes: int | None = None
+    os: str | None = None
+
+
+def machine() -> Machine:
+    """Look at this machine; never raises."""
+    watched = sensors()
+    try:
+        devices = tuple(sensor.info() for sensor in watched)
+    finally:
+        for sensor in watched:
+            sensor.close()
+    return Machine(
+        devices=devices,
+        torch=torch_build(),
+        cpu=cpu_name(),
+        cpu_count=cpu_count(),
+        memory_bytes=memory_bytes(),
+        os=os_name(),
+    )
+
+
+def environment(
+    info: DeviceInfo | None,
+    *,
+    device: str,
+    gpu_id: str | None = None,
+    other_processes: int | None = None,
+) -> Environment:
+    """The environment of a result. Neither host name nor unique ids are kept, but a digest of the device's.
+
+    `device` names what is measured where there is no sensor (`info` is None).
+    """
+    found = Environment(
+        device=device,
+        gpu_id=gpu_id,
+        gpuwise=__version__,
+        python=platform.python_version(),
+        os=os_name(),
+        cpu=cpu_name(),
+        cpu_count=cpu_count(),
+        other_processes=other_processes,
+        variables=speed_variables(os.environ),
+    )
+    if info is None:
+        return found
+    # 48 bits, from which the id is not found again: it is random itself.
+    card = sha256(info.uuid.encode()).hexdigest()[:12] if info.uuid else None
+    shared = ("driver", "power_limit_w", "power_limit_default_w", "sm_clock_max_hz", "memory_clock_max_hz",
+    "ecc",
+        "mig", "pcie_generation", "pcie_generation_max", "pcie_width", "pcie_width_max")  # fmt: skip
+    return replace(
+        found,
+        device=info.name,
+        card=card,
+        device_memory_bytes=info.memory_bytes,
+        **{name: getattr(info, name) for name in shared},
+    )

@@ -9,12 +9,14 @@ Reference: https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import combinations
 from typing import Any, TypeVar
 
 from gpuwise.errors import MachineError
 from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.model.result import Link
 
 A = TypeVar("A")
 
@@ -56,22 +58,17 @@ def sensors() -> tuple[Sensor, ...]:
     except pynvml.NVMLError:
         return ()
     try:
-        found = [_sensor(index) for index in range(pynvml.nvmlDeviceGetCount())]
+        count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError:
-        found = []
-    finally:
-        # Each sensor holds its own reference: NVML counts them.
-        with suppress(pynvml.NVMLError):
-            pynvml.nvmlShutdown()
-    return tuple(sensor for sensor in found if sensor is not None)
-
-
-def _sensor(index: int) -> Sensor | None:
-    """One card that fell off the bus must not hide the others."""
-    try:
-        return NvmlSensor(index)
-    except MachineError:
-        return None
+        count = 0
+    found: list[Sensor] = []
+    for index in range(count):
+        with suppress(MachineError):  # one card that fell off the bus must not hide the others
+            found.append(NvmlSensor(index))
+    # Each sensor holds its own reference: NVML counts them.
+    with suppress(pynvml.NVMLError):
+        pynvml.nvmlShutdown()
+    return tuple(found)
 
 
 class NvmlSensor:
@@ -132,21 +129,23 @@ class NvmlSensor:
     def _read_info(self) -> DeviceInfo:
         n = self._nvml
         limit = self._either("nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetPowerManagementLimit")
+        cuda = self._call("nvmlSystemGetCudaDriverVersion_v2")  # 13000 is 13.0
+        capability = self._ask("nvmlDeviceGetCudaComputeCapability")
         return DeviceInfo(
             index=self._index,
-            name=_maybe(_text, self._ask("nvmlDeviceGetName")) or "unknown NVIDIA GPU",
-            uuid=_maybe(_text, self._ask("nvmlDeviceGetUUID")),
-            serial=_maybe(_text, self._ask("nvmlDeviceGetSerial")),
-            memory_bytes=_maybe(_total, self._ask("nvmlDeviceGetMemoryInfo")),
-            driver=_maybe(_text, self._call("nvmlSystemGetDriverVersion")),
-            cuda_driver=_maybe(_cuda_version, self._call("nvmlSystemGetCudaDriverVersion_v2")),
-            compute_capability=_maybe(_capability, self._ask("nvmlDeviceGetCudaComputeCapability")),
-            power_limit_w=_maybe(_thousandth, limit),
-            power_limit_default_w=_maybe(_thousandth, self._ask("nvmlDeviceGetPowerManagementDefaultLimit")),
-            sm_clock_max_hz=_maybe(_mega, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_SM)),
-            memory_clock_max_hz=_maybe(_mega, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
-            ecc=_maybe(_current, self._ask("nvmlDeviceGetEccMode")),
-            mig=_maybe(_current, self._ask("nvmlDeviceGetMigMode")),
+            name=_text(self._ask("nvmlDeviceGetName")) or "unknown NVIDIA GPU",
+            uuid=_text(self._ask("nvmlDeviceGetUUID")),
+            serial=_text(self._ask("nvmlDeviceGetSerial")),
+            memory_bytes=_maybe(lambda memory: int(memory.total), self._ask("nvmlDeviceGetMemoryInfo")),
+            driver=_text(self._call("nvmlSystemGetDriverVersion")),
+            cuda_driver=None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
+            compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
+            power_limit_w=_scaled(1e-3, limit),
+            power_limit_default_w=_scaled(1e-3, self._ask("nvmlDeviceGetPowerManagementDefaultLimit")),
+            sm_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_SM)),
+            memory_clock_max_hz=_scaled(1e6, self._ask("nvmlDeviceGetMaxClockInfo", n.NVML_CLOCK_MEM)),
+            ecc=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetEccMode")),
+            mig=_maybe(lambda modes: bool(modes[0]), self._ask("nvmlDeviceGetMigMode")),
             persistence=_maybe(bool, self._ask("nvmlDeviceGetPersistenceMode")),
             pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
             pcie_generation_max=self._ask("nvmlDeviceGetMaxPcieLinkGeneration"),
@@ -165,14 +164,16 @@ class NvmlSensor:
         heat = self._either("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature", n.NVML_TEMPERATURE_GPU)
         return Sample(
             at_s=at_s,
-            power_w=_maybe(_thousandth, self._ask("nvmlDeviceGetPowerUsage")),
-            energy_j=_maybe(_thousandth, energy),
-            sm_clock_hz=_maybe(_mega, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_SM)),
-            memory_clock_hz=_maybe(_mega, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_MEM)),
+            power_w=_scaled(1e-3, self._ask("nvmlDeviceGetPowerUsage")),
+            energy_j=_scaled(1e-3, energy),
+            sm_clock_hz=_scaled(1e6, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_SM)),
+            memory_clock_hz=_scaled(1e6, self._ask("nvmlDeviceGetClockInfo", n.NVML_CLOCK_MEM)),
             temperature_c=_maybe(float, heat),
             throttle=reasons(bits),
-            memory_used_bytes=_maybe(_used, self._ask("nvmlDeviceGetMemoryInfo")),
-            utilisation=_maybe(_busy, self._ask("nvmlDeviceGetUtilizationRates")),
+            memory_used_bytes=_maybe(lambda memory: int(memory.used), self._ask("nvmlDeviceGetMemoryInfo")),
+            utilisation=_maybe(
+                lambda rates: float(rates.gpu) / 100, self._ask("nvmlDeviceGetUtilizationRates")
+            ),
             pcie_generation=self._ask("nvmlDeviceGetCurrPcieLinkGeneration"),
             pcie_width=self._ask("nvmlDeviceGetCurrPcieLinkWidth"),
         )
@@ -204,43 +205,58 @@ def _maybe(convert: Callable[[Any], A], value: Any) -> A | None:
     return None if value is None else convert(value)
 
 
-def _text(value: str | bytes) -> str:
+def _scaled(factor: float, value: float | None) -> float | None:
+    """Milliwatts to watts, millijoules to joules, megahertz to hertz."""
+    return None if value is None else value * factor
+
+
+def _text(value: str | bytes | None) -> str | None:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _thousandth(value: int) -> float:
-    """Milliwatts to watts, millijoules to joules."""
-    return value / 1e3
+PATHS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
+"""Nearest common ancestor on PCIe, by nvmlGpuTopologyLevel_t; two chips of one board are near as PIX."""
+NVLINKS = 18
+"""Most NVLinks of one GPU so far."""
+READ, NVLINK = 0, 2
+"""Of nvmlGpuP2PCapsIndex_t, as numbers: the library's name of the first is a tuple (13.580)."""
 
 
-def _mega(value: int) -> float:
-    """Megahertz to hertz."""
-    return value * 1e6
+def links(indices: Sequence[int]) -> tuple[Link, ...]:
+    """The link of every pair of the GPUs with these indices, numbered in their order, as `nvidia-smi topo -m`
+    and `-p2p r` show it.
+
+    Empty without NVML. Only queries are used.
+    """
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception:  # noqa: BLE001  no library or no driver: nothing is known
+        return ()
+    try:
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in indices]
+        return tuple(_link(pynvml, *a, *b) for a, b in combinations(enumerate(handles), 2))
+    except pynvml.NVMLError:
+        return ()
+    finally:
+        with suppress(pynvml.NVMLError):
+            pynvml.nvmlShutdown()
 
 
-def _total(memory: Any) -> int:
-    return int(memory.total)
+def _link(nvml: Any, a: int, one: Any, b: int, other: Any) -> Link:
+    reads = _answer(nvml, "nvmlDeviceGetP2PStatus", one, other, READ)
+    fast = _answer(nvml, "nvmlDeviceGetP2PStatus", one, other, NVLINK)
+    if fast == nvml.NVML_P2P_STATUS_OK:
+        path = f"NV{sum(_answer(nvml, 'nvmlDeviceGetNvLinkState', one, n) == 1 for n in range(NVLINKS))}"
+    else:
+        level = _answer(nvml, "nvmlDeviceGetTopologyCommonAncestor", one, other)
+        path = "unknown" if level is None else PATHS.get(level, "unknown")
+    return Link(a=a, b=b, path=path, peer=None if reads is None else reads == nvml.NVML_P2P_STATUS_OK)
 
 
-def _used(memory: Any) -> int:
-    return int(memory.used)
-
-
-def _busy(rates: Any) -> float:
-    """Percent of the last sampling period in which a kernel ran, as a share."""
-    return float(rates.gpu) / 100
-
-
-def _current(modes: Any) -> bool:
-    """(current, pending) modes -> current."""
-    return bool(modes[0])
-
-
-def _capability(pair: Any) -> str:
-    """(9, 0) -> 9.0."""
-    return f"{pair[0]}.{pair[1]}"
-
-
-def _cuda_version(number: int) -> str:
-    """13000 -> 13.0."""
-    return f"{number // 1000}.{number % 1000 // 10}"
+def _answer(nvml: Any, query: str, *arguments: Any) -> Any:
+    try:
+        return getattr(nvml, query)(*arguments)
+    except (nvml.NVMLError, AttributeError):
+        return None

@@ -1,10 +1,11 @@
-"""What a device tells of itself, and how it is asked. None = it does not tell.
+"""What a device reports of itself, and how it is asked. None = it does not report it.
 
 The comment beside a field is the column of `nvidia-smi --query-gpu=...` that shows the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -96,3 +97,42 @@ class Sensor(Protocol):
     def close(self) -> None:
         """Let go of the library; a second call does nothing."""
         ...
+
+
+class ScriptedSensor:
+    """A sensor that plays a script, for tests and for trying gpuwise without a GPU.
+
+    Replays `samples` in order and repeats the last. Raises ValueError without any."""
+
+    def __init__(
+        self,
+        info: DeviceInfo,
+        samples: Sequence[Sample],
+        processes: tuple[Process, ...] = (),
+        wear: Wear = Wear(),
+    ) -> None:
+        if not samples:
+            raise ValueError("a script needs at least one sample")
+        self._info, self._samples, self._processes, self._wear = info, tuple(samples), processes, wear
+        self._next = 0
+
+    def info(self) -> DeviceInfo:
+        """The device of the script."""
+        return self._info
+
+    def sample(self) -> Sample:
+        """The next sample, at the time that the script gives it."""
+        sample = self._samples[min(self._next, len(self._samples) - 1)]
+        self._next += 1
+        return sample
+
+    def processes(self) -> tuple[Process, ...]:
+        """The processes of the script."""
+        return self._processes
+
+    def wear(self) -> Wear:
+        """The wear of the script."""
+        return self._wear
+
+    def close(self) -> None:
+        """Nothing is held."""

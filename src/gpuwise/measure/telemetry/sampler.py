@@ -1,4 +1,4 @@
-"""Sample a sensor from a thread of the parent process, off the measured process's path."""
+"""Read a sensor: from a thread of the parent process while a child measures, and until a card is cool."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from gpuwise.measure.telemetry.protocol import Sample, Sensor
+from gpuwise.model.issue import Issue
 
 STOP_S = 2.0
 """Longest wait for the last sample at the end: a driver that hangs must not hang the run."""
@@ -16,7 +17,7 @@ STOP_S = 2.0
 class Sampler:
     """Collects samples between `__enter__` and `__exit__`, one every `period_s` seconds.
 
-    A sensor that fails ends the sampling, not the measurement: `error` then holds its words.
+    A sensor that fails ends the sampling, not the measurement: `error` then says how.
     Without a sensor nothing is collected. `clock` times the sampling itself; samples carry the
     sensor's own time. One more sample is taken at the end, so that the last window is covered.
     """
@@ -72,11 +73,11 @@ class Sampler:
             self._take(sensor)
 
     def _take(self, sensor: Sensor) -> bool:
-        """One sample; False where the sensor failed, or has lost its device and tells nothing any more."""
+        """One sample; False where the sensor failed, or has lost its device and returns nothing any more."""
         try:
             taken = sensor.sample()
             if _silent(taken) and self._samples and not _silent(self._samples[-1]):
-                raise LookupError("it tells nothing any more")
+                raise LookupError("the sensor stopped returning values")
             self._samples.append(taken)
         except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
             self.error = f"{type(error).__name__}: {error}"
@@ -87,3 +88,34 @@ class Sampler:
 def _silent(sample: Sample) -> bool:
     """Whether it holds nothing but its time, as from a device that has left the bus."""
     return sample == Sample(at_s=sample.at_s)
+
+
+def wait_until_cool(
+    sensor: Sensor,
+    *,
+    below_c: float = 50.0,
+    timeout_s: float = 120.0,
+    poll_s: float = 0.2,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Issue | None:
+    """Wait until the device is below `below_c`; a hot-start caution where it is not in time.
+
+    A hot card starts with lower clocks. A device that reports no temperature, or fails, is taken as cool.
+    """
+    began_s = clock()
+    while True:
+        try:
+            temperature, waited_s = sensor.sample().temperature_c, clock() - began_s
+        except Exception:  # noqa: BLE001  a driver may fail in any way; the run goes on
+            return None
+        if temperature is None or temperature < below_c:
+            return None
+        if waited_s >= timeout_s:
+            return Issue(
+                code="hot-start",
+                severity="warning",
+                detail=f"started at {temperature:.0f} °C, not below {below_c:.0f} °C, after {waited_s:.0f} s",
+                fix="improve the cooling, or let the device rest and run again",
+            )
+        sleep(min(poll_s, timeout_s - waited_s))

@@ -1,4 +1,4 @@
-"""From samples to the telemetry of the timed windows. Pure.
+"""From samples to the telemetry of the timed windows, of one GPU and of several as one. Pure.
 
 Energy comes from the device's counter, interpolated at the edges of each window, and is kept
 only where the integral of sampled power over the same windows agrees within 5 %: counters of
@@ -18,11 +18,12 @@ from statistics import fmean, median
 from gpuwise.measure.telemetry.protocol import Sample
 from gpuwise.model.issue import Issue
 from gpuwise.model.result import Reading, Telemetry, Window
+from gpuwise.model.run import Environment
 from gpuwise.model.units import percent, significant
 
 AGREE = 0.05
 ENOUGH_S, ENOUGH_SAMPLES = 2.0, 10
-"""Below this the two cannot be held against each other: counters tick every 20 to 100 ms (an H200
+"""Below this the two cannot be compared: counters tick every 20 to 100 ms (an H200
 every 100 ms). Sampled power is the mean of the last second on most cards, so it also starts low
 where a load starts: on an H200, two windows of 3 s after 0.3 s of warm-up read 4.9 % less than the
 counter, after 4 s 0.6 % less."""
@@ -34,12 +35,12 @@ CAPPED_CLOCK = 0.9
 named only when it holds most of the time and costs more than a tenth of the clock."""
 
 NEXT_STEPS = {
-    "power-cap": "the number is that of this power limit: `gpuwise doctor` shows it and the default",
+    "power-cap": "lift the limit to its default for the full speed",
     "thermal": "improve the cooling and run again",
-    "user-clocks": "clocks are limited by hand: nvidia-smi -q -d CLOCK shows them",
+    "user-clocks": "clocks are limited by hand: reset them",
     "power-brake": "the power supply asks for less: check the PSU and its cables",
-    "hw-slowdown": "see which: nvidia-smi -q -d PERFORMANCE, then check cooling and power supply",
-    "sync-boost": "clocks follow a slower GPU of the group: nvidia-smi -q -d PERFORMANCE",
+    "hw-slowdown": "see which slowdown the driver reports, then check cooling and power supply",
+    "sync-boost": "clocks follow a slower GPU of the group: measure it alone",
 }
 
 MOST_READINGS = 60
@@ -49,17 +50,18 @@ Series = Sequence[tuple[float, float]]
 """(seconds, value), in order of time."""
 
 
-def inside(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[Sample, ...]:
-    """The samples taken during a timed window."""
-    return tuple(s for s in samples if any(w.started_s <= s.at_s <= w.ended_s for w in windows))
-
-
 def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry | None:
     """Telemetry of the windows, or None where no sample fell into one."""
-    during = inside(samples, windows)
+    during = tuple(s for s in samples if any(w.started_s <= s.at_s <= w.ended_s for w in windows))
     if not during:
         return None
-    energy = _trusted_energy(samples, windows, len(during))
+    energy, integrated = energies(samples, windows)
+    if energy is not None and (
+        # The counter stands still, runs back, or sampled power contradicts it.
+        energy <= 0 or _seconds(windows) < ENOUGH_S or _disagree(energy, integrated, windows, len(during))
+    ):
+        energy = None
+    before = [s for s in samples if s.at_s < min(w.started_s for w in windows)]
     # Of a window shorter than its averaging time, power says nothing.
     long = _seconds(windows) >= ENOUGH_S
     powers = [s.power_w for s in during if s.power_w is not None and long]
@@ -71,7 +73,7 @@ def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry
         energy_j=energy,
         sm_clock_hz=median(clocks) if clocks else None,
         sm_clock_min_hz=min(clocks, default=None),
-        temperature_start_c=_start(samples, windows).temperature_c,
+        temperature_start_c=(before[-1] if before else samples[0]).temperature_c,
         temperature_max_c=max(heats, default=None),
         pcie_generation=max((s.pcie_generation for s in during if s.pcie_generation), default=None),
         pcie_width=max((s.pcie_width for s in during if s.pcie_width), default=None),
@@ -83,8 +85,8 @@ def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry
 def timeline(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[Reading, ...]:
     """What the sensors said from the first window to the last, at most MOST_READINGS times."""
     first_s, last_s = min(w.started_s for w in windows), max(w.ended_s for w in windows)
-    told = [s for s in samples if first_s <= s.at_s <= last_s]
-    kept = told[:: -(-len(told) // MOST_READINGS)] if told else []
+    read = [s for s in samples if first_s <= s.at_s <= last_s]
+    kept = read[:: -(-len(read) // MOST_READINGS)] if read else []
     return tuple(
         Reading(
             at_s=s.at_s,
@@ -101,13 +103,6 @@ def throttle_shares(samples: Sequence[Sample]) -> tuple[tuple[str, float], ...]:
     """(reason, share of samples in which it was active), most frequent first."""
     counts = Counter(reason for sample in samples for reason in sample.throttle)
     return tuple((reason, count / len(samples)) for reason, count in counts.most_common())
-
-
-def _start(samples: Sequence[Sample], windows: Sequence[Window]) -> Sample:
-    """The last sample before the first window, or the first there is."""
-    first_s = min(w.started_s for w in windows)
-    before = [s for s in samples if s.at_s < first_s]
-    return before[-1] if before else samples[0]
 
 
 def _seconds(windows: Sequence[Window]) -> float:
@@ -153,18 +148,8 @@ def _trapezoid(series: Series, start_s: float, end_s: float) -> float:
     return sum((b - a) * (u + v) / 2 for (a, u), (b, v) in pairwise(points))
 
 
-def _trusted_energy(samples: Sequence[Sample], windows: Sequence[Window], count: int) -> float | None:
-    """Joules from the counter, unless it stands still, runs back, or power contradicts it."""
-    counted, integrated = energies(samples, windows)
-    if counted is None or counted <= 0 or _seconds(windows) < ENOUGH_S:
-        return None
-    if _disagree(counted, integrated, _seconds(windows), count):
-        return None
-    return counted
-
-
-def _disagree(counted: float, integrated: float | None, seconds: float, samples: int) -> bool:
-    if integrated is None or seconds < ENOUGH_S or samples < ENOUGH_SAMPLES:
+def _disagree(counted: float, integrated: float | None, windows: Sequence[Window], samples: int) -> bool:
+    if integrated is None or _seconds(windows) < ENOUGH_S or samples < ENOUGH_SAMPLES:
         return False
     return abs(counted - integrated) > AGREE * max(counted, integrated)
 
@@ -173,61 +158,98 @@ def cautions(
     telemetry: Telemetry,
     samples: Sequence[Sample],
     windows: Sequence[Window],
-    *,
-    sm_clock_max_hz: float | None = None,
+    environment: Environment | None = None,
 ) -> tuple[Issue, ...]:
-    """What in the telemetry makes a number doubtful; the start gate judges the heat.
+    """What in the telemetry makes a number doubtful; the start gate checks the heat.
 
-    `sm_clock_max_hz` is what the card can do; without it the highest clock seen stands beside the
-    median.
+    The environment says what the card can do; without it the highest clock seen stands beside the median. A
+    card at its own power limit runs as it is sold, so that is information; a lowered limit is a warning.
     """
     if telemetry.samples < ENOUGH_SAMPLES:
         return ()
-    clocks = _clocks(telemetry, samples, sm_clock_max_hz)
-    found = [
-        _throttled(reason, share, clocks)
-        for reason, share in telemetry.throttled
-        if _matters(reason, share, telemetry.sm_clock_hz, sm_clock_max_hz)
-    ]
+    clock_hz, most_hz = (
+        telemetry.sm_clock_hz,
+        environment.sm_clock_max_hz if environment is not None else None,
+    )
+    clocks = ""
+    if clock_hz is not None:
+        clocks = f"; median clock {clock_hz / 1e6:.0f} MHz"
+        seen_hz = max((s.sm_clock_hz for s in samples if s.sm_clock_hz is not None), default=None)
+        if most_hz is not None:
+            clocks += f" of {most_hz / 1e6:.0f} MHz"
+        elif seen_hz is not None:
+            clocks += f", highest seen {seen_hz / 1e6:.0f} MHz"
+    found = []
+    for reason, share in telemetry.throttled:
+        if reason == "power-cap":
+            cheap = clock_hz is not None and most_hz is not None and clock_hz > CAPPED_CLOCK * most_hz
+            if share <= POWER_CAPPED or cheap:
+                continue
+        elif share <= THROTTLED:
+            continue
+        own_limit = reason == "power-cap" and not _lowered(environment)
+        found.append(
+            Issue(
+                code="power-cap" if own_limit else "throttled",
+                severity="info" if own_limit else "warning",
+                detail=f"{reason} in {percent(share, 0)} of the samples{clocks}",
+                fix="the number is that of this power limit"
+                if own_limit
+                else NEXT_STEPS.get(reason, "ask the driver for the reason"),
+            )
+        )
     counted, integrated = energies(samples, windows)
-    if counted is None or integrated is None:
-        return tuple(found)
-    if _disagree(counted, integrated, _seconds(windows), telemetry.samples):
-        found.append(_energy_mismatch(counted, integrated))
+    if (
+        counted is not None
+        and integrated is not None
+        and _disagree(counted, integrated, windows, telemetry.samples)
+    ):
+        found.append(
+            Issue(
+                code="energy-mismatch",
+                severity="warning",
+                detail=f"the energy counter says {significant(counted)} J, "
+                f"sampled power {significant(integrated)} J",
+                fix="take the watts with care; energy is left out",
+            )
+        )
     return tuple(found)
 
 
-def _matters(reason: str, share: float, clock_hz: float | None, most_hz: float | None) -> bool:
-    if reason != "power-cap":
-        return share > THROTTLED
-    cheap = clock_hz is not None and most_hz is not None and clock_hz > CAPPED_CLOCK * most_hz
-    return share > POWER_CAPPED and not cheap
+def _lowered(environment: Environment | None) -> bool:
+    """Whether the power limit is below the card's own."""
+    if environment is None or environment.power_limit_w is None or environment.power_limit_default_w is None:
+        return False
+    return environment.power_limit_w < environment.power_limit_default_w - 0.5
 
 
-def _clocks(telemetry: Telemetry, samples: Sequence[Sample], most_hz: float | None) -> str:
-    """`; median clock 1395 MHz of 1980 MHz`, as far as it is known."""
-    if telemetry.sm_clock_hz is None:
-        return ""
-    text = f"; median clock {telemetry.sm_clock_hz / 1e6:.0f} MHz"
-    if most_hz is not None:
-        return f"{text} of {most_hz / 1e6:.0f} MHz"
-    seen_hz = max((s.sm_clock_hz for s in samples if s.sm_clock_hz is not None), default=None)
-    return text if seen_hz is None else f"{text}, highest seen {seen_hz / 1e6:.0f} MHz"
+def combined(each: Sequence[Telemetry | None]) -> Telemetry | None:
+    """Watts and joules summed, the lowest clocks, the highest temperatures, the worst throttling.
 
+    None where one GPU reported nothing: a sum that leaves one out would be wrong.
+    """
+    found = [telemetry for telemetry in each if telemetry is not None]
+    if not found or len(found) < len(each):
+        return None
 
-def _throttled(reason: str, share: float, clocks: str) -> Issue:
-    return Issue(
-        code="throttled",
-        severity="warning",
-        detail=f"{reason} in {percent(share, 0)} of the samples{clocks}",
-        fix=NEXT_STEPS.get(reason, "see why: nvidia-smi -q -d PERFORMANCE"),
-    )
+    def total(values: Sequence[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if len(known) == len(values) else None
 
+    def known(field: str) -> list[float]:
+        return [value for telemetry in found if (value := getattr(telemetry, field)) is not None]
 
-def _energy_mismatch(counted: float, integrated: float) -> Issue:
-    return Issue(
-        code="energy-mismatch",
-        severity="warning",
-        detail=f"the energy counter says {significant(counted)} J, sampled power {significant(integrated)} J",
-        fix="take the watts with care; energy is left out",
+    reasons = dict.fromkeys(reason for telemetry in found for reason, _ in telemetry.throttled)
+    return Telemetry(
+        samples=min(telemetry.samples for telemetry in found),
+        power_w=total([telemetry.power_w for telemetry in found]),
+        energy_j=total([telemetry.energy_j for telemetry in found]),
+        sm_clock_hz=min(known("sm_clock_hz"), default=None),
+        sm_clock_min_hz=min(known("sm_clock_min_hz"), default=None),
+        temperature_start_c=max(known("temperature_start_c"), default=None),
+        temperature_max_c=max(known("temperature_max_c"), default=None),
+        throttled=tuple(
+            (reason, max(dict(telemetry.throttled).get(reason, 0.0) for telemetry in found))
+            for reason in reasons
+        ),
     )

@@ -1,36 +1,275 @@
-"""JAX behind the `Adapter`. Memory is not allocated beforehand (see `support`), so its peak is true."""
+"""JAX behind the `Adapter`: from a network to the step that is timed.
+
+Compiled: one `jax.jit` over forward, loss, backward and optimiser, whose state is donated. Eager: the
+same function, operation by operation. fp16 training scales the loss and skips the steps that overflow,
+with the constants of torch's gradient scaler. Memory is not allocated beforehand (see `adapter.FRAMEWORKS`),
+so its peak is true.
+"""
 
 from __future__ import annotations
 
 import gc
 import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
 from jax.extend import backend
 
-from gpuwise.measure.frameworks.adapter import Found
-from gpuwise.measure.frameworks.jax.job import build
+from gpuwise.measure import events
+from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
+from gpuwise.measure.frameworks.jax.operations import STATISTICS, Jax, Weight
+from gpuwise.measure.frameworks.networks import NETWORKS, ImageNetwork, Network, TokenNetwork
 from gpuwise.model.run import RunConfig
+from gpuwise.workloads.bert import DECAY, LEARNING_RATE
+from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
-__all__ = ["build", "forget_peak", "found", "out_of_memory", "peak_bytes", "release", "wait"]
+Values = dict[str, Array]
+State = dict[str, Any]
+Step = Callable[[State, Values], tuple[State, Array]]
+Loss = Callable[[Values, Values, Array], tuple[Array, Values]]
+"""(weights, what is fixed, random key) -> (loss, moved statistics)."""
+DTYPES = {"fp16": jnp.float16, "bf16": jnp.bfloat16}
+PRODUCTS = {"fp32": "highest", "tf32": "tensorfloat32"}
+"""`jax_default_matmul_precision`, also of convolutions; XLA's own default on a GPU is TF32."""
+
+COMPARED = 2
+"""Items whose answer, or whose loss in training, is computed operation by operation too. Not so the
+gradients: each operation is compiled by itself, and a backward pass has a thousand."""
+
+ADAM_BETAS, ADAM_EPS = (0.9, 0.999), 1e-8
+SCALE, SCALE_GROWTH, SCALE_BACKOFF, SCALE_INTERVAL = 65536.0, 2.0, 0.5, 2000
 
 
-def found(config: RunConfig) -> Found:
-    """JAX's first device. Raises RuntimeError where a GPU was asked for and JAX sees none."""
-    device = jax.devices()[0]
-    if config.device == "cpu":
-        return Found(version=jax.__version__, device="cpu", gpus=0)
-    if device.platform != "gpu":
-        raise RuntimeError(
-            f"JAX {jax.__version__} sees no GPU; pip install 'jax[cuda13]' brings one that does"
-        )
-    return Found(
-        version=jax.__version__,
-        device=device.device_kind,
-        gpus=jax.device_count(),
-        cuda=cuda_of(backend.get_backend().platform_version),
+def _prepared(
+    network: Network, config: RunConfig, batch: int
+) -> tuple[Callable[..., tuple[Any, Jax]], Values, tuple[Array, ...], Array]:
+    """(the forward pass, its weights, inputs, right answers)."""
+    source, training = np.random.default_rng(0), config.mode == "train"
+    inputs, answers = random_input(network, batch, source)
+    forward = partial(_forward, network, training, DTYPES.get(config.precision, jnp.float32))
+    declared = declare(forward, inputs)
+    values = start(declared, source, trained=not training, residual=getattr(network, "residual", 1.0))
+    return forward, values, inputs, answers
+
+
+def random_input(
+    network: Network, batch: int, source: np.random.Generator
+) -> tuple[tuple[Array, ...], Array]:
+    """(inputs, right answers), random, on the device."""
+    if isinstance(network, ImageNetwork):
+        images = source.standard_normal((batch, network.image, network.image, 3), dtype=np.float32)
+        return (jnp.asarray(images),), jnp.asarray(source.integers(CLASSES, size=batch))
+    words = source.integers(network.words, size=(batch, network.tokens))
+    segments = source.integers(2, size=(batch, network.tokens))
+    answers = source.integers(network.tokens, size=(batch, 2))
+    return (jnp.asarray(words), jnp.asarray(segments)), jnp.asarray(answers)
+
+
+def _forward(
+    network: Network,
+    training: bool,
+    dtype: Any,
+    values: Mapping[str, Array] | None,
+    inputs: tuple[Array, ...],
+    key: Array | None,
+) -> tuple[tuple[Array, ...], Jax]:
+    operations = Jax(values, training=training, dtype=dtype, key=key)
+    return network.forward(operations, *inputs), operations
+
+
+def declare(forward: Callable[..., tuple[Any, Jax]], inputs: tuple[Array, ...]) -> dict[str, Weight]:
+    """The weights that a network asks for, without computing anything."""
+    found: dict[str, Weight] = {}
+
+    def trace(*arguments: Array) -> tuple[Array, ...]:
+        outputs, operations = forward(None, arguments, jax.random.key(0))
+        found.update(operations.declared)
+        return tuple(outputs)
+
+    jax.eval_shape(trace, *inputs)
+    return found
+
+
+def start(
+    declared: Mapping[str, Weight], source: np.random.Generator, *, trained: bool, residual: float
+) -> Values:
+    """Random weights. `trained`: batch norms as after training, see `models.convnet.as_if_trained`."""
+    values = {}
+    for name, weight in declared.items():
+        value = weight.std * source.standard_normal(weight.shape, dtype=np.float32) + weight.constant
+        if trained and f"{name.rpartition('.')[0]}.running_mean" in declared:
+            value = _as_if_trained(name, weight.shape, source)
+            if ".bn3." in name and not name.endswith(STATISTICS):
+                value = value * residual
+        values[name] = jnp.asarray(value, jnp.float32)
+    return values
+
+
+def _as_if_trained(name: str, shape: tuple[int, ...], source: np.random.Generator) -> np.ndarray:
+    low, high = {"running_var": (0.5, 2.0), "weight": (0.5, 1.5)}.get(name.rpartition(".")[2], (-0.5, 0.5))
+    return source.uniform(low, high, shape)
+
+
+def loss_of(network: Network, outputs: tuple[Array, ...], answers: Array) -> Array:
+    """Mean cross entropy; auxiliary classifiers count with their weight, BERT's two answers half each."""
+    if isinstance(network, TokenNetwork):
+        places = outputs[0].transpose(0, 2, 1)  # (B, 2, T)
+        return _cross_entropy(places, answers)
+    main, *others = (_cross_entropy(logits, answers) for logits in outputs)
+    return main + network.auxiliary_weight * sum(others, jnp.float32(0))
+
+
+def _cross_entropy(logits: Array, answers: Array) -> Array:
+    likelihood = jax.nn.log_softmax(logits.astype(jnp.float32), -1)
+    return -jnp.take_along_axis(likelihood, answers[..., None], -1).mean()
+
+
+def _inference(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
+    """Weights of products are stored in the precision beforehand, as torch's tuned recipe does."""
+    forward, values, inputs, _ = _prepared(network, config, batch)
+    dtype = DTYPES.get(config.precision)
+    if dtype is not None:
+        stored = {name: v.astype(dtype) if v.ndim > 1 else v for name, v in values.items()}
+        values, inputs = stored, tuple(x.astype(dtype) if x.dtype == jnp.float32 else x for x in inputs)
+
+    def answer(values: Values, inputs: tuple[Array, ...]) -> Array:
+        first: Array = forward(values, inputs, None)[0][0]
+        return first
+
+    run = jax.jit(answer) if config.compile else answer
+
+    def mismatch() -> float:
+        few = tuple(x[:COMPARED] for x in inputs)
+        return difference(run(values, inputs)[:COMPARED], answer(values, few))
+
+    return ReferenceJob(
+        step=lambda: run(values, inputs), items=batch, mismatch=mismatch if config.compile else None
     )
+
+
+def _training(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
+    loss, whole, state, batch_of = _first(network, config, batch)
+    run = jax.jit(whole, donate_argnums=0) if config.compile else whole
+
+    def step() -> Array:
+        nonlocal state
+        state, value = run(state, batch_of)
+        return value
+
+    def mismatch() -> float:
+        few = {name: x[:COMPARED] for name, x in batch_of.items()}
+        given = state["weights"], {**state["statistics"], **few}, _key(0)
+        return difference(jax.jit(loss)(*given)[0], loss(*given)[0])
+
+    return ReferenceJob(step=step, items=batch, mismatch=mismatch if config.compile else None)
+
+
+def _first(network: Network, config: RunConfig, batch: int) -> tuple[Loss, Step, State, Values]:
+    """(the loss, a whole step, what the first one begins with and changes, what it reads)."""
+    forward, values, inputs, answers = _prepared(network, config, batch)
+
+    def loss(trained: Values, fixed: Values, key: Array) -> tuple[Array, Values]:
+        given = tuple(fixed[f"input{i}"] for i in range(len(inputs)))
+        outputs, operations = forward({**trained, **fixed}, given, key)
+        return loss_of(network, outputs, fixed["answers"]), operations.moved
+
+    statistics = {name: value for name, value in values.items() if name.endswith(STATISTICS)}
+    trained = {name: value for name, value in values.items() if name not in statistics}
+    moments, update = (
+        ((trained,), _sgd) if isinstance(network, ImageNetwork) else ((trained, trained), _adamw)
+    )
+    state = {
+        "weights": trained,
+        "statistics": statistics,
+        "moments": jax.tree.map(jnp.zeros_like, moments),
+        "count": jnp.int32(0),
+        "scale": jnp.float32(SCALE if config.precision == "fp16" else 1.0),
+        "sound": jnp.int32(0),
+    }
+    # Inputs are arguments, not constants of the compiled step, which XLA would try to fold.
+    batch_of = {f"input{i}": x for i, x in enumerate(inputs)} | {"answers": answers}
+    return loss, partial(_step, loss, update, config.precision == "fp16"), state, batch_of
+
+
+def _key(step: int | Array) -> Array:
+    """Of the generator in hardware; JAX's default one costs more than the layer that it serves."""
+    return jax.random.fold_in(jax.random.key(0, impl="rbg"), step)
+
+
+def _gradients(loss: Loss, scaled: bool, state: State, batch_of: Values) -> tuple[Values, Array, Values]:
+    """(gradients, loss, moved statistics)."""
+    fixed = {**state["statistics"], **batch_of}
+
+    def scaled_loss(weights: Values) -> tuple[Array, tuple[Array, Values]]:
+        value, moved = loss(weights, fixed, _key(state["count"]))
+        return value * state["scale"], (value, moved)
+
+    gradients, (value, moved) = jax.grad(scaled_loss, has_aux=True)(state["weights"])
+    if scaled:
+        gradients = jax.tree.map(lambda g: g / state["scale"], gradients)
+    return gradients, value, moved
+
+
+def _step(
+    loss: Loss, update: Callable[..., tuple[Values, Any]], scaled: bool,
+    state: State, batch_of: Values,
+) -> tuple[State, Array]:  # fmt: skip
+    gradients, value, moved = _gradients(loss, scaled, state, batch_of)
+    count = state["count"] + 1
+    weights, moments = update(state["weights"], gradients, state["moments"], count)
+    new = {**state, "weights": weights, "statistics": {**state["statistics"], **moved},
+           "moments": moments, "count": count}  # fmt: skip
+    return (_skip_overflow(state, new, gradients) if scaled else new), value
+
+
+def _skip_overflow(old: State, new: State, gradients: Values) -> State:
+    """Keep the old weights where a gradient overflowed; lower the scale then, raise it after a while."""
+    sound = jnp.all(jnp.stack([jnp.isfinite(g).all() for g in gradients.values()]))
+    kept = {
+        part: jax.tree.map(lambda a, b: jnp.where(sound, a, b), new[part], old[part])
+        for part in ("weights", "moments", "count")
+    }
+    steps = jnp.where(sound, old["sound"] + 1, 0)
+    grown = jnp.where(steps >= SCALE_INTERVAL, old["scale"] * SCALE_GROWTH, old["scale"])
+    scale = jnp.where(sound, grown, old["scale"] * SCALE_BACKOFF)
+    return {**new, **kept, "scale": scale, "sound": steps % SCALE_INTERVAL}
+
+
+def _sgd(
+    weights: Values, gradients: Values, moments: tuple[Values], count: Array
+) -> tuple[Values, tuple[Values]]:
+    """Momentum with weight decay in the gradient, as torch.optim.SGD."""
+    moved = {
+        name: SGD_MOMENTUM * moments[0][name] + gradients[name] + SGD_DECAY * weights[name]
+        for name in weights
+    }
+    return {name: weights[name] - SGD_RATE * moved[name] for name in weights}, (moved,)
+
+
+def _adamw(
+    weights: Values, gradients: Values, moments: tuple[Values, Values], count: Array
+) -> tuple[Values, tuple[Values, Values]]:
+    """As torch.optim.AdamW; only matrices decay."""
+    b1, b2 = ADAM_BETAS
+    first = {n: b1 * moments[0][n] + (1 - b1) * g for n, g in gradients.items()}
+    second = {n: b2 * moments[1][n] + (1 - b2) * jnp.square(g) for n, g in gradients.items()}
+    new = {}
+    for name, weight in weights.items():
+        decay = LEARNING_RATE * DECAY if weight.ndim > 1 else 0.0
+        size = jnp.sqrt(second[name] / (1 - b2**count)) + ADAM_EPS
+        new[name] = weight * (1 - decay) - LEARNING_RATE * first[name] / (1 - b1**count) / size
+    return new, (first, second)
+
+
+def difference(actual: Array, expected: Array) -> float:
+    """||actual - expected|| / ||expected|| in fp32; NaN where either holds one."""
+    a, b = actual.astype(jnp.float32), expected.astype(jnp.float32)
+    return float(jnp.linalg.norm(a - b) / jnp.maximum(jnp.linalg.norm(b), 1e-12))
 
 
 def cuda_of(platform_version: str) -> str | None:
@@ -39,27 +278,49 @@ def cuda_of(platform_version: str) -> str | None:
     return f"{int(stated[1]) // 1000}.{int(stated[1]) % 1000 // 10}" if stated else None
 
 
-def wait(output: Any) -> Any:
-    """One program puts out all its results together, so the loss is there when the weights are."""
-    return jax.block_until_ready(output)
+class JaxAdapter(Adapter[ReferenceJob]):
+    """Memory is not allocated beforehand, so its peak is true; but the runtime's peak is that of its whole
+    life."""
+
+    keeps_peak = True
+
+    def ready(self, config: RunConfig) -> events.Ready:
+        device = jax.devices()[0]
+        if config.device == "cpu":
+            return events.Ready(framework="jax", version=jax.__version__, device="cpu")
+        if device.platform != "gpu":
+            raise RuntimeError(
+                f"JAX {jax.__version__} sees no GPU; the package jax[cuda13] brings one that does"
+            )
+        cuda = cuda_of(backend.get_backend().platform_version)
+        return events.Ready(framework="jax", version=jax.__version__, device=device.device_kind, cuda=cuda)
+
+    def gpus(self) -> int:
+        return jax.device_count() if jax.devices()[0].platform == "gpu" else 0
+
+    def build(self, config: RunConfig, batch: int) -> ReferenceJob:
+        jax.config.update("jax_default_matmul_precision", PRODUCTS.get(config.precision))
+        network = NETWORKS[config.workload](config.size == "toy")
+        return (_training if config.mode == "train" else _inference)(network, config, batch)
+
+    def wait(self, output: Any) -> Any:
+        """One program puts out all its results together, so the loss is there when the weights are."""
+        return jax.block_until_ready(output)
+
+    def forget_peak(self, config: RunConfig) -> None:
+        """It cannot."""
+
+    def peak_bytes(self, config: RunConfig) -> int | None:
+        return (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
+
+    def out_of_memory(self, error: BaseException) -> bool:
+        """XLA reports it by its status alone."""
+        return "RESOURCE_EXHAUSTED" in str(error) or "out of memory" in str(error).lower()
+
+    def release(self, config: RunConfig) -> None:
+        """Compiled programs, and what only reference cycles hold."""
+        jax.clear_caches()
+        gc.collect()
 
 
-def forget_peak(config: RunConfig) -> bool:
-    """The runtime's peak is that of its whole life."""
-    return False
-
-
-def peak_bytes(config: RunConfig) -> int | None:
-    """Highest memory in use since the process began; a CPU does not tell."""
-    return (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """XLA reports it by its status alone."""
-    return "RESOURCE_EXHAUSTED" in str(error) or "out of memory" in str(error).lower()
-
-
-def release() -> None:
-    """Drop compiled programs and what only reference cycles hold."""
-    jax.clear_caches()
-    gc.collect()
+ADAPTER = JaxAdapter

@@ -1,54 +1,33 @@
-"""TensorFlow behind the `Adapter`. Memory grows as it is needed (see `support`), so its peak is true."""
+"""TensorFlow behind the `Adapter`: from a network to the step that is timed.
+
+A step is one `tf.function`: a graph, compiled by XLA where asked for. On several GPUs a MirroredStrategy
+holds one replica on each; gradients are averaged outside of what XLA compiles.
+"""
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from gpuwise.measure.frameworks.adapter import Found, Job
-from gpuwise.measure.frameworks.tensorflow import job
+from gpuwise.measure import events
+from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
+from gpuwise.measure.frameworks.networks import NETWORKS, ImageNetwork, Network, TokenNetwork
+from gpuwise.measure.frameworks.tensorflow.operations import Keras
 from gpuwise.model.run import RunConfig
+from gpuwise.workloads.bert import DECAY, LEARNING_RATE
+from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
-__all__ = ["build", "forget_peak", "found", "out_of_memory", "peak_bytes", "release", "wait"]
-
-
-def found(config: RunConfig) -> Found:
-    """TensorFlow's first device. Raises RuntimeError where a GPU was asked for and TensorFlow sees none."""
-    if config.device == "cpu":
-        return Found(version=tf.__version__, device="cpu", gpus=0)
-    gpus = tf.config.list_physical_devices("GPU")
-    if not gpus:
-        hint = "pip install 'tensorflow[and-cuda]' brings one that does"
-        raise RuntimeError(f"TensorFlow {tf.__version__} sees no GPU; {hint}")
-    stated = tf.sysconfig.get_build_info()
-    return Found(
-        version=tf.__version__,
-        device=tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU"),
-        gpus=len(gpus),
-        cuda=stated.get("cuda_version") or stated.get("rocm_version"),
-        cudnn=stated.get("cudnn_version"),
-    )
-
-
-def build(config: RunConfig, batch: int) -> Job:
-    """The job, its step's output on its way to the host.
-
-    TensorFlow copies from a GPU only behind everything that is queued by then, so each output must be
-    asked for before the step after it is queued: two threads do, for the outputs of two steps.
-    """
-    made = job.build(config, batch)
-    waiting = ThreadPoolExecutor(max_workers=2)
-
-    def step() -> Future[float]:
-        return waiting.submit(_fetched, made.step())
-
-    return replace(made, step=step)
+POLICIES = {"fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
+ADAM_EPS = 1e-8
+SCALE = 65536.0
+"""That torch's gradient scaler begins with; both double it after 2,000 sound steps."""
 
 
 def _fetched(outputs: Any) -> float:
@@ -56,31 +35,211 @@ def _fetched(outputs: Any) -> float:
     return float(np.mean([output.numpy() for output in outputs]))
 
 
-def wait(output: Future[float]) -> float:
-    """The loss of a training step; of an inference, one number of the answer."""
-    return output.result()
+def _one_number(output: Any) -> Any:
+    """The first of an output; the host waits for it, and copies no more."""
+    return tf.cast(tf.reshape(output, [-1])[0], tf.float32)
 
 
-def forget_peak(config: RunConfig) -> bool:
-    """The allocator of the first GPU begins its peak anew."""
-    if config.device != "cpu":
-        tf.config.experimental.reset_memory_stats("GPU:0")
-    return True
+def _strategy(config: RunConfig) -> Any:
+    kind = "GPU" if config.device == "cuda" else "CPU"
+    if config.gpus == 1:
+        return tf.distribute.OneDeviceStrategy(f"/{kind}:0")
+    if kind == "CPU":
+        _split_cpu(config.gpus)
+    return tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(config.gpus)])
 
 
-def peak_bytes(config: RunConfig) -> int | None:
-    """Highest memory in use on the first GPU; a CPU does not tell."""
-    if config.device == "cpu":
-        return None
-    return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
+def _split_cpu(replicas: int) -> None:
+    """As many logical CPU devices as replicas: before TensorFlow has used the CPU."""
+    device = tf.config.list_physical_devices("CPU")[0]
+    parts = [tf.config.LogicalDeviceConfiguration() for _ in range(replicas)]
+    tf.config.set_logical_device_configuration(device, parts)
 
 
-def out_of_memory(error: BaseException) -> bool:
-    """Of TensorFlow's own allocator, or of XLA's."""
-    return isinstance(error, tf.errors.ResourceExhaustedError) or "RESOURCE_EXHAUSTED" in str(error)
+def model_of(network: Network, *, training: bool) -> Any:
+    """The functional Keras model; outputs are as those of `networks`."""
+    operations = Keras(training=training)
+    if isinstance(network, ImageNetwork):
+        inputs = [keras.Input((network.image, network.image, 3))]
+    else:
+        inputs = [keras.Input((network.tokens,), dtype="int32") for _ in range(2)]
+    return keras.Model(inputs, list(network.forward(operations, *inputs)))
 
 
-def release() -> None:
-    """Drop models and what only reference cycles hold."""
-    keras.backend.clear_session()
-    gc.collect()
+def _random_input(network: Network, batch: int) -> tuple[list[Any], Any]:
+    source = np.random.default_rng(0)
+    if isinstance(network, ImageNetwork):
+        images = source.standard_normal((batch, network.image, network.image, 3), dtype=np.float32)
+        return [tf.constant(images)], tf.constant(source.integers(CLASSES, size=batch), tf.int32)
+    words = source.integers(network.words, size=(batch, network.tokens))
+    segments = source.integers(2, size=(batch, network.tokens))
+    answers = source.integers(network.tokens, size=(batch, 2))
+    return [tf.constant(words, tf.int32), tf.constant(segments, tf.int32)], tf.constant(answers, tf.int32)
+
+
+class Sgd(keras.optimizers.SGD):
+    """Weight decay passes through the momentum, as in torch; Keras's own does not."""
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        super().update_step(gradient + SGD_DECAY * variable, variable, learning_rate)
+
+
+def _optimizer(network: Network, model: Any, config: RunConfig) -> Any:
+    """SGD with momentum, or AdamW for BERT."""
+    if isinstance(network, ImageNetwork):
+        optimizer = Sgd(SGD_RATE, momentum=SGD_MOMENTUM)
+    else:
+        optimizer = keras.optimizers.AdamW(LEARNING_RATE, weight_decay=DECAY, epsilon=ADAM_EPS)
+        optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+    if config.precision == "fp16":
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=SCALE)
+    optimizer.build(model.trainable_variables)  # here, for no replica may make variables in its graph
+    return optimizer
+
+
+def _local_step(
+    network: Network, model: Any, inputs: list[Any], answers: Any, training: bool, xla: bool
+) -> Callable[..., Any]:
+    """One replica's (gradients, loss), or its answer; `scale` multiplies the loss before the gradient."""
+
+    def gradients(scale: Any) -> tuple[list[Any], Any]:
+        with tf.GradientTape() as tape:
+            loss = loss_of(network, _outputs(model(inputs, training=True)), answers)
+            scaled = loss * scale
+        found = tape.gradient(scaled, model.trainable_variables)
+        # An embedding's comes as the rows that were read, and Keras squares one that was read twice twice.
+        return [tf.convert_to_tensor(each) for each in found], loss
+
+    def answer() -> Any:
+        return _outputs(model(inputs, training=False))[0]
+
+    return tf.function(gradients if training else answer, jit_compile=xla or None, autograph=False)
+
+
+def _outputs(answer: Any) -> list[Any]:
+    """Keras returns the tensor itself where a model has one output."""
+    return list(answer) if isinstance(answer, list | tuple) else [answer]
+
+
+def _update(model: Any, optimizer: Any, local: Callable[..., Any]) -> Any:
+    """Gradients of this replica into the weights, together with the others', which Keras adds up."""
+    share = 1 / tf.distribute.get_replica_context().num_replicas_in_sync
+    scale = tf.cast(optimizer.scale_loss(tf.constant(share)), tf.float32)
+    gradients, loss = local(scale)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+    return loss
+
+
+def loss_of(network: Network, outputs: list[Any], answers: Any) -> Any:
+    """Mean cross entropy; auxiliary classifiers count with their weight, BERT's two answers half each."""
+    if isinstance(network, TokenNetwork):
+        return _cross_entropy(tf.transpose(outputs[0], (0, 2, 1)), answers)
+    main, *others = (_cross_entropy(logits, answers) for logits in outputs)
+    return main + network.auxiliary_weight * tf.add_n(others) if others else main
+
+
+def _cross_entropy(logits: Any, answers: Any) -> Any:
+    wide = tf.cast(logits, tf.float32)
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(answers, wide))
+
+
+def _as_if_trained(model: Any, residual: float) -> None:
+    """Statistics and scales of batch norms as after training, see `models.convnet.as_if_trained`."""
+    source = np.random.default_rng(0)
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            factor = residual if layer.name.endswith(".bn3") else 1.0
+            size = layer.gamma.shape
+            layer.gamma.assign(factor * source.uniform(0.5, 1.5, size))
+            layer.beta.assign(factor * source.uniform(-0.5, 0.5, size))
+            layer.moving_mean.assign(source.uniform(-0.5, 0.5, size))
+            layer.moving_variance.assign(source.uniform(0.5, 2.0, size))
+
+
+def _mismatch(compiled: Callable[..., Any], plain: Callable[..., Any], training: bool) -> float:
+    """Relative difference of loss or answer between XLA's step and the plain graph's."""
+    one = tf.constant(1.0)
+    actual, expected = (f(one)[1] if training else f() for f in (compiled, plain))
+    a, b = tf.cast(actual, tf.float32), tf.cast(expected, tf.float32)
+    return float(tf.norm(a - b) / tf.maximum(tf.norm(b), 1e-12))
+
+
+class TensorFlowAdapter(Adapter[ReferenceJob]):
+    """Memory grows as it is needed (see `adapter.FRAMEWORKS`), so its peak is true."""
+
+    def ready(self, config: RunConfig) -> events.Ready:
+        version = tf.__version__
+        if config.device == "cpu":
+            return events.Ready(framework="tensorflow", version=version, device="cpu")
+        gpus = tf.config.list_physical_devices("GPU")
+        if not gpus:
+            raise RuntimeError(
+                f"TensorFlow {version} sees no GPU; the package tensorflow[and-cuda] brings one that does"
+            )
+        stated = tf.sysconfig.get_build_info()
+        return events.Ready(
+            framework="tensorflow",
+            version=version,
+            device=tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU"),
+            cuda=stated.get("cuda_version") or stated.get("rocm_version"),
+            cudnn=stated.get("cudnn_version"),
+        )
+
+    def gpus(self) -> int:
+        return len(tf.config.list_physical_devices("GPU"))
+
+    def build(self, config: RunConfig, batch: int) -> ReferenceJob:
+        """Model, random input and optimiser on every GPU asked for; `batch` is that of one GPU."""
+        keras.mixed_precision.set_global_policy(POLICIES.get(config.precision, "float32"))
+        tf.config.experimental.enable_tensor_float_32_execution(config.precision == "tf32")
+        keras.utils.set_random_seed(0)
+        network = NETWORKS[config.workload](config.size == "toy")
+        strategy = _strategy(config)
+        training = config.mode == "train"
+        with strategy.scope():
+            model = model_of(network, training=training)
+            optimizer = _optimizer(network, model, config) if training else None
+        if not training:
+            _as_if_trained(model, getattr(network, "residual", 1.0))
+        inputs, answers = _random_input(network, batch)
+        plain, local = (
+            _local_step(network, model, inputs, answers, training, xla) for xla in (False, config.compile)
+        )
+        replica = local if optimizer is None else partial(_update, model, optimizer, local)
+        run = tf.function(lambda: strategy.run(lambda: _one_number(replica())), autograph=False)
+        # On several GPUs one alone cannot be asked; a measurement on one has told.
+        compared = config.compile and config.gpus == 1
+        # TensorFlow copies from a GPU only behind everything that is queued by then, so each output must be
+        # asked for before the step after it is queued: two threads do, for the outputs of two steps.
+        waiting = ThreadPoolExecutor(max_workers=2)
+        return ReferenceJob(
+            step=lambda: waiting.submit(_fetched, strategy.experimental_local_results(run())),
+            items=batch * strategy.num_replicas_in_sync,
+            mismatch=partial(_mismatch, local, plain, training) if compared else None,
+        )
+
+    def wait(self, output: Future[float]) -> float:
+        """The loss of a training step; of an inference, one number of the answer."""
+        return output.result()
+
+    def forget_peak(self, config: RunConfig) -> None:
+        """The allocator of the first GPU begins its peak anew."""
+        if config.device != "cpu":
+            tf.config.experimental.reset_memory_stats("GPU:0")
+
+    def peak_bytes(self, config: RunConfig) -> int | None:
+        if config.device == "cpu":
+            return None
+        return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
+
+    def out_of_memory(self, error: BaseException) -> bool:
+        """Of TensorFlow's own allocator, or of XLA's."""
+        return isinstance(error, tf.errors.ResourceExhaustedError) or "RESOURCE_EXHAUSTED" in str(error)
+
+    def release(self, config: RunConfig) -> None:
+        """Models, and what only reference cycles hold."""
+        keras.backend.clear_session()
+        gc.collect()
+
+
+ADAPTER = TensorFlowAdapter

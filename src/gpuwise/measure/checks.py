@@ -1,0 +1,242 @@
+"""Check a measurement: every reason to doubt it becomes an Issue. Pure.
+
+The checks are physics (no speed above the peak or the measured limit), statistics (the interval,
+drift across windows), numerics (loss finite and falling, compiled equals eager) and the state of
+the machine (throttling, heat, other processes).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from gpuwise.checks import ABOVE
+from gpuwise.measure.telemetry import Sample
+from gpuwise.measure.telemetry import cautions as telemetry_cautions
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import WIDE, Measurement
+from gpuwise.model.run import Environment
+from gpuwise.model.units import percent, seconds
+from gpuwise.stats import drift
+
+DRIFT = 0.03
+"""Relative trend over the timed windows above which a speed is not one speed."""
+
+TRAIN_MISMATCH = 5e-2
+"""Tolerated relative difference of a training loss: dropout draws other random numbers under compile."""
+
+OVER_LIMIT = 1.1
+"""A device oversteps its power limit for milliseconds, on the mean of a window by some per cent at most."""
+
+LONG_S, DISAGREE = 0.2, 0.05
+"""A window shorter than this spends a part of it on the synchronisation at its end; a longer one whose
+steps add up to something else than the host's clock says was not timed right."""
+READING_S = 1e-6
+"""Of a window's time on the host for each of its steps, to read how long it took."""
+
+NOISY, NOISY_TIMES = 0.01, 3
+"""An interval is worth a warning where it is wider than 1 %, and than three times the target."""
+
+_OF_TIME = "when the time was up", "give it more time with --time"
+_OF_RUNS = "over three runs", "measure until it is narrow: --protocol adaptive"
+
+NORM_OFF = 0.05
+"""Most that the norm of FP8's gradients may differ from bf16's; other dropout moves it by some 2 %."""
+RISE = 1.05
+"""A loss above this multiple of the first, on one fixed batch, has not fallen; dropout makes a
+loss vary by some per cent from step to step."""
+
+
+def check(
+    m: Measurement,
+    *,
+    samples: Sequence[Sample] = (),
+    mismatch: float | None = None,
+    odd: str | None = None,
+    environment: Environment | None = None,
+    memory_bytes_per_s: float | None = None,
+) -> tuple[Issue, ...]:
+    """All cautions of one measurement; `samples` are the sensor's over its whole run, `mismatch` and `odd`
+    what the child says of its numbers, the rest what the device can do by its driver and its data sheet."""
+    found = [*_numerics(m, mismatch)]
+    if odd is not None:
+        found.append(
+            Issue(
+                code="output",
+                severity="invalid",
+                detail=odd,
+                fix="see that the network computes what it should; a fast wrong number is worse than none",
+            )
+        )
+    drawn = m.telemetry.power_w if m.telemetry is not None else None
+    limit_w = environment.power_limit_w if environment is not None else None
+    # Energy over time cannot exceed what the driver lets the device draw.
+    if drawn is not None and limit_w is not None and drawn > OVER_LIMIT * limit_w:
+        found.append(
+            Issue(
+                code="energy-mismatch",
+                severity="warning",
+                detail=f"INVALID: a mean draw of {drawn:.0f} W, above the power limit of {limit_w:.0f} W",
+                fix="the sensor is wrong: take no watts and no energy from this device",
+            )
+        )
+    if m.throughput is not None and m.status == "ok":
+        found += [*_physics(m, memory_bytes_per_s), *_clocks(m), *_statistics(m)]
+        if m.verdict is not None and m.verdict.bound == "input":
+            found.append(
+                Issue(
+                    code="input-bound",
+                    severity="info",
+                    detail=f"the number is that of the input pipeline: {m.verdict.evidence[0]}",
+                    fix=m.verdict.next_step,
+                )
+            )
+    if m.telemetry is not None:
+        found += telemetry_cautions(m.telemetry, samples, m.windows, environment)
+    return tuple(found)
+
+
+def unprofiled(reason: str | None) -> tuple[Issue, ...]:
+    """The caution for a profiler that failed after everything had been timed."""
+    if reason is None:
+        return ()
+    return (
+        Issue(
+            code="profile",
+            severity="info",
+            detail=f"no profile, so the bottleneck is less certain: {reason}",
+            fix="the speed is valid; check torch and the driver to get a profile",
+        ),
+    )
+
+
+def _clocks(m: Measurement) -> Iterator[Issue]:
+    """Device and host must agree on how long a window took."""
+    for window in m.windows:
+        device_s, host_s = sum(window.step_s), window.ended_s - window.started_s
+        allowed_s = DISAGREE * host_s + READING_S * len(window.step_s)
+        if host_s >= LONG_S and abs(device_s - host_s) > allowed_s:
+            yield Issue(
+                code="clock",
+                severity="invalid",
+                detail=f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
+                "or work was left out of the timing",
+                fix="do not use the number; run it again where nothing suspends the machine",
+            )
+            return
+
+
+def _physics(m: Measurement, memory_bytes_per_s: float | None) -> Iterator[Issue]:
+    """No speed is above a peak of the data sheet or a measured limit."""
+    doubt = "INVALID: recheck the precision, the batch and the clock; please report it with the result file"
+    # A copy cannot move more than the memory does; what a cache holds is another limit (copy-l2).
+    if (
+        m.config.mode == "limit"
+        and m.item == "byte"
+        and m.bytes_per_item
+        and m.throughput
+        and memory_bytes_per_s
+    ):
+        share = m.throughput.value * m.bytes_per_item / memory_bytes_per_s
+        if share > ABOVE:
+            yield Issue(
+                code="above-peak",
+                severity="invalid",
+                detail=f"INVALID: {percent(share)} of the memory bandwidth of the data sheet",
+                fix="recheck the size of the copy and the clock",
+            )
+    if m.mfu is not None and m.mfu > ABOVE:
+        yield Issue(
+            code="above-peak",
+            severity="invalid",
+            detail=f"{percent(m.mfu)} of the dense {m.config.precision} peak",
+            fix=doubt,
+        )
+    if m.limit_share is not None and m.limit_share > ABOVE:
+        host = m.config.device == "cpu"
+        yield Issue(
+            code="above-peak",
+            severity="invalid",
+            detail=f"{percent(m.limit_share)} of the measured {m.limit} limit"
+            + (
+                ", which is no ceiling on a CPU: convolutions and matrix products are different libraries"
+                if host
+                else ""
+            ),
+            fix="take the share as a comparison, not as a limit" if host else doubt,
+        )
+
+
+def _statistics(m: Measurement) -> Iterator[Issue]:
+    assert m.throughput is not None
+    steps = sum(len(window.step_s) for window in m.windows)
+    if steps < 10 and m.config.mode != "limit":
+        yield Issue(
+            code="short",
+            severity="warning",
+            detail=f"only {steps} timed steps",
+            fix="give it more time, e.g. --time 5min",
+        )
+    elif m.throughput.half_width > m.config.target_ci:
+        width, target = m.throughput.half_width, m.config.target_ci
+        # Another digit where it is wider by what rounding hides.
+        shown = percent(width, 2 if percent(width) == percent(target) else 1)
+        interval = f"interval of ±{shown}" if width < WIDE else "interval wider than the value"
+        runs = m.config.protocol == "aime" and m.config.mode != "limit"
+        when, more = _OF_RUNS if runs else _OF_TIME
+        yield Issue(
+            code="noisy",
+            severity="warning" if width > max(NOISY, NOISY_TIMES * target) else "info",
+            detail=f"{interval} {when}, asked ±{percent(target)}",
+            fix=f"stop other work on this machine, or {more}",
+        )
+    trend = drift([window.step_s for window in m.windows])
+    if len(m.windows) >= 3 and abs(trend) > DRIFT:
+        yield Issue(
+            code="unsteady",
+            severity="warning",
+            detail=f"step time changed by {percent(trend)} from first to last window",
+            fix="let the device settle: run again, or longer with --time",
+        )
+
+
+def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Issue]:
+    """Compiled equals eager, gradients those of bf16, and the loss of a training falls."""
+    train, narrow = m.config.mode == "train", m.config.precision in ("fp8", "int8")
+    tolerance = TRAIN_MISMATCH if train else m.config.precision.tolerance
+    if mismatch is not None and not mismatch <= tolerance:  # NaN must not pass
+        what, instead = (
+            ("differs from bf16 weights", "--precision bf16")
+            if narrow and not train
+            else ("compiled differs from eager", "--compile off")
+        )
+        yield Issue(
+            code="mismatch",
+            severity="invalid",
+            detail=f"{what} by {percent(mismatch)}",
+            fix=f"measure with {instead}; a fast wrong number is worse than none",
+        )
+    if m.reference_norm is not None:
+        off = math.inf if m.gradient_norm is None else m.gradient_norm / m.reference_norm - 1
+        if abs(off) > NORM_OFF:
+            side = "above" if off > 0 else "below"
+            far = "not finite" if math.isinf(off) else f"{percent(abs(off))} {side} that of bf16 matmuls"
+            yield Issue(
+                code="mismatch",
+                severity="invalid",
+                detail=f"the norm of all gradients is {far}",
+                fix="measure with --precision bf16; a fast wrong number is worse than none",
+            )
+    if not m.loss:
+        return
+    first, last = m.loss
+    # A new batch each step has a loss of its own.
+    if m.config.input == "device" and (last > RISE * first or last == first):
+        steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
+        went = f"stayed at {first:.3f}" if last == first else f"went from {first:.3f} to {last:.3f}"
+        yield Issue(
+            code="diverging",
+            severity="invalid",
+            detail=f"loss {went} in {steps} steps on one fixed batch",
+            fix="the training is not sound in this precision; compare with --precision fp32",
+        )

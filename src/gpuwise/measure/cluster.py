@@ -1,0 +1,237 @@
+"""Scripts and manifests that run one `gpuwise bench` on many machines; nothing here measures.
+
+Slurm: a batch script of one task a machine; each starts a rank per GPU through torchrun's rendezvous. Slurm's
+own variables say which machine is which, so no library is needed in the job or here.
+Kubernetes: an indexed Job of one pod a machine, and the headless service by which they meet; pod N has the
+stable name JOB-N.SERVICE, so pod 0 is the meeting place.
+Reference: https://slurm.schedmd.com/sbatch.html, https://pytorch.org/docs/stable/elastic/run.html,
+https://kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication/
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpuwise.errors import InputError, MachineError, RunError
+
+SUBMIT_S = 60.0
+PORT = 29400
+"""torchrun's own for its c10d rendezvous."""
+OURS = ("--nodes", "--rdzv", "--node-rank", "-o", "--output")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """`nodes` machines of `gpus_per_node` GPUs each; `arguments` are those of `gpuwise bench`."""
+
+    nodes: int
+    gpus_per_node: int
+    arguments: tuple[str, ...]
+    name: str = "gpuwise"
+    time: str = "01:00:00"
+    """Longest time, HH:MM:SS."""
+    folder: str = "."
+    """Where every machine puts its result; all of them must see it."""
+    port: int = PORT
+
+    def command(self, *, host: str, rank: str, output: str) -> str:
+        """The line for one machine; the three are the shell's or the scheduler's words for what differs."""
+        given = any(word == "--gpus" or word.startswith("--gpus=") for word in self.arguments)
+        counts = () if given else ("--gpus", str(self.gpus_per_node))
+        words = ["gpuwise", "bench", *self.arguments, *counts]
+        meeting = (
+            f' --nodes {self.nodes} --rdzv "{host}:{self.port}" --node-rank "{rank}"'
+            if self.nodes > 1
+            else ""
+        )
+        return f'{shlex.join(words)}{meeting} --output "{output}"'
+
+
+def check(job: Job) -> None:
+    """Raise InputError where the arguments say what the job itself decides, or the time is malformed."""
+    taken = [word for word in job.arguments if word.split("=")[0] in OURS]
+    if taken:
+        raise InputError(f"{', '.join(taken)}: the job sets this itself", hint="leave it out after the --")
+    if not re.fullmatch(r"(\d+-)?\d{1,3}:\d\d:\d\d", job.time):
+        raise InputError(f"a time is HH:MM:SS, not {job.time!r}", hint="such as 01:00:00")
+    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?", job.name):
+        raise InputError(f"{job.name!r} is not a job name", hint="small letters, digits and -")
+
+
+def seconds(time: str) -> int:
+    """`HH:MM:SS` or `D-HH:MM:SS` in seconds."""
+    days, _, clock = time.rpartition("-")
+    hours, minutes, rest = (int(part) for part in clock.split(":"))
+    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + rest
+
+
+def arguments_of(words: Sequence[str]) -> tuple[str, ...]:
+    """What follows `--`, with or without a leading `gpuwise bench`."""
+    found = tuple(words)
+    for word in ("gpuwise", "bench"):
+        found = found[1:] if found[:1] == (word,) else found
+    return found
+
+
+def script(job: Job, options: tuple[str, ...] = ()) -> str:
+    """The batch script; `options` are further ones of sbatch, such as `--partition=gpu`.
+
+    Raises InputError for a word that is not an option.
+    """
+    for option in options:
+        if not option.startswith("-") or "\n" in option:
+            raise InputError(f"{option!r} is not an option of sbatch", hint="--sbatch=--partition=gpu")
+    directives = (
+        f"--job-name={job.name}",
+        f"--nodes={job.nodes}",
+        "--ntasks-per-node=1",
+        f"--gpus-per-node={job.gpus_per_node}",
+        "--exclusive",
+        f"--time={job.time}",
+        shlex.quote(f"--output={job.folder}/%x-%j.log"),
+        *options,
+    )
+    stem = f"{job.folder}/{job.name}-$SLURM_JOB_ID"
+    line = job.command(host="$head", rank="$SLURM_NODEID", output=f"{stem}-$SLURM_NODEID.json")
+    # In single quotes, so that the variables are expanded on each machine.
+    quoted = "'" + line.replace("'", "'\\''") + "'"
+    merge = (f'gpuwise merge "{stem}"-*.json --output "{stem}.json"',) if job.nodes > 1 else ()
+    return "\n".join(
+        (
+            "#!/bin/bash",
+            *(f"#SBATCH {directive}" for directive in directives),
+            "set -euo pipefail",
+            # The machine where all meet.
+            'export head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+            "code=0",
+            f"srun --kill-on-bad-exit=1 bash -c {quoted} || code=$?",
+            *merge,
+            "exit $code",
+            "",
+        )
+    )
+
+
+def results(job: Job, number: str) -> str:
+    """The file that holds all results when the job of that number has ended."""
+    return f"{job.folder}/{job.name}-{number}{'-0' if job.nodes == 1 else ''}.json"
+
+
+def submit(text: str) -> str:
+    """Hand the script to sbatch; returns what it says.
+
+    Raises MachineError where there is no sbatch, RunError where it refuses.
+    """
+    _require_sbatch()
+    try:
+        done = subprocess.run(
+            ["sbatch"], input=text, capture_output=True, text=True, timeout=SUBMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RunError(
+            f"sbatch did not answer for {SUBMIT_S:.0f} s", hint="ask squeue for the job"
+        ) from error
+    if done.returncode:
+        raise RunError(f"sbatch refused: {done.stderr.strip()}", hint="look at the script with --dry-run")
+    return done.stdout.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A job whose end can be waited for; it goes on when nobody waits."""
+
+    number: str
+    process: subprocess.Popen[str]
+
+    def wait(self) -> int:
+        """The job's exit code, when it has ended."""
+        return self.process.wait()
+
+
+def follow(text: str) -> Submitted:
+    """Submit the script so that its end can be waited for (`sbatch --wait`). Raises as `submit` does."""
+    _require_sbatch()
+    process = subprocess.Popen(
+        ["sbatch", "--wait", "--parsable"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(text)
+    process.stdin.close()
+    number = process.stdout.readline().strip().partition(";")[0]
+    if not number:
+        said = process.stderr.read().strip()
+        process.wait()
+        raise RunError(f"sbatch refused: {said}", hint="look at the script with --dry-run")
+    return Submitted(number, process)
+
+
+def _require_sbatch() -> None:
+    if shutil.which("sbatch") is None:
+        raise MachineError("there is no sbatch here", hint="print the script with --dry-run")
+
+
+def manifest(job: Job, *, image: str, claim: str | None = None) -> str:
+    """The manifest as JSON, which kubectl takes as it takes YAML. `image` has gpuwise and torch.
+
+    Results go to the volume claim `claim`, which all pods mount; without one they end with their pod,
+    and its log is what remains. Raises InputError where the image is the empty text, as of an unset variable.
+    """
+    if not image.strip():
+        raise InputError("the name of the image is empty", hint="such as --image registry/gpuwise")
+    line = job.command(
+        host=f"{job.name}-0.{job.name}",
+        rank="$JOB_COMPLETION_INDEX",
+        output=f"{job.folder}/{job.name}-$JOB_COMPLETION_INDEX.json",
+    )
+    shared: list[tuple[str, str, dict[str, Any]]] = [("shm", "/dev/shm", {"emptyDir": {"medium": "Memory"}})]
+    if claim is not None:
+        shared.append(("results", job.folder, {"persistentVolumeClaim": {"claimName": claim}}))
+    pod = {
+        "restartPolicy": "Never",
+        "subdomain": job.name,
+        "containers": [
+            {
+                "name": "bench",
+                "image": image,
+                "command": ["bash", "-c", line],
+                "resources": {"limits": {"nvidia.com/gpu": job.gpus_per_node}},
+                "volumeMounts": [{"name": name, "mountPath": path} for name, path, _ in shared],
+            }
+        ],
+        "volumes": [{"name": name, **source} for name, _, source in shared],
+    }
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": job.name},
+        "spec": {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": {"job-name": job.name}},
+    }
+    work = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": job.name},
+        "spec": {
+            "completions": job.nodes,
+            "parallelism": job.nodes,
+            "completionMode": "Indexed",
+            # A measurement with a gap is invalid, so nothing is started again.
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": seconds(job.time),
+            "template": {"spec": pod},
+        },
+    }
+    items = [service, work] if job.nodes > 1 else [work]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2)

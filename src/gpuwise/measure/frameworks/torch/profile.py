@@ -1,0 +1,150 @@
+"""Look into a few steps with torch's profiler, after everything has been timed.
+
+The timed windows never run under a profiler: tracing slows the host, by more the more kernels there are.
+Kernel times themselves are hardly touched by it, so the bottleneck compares them with the step time that was
+measured without. torch.profiler: https://docs.pytorch.org/docs/stable/profiler.html
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gpuwise.model.verdict import KernelKind, KernelTime, Profile
+
+LONGEST_S = 0.4
+"""Time for the profiled steps. Reading the trace takes longer than the steps themselves."""
+MOST_STEPS = 10
+NAMED, NAME = 10, 200
+"""Kernels that are listed by name, and letters of a name: those of templates fill pages."""
+
+LINK: frozenset[KernelKind] = frozenset({"collective", "transfer"})
+
+
+# Names are those of CUDA and ROCm libraries (cuBLAS, cuDNN, CUTLASS, NCCL, Tensile, MIOpen), of torch's and
+# gpuwise's own kernels, of Triton as torch.compile calls it, and on a CPU of torch's operators. The first
+# rule that fits decides: a cuDNN attention kernel is called cudnn as well, an implicit-GEMM convolution is
+# called gemm, and a fused pointwise kernel lists every operator that it ends.
+RULES: tuple[tuple[KernelKind, tuple[str, ...]], ...] = (
+    ("collective", ("nccl", "rccl", "allreduce", "all_reduce", "all_gather", "reduce_scatter", "c10d::")),
+    ("transfer", ("memcpy htod", "memcpy dtoh", "memcpy ptop", "copyhosttodevice", "copydevicetohost")),
+    ("pointwise", ("triton_poi",)),
+    ("matmul", ("triton_tem", "triton_mm")),
+    ("attention", ("flash", "fmha", "attention", "sdpa", "_attend", "_pull_queries", "_pull_keys")),
+    ("copy", ("memcpy", "memset", "copy", "nchwtonhwc", "nhwctonchw", "aten::cat", "catarray", "transpose")),
+    ("copy", ("_cast",)),
+    ("normalisation", ("_norm", "norm_", "layernorm", "batchnorm", "bn_fw", "bn_bw", "softmax", "welford")),
+    ("convolution", ("conv", "fprop", "dgrad", "wgrad", "winograd", "implicit", "cudnn::cnn", "miopen")),
+    ("matmul", ("gemm", "gemv", "cutlass", "cublas", "nvjet", "xmma", "splitk", "matmul", "cijk_")),
+    ("matmul", ("aten::mm", "addmm", "::bmm", "linear", "mmbackward")),
+    ("pointwise", ("elementwise", "pointwise", "multi_tensor", "foreach", "reduce", "triton_", "fused")),
+    ("pointwise", ("dropout", "relu", "gelu", "loss", "pool", "index", "embedding", "distribution")),
+    ("pointwise", ("aten::add", "aten::mul", "aten::sub", "aten::div", "aten::sum", "aten::mean")),
+    ("pointwise", ("addbackward", "mulbackward")),
+)
+
+
+def kind(name: str) -> KernelKind:
+    """The kind of work of the kernel called `name`; `other` where no rule knows it."""
+    text = name.casefold()
+    return next((found for found, signs in RULES if any(sign in text for sign in signs)), "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One kernel, or on a CPU one operator."""
+
+    name: str
+    start_s: float
+    end_s: float
+    own_s: float
+    """Its time without the operators that it calls; of a kernel, all of it."""
+
+
+Ranges = list[tuple[float, float]]
+
+
+def steps_for(step_s: float) -> int:
+    """Steps to profile: as many as fit in LONGEST_S, at least one."""
+    return max(1, min(MOST_STEPS, int(LONGEST_S / step_s)))
+
+
+def profile(step: Callable[[], object], steps: int, device: str) -> Profile:
+    """Run `steps` steps under the profiler. Raises RuntimeError where it sees nothing."""
+    import torch
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as watch
+
+    activity = ProfilerActivity.CUDA if device == "cuda" else ProfilerActivity.CPU
+    with watch(activities=[activity]) as watched:
+        began = time.perf_counter()
+        for _ in range(steps):
+            step()
+        if device == "cuda":
+            torch.cuda.synchronize()
+        wall_s = time.perf_counter() - began
+    spans = [
+        Span(
+            event.name,
+            event.time_range.start / 1e6,
+            event.time_range.end / 1e6,
+            (event.self_cpu_time_total if device == "cpu" else event.time_range.elapsed_us()) / 1e6,
+        )
+        for event in watched.events() or ()
+        if event.device_type.name.lower() == device and not getattr(event, "is_user_annotation", False)
+    ]
+    if not spans:
+        raise RuntimeError("the profiler saw no kernel")
+    return summarise(spans, steps, wall_s)
+
+
+def summarise(spans: Sequence[Span], steps: int, wall_s: float) -> Profile:
+    """The profile of one step from the spans of `steps` steps that took `wall_s` together. Pure."""
+    kinds = [kind(span.name) for span in spans]
+    every = merged((span.start_s, span.end_s) for span in spans)
+    work = merged((s.start_s, s.end_s) for s, each in zip(spans, kinds, strict=True) if each not in LINK)
+    alike: dict[KernelKind, list[Span]] = defaultdict(list)
+    named: dict[tuple[KernelKind, str], list[Span]] = defaultdict(list)
+    for span, each in zip(spans, kinds, strict=True):
+        alike[each].append(span)
+        named[each, span.name[:NAME]].append(span)
+    busy_s, working_s = total(every), total(work)
+    return Profile(
+        steps=steps,
+        wall_s=wall_s / steps,
+        busy_s=busy_s / steps,
+        link_s=(busy_s - working_s) / steps,
+        longest_gap_s=max((after[0] - before[1] for before, after in pairwise(every)), default=0.0),
+        kernels=_longest_first(_together(found, each, steps) for each, found in alike.items()),
+        slowest=_longest_first(_together(found, each, steps, name) for (each, name), found in named.items())[
+            :NAMED
+        ],
+    )
+
+
+def _together(spans: Sequence[Span], kind: KernelKind, steps: int, name: str | None = None) -> KernelTime:
+    seconds = sum(span.own_s for span in spans)
+    return KernelTime(kind=kind, count=len(spans) / steps, seconds=seconds / steps, name=name)
+
+
+def _longest_first(times: Iterable[KernelTime]) -> tuple[KernelTime, ...]:
+    return tuple(sorted(times, key=lambda each: -each.seconds))
+
+
+def merged(ranges: Iterable[tuple[float, float]]) -> Ranges:
+    """The same times as ranges that do not overlap, in order."""
+    found: Ranges = []
+    for start, end in sorted(ranges):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def total(ranges: Ranges) -> float:
+    """Seconds that ranges cover together."""
+    return sum(end - start for start, end in ranges)

@@ -1,0 +1,400 @@
+"""Several ranks measure one configuration together, one process per GPU: what each of them does.
+
+A step ends when its last rank ends: with c(r, k) the time from the common start to the end of step k on
+rank r, step k takes max_r c(r, k) - max_r c(r, k-1), and a window the time of its slowest rank. Every
+rank sees these same times and rank 0's clock, so all decide alike when to stop, and no rank is left
+waiting in an exchange. Items are those that all ranks really processed.
+
+Before that, unless a search wants a speed only, each rank times the same step without any exchange, all
+at once. What one GPU alone is faster than that is lost to what the ranks share (power, heat, host); what
+the slowest rank needs more than the middle one is lost by waiting for it; the rest is the exchange.
+
+Each rank also writes a heartbeat into memory that the ranks of a machine share: a thread of it the time,
+every second; its work how far it has come, at every mark between steps.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, MutableMapping, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass, fields, replace
+from datetime import timedelta
+from itertools import accumulate, pairwise
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from statistics import fmean
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+
+from gpuwise.measure import child, events
+from gpuwise.measure.batch import share
+from gpuwise.measure.engine import Clock, run_steps
+from gpuwise.measure.frameworks.torch.adapter import TorchAdapter, clock_for
+from gpuwise.measure.telemetry import cpu_count
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import WorkloadSpec
+from gpuwise.workloads.parallel import bucket_bytes
+
+A = TypeVar("A")
+
+TIMEOUT = timedelta(minutes=10)
+"""Longest wait for another rank, which may be compiling."""
+ALONE_S, ALONE_QUICK_S = 2.0, 0.2
+"""Time of the steps without exchange, after as much warm-up."""
+OTHERS_FIRST_S = 2.0
+"""A rank that fails because another is gone waits before it ends, so that the other is found first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    """All ranks as one of them sees them; `hosts` carries what travels beside the measured exchange."""
+
+    rank: int
+    local: int
+    """Number among the ranks of this machine."""
+    node: int
+    size: int
+    hosts: Any
+
+    def gather(self, mine: A) -> list[A]:
+        """Every rank's value, in their order, on every rank."""
+        found: list[Any] = [None] * self.size
+        dist.all_gather_object(found, mine, group=self.hosts)
+        return found
+
+    def first(self, answer: Callable[[], A]) -> A:
+        """Rank 0's answer, on every rank; the others do not ask."""
+        found = [answer() if self.rank == 0 else None]
+        dist.broadcast_object_list(found, src=0, group=self.hosts)
+        return found[0]  # type: ignore[return-value]
+
+
+def own_gpu(variables: MutableMapping[str, str], local: int) -> int:
+    """The number of a rank's GPU within its process, which sees no other; asked before CUDA begins.
+
+    It is 0 on every rank. The number of a GPU is part of torch's compiled code and of the key under which
+    that is kept (pytorch issue 108971): ranks with numbers of their own would compile one step each, and
+    none could take what a measurement on one GPU has left. NCCL reads the memory of GPUs that a process does
+    not see, since CUDA 10.1; whether RCCL does was not tried, so AMD's ranks see all.
+    """
+    if torch.version.hip is not None:
+        return local
+    seen = variables.get("CUDA_VISIBLE_DEVICES")
+    variables["CUDA_VISIBLE_DEVICES"] = str(local) if seen is None else seen.split(",")[local]
+    return 0
+
+
+def join(config: RunConfig) -> Ranks:
+    """Meet the other ranks, over NCCL between GPUs and gloo between processors."""
+    local = int(os.environ["LOCAL_RANK"])
+    if config.device == "cuda":
+        device = torch.device("cuda", own_gpu(os.environ, local))
+        torch.cuda.set_device(device)
+        dist.init_process_group("nccl", timeout=TIMEOUT, device_id=device)
+    else:
+        # Ranks that all use all cores stand in each other's way; OMP_NUM_THREADS may ask for fewer.
+        each = cpu_count() // int(os.environ["LOCAL_WORLD_SIZE"])
+        torch.set_num_threads(max(1, min(each, torch.get_num_threads())))
+        dist.init_process_group("gloo", timeout=TIMEOUT)
+    return Ranks(
+        rank=dist.get_rank(),
+        local=local,
+        node=int(os.environ["GROUP_RANK"]),
+        size=dist.get_world_size(),
+        hosts=dist.new_group(backend="gloo", timeout=TIMEOUT),
+    )
+
+
+BEAT_S = 1.0
+LATE_S = 10.0
+"""From when on a rank for which others wait is named."""
+HUNG_S = 120.0
+
+PHASES = ("starting", "measuring alone", "building the step", "making steps")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one rank has written; times are this machine's monotonic seconds."""
+
+    rank: float = 0.0
+    local: float = 0.0
+    """Number on this machine, and that of its GPU."""
+    pid: float = 0.0
+    phase: float = 0.0
+    steps: float = 0.0
+    """Marks between steps, in this phase."""
+    moved: float = 0.0
+    """When phase or steps last changed."""
+    beat: float = 0.0
+
+
+WIDTH = len(fields(Row))
+
+
+def board(ranks: int) -> Any:
+    """Memory for the rows of so many ranks, to be handed to processes when they start."""
+    return get_context("spawn").RawArray("d", WIDTH * ranks)
+
+
+def rows(shared: Any) -> list[Row]:
+    """Those of the ranks that are at work, by their number on this machine."""
+    every = [Row(*shared[start : start + WIDTH]) for start in range(0, len(shared), WIDTH)]
+    return [row for row in every if row.pid]
+
+
+class Heartbeat:
+    """One rank's own row."""
+
+    def __init__(self, shared: Any, local: int, rank: int) -> None:
+        self._shared, self._local, self._rank = shared, local, rank
+        self._phase, self._steps, self._moved = 0, 0, time.monotonic()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._live, daemon=True)
+        self._thread.start()
+
+    def enter(self, phase: str) -> None:
+        """Begin one of PHASES."""
+        self._phase, self._steps, self._moved = PHASES.index(phase), 0, time.monotonic()
+
+    def step(self) -> None:
+        """A step was handed to the device."""
+        self._steps += 1
+        self._moved = time.monotonic()
+
+    def end(self) -> None:
+        """The rank has done its work: nobody waits for it any more."""
+        self._over.set()
+        self._thread.join()
+        self._put(Row())
+
+    def _live(self) -> None:
+        self._write()
+        while not self._over.wait(BEAT_S):
+            self._write()
+
+    def _write(self) -> None:
+        place, far = (self._rank, self._local, os.getpid()), (self._phase, self._steps, self._moved)
+        self._put(Row(*place, *far, time.monotonic()))
+
+    def _put(self, row: Row) -> None:
+        start = WIDTH * self._local
+        self._shared[start : start + WIDTH] = astuple(row)
+
+
+def straggler(found: Sequence[Row], now: float) -> events.Straggler | None:
+    """The rank for which the others wait, if they have waited for LATE_S.
+
+    silent  the whole process stands still (stopped, swapped out, caught in a driver's call): no time is
+            written. Nothing that a healthy rank does lasts HUNG_S, and then it is ended.
+    behind  it lives, and has come less far than others, which have not moved since: it compiles, or its host
+            or GPU is slow or stuck. That may be right, so it is only named.
+
+    Where every GPU waits for one whose kernel never ends, all hosts have come equally far, and nobody is
+    named.
+    """
+    oldest = min(found, key=lambda row: row.beat, default=None)
+    if oldest is None:
+        return None
+    if now - oldest.beat > LATE_S:
+        return _straggler(oldest, now - oldest.beat, silent=True)
+    last = min(found, key=lambda row: (row.phase, row.steps))
+    ahead = [row for row in found if (row.phase, row.steps) > (last.phase, last.steps)]
+    if not ahead:
+        return None
+    waited_s = now - max(last.moved, min(row.moved for row in ahead))
+    return _straggler(last, waited_s, silent=False) if waited_s > LATE_S else None
+
+
+def _straggler(row: Row, waited_s: float, *, silent: bool) -> events.Straggler:
+    return events.Straggler(
+        rank=int(row.rank),
+        gpu=int(row.local),
+        pid=int(row.pid),
+        doing=PHASES[int(row.phase)],
+        waited_s=waited_s,
+        silent=silent,
+    )
+
+
+class CommonClock:
+    """A clock of all ranks: `read` waits for everyone and tells everyone the same."""
+
+    def __init__(self, own: Clock, ranks: Ranks, heartbeat: Heartbeat) -> None:
+        self._own, self._ranks, self._heartbeat = own, ranks, heartbeat
+        # Monotonic clocks of two machines have nothing in common; those of one machine are one.
+        head = ranks.first(lambda: (ranks.node, own.now()))
+        self._offset_s = 0.0 if head[0] == ranks.node else own.now() - head[1]
+
+    def now(self) -> float:
+        """Rank 0's time, as this machine's clock counts."""
+        head = torch.tensor([self._own.now()], dtype=torch.float64)
+        dist.broadcast(head, src=0, group=self._ranks.hosts)
+        return float(head) + self._offset_s
+
+    def mark(self) -> None:
+        self._own.mark()
+        self._heartbeat.step()
+
+    def read(self) -> tuple[float, ...]:
+        ends = torch.tensor([0.0, *accumulate(self._own.read())], dtype=torch.float64)
+        dist.all_reduce(ends, dist.ReduceOp.MAX, group=self._ranks.hosts)
+        return tuple(b - a for a, b in pairwise(ends.tolist()))
+
+
+def work(config: RunConfig, reference: str, began: float, pipes: Sequence[Connection], board: Any) -> None:
+    """Body of one rank. What goes wrong is sent before the process ends with an error."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # also ends a rank that waits in an exchange
+    # The first module that has `torch` is part of the keys of torch's cache of compiled code: pickle names
+    # a memory format by it. The process that measures one GPU alone does not have this one.
+    sys.modules.pop("__mp_main__", None)
+    rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+    heartbeat = Heartbeat(board, local, rank)
+    adapter = TorchAdapter(reference, seed=rank)
+
+    def report(event: events.Event) -> None:
+        if isinstance(event, events.First):
+            heartbeat.enter("making steps")
+        # One voice per machine: its session keeps the times beside its own sensors.
+        if local == 0:
+            pipes[local].send((rank, event))
+
+    try:
+        ranks = join(config)
+        run(adapter, config, ranks, report, began, heartbeat)
+        dist.barrier(group=ranks.hosts)
+        heartbeat.end()
+        dist.destroy_process_group()
+        gc.freeze()  # the process ends sooner, as in `child.main`
+    except (Exception, SystemExit) as error:
+        traceback.print_exc()
+        with suppress(OSError):
+            pipes[local].send((rank, child.failure(error, reference, adapter)))
+        if not adapter.out_of_memory(error):
+            time.sleep(OTHERS_FIRST_S)
+        raise SystemExit(1) from error
+
+
+def run(
+    adapter: TorchAdapter,
+    config: RunConfig,
+    ranks: Ranks,
+    report: events.Report,
+    began: float,
+    heartbeat: Heartbeat,
+) -> None:
+    """Measure one configuration with the other ranks. Raises torch's own errors."""
+    start = child.ColdStart(adapter.compiler(config), began)
+    report(adapter.ready(config))
+    spec, single = adapter.spec(config), replace(config, gpus=1, nodes=1)
+    batch, why = 0, adapter.unsupported(single)
+    if why is None:
+        with start.aside():
+            batch, why = share(config, ranks.first(lambda: fitting(adapter, single, report)))
+    if why is not None:
+        report(events.Failed(kind="unsupported", message=why))
+        return
+    with start.aside():
+        alone_s = alone(adapter, single, batch, ranks, heartbeat) if attributed(config, spec) else ()
+        cost = child.cost_of(adapter, single, spec, batch) if ranks.local == 0 else None
+    job = adapter.build(config, batch)
+    if config.mode == "train" and job.parallel is None:
+        report(events.Failed(kind="unsupported", message=f"{spec.id} exchanges no gradients"))
+        return
+    each = ranks.gather((ranks.node, adapter.ready(config).device, os.getpid()))
+    nodes, devices, pids = zip(*each, strict=True)
+    report(
+        events.Ranked(
+            backend=dist.get_backend(),
+            parallel=job.parallel,
+            bucket_bytes=bucket_bytes(job.parallel, config),
+            node=ranks.node,
+            nodes=nodes,
+            devices=devices,
+            pids=pids,
+            alone_s=alone_s,
+        )
+    )
+    items = job.items if spec.collective else sum(ranks.gather(job.items))
+    report(child.built(batch, items, cost))
+    clock = CommonClock(clock_for(config.device), ranks, heartbeat)
+    first = child.first_step(adapter, config, clock, job.step, report, start)
+    ended = together(ranks.gather(child.timed(adapter, config, job, items, clock, job.step, first, report)))
+    report(ended)
+    if child.worth_a_look(config, ended) and (found := adapter.look_into(config, job, clock)) is not None:
+        report(found)
+
+
+def attributed(config: RunConfig, spec: WorkloadSpec) -> bool:
+    """Whether what several GPUs lose is attributed to its causes, for which each rank works alone first.
+
+    A trial of `gpuwise tune` wants a speed only: alone, each would build and compile its step once more.
+    """
+    return not (spec.collective or (config.quick and config.compile))
+
+
+def fitting(adapter: TorchAdapter, config: RunConfig, report: events.Report) -> int | None:
+    """One GPU's batch. That of a quick run is halved here while it does not fit: ranks cannot begin again."""
+    batch = child.choose_batch(adapter, config, adapter.spec(config), report)
+    if not (config.quick and child.searched(config)):
+        return batch
+    while batch and child.trial(adapter, replace(config, compile=False), batch) is None:
+        batch //= 2
+    return batch or None
+
+
+def alone(
+    adapter: TorchAdapter, config: RunConfig, batch: int, ranks: Ranks, heartbeat: Heartbeat
+) -> tuple[float, ...]:
+    """Every rank's mean step, in seconds, while all of them work and nobody exchanges anything.
+
+    Empty where one rank cannot do it alone.
+    """
+    heartbeat.enter("measuring alone")
+    try:
+        mine = _alone(adapter, config, batch)
+    except RuntimeError as error:
+        if not adapter.out_of_memory(error):
+            raise
+        mine = None
+    finally:
+        torch.compiler.reset()
+        adapter.release(config)
+    heartbeat.enter("building the step")
+    every = ranks.gather(mine)
+    return tuple(value for value in every if value is not None) if None not in every else ()
+
+
+def _alone(adapter: TorchAdapter, config: RunConfig, batch: int) -> float:
+    # A function of its own: its job is gone when `alone` gives the memory back.
+    clock, step = adapter.timer(config, adapter.build(config, batch))
+    run_steps(step, clock, child.TRIAL_WARMUP)
+    typical = min(run_steps(step, clock, child.TRIAL_STEPS))
+    seconds = ALONE_QUICK_S if config.quick or config.size == "toy" else ALONE_S
+    count = max(1, round(seconds / typical))
+    run_steps(step, clock, count)
+    return fmean(run_steps(step, clock, count))
+
+
+def together(ended: Sequence[events.Done | events.Failed]) -> events.Done | events.Failed:
+    """How a measurement ended from how each rank did: the first failure, else peak, mean loss and doubt."""
+    for rank, event in enumerate(ended):
+        if isinstance(event, events.Failed):
+            return replace(event, message=f"rank {rank}: {event.message}")
+    done = [event for event in ended if isinstance(event, events.Done)]
+    peaks = [event.memory_peak_bytes for event in done if event.memory_peak_bytes is not None]
+    losses = zip(*(event.loss for event in done), strict=True)
+    return events.Done(
+        memory_peak_bytes=max(peaks, default=None),
+        loss=tuple(fmean(values) for values in losses),
+        odd=next((f"rank {rank}: {event.odd}" for rank, event in enumerate(done) if event.odd), None),
+    )

@@ -1,0 +1,308 @@
+"""From what the user asked to the list of configurations, in the order they are measured.
+
+Limits first (a short matrix product per precision and a copy), because every later number is read against
+them; then workload by workload, cheap configurations before expensive ones. What the device lacks is refused,
+or skipped in a suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import Any
+
+from gpuwise import workloads
+from gpuwise.errors import InputError, MachineError
+from gpuwise.measure.frameworks import adapter
+from gpuwise.measure.telemetry import cpu_count
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.model.recipe import Recipe
+from gpuwise.model.run import Device, RunConfig
+from gpuwise.model.workload import Mode, WorkloadSpec
+
+STARTUP_S, COMPILE_S, SEARCH_S = 8.0, 35.0, 40.0
+"""For the ETA only: typical start of a child (interpreter, torch, device context, model), torch.compile of a
+reference model, and search of the batch, eager and compiled."""
+LIMIT_S = 2.0
+YARDSTICKS = ("matmul", "copy")
+"""Limits that every session measures."""
+STATED: tuple[Precision, ...] = (Precision.TF32, Precision.BF16, Precision.FP8)
+"""Precisions that an AMD card has where its data sheet states a peak for them."""
+STAND_INS = 2
+"""Replicas of a suite on a CPU: they show that replicas work together, and share its cores."""
+WITHOUT: dict[Device, tuple[Precision, ...]] = {
+    "cpu": (Precision.TF32, Precision.FP16, Precision.FP8),
+    "mps": (Precision.FP64, Precision.TF32, Precision.FP8, Precision.INT8),
+    "xpu": (Precision.TF32, Precision.FP8, Precision.INT8),
+}
+"""What torch does not run on a device, whichever model of it."""
+
+SHARED = RunConfig(workload="", mode="train", precision=Precision.FP32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of `gpuwise bench`: lists that multiply, and what all their configurations share.
+
+    Empty precisions or compile mean the default of the workload on the device.
+    """
+
+    workloads: tuple[str, ...]
+    modes: tuple[Mode, ...] = ("train", "infer", "compute")
+    precisions: tuple[Precision, ...] = ()
+    compile: tuple[bool, ...] = ()
+    batch: tuple[int | None, ...] = (None,)
+    """Batches one after the other; None = search for the throughput-best."""
+    gpus: tuple[int, ...] = ()
+    """Counts of GPUs of each machine, one after the other; empty = 1, and for what needs several, 2, 4,
+    8 ... as many as there are."""
+    recipe: Recipe = "tuned"
+    """The best known whatever it uses, the best without gpuwise's own kernels, or the public script."""
+    shared: RunConfig = SHARED
+    """Every other field of the configurations. Its workload, mode, precision, compile, batch and gpus are not
+    read, and neither are nodes and scaling for one GPU."""
+    missing: tuple[Precision, ...] = ()
+    """Precisions that the device lacks."""
+    present: int = 1
+    """GPUs of this machine."""
+    limited: bool = True
+    """Whether the machine's limits are measured too; that takes torch, whatever the framework."""
+
+    def given(self, **options: Any) -> Request:
+        """With these options: fields of a Request, or of the configurations that it shares."""
+        own = {field.name for field in fields(Request)}
+        mine = {name: value for name, value in options.items() if name in own}
+        others = {name: value for name, value in options.items() if name not in own}
+        return replace(self, shared=replace(self.shared, **others), **mine)
+
+    @property
+    def specs(self) -> list[WorkloadSpec]:
+        """Those of its workloads; one name may be several. Raises InputError for an unknown one."""
+        return [found.spec for name in self.workloads for found in workloads.find(name)]
+
+    def counts(self) -> tuple[int, ...]:
+        """Total GPU counts, ascending. Multi-node runs always include a single-GPU baseline."""
+        asked = sorted(set(self.gpus)) or [1]
+        if self.shared.nodes == 1:
+            return tuple(asked)
+        return (1, *(count * self.shared.nodes for count in asked))
+
+    def together(self) -> tuple[int, ...]:
+        """Counts at which what needs several GPUs is measured: those asked for, else the powers of two."""
+        if self.gpus or self.shared.nodes > 1:
+            return tuple(count for count in self.counts() if count > 1)
+        return powers(self.present)
+
+    def has_enough(self, spec: WorkloadSpec) -> bool:
+        """Whether the device and the other GPUs of the machine are what a workload needs."""
+        if spec.collective:
+            return bool(self.together())
+        return self.shared.size == "toy" or spec.gpus <= (0 if self.shared.device == "cpu" else self.present)
+
+
+def powers(most: int) -> tuple[int, ...]:
+    """2, 4, 8 ... up to `most`."""
+    return tuple(2**n for n in range(1, most.bit_length()))
+
+
+def schedule(requests: Sequence[Request]) -> tuple[RunConfig, ...]:
+    """Every measurement of all requests, each once: the limits of all of them first."""
+    every = [config for request in requests for config in configs(request)]
+    return tuple(dict.fromkeys(sorted(every, key=lambda config: config.mode != "limit")))
+
+
+def configs(request: Request) -> tuple[RunConfig, ...]:
+    """Every measurement of the request, limits first. Raises InputError where none is left."""
+    most = max((*request.counts(), *request.gpus))
+    if request.shared.input == "host" and most > 1:
+        raise InputError("the input pipeline feeds one GPU", hint="leave out --gpus, or --with-input")
+    chosen = request.specs
+    adapter.check_asked(
+        request.shared.framework,
+        workloads=[spec.id for spec in chosen],
+        precisions=request.precisions,
+        recipe=request.recipe,
+        host_input=request.shared.input == "host",
+        gpus=most,
+        nodes=request.shared.nodes,
+    )
+    models = tuple(config for spec in chosen for config in _models(spec, request))
+    if not models and not any("limit" in spec.modes for spec in chosen):
+        raise InputError(
+            f"no workload of {', '.join(request.workloads)} has mode {', '.join(request.modes)} "
+            f"in {', '.join(request.precisions) or 'any precision'}, recipe {request.recipe}",
+            hint="see the list of workloads for the modes, precisions and recipes of each",
+        )
+    return (*_limits(request, chosen), *models)
+
+
+def _models(spec: WorkloadSpec, request: Request) -> Iterator[RunConfig]:
+    """Configurations of what is not a limit; eager alone where compiling changes nothing."""
+    shared = request.shared
+    if request.recipe == "script" and not spec.script:
+        return
+    compiled = (
+        (request.compile or (shared.device == "cuda" and not shared.quick,)) if spec.compiles else (False,)
+    )
+    modes = [mode for mode in request.modes if mode in spec.modes and mode != "limit"]
+    for compile, precision, mode, batch, count in product(
+        compiled, precisions(spec, request), modes, request.batch, request.counts()
+    ):
+        config = replace(
+            shared,
+            workload=spec.id,
+            recipe=request.recipe,
+            mode=mode,
+            precision=precision,
+            compile=compile,
+            batch=batch,
+            gpus=count,
+            nodes=shared.nodes if count > 1 else 1,
+            scaling=shared.scaling if count > 1 else "weak",
+        )
+        # What runs on gpuwise's own layers, as FP8 training does, has no stock recipe.
+        if request.recipe != "stock" or config.recipe == "stock":
+            yield config
+
+
+def precisions(spec: WorkloadSpec, request: Request) -> tuple[Precision, ...]:
+    """The precisions of a workload: of those asked for, the ones it has.
+
+    By default bf16, where the device lacks it fp16, and fp32 on a CPU; a workload that has none of
+    these (a scientific one) is measured in all of its own.
+    """
+    if request.precisions:
+        return tuple(p for p in request.precisions if p in spec.precisions)
+    half = Precision.FP16 if Precision.BF16 in request.missing else Precision.BF16
+    default = Precision.FP32 if request.shared.device == "cpu" else half
+    if default in spec.precisions and "compute" not in spec.modes:
+        return (default,)
+    return tuple(p for p in spec.precisions if p not in request.missing)
+
+
+def _limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig, ...]:
+    """A matrix product per precision, one copy, the other limits that were asked for, and the limits beside
+    which scaling is read: one link, and all of them together at every count."""
+    if not request.limited:
+        return ()
+    shared, matmul, all_reduce = (
+        request.shared,
+        *(workloads.get(name).spec for name in ("matmul", "all-reduce")),
+    )
+    models = [spec for spec in asked if "limit" not in spec.modes]
+    measured = [p for spec in models for p in precisions(spec, request)]
+    wanted = request.precisions or tuple(dict.fromkeys(measured)) or precisions(matmul, request)
+    # The size that shows a collective's bandwidth; on a CPU and for a toy, its own smaller one.
+    whole = shared.device == "cuda" and shared.size == "full"
+    tests: list[tuple[str, Precision, int | None, int]] = [
+        ("matmul", precision, None, 1) for precision in wanted if precision in matmul.precisions
+    ]
+    tests.append(("copy", Precision.FP32, None, 1))
+    for spec in asked:
+        if "limit" in spec.modes and spec.id not in YARDSTICKS:
+            # The size of most limits is their own; where it is not (copy-l2), the batch sets it.
+            sizes = request.batch if spec.default_batch > 1 else (None,)
+            if spec.collective:
+                sizes = tuple(size or (spec.default_batch if whole else None) for size in sizes)
+            number = request.together() if spec.collective else (1,)
+            tests += [(spec.id, spec.precisions[0], size, n) for n, size in product(number, sizes)]
+    if models:
+        several = [count for count in request.counts() if count > 1]
+        if several and request.present > 1:
+            tests.append(("peer", Precision.FP32, None, 1))
+        size = all_reduce.default_batch if whole else None
+        tests += [("all-reduce", Precision.FP32, size, n) for n in several]
+    return tuple(
+        RunConfig(
+            workload=name,
+            mode="limit",
+            precision=precision,
+            batch=batch,
+            time_s=min(shared.time_s, LIMIT_S),
+            target_ci=shared.target_ci,
+            quick=shared.quick,
+            device=shared.device,
+            size=shared.size,
+            gpus=count,
+            nodes=shared.nodes if count > 1 else 1,
+        )
+        for name, precision, batch, count in dict.fromkeys(tests)
+    )
+
+
+def expected_s(config: RunConfig) -> float:
+    """Rough duration of a configuration, for the ETA."""
+    compile_s = COMPILE_S if config.compile else 0.0
+    if config.gpus > 1:
+        # A step alone and the common one are two compilations, and processes that start others.
+        return expected_s(replace(config, gpus=1)) + STARTUP_S + compile_s
+    if config.mode == "limit":
+        return 2.0
+    search_s = SEARCH_S if config.batch is None and config.device == "cuda" and not config.quick else 0.0
+    timed_s = 3 * 15.0 if config.protocol == "aime" else min(config.time_s, 15.0)
+    return STARTUP_S + search_s + compile_s + timed_s
+
+
+def lacking(spec: GpuSpec | None, device: Device) -> tuple[Precision, ...]:
+    """Precisions that the device is known to lack; an unknown GPU is asked when it runs.
+
+    torch trains in fp16 on GPUs only. An AMD card has what its data sheet states a peak for.
+    """
+    if device in WITHOUT:
+        return WITHOUT[device]
+    if spec is not None and spec.vendor == "AMD":
+        return tuple(p for p in STATED if spec.peaks and spec.peak(p) is None)
+    capability = spec.text("compute_capability") if spec is not None and spec.vendor == "NVIDIA" else None
+    if capability is None:
+        return ()
+    return tuple(p for p in PRECISIONS if float(capability) < p.capability)
+
+
+def check_able(request: Request, name: str) -> None:
+    """Raise MachineError where the device lacks a precision or the machine GPUs that were asked for, and
+    InputError where a CPU is to be shared by more processes than it has cores. `name` is the device's."""
+    device, most = request.shared.device, max(request.gpus, default=1)
+    missing = [p for p in request.precisions if p in request.missing]
+    if missing:
+        has = ", ".join(p for p in PRECISIONS if p not in request.missing)
+        raise MachineError(f"{name} has no {', '.join(missing)}", hint=f"it has {has}")
+    if device == "cpu" and most > max(STAND_INS, cpu_count()):
+        raise InputError(
+            f"{most} processes were asked for, and this CPU has {cpu_count()} core(s) for them",
+            hint=f"ask for {max(STAND_INS, cpu_count())} at most",
+        )
+    if device != "cpu" and most > request.present:
+        counts = ", ".join(str(n) for n in (1, *powers(request.present)))
+        raise MachineError(
+            f"{most} GPUs were asked for, and this machine has {request.present}",
+            hint=f"counts that work here: {counts}",
+        )
+    for spec in request.specs:
+        if spec.collective and not request.together():
+            raise MachineError(f"{spec.id} needs 2 GPUs or processes", hint="ask for 2 with --gpus 2")
+        if not request.has_enough(spec):
+            count = "a GPU" if spec.gpus == 1 else f"{spec.gpus} GPUs"
+            there = "this is a CPU" if device == "cpu" else f"this machine has {request.present}"
+            raise MachineError(
+                f"{spec.id} needs {count}, and {there}", hint="choose another workload for this machine"
+            )
+
+
+def fitted(request: Request) -> tuple[Request | None, tuple[str, ...]]:
+    """The part of a suite's request that this machine can do (None: nothing), and what is skipped."""
+    most = STAND_INS if request.shared.device == "cpu" else max(1, request.present)
+    if not adapter.several(request.shared.framework):
+        most = 1
+    possible = tuple(spec.id for spec in request.specs if request.has_enough(spec))
+    able = tuple(p for p in request.precisions if p not in request.missing)
+    counted = tuple(count for count in request.gpus if count <= most)
+    skipped = (
+        *(spec.id for spec in request.specs if spec.id not in possible),
+        *(p for p in request.precisions if p not in able),
+        *(f"{count} GPUs" for count in request.gpus if count not in counted),
+    )
+    if not possible or (request.precisions and not able) or (request.gpus and not counted):
+        return None, skipped
+    return replace(request, workloads=possible, precisions=able, gpus=counted), skipped

@@ -1,1 +1,0 @@
-"""Search for the fastest recipe of a workload on this machine."""

@@ -1,0 +1,154 @@
+"""What counts as the start of a measured step, and what torch.compile did of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch._dynamo.callback import callback_handler
+from torch._dynamo.utils import counters
+
+from gpuwise import workloads
+from gpuwise.measure import child, events
+from gpuwise.measure.child import ColdStart
+from gpuwise.measure.frameworks.torch import adapter
+from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
+from gpuwise.model.run import RunConfig
+from gpuwise.workloads.job import Job
+
+EAGER = RunConfig(
+    workload="resnet50", mode="infer", precision="fp32", device="cpu", size="toy", quick=True, time_s=0.1
+)
+COMPILED = replace(EAGER, compile=True)
+TRACED_S = 3.0
+"""What `backend` takes."""
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def monotonic(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(child, "time", found)
+    monkeypatch.setattr(adapter, "time", found)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nobody_else_hears() -> Iterator[None]:
+    yield
+    callback_handler.clear()
+    torch.compiler.reset()
+
+
+def cold_start(config: RunConfig, began: float) -> ColdStart:
+    return ColdStart(TorchAdapter("resnet50").compiler(config), began)
+
+
+def compiling(clock: Clock, cached: bool = False) -> Callable[[torch.Tensor], torch.Tensor]:
+    """A function that torch traces anew and that takes `TRACED_S` to compile."""
+
+    def backend(graph: Any, _: Any) -> Any:
+        clock.time += TRACED_S
+        counters["inductor"]["fxgraph_cache_hit" if cached else "fxgraph_cache_miss"] += 1
+        return graph.forward
+
+    return torch.compile(lambda x: x + 1, backend=backend)
+
+
+def test_what_is_done_aside_is_no_part_of_a_start(clock: Clock) -> None:
+    start = cold_start(EAGER, 90.0)
+    with start.aside():
+        clock.time += 50
+    clock.time += 2
+    assert start.first() == events.First(seconds=12.0)
+
+
+def test_an_error_aside_stops_no_clock(clock: Clock) -> None:
+    start = cold_start(COMPILED, 100.0)
+    with suppress(RuntimeError), start.aside():
+        clock.time += 50
+        raise RuntimeError
+    compiling(clock)(torch.ones(2))
+    assert start.first() == events.First(seconds=TRACED_S, compile_s=TRACED_S, graphs=1)
+
+
+def test_compilation_is_heard_but_not_that_of_trials(clock: Clock) -> None:
+    start = cold_start(COMPILED, 100.0)
+    with start.aside():
+        compiling(clock)(torch.ones(2))
+        torch.compiler.reset()  # as after every trial; it forgets who listens
+    compiling(clock)(torch.ones(2))
+    compiling(clock, cached=True)(torch.ones(2))
+    clock.time += 1
+    told = start.first()
+    assert told == events.First(seconds=2 * TRACED_S + 1, compile_s=2 * TRACED_S, graphs=2, cached_graphs=1)
+
+
+def test_nobody_listens_where_nothing_is_compiled(clock: Clock) -> None:
+    start = cold_start(EAGER, 100.0)
+    compiling(clock)(torch.ones(2))
+    assert start.first() == events.First(seconds=TRACED_S)
+
+
+def first_of(job: Job, clock: Clock, monkeypatch: pytest.MonkeyPatch, config: RunConfig) -> events.First:
+    """What a child tells of its first step, a search of 40 s before it."""
+
+    def search(*_: object) -> int:
+        clock.time += 40
+        return 4
+
+    workload = replace(workloads.get("resnet50"), build=lambda config, batch: job)
+    monkeypatch.setattr(workloads, "load", lambda reference: workload)
+    monkeypatch.setattr(child, "choose_batch", search)
+    heard: list[events.Event] = []
+    child.run(TorchAdapter("resnet50"), config, heard.append, cold_start(config, clock.time))
+    (first,) = (event for event in heard if isinstance(event, events.First))
+    return first
+
+
+def test_a_rehearsed_job_is_checked_aside_and_what_is_compiled_in_it_counts(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = compiling(clock)
+    order: list[str] = []
+
+    def check() -> float:
+        order.append("check")
+        clock.time += 7
+        return 0.0
+
+    def step() -> torch.Tensor:
+        order.append("step")
+        return run(torch.rand(8))
+
+    job = Job(step=step, items=4, rehearse=step, mismatch=check)
+    first = first_of(job, clock, monkeypatch, COMPILED)
+    assert first == events.First(seconds=TRACED_S, compile_s=TRACED_S, graphs=1)
+    assert order[:3] == ["step", "check", "step"]
+
+
+def test_without_a_rehearsal_the_checks_are_where_the_start_happens(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = compiling(clock)
+
+    def check() -> float:
+        run(torch.rand(8))
+        return 0.0
+
+    job = Job(step=lambda: run(torch.rand(8)), items=4, mismatch=check)
+    first = first_of(job, clock, monkeypatch, COMPILED)
+    assert first == events.First(seconds=TRACED_S, compile_s=TRACED_S, graphs=1)
