@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gpuwise.measure.start import Target, plan_for
 
 from gpuwise import store
 from gpuwise.cli.accept import QUICK, once
 from gpuwise.measure import suites, telemetry
+from gpuwise.measure.device import Target
+from gpuwise.measure.prepare import plan_for
 from gpuwise.measure.request import Request
 from gpuwise.measure.session import Session
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild, Wear

@@ -73,7 +73,7 @@ def test_a_configuration_out_of_memory_is_a_row_and_exit_4(gpuwise: Call, preten
         (("--workload", "resnet51"), 2, "did you mean resnet50"),
         (("--mode", "dream"), 2, "train,infer,compute,limit"),
         (("--precision", "fp7"), 2, "fp32,tf32,fp16,bf16"),
-        (("--precision", "tf32"), 3, "gpuwise bench --precision fp64,fp32,bf16"),
+        (("--precision", "tf32"), 3, "it has fp64, fp32, bf16"),
         (("--compile", "maybe"), 2, "off,on"),
         (("--batch", "many"), 2, "auto"),
         (("--batch", "0"), 2, "auto"),
@@ -112,7 +112,7 @@ def test_torch_is_missing(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(telemetry, "torch_build", lambda: None)
     code, _, err = gpuwise("bench")
     assert code == 3
-    assert 'pip install "gpuwise[torch]"' in err
+    assert 'install the extra "gpuwise[torch]"' in err
 
 
 def test_an_unwritable_output_is_refused_before_measuring(
@@ -166,7 +166,7 @@ def test_a_suite_runs_and_says_what_it_leaves_out(gpuwise: Call, monkeypatch: py
     monkeypatch.setitem(suites.SUITES, "aime", small)
     code, out, err = gpuwise("bench", "--suite", "aime", "--toy", "--device", "cpu", "--time", "0.3s")
     assert code == 0
-    assert "left out, for this machine has it not: tf32" in err
+    assert "skipped: not supported on this machine: tf32" in err
     assert [line.split("  ")[0] for line in out.splitlines()[:3]] == ["matmul fp32", "copy", "launch"]
 
 

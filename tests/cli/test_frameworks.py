@@ -14,7 +14,7 @@ import pytest
 from gpuwise import store
 from gpuwise.cli import bench
 from gpuwise.measure import suites, telemetry
-from gpuwise.measure.frameworks import support
+from gpuwise.measure.frameworks import adapter as support
 from gpuwise.measure.request import schedule
 
 Call = Callable[..., tuple[int, str, str]]
@@ -58,7 +58,7 @@ def test_the_suite_of_the_a5000_is_measured_in_tensorflow_on_two_replicas_of_a_c
     assert code == 0, err
     assert "resnet50 train fp32 eager tensorflow x2" in out
     assert "weak scaling" in out
-    assert "left out, for this machine has it not: fp16, 4 GPUs, 8 GPUs" in err
+    assert "skipped: not supported on this machine: fp16, 4 GPUs, 8 GPUs" in err
     single, double = store.load(Path(mine)).measurements
     assert (single.config.gpus, single.batch, single.items_per_step) == (1, 8, 8)
     assert (double.config.gpus, double.batch, double.items_per_step) == (2, 8, 16)
@@ -77,10 +77,10 @@ def test_refusals(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     switch = ("--switch", "layout=channels-first")
     code, _, err = gpuwise("bench", "resnet50", "--device", "cpu", "--framework", "jax", *switch)
     assert (code, "switches are those of torch" in err) == (2, True)
-    monkeypatch.setattr(support, "_version", lambda package: None)
+    monkeypatch.setattr(support, "installed", lambda framework: None)
     code, _, err = gpuwise("bench", "resnet50", "--device", "cpu", "--framework", "tensorflow")
     assert code == 3
-    assert 'pip install "gpuwise[tensorflow]"' in err
+    assert 'install the extra "gpuwise[tensorflow]"' in err
 
 
 @pytest.mark.parametrize(("device", "said"), [("mps", "Apple's own chips"), ("xpu", "not built for Intel")])
@@ -88,7 +88,7 @@ def test_gpus_of_others_that_are_not_there(gpuwise: Call, device: str, said: str
     code, _, err = gpuwise("bench", "resnet50", "--device", device)
     assert code == 3
     assert said in err
-    assert "--device cpu" in err or "whl/xpu" in err
+    assert "choose another --device" in err or "whl/xpu" in err
 
 
 def test_the_guide_s_commands_can_be_planned() -> None:

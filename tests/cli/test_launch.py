@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from gpuwise.measure.cluster.submitted import Ended, Machine
-
-from gpuwise.measure.cluster import Job
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -39,59 +36,62 @@ def test_slurm_without_sbatch(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PATH", "/nowhere")
     code, _, err = gpuwise("launch", "slurm", "--", "resnet50")
     assert code == 3
-    assert "--dry-run prints the script" in err
+    assert "no sbatch here" in err
 
 
 class Pretended:
-    """A job of whose machines one ends with 0, one with 4 and one not at all."""
+    """A job that ends with 4."""
 
-    id = "17"
+    number = "17"
 
-    def states(self) -> Iterator[str]:
-        yield from ("PENDING", "RUNNING")
-
-    def ended(self) -> Ended:
-        machines = tuple(Machine(code=code, log=Path(f"{code}.out")) for code in (0, 4, None))
-        return Ended(script="#!/bin/bash\n", machines=machines, results=(Path("shared/gpuwise-17.json"),))
+    def wait(self) -> int:
+        return 4
 
 
 def test_a_job_is_waited_for_and_its_code_is_the_command_s(
-    gpuwise: Call, monkeypatch: pytest.MonkeyPatch
+    gpuwise: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked: list[tuple[int, tuple[str, ...]]] = []
+    asked: list[str] = []
 
-    def follow(job: Job, options: tuple[str, ...]) -> Pretended:
-        asked.append((job.nodes, options))
+    def follow(text: str) -> Pretended:
+        asked.append(text)
         return Pretended()
 
     monkeypatch.setattr("gpuwise.measure.cluster.follow", follow)
-    words = ("launch", "slurm", "--nodes", "2", "--wait", "--sbatch=--partition=gpu")
+    (tmp_path / "gpuwise-17.json").write_text("{}")
+    words = (
+        "launch",
+        "slurm",
+        "--nodes",
+        "2",
+        "--wait",
+        "--sbatch=--partition=gpu",
+        "--folder",
+        str(tmp_path),
+    )
     code, out, err = gpuwise(*words, "--", "resnet50")
     assert code == 4
-    assert asked == [(2, ("--partition=gpu",))]
+    assert "#SBATCH --partition=gpu\n" in asked[0]
     assert [line for line in err.splitlines() if line] == [
-        "job 17 is submitted",
-        "job 17: PENDING",
-        "job 17: RUNNING",
-        "machine 1 ended with exit code 4; its log: 4.out",
-        "machine 2 did not come to its end; its log: None.out",
+        f"job 17 is submitted; its log: {tmp_path}/gpuwise-17.log",
+        f"job 17 ended with exit code 4; its log: {tmp_path}/gpuwise-17.log",
     ]
-    assert "gpuwise show shared/gpuwise-17.json" in out
+    assert f"gpuwise show {tmp_path}/gpuwise-17.json" in out
     code, out, _ = gpuwise(*words, "--json", "--", "resnet50")
     assert json.loads(out) == {
-        "script": "#!/bin/bash\n",
+        "script": asked[1],
         "job": "17",
-        "codes": [0, 4, None],
-        "results": ["shared/gpuwise-17.json"],
+        "code": 4,
+        "results": [f"{tmp_path}/gpuwise-17.json"],
     }
 
 
 def test_who_stops_waiting_hears_how_to_end_the_job(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: Pretended) -> Ended:
+    def interrupted(self: Pretended) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Pretended, "ended", interrupted)
-    monkeypatch.setattr("gpuwise.measure.cluster.follow", lambda job, options: Pretended())
+    monkeypatch.setattr(Pretended, "wait", interrupted)
+    monkeypatch.setattr("gpuwise.measure.cluster.follow", lambda text: Pretended())
     code, _, err = gpuwise("launch", "slurm", "--wait", "--", "resnet50")
     assert code == 130
     assert "job 17 goes on without you; scancel 17 ends it" in err
@@ -115,10 +115,9 @@ def test_what_the_job_sets_is_refused(gpuwise: Call) -> None:
     [
         (("slurm", "--dry-run", "--", "resnet50", "--precison", "fp16"), "--precison"),
         (("slurm", "--dry-run", "--", "resnet50", "--recipe", "fast"), "Invalid value for '--recipe'"),
-        (("slurm", "--dry-run", "--sbatch", "partition=gpu", "--", "resnet50"), "no option of sbatch"),
+        (("slurm", "--dry-run", "--sbatch", "partition=gpu", "--", "resnet50"), "not an option of sbatch"),
         (("slurm", "--dry-run", "--wait", "--", "resnet50"), "--dry-run submits nothing to wait for"),
-        (("slurm", "--wait", "--sbatch=-p", "--", "resnet50"), "in its long form"),
-        (("kubernetes", "--image", "", "--", "resnet50"), "an image has a name"),
+        (("kubernetes", "--image", "", "--", "resnet50"), "the name of the image is empty"),
     ],
 )
 def test_what_no_machine_would_run_is_refused(gpuwise: Call, words: tuple[str, ...], why: str) -> None:

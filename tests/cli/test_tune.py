@@ -11,7 +11,7 @@ from typing import Literal
 
 import pytest
 
-from gpuwise.measure.tune import run as tuner
+from gpuwise.measure import tune as tuner
 from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
 
@@ -27,7 +27,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuner, "TRIAL_S", 0.1)
     monkeypatch.setattr(tuner, "FINAL_S", 0.1)
 
-    def one(spec: object, config: RunConfig) -> dict[str, tuple[str, ...]]:
+    def one(*_: object) -> dict[str, tuple[str, ...]]:
         return {"weights": ("fp32", "half")}
 
     monkeypatch.setattr(tuner, "axes", one)
@@ -73,17 +73,17 @@ def test_a_search_without_time_for_a_second_setting_says_how_to_go_on(
 def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
     gpuwise: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def known(plan: tuple[RunConfig, ...], device: str) -> tuple[tuple[RunConfig, ...], dict[object, object]]:
+    def known(plan: tuple[RunConfig, ...], *_: object) -> tuple[tuple[RunConfig, ...], dict[object, object]]:
         (config,) = plan
         exchange: Literal["overlapped", "after"] = "overlapped" if config.gpus == 1 else "after"
         return (replace(config, switches=Switches(weights="half", exchange=exchange)),), {}
 
-    def locked(plan: tuple[RunConfig, ...], target: object) -> tuple[None]:
+    def locked(target: object, plan: tuple[RunConfig, ...]) -> tuple[None]:
         assert [config.gpus for config in plan] == [2]  # nobody else may measure on the second
         return (None,)
 
     monkeypatch.setattr("gpuwise.cli.tune.recall", known)
-    monkeypatch.setattr("gpuwise.cli.tune.devices", locked)
+    monkeypatch.setattr("gpuwise.measure.device.Target.devices", locked)
     monkeypatch.setattr(tuner.Tuner, "_final", lambda *_: TUNED)  # the trials are what this is about
     code, out, _ = gpuwise("tune", "resnet50", *TOY, "--gpus", "2", "--try", "bucket=64", "--json")
     assert code == 0

@@ -13,6 +13,7 @@ import pytest
 from gpuwise import store, workloads
 from gpuwise.measure import telemetry
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild
+from gpuwise.model.result import SCHEMA
 
 RESULTS = Path(__file__).parents[2] / "results"
 TUNED = str(RESULTS / "h200" / "resnet50-tuned.json")
@@ -113,7 +114,7 @@ def test_show_a_result(gpuwise: Call) -> None:
     assert code == 0
     assert "NVIDIA H200 · torch 2.11.0+cu130" in out
     document = json.loads(gpuwise("show", TUNED, "--json")[1])
-    assert document["schema"] == 1
+    assert document["schema"] == SCHEMA
     full = gpuwise("show", TUNED, "--full")[1]
     assert "power limit" in full
     assert "timed steps" in full

@@ -30,3 +30,23 @@ def test_recipes_have_their_new_names(
     upgraded = store.decode(json.dumps(document).encode(), "old.json")
     assert upgraded.measurements[0].config.recipe == today
     assert store.decode(store.encode(upgraded), "new.json") == upgraded
+
+
+@pytest.mark.parametrize(
+    ("detail", "limit_w", "found"),
+    [
+        ("power-cap in 90 % of the samples; median clock 1395 MHz", 700.0, ("power-cap", "info")),
+        ("power-cap in 90 % of the samples; median clock 1395 MHz", None, ("power-cap", "info")),
+        ("power-cap in 90 % of the samples; median clock 1395 MHz", 500.0, ("throttled", "warning")),
+        ("thermal in 90 % of the samples; median clock 1395 MHz", 700.0, ("throttled", "warning")),
+    ],
+)
+def test_a_card_at_its_own_power_limit_was_no_reason_for_a_caution(
+    example: Result, detail: str, limit_w: float | None, found: tuple[str, str]
+) -> None:
+    document: dict[str, Any] = json.loads(store.encode(example)) | {"schema": 1}
+    document["environment"] |= {"power_limit_w": limit_w, "power_limit_default_w": 700.0}
+    old = {"code": "throttled", "detail": detail, "next_step": "see `gpuwise doctor`"}
+    document["measurements"][0]["cautions"] = [old]
+    (caution,) = store.decode(json.dumps(document).encode(), "old.json").measurements[0].cautions
+    assert (caution.code, caution.severity) == found

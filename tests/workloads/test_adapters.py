@@ -12,7 +12,8 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.errors import InputError, MachineError
-from gpuwise.measure.child import cost_of
+from gpuwise.measure import child
+from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode
 from gpuwise.workloads import adapters, registry
@@ -125,7 +126,7 @@ def test_a_network_is_described_and_takes_steps(name: str, parameters: int, item
 def test_operations_are_counted_forward_and_backward() -> None:
     def counted(mode: Mode) -> float:
         config = RunConfig(workload="hf:TinyConfig", mode=mode, precision="fp32", device="cpu")
-        found = cost_of(config, adapters.load("hf:TinyConfig"), 64)
+        found = child.cost_of(TorchAdapter("hf:TinyConfig"), config, adapters.load("hf:TinyConfig").spec, 64)
         assert found is not None
         assert found.bytes_per_item is None
         return found.flop_per_item

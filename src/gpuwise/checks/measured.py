@@ -14,6 +14,8 @@ from gpuwise.model.run import Environment
 from gpuwise.model.units import percent, significant
 from gpuwise.stats.scaling import series
 
+AGAIN = "measure both again, cool and alone, in one session"
+
 
 def judge_measured(measurements: Sequence[Measurement], environment: Environment) -> tuple[Measurement, ...]:
     """The measurements of one session, each with the cautions it earns beside the others.
@@ -28,7 +30,8 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
         if measurements[place].mfu is None:
             found[place].extend(physics.judge(row))
     for index, caution in tables.judge(rows):
-        found[places[index]].append(caution)
+        # gpuwise knows that its own rows are neither exchanged nor invented.
+        found[places[index]].append(replace(caution, fix=AGAIN))
     for place, caution in _scaling(measurements):
         found.setdefault(place, []).append(caution)
     return tuple(_with(m, found.get(i, [])) for i, m in enumerate(measurements))

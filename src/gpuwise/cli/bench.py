@@ -54,7 +54,7 @@ def _numbers(text: str, what: str, also: tuple[str, ...] = ()) -> tuple[int | No
                 f"a {what} is {kind}, not {word!r}", hint=f"such as {' or '.join(('1', '1,2', *also))}"
             )
     if not words:
-        raise InputError(f"no {what} given", hint="such as 1,2")
+        raise InputError(f"no {what} given", hint=f"such as {' or '.join(('1,2', *also))}")
     return tuple(None if word in also else int(word) for word in words)
 
 

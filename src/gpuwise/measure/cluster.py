@@ -152,7 +152,8 @@ class Submitted:
 
     def wait(self) -> int:
         """The job's exit code, when it has ended."""
-        return self.process.wait()
+        with self.process:  # closes its pipes
+            return self.process.wait()
 
 
 def follow(text: str) -> Submitted:
@@ -172,8 +173,8 @@ def follow(text: str) -> Submitted:
     process.stdin.close()
     number = process.stdout.readline().strip().partition(";")[0]
     if not number:
-        said = process.stderr.read().strip()
-        process.wait()
+        with process:
+            said = process.stderr.read().strip()
         raise RunError(f"sbatch refused: {said}", hint="look at the script with --dry-run")
     return Submitted(number, process)
 

@@ -76,6 +76,17 @@ def test_no_sbatch_and_one_that_refuses(slurm: Path, tmp_path: Path, monkeypatch
         cluster.submit("")
 
 
+def test_a_job_is_waited_for(slurm: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "sbatch").write_text(
+        '#!/bin/bash\n[ "$*" = "--wait --parsable" ] || exit 1\necho "17;x"; bash -s > /dev/null; exit 4\n'
+    )
+    submitted = cluster.follow("echo hello")
+    assert (submitted.number, submitted.wait()) == ("17", 4)
+    (tmp_path / "bin" / "sbatch").write_text("#!/bin/bash\necho 'invalid partition' >&2; exit 1\n")
+    with pytest.raises(RunError, match="sbatch refused: invalid partition"):
+        cluster.follow("")
+
+
 def test_kubernetes_has_a_pod_a_machine_that_meet_at_the_first() -> None:
     service, job = json.loads(cluster.manifest(JOB, image="me/gpuwise:1", claim="disk"))["items"]
     assert service["spec"]["selector"] == {"job-name": job["metadata"]["name"]}
