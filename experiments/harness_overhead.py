@@ -20,8 +20,8 @@ from statistics import median
 import torch
 
 from gpuwise import workloads
-from gpuwise.measure.clock import CudaClock
 from gpuwise.measure.engine import run_steps
+from gpuwise.measure.frameworks.torch.adapter import EventClock
 from gpuwise.model.run import RunConfig
 
 ROUNDS, WARM = 11, 20
@@ -37,7 +37,7 @@ def bare(step: Callable[[], object], count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
-def timed(step: Callable[[], object], clock: CudaClock, count: int) -> float:
+def timed(step: Callable[[], object], clock: EventClock, count: int) -> float:
     """Seconds a step as the engine reports them, which times every step."""
     torch.cuda.synchronize()
     return sum(run_steps(step, clock, count)) / count
@@ -46,7 +46,7 @@ def timed(step: Callable[[], object], clock: CudaClock, count: int) -> float:
 def compare(config: RunConfig, batch: int, count: int) -> dict[str, object]:
     """Step times of both, round by round, and the ratio of their medians."""
     step = workloads.get(config.workload).build(config, batch).step
-    clock = CudaClock()
+    clock = EventClock("cuda")
     bare(step, WARM)
     timed(step, clock, count)
     rounds = [(bare(step, count), timed(step, clock, count)) for _ in range(ROUNDS)]

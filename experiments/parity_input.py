@@ -17,9 +17,8 @@ from pathlib import Path
 import torch
 
 from gpuwise import workloads
-from gpuwise.measure.clock import CudaClock
-from gpuwise.measure.engine import pace as pace_of
-from gpuwise.measure.engine import run_steps, warm_up
+from gpuwise.measure.engine import run_steps, timing_plan, warm_up
+from gpuwise.measure.frameworks.torch.adapter import EventClock
 from gpuwise.model.run import RunConfig
 from gpuwise.stats import throughput
 
@@ -29,9 +28,9 @@ WINDOWS, STEPS = 5, 30
 
 def windows(step: Callable[[], object]) -> list[tuple[float, ...]]:
     """Step times of WINDOWS windows after warm-up."""
-    clock = CudaClock()
+    clock = EventClock("cuda")
     config = RunConfig(workload="resnet50", mode="train", precision="fp16", time_s=10)
-    warm_up(step, clock, pace_of(config))
+    warm_up(step, clock, timing_plan(config))
     return [run_steps(step, clock, STEPS) for _ in range(WINDOWS)]
 
 

@@ -18,8 +18,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from gpuwise.measure import telemetry
-from gpuwise.measure.clock import clock_for
-from gpuwise.measure.engine import pace, run_steps, warm_up
+from gpuwise.measure.engine import run_steps, timing_plan, warm_up
+from gpuwise.measure.frameworks.torch.adapter import clock_for
 from gpuwise.model.run import Device, RunConfig
 from gpuwise.stats import mean_of_runs
 
@@ -49,7 +49,7 @@ def compare(config: RunConfig, batch: int, rounds: int, orders: Connection) -> d
     from gpuwise import workloads
 
     step, clock = workloads.get(config.workload).build(config, batch).step, clock_for(config.device)
-    warm = warm_up(step, clock, pace(config))
+    warm = warm_up(step, clock, timing_plan(config))
     count = max(1, round(WINDOW_S / warm[-1]))
     times: dict[bool, list[float]] = {True: [], False: []}
     sampled = []
