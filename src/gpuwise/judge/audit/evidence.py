@@ -196,7 +196,12 @@ def _alternatives(spec: GpuSpec, field: str, fact: Fact | Peak) -> tuple[float |
     A copy of the fact's own source is not another one, and a vendor's word is disputed by a vendor, or by
     two others that agree.
     """
-    others = [other for other in spec.values(field)[1:] if _is_other(fact.source, other.source.id)]
+    stands = fact.flop_per_s if isinstance(fact, Peak) else fact.value
+    others = [
+        other
+        for other in spec.values(field)[1:]
+        if other.value != stands and _is_other(fact.source, other.source.id)
+    ]
     found: list[float | str] = []
     for other in others:
         alike = {o.source.copy_of or o.source.id for o in others if o.value == other.value}

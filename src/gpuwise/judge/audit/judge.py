@@ -190,7 +190,7 @@ def _agrees(claim: Claim) -> bool:
 
 def _is_alternative(claim: Claim, stated: Number | str, other: float | str) -> bool:
     if isinstance(stated, Number) and isinstance(other, float):
-        return abs(stated.value - other) <= CLOSE * other
+        return abs(stated.value - other) <= (0 if claim.field in COUNTS else CLOSE) * other
     return same(claim, stated, other)
 
 

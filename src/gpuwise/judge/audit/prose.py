@@ -43,7 +43,8 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _RELATED = re.compile(
-    r"\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|(?:successor|predecessor"
+    r"\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|(?:versions?|variants?"
+    r"|siblings?|brother|sister|successor|predecessor"
     r"|compromise|alternative|similar|equal|identical) (?:of|to)|replaces|like|over|beats?"
     r"|outperforms?|generation)\s+(?:the |an? |older |previous |nvidia |amd |single )*$",
     re.IGNORECASE,
@@ -361,13 +362,18 @@ def _assigned(
     """The claim with the GPU that layout and catalog together make likeliest; None where nobody can tell."""
     token = reading.token
     options: list[tuple[float, Subject]] = []
+    named: list[float] = []
     for place, gpu in enumerate(gpus):
         one = subject([gpu])
         if one is not None:
             options.append((_cost(sentence, gpus, place, token), one))
     if about is not None:
         # What a sentence names before the value comes first; then what the text spoke of.
-        named = [_cost(sentence, gpus, n, token) for n, g in enumerate(gpus) if g.end <= token.start]
+        named = [
+            _cost(sentence, gpus, n, token)
+            for n, g in enumerate(gpus)
+            if g.end <= token.start and not _RELATED.search(sentence[max(0, g.start - 40) : g.start])
+        ]
         carried = min(named) + 1.5 if named else 1.0
         options.append((carried if about.sure else carried + 0.5, about))
     if not options:
@@ -379,7 +385,9 @@ def _assigned(
     cost, owner = options[0]
     rivals = [(c, s) for c, s in options[1:] if set(s.gpu_ids) != set(owner.gpu_ids)]
     sure = not rivals or rivals[0][0] - cost >= NEARLY
-    true = [s for c, s in options if c - cost < PLAUSIBLE and _true(reading, s)]
+    # What the text spoke of before is not meant where the sentence names its own GPU first.
+    meant = [(c, s) for c, s in options if s is not about or owner is about or not named]
+    true = [s for c, s in meant if c - cost < PLAUSIBLE and _true(reading, s)]
     if true and true[0] is not owner:
         owner = true[0]
     # "A100 and H100 have 80 GB" is said of both.
@@ -464,7 +472,12 @@ def _cost(sentence: str, gpus: Sequence[Token], place: int, token: Token) -> flo
     owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'s", "\u2019s", "\u2019", "'"))
     if owns and len(between) < 60:
         return max(0.0, cost - 0.8)
-    whose = re.match(r",? (?:whose|which|with its|with)\b", between)
-    if _COMPARED.search(sentence[max(0, gpu.start - 40) : gpu.start]) and not whose:
-        cost += 3.2 if re.search(r"[,;)]", between) else 0.0 if _HAS.fullmatch(between) else 1.6
+    # What a GPU is compared with, or derived from, seldom owns what follows.
+    before = sentence[max(0, gpu.start - 40) : gpu.start]
+    if re.match(r",? (?:whose|which|with its)\b", between):
+        return cost
+    if _RELATED.search(before):
+        cost += 3.2
+    elif _COMPARED.search(before) and not _HAS.fullmatch(between):
+        cost += 3.2 if re.search(r"[,;)]", between) else 1.6
     return cost
