@@ -85,7 +85,7 @@ def test_names_that_do_not_resolve(gpuwise: Call) -> None:
     code, _, err = gpuwise("show", "rtx-a50000")
     assert code == 2
     assert "did you mean rtx-a5000" in err
-    assert "next: gpuwise show" in err
+    assert "next: ask for rtx-a5000" in err
 
 
 def test_a_generic_name_shows_the_usual_variant_with_a_note(gpuwise: Call) -> None:

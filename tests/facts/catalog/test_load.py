@@ -28,7 +28,7 @@ def test_get_takes_exact_ids_only() -> None:
     assert catalog.get("rtx-a5000").name == "NVIDIA RTX A5000"
     with pytest.raises(InputError, match="A5000") as caught:
         catalog.get("A5000")
-    assert caught.value.hint == "gpuwise gpus"
+    assert caught.value.hint == "see the list of GPUs"
 
 
 def test_values_have_the_type_of_their_field() -> None:

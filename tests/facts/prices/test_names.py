@@ -77,7 +77,7 @@ def test_an_unknown_name_says_what_was_meant() -> None:
     with pytest.raises(InputError, match="did you mean rtx-4090") as caught:
         wanted("rtx 4909")
     assert caught.value.hint is not None
-    assert caught.value.hint.startswith("gpuwise prices rtx-4090")
+    assert "rtx-4090" in caught.value.hint
 
 
 @pytest.mark.parametrize(

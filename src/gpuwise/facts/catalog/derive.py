@@ -114,7 +114,9 @@ def chips() -> Mapping[str, FullDie]:
 def full_die(chip: str) -> FullDie:
     """The chip with all its units. Raises NoDataError for a chip of which nothing is known."""
     if chip not in chips():
-        raise NoDataError(f"nothing is known of the chip {chip!r}", hint="gpuwise gpus --json")
+        raise NoDataError(
+            f"nothing is known of the chip {chip!r}", hint="chips.csv of the catalog lists the known ones"
+        )
     return chips()[chip]
 
 

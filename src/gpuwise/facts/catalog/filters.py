@@ -83,7 +83,7 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
             part.split() for part in _SPACED_SIZE.sub(r"\1\2", text.casefold()).split(",") if part.strip()
         ]
         if not parts:
-            raise InputError(f"{text!r} names no GPU", hint="gpuwise gpus RTX4090,RTX5090")
+            raise InputError(f"{text!r} names no GPU", hint="write it like RTX4090,RTX5090")
         arguments.append([[_term(word) for word in part] for part in parts])
     found = []
     for spec in load.all_gpus():
@@ -97,7 +97,7 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
         if all(counts):
             found.append(Match(spec=spec, count=max(counts, default=1)))
     if not found:
-        raise NoDataError(f"no GPU in the catalog is all of {' '.join(words)!r}", hint="gpuwise gpus")
+        raise NoDataError(f"no GPU in the catalog is all of {' '.join(words)!r}", hint="leave out a word")
     return tuple(found)
 
 
@@ -169,7 +169,7 @@ def _term(word: str) -> _Term:
     known = {run for spec in load.all_gpus() for run in _runs(spec.id)}
     near = get_close_matches(wanted, sorted(known), n=3, cutoff=0.7)
     guess = f"; did you mean {' or '.join(near)}?" if near else ""
-    hint = f"gpuwise gpus {near[0]}" if near else "gpuwise gpus"
+    hint = f"ask for {near[0]}" if near else "see the list of GPUs"
     raise NoDataError(f"no GPU in the catalog matches {name!r}{guess}", hint=hint)
 
 

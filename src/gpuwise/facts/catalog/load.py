@@ -110,7 +110,9 @@ def get(gpu_id: str) -> GpuSpec:
     try:
         return _by_id()[gpu_id]
     except KeyError:
-        raise InputError(f"no GPU in the catalog has the id {gpu_id!r}", hint="gpuwise gpus") from None
+        raise InputError(
+            f"no GPU in the catalog has the id {gpu_id!r}", hint="see the list of GPUs"
+        ) from None
 
 
 @cache

@@ -73,7 +73,9 @@ def resolve(name: str) -> Resolved:
     named = mentions(name.strip(), loose=True)
     # "rtx 3060" is not the 3060 Ti, although its words stand in that name, too.
     meant = list(named[0].gpu_ids) if len(named) == 1 and named[0].text == name.strip() else []
-    found = meant or (_variants(words) if any(char.isdigit() for char in name) else [])
+    # A size alone ("64gb") is a filter, no name.
+    telling = any(any(char.isdigit() for char in word) and not word.endswith("gb") for word in words)
+    found = meant or (_variants(words) if telling else [])
     variants = [spec.id for spec in _of_vendor(tuple(load.get(gpu_id) for gpu_id in found), name)]
     generic = {name_key(known): load.get(gpu_id) for gpu_id, names in load.usual().items() for known in names}
     usual = _of_vendor(tuple(spec for key, spec in generic.items() if key == "".join(words)), name)
@@ -177,14 +179,14 @@ def _not_found(name: str, words: list[str]) -> InputError:
         beside = f", or outside it: {', '.join(others)}" if others else ""
         many = f"any of {len(variants)} GPUs" if len(variants) > 1 else "this GPU"
         message = f"{name!r} could be {many} of the catalog: {_list(variants)}{beside}"
-        return InputError(message, hint=f"gpuwise show {variants[0]}")
+        return InputError(message, hint=f"name one of them, such as {variants[0]}")
     if others:
-        return InputError(f"the catalog does not hold {' or '.join(others)}", hint="gpuwise gpus")
+        return InputError(f"the catalog does not hold {' or '.join(others)}", hint="see the list of GPUs")
     near = variants or _near(words)
     if near:
         message = f"no GPU in the catalog is called {name!r}; did you mean {' or '.join(near)}?"
-        return InputError(message, hint=f"gpuwise show {near[0]}")
-    return InputError(f"no GPU in the catalog is called {name!r}", hint="gpuwise gpus")
+        return InputError(message, hint=f"ask for {near[0]}")
+    return InputError(f"no GPU in the catalog is called {name!r}", hint="see the list of GPUs")
 
 
 def _list(gpu_ids: tuple[str, ...] | list[str]) -> str:

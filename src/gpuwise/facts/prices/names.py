@@ -62,8 +62,7 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
     try:
         return Wanted(query=query, gpu_ids=frozenset({catalog.find(query).id}))
     except InputError as unknown:
-        hint = (unknown.hint or "gpuwise gpus").replace("gpuwise show", "gpuwise prices")
-        raise InputError(str(unknown), hint=hint) from None
+        raise InputError(str(unknown), hint=unknown.hint) from None
 
 
 def seller_ids(name: str) -> tuple[str, ...]:
