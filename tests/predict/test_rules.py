@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gpuwise.model.run import RunConfig
-from gpuwise.predict.rules import Rules
+from gpuwise.predict.recorder import Rules
 from gpuwise.predict.trace import record_workload
 
 aten = torch.ops.aten

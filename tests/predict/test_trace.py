@@ -17,7 +17,7 @@ from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Kernel, Trace
-from gpuwise.predict.record import record
+from gpuwise.predict.recorder import record
 from gpuwise.predict.trace import About, record_workload, trace_module, trace_of, trace_workload
 
 NETWORKS = tuple(n for n in workloads.names() if {"train", "infer"} & set(workloads.get(n).spec.modes))

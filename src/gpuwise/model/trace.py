@@ -76,6 +76,8 @@ class Trace:
     memory: Memory | None = None
     unknown: tuple[str, ...] = ()
     """Operators of which no cost is known; their time is missing."""
+    notes: tuple[str, ...] = ()
+    """What was assumed where the course of the step depends on data."""
 
     def __hash__(self) -> int:
         """Of its name alone: hashing every kernel would take longer than what is remembered of it."""

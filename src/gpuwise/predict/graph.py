@@ -146,6 +146,7 @@ class Tape:
     gradient_count: int = 0
     optimiser_bytes: float = 0.0
     unknown: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     items: float = 0.0
     extra: dict[str, Any] = field(default_factory=dict)
 

@@ -17,8 +17,12 @@ HINT = (
 
 def refuse(why: str, cause: BaseException | None = None) -> NoReturn:
     """Raise InputError with the operator and the line that called it."""
-    place = _place(traceback.extract_stack(sys._getframe(1)))
-    raise InputError(f"cannot trace {why}{place}", hint=HINT) from cause
+    raise InputError(f"cannot trace {why}{place()}", hint=HINT) from cause
+
+
+def place() -> str:
+    """` (FILE, line n)`: the innermost line that runs now outside torch and this package."""
+    return _place(traceback.extract_stack(sys._getframe(1)))
 
 
 def _place(frames: traceback.StackSummary) -> str:

@@ -10,8 +10,8 @@ where `costs` and `products` say more. Workspaces of libraries and their own lay
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,11 +22,10 @@ from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
-from gpuwise.predict.bound import Bound, trained
 from gpuwise.predict.fusion import fuse
 from gpuwise.predict.graph import Tape, grouped
 from gpuwise.predict.memory import memory_of
-from gpuwise.predict.record import record
+from gpuwise.predict.recorder import record
 from gpuwise.workloads import registry
 from gpuwise.workloads.job import set_precision, training_job
 
@@ -107,6 +106,7 @@ def trace_of(tape: Tape, about: About, *, batch: int, compiled: bool, group: boo
         kernels=grouped(kernels) if group else tuple(kernels),
         memory=memory_of(done),
         unknown=tape.unknown,
+        notes=tape.notes,
     )
 
 
@@ -137,10 +137,10 @@ def trace_module(
     def build() -> tuple[Callable[[], object], float]:
         set_precision(config)
         module = model if isinstance(model, nn.Module) else model()
-        stack.enter_context(trained(module, training=mode == "train"))
+        stack.enter_context(_trained(module, training=mode == "train"))
         arguments = tuple(_without_data(x) for x in positional)
         keywords = {key: _without_data(x) for key, x in named.items()}
-        run = Bound(module, keywords)
+        run = _Bound(module, keywords)
         if mode == "infer":
             return _inference(run, arguments, config), float(batch)
         parameters = [p for p in run.parameters() if p.requires_grad]
@@ -168,7 +168,11 @@ def _inference(run: nn.Module, arguments: tuple[Any, ...], config: RunConfig) ->
 
 
 def _without_data(value: Any) -> Any:
-    return torch.empty_like(value, device="meta") if isinstance(value, Tensor) else value
+    """A tensor of the device like this one. Whole numbers and truths keep their contents: lengths and masks
+    decide what a step does, weights and images do not."""
+    if not isinstance(value, Tensor):
+        return value
+    return torch.empty_like(value, device="meta") if value.is_floating_point() else value.to("meta")
 
 
 def _optimizer(parameters: list[nn.Parameter], name: Optimiser) -> torch.optim.Optimizer:
@@ -183,3 +187,42 @@ def _mean(output: Any) -> Tensor:
         return output.float().mean()
     parts = output.values() if isinstance(output, Mapping) else output
     return next(x for x in parts if isinstance(x, Tensor) and x.is_floating_point()).float().mean()
+
+
+class _Bound(nn.Module):
+    """A module run on tensors without data in place of its parameters and buffers, which stay as they are,
+    with some keyword arguments given. Shared parameters stay shared."""
+
+    def __init__(self, module: nn.Module, keywords: dict[str, Any]) -> None:
+        super().__init__()
+        self._module = (module,)  # in a tuple: not a part, so its weights are not this module's
+        self._keywords = keywords
+        self._names: dict[str, tuple[str, int]] = {}
+        found = {id(p): i for i, p in enumerate(module.parameters())}
+        self.weights = nn.ParameterList(
+            nn.Parameter(torch.empty_like(p, device="meta"), p.requires_grad) for p in module.parameters()
+        )
+        for name, p in module.named_parameters(remove_duplicate=False):
+            self._names[name] = ("weight", found[id(p)])
+        for i, (name, buffer) in enumerate(module.named_buffers(remove_duplicate=False)):
+            self.register_buffer(f"buffer{i}", buffer.to("meta"))
+            self._names[name] = ("buffer", i)
+
+    def forward(self, *args: Any) -> Any:
+        own = {
+            name: self.weights[i] if kind == "weight" else getattr(self, f"buffer{i}")
+            for name, (kind, i) in self._names.items()
+        }
+        return torch.func.functional_call(self._module[0], own, args, self._keywords)
+
+
+@contextmanager
+def _trained(module: nn.Module, *, training: bool) -> Iterator[None]:
+    """The module in training or evaluation mode; afterwards each part in its own again."""
+    before = {part: part.training for part in module.modules()}
+    module.train(training)
+    try:
+        yield
+    finally:
+        for part, was in before.items():
+            part.training = was

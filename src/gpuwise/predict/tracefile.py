@@ -104,6 +104,7 @@ def _variant(traces: Sequence[Trace], tables: _Tables) -> dict[str, Any]:
         "items": _line(batches, [t.items for t in traces]),
         "parameters": first.parameters,
         "unknown": list(first.unknown),
+        "notes": list(first.notes),
         "batches": list(batches),
         "memory": [[_whole(getattr(t.memory, name)) for name in _MEMORY] for t in traces if t.memory],
         "kernels": places,
@@ -177,6 +178,7 @@ def at(document: Document, variant: str, batch: int, precision: str | None = Non
         kernels=tuple(kernels),
         memory=_memory(found, batch),
         unknown=tuple(found["unknown"]),
+        notes=tuple(found.get("notes", ())),
     )
 
 
