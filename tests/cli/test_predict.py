@@ -181,6 +181,26 @@ def test_the_documented_commands_work(gpuwise: Cli) -> None:
         assert gpuwise(*words)[0] == 0
 
 
+def test_a_file_of_the_user_s_is_traced_once_and_again_when_it_changes(
+    gpuwise: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "own.py"
+
+    def speed(step: str) -> float:
+        file.write_text(MINE.format(step=step), encoding="utf-8")
+        monkeypatch.setattr("gpuwise.workloads.registry._FOREIGN", {})
+        options = ("--gpu", "h100-sxm", "--batch", "4096", "--precision", "fp32", "--json")
+        code, out, err = gpuwise("predict", str(file), *options)
+        assert code == 0, err
+        return float(json.loads(out)["predictions"][0]["throughput"]["value"])
+
+    fast = speed("x @ x.T")
+    with monkeypatch.context() as without:
+        without.setattr("gpuwise.predict.cache.find_spec", lambda name: None)  # as if torch were missing
+        assert speed("x @ x.T") == fast
+    assert speed("x @ x.T @ x") < fast
+
+
 def test_a_served_model_is_not_called_eager(gpuwise: Cli) -> None:
     _, out, _ = gpuwise("predict", "served:llama-3.1-8b", "--gpu", "h100-sxm")
     assert out.strip().startswith("served:llama-3.1-8b infer bf16, predicted")

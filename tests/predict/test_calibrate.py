@@ -64,7 +64,7 @@ def test_transfer_by_ratio() -> None:
 
 
 def test_watts_stay_within_the_limit() -> None:
-    rates = on_card(shipped("timm"), H100)
+    rates = on_card(shipped("watts"), H100)
     idle = mean_watts(rates, H100, dtype="fp16", flop=0.0, moved=0.0, seconds=1.0)
     some = mean_watts(rates, H100, dtype="fp16", flop=2e14, moved=1e12, seconds=1.0)
     most = mean_watts(rates, H100, dtype="fp16", flop=1e18, moved=1e15, seconds=1.0)

@@ -91,8 +91,8 @@ def _traced(
 
     spec = _spec(workload)
     config = RunConfig(
-        workload=spec.id, mode=mode or spec.modes[0], precision=_precision(precision, spec),
-        compile=compiled == "on" and spec.compiles, recipe=recipe,
+        workload=spec.id, content=registry.get(workload).content, mode=mode or spec.modes[0],
+        precision=_precision(precision, spec), compile=compiled == "on" and spec.compiles, recipe=recipe,
     )  # fmt: skip
     return forecast(
         config, gpus, count=count, batch=_batch(batch), calibration=_result(calibrate),

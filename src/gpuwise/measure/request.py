@@ -153,6 +153,7 @@ def _models(spec: WorkloadSpec, request: Request) -> Iterator[RunConfig]:
         config = replace(
             shared,
             workload=spec.id,
+            content=workloads.get(spec.id).content,
             recipe=request.recipe,
             mode=mode,
             precision=precision,

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache as remember
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -26,7 +27,7 @@ from gpuwise.model.trace import Trace
 from gpuwise.predict.kernels import KEPT_TRACES
 from gpuwise.predict.tracefile import SCHEMA, Document, at, covers, encode
 from gpuwise.store import home
-from gpuwise.workloads import registry
+from gpuwise.workloads import adapters, registry
 
 MOST_ITEMS = 2**14
 """The largest batch that is tried."""
@@ -55,8 +56,7 @@ def series(config: RunConfig) -> Series:
     doubles = (start * 2**k for k in range(MOST_ITEMS.bit_length()))
     halves = (start // 2**k for k in range(start.bit_length()))
     tried = sorted({b for b in (*doubles, *halves) if 0 < b <= max(start, MOST_ITEMS)})
-    own = registry.get(config.workload).reference is None
-    known = {b: found for b in tried if own and (found := find(replace(config, batch=b), spec.version))}
+    known = {b: found for b in tried if (found := find(replace(config, batch=b), spec.version))}
     if len(known) == len(tried):
         return Series(tuple(known), start, known.__getitem__)
     try:
@@ -75,9 +75,7 @@ def obtain(config: RunConfig, batch: int | None = None) -> Trace:
     """
     found = registry.get(config.workload)
     config = replace(config, batch=batch or config.batch or found.spec.default_batch)
-    # A user's file may change without a new version, and a toy is made for one test.
-    own = found.reference is None and config.size == "full"
-    known = find(config, found.spec.version) if own else None
+    known = find(config, found.spec.version)
     if known is not None:
         return known
     if find_spec("torch") is None:
@@ -88,15 +86,42 @@ def obtain(config: RunConfig, batch: int | None = None) -> Trace:
     from gpuwise.predict.trace import trace_workload
 
     trace = trace_workload(config)
-    if own:
-        name = variant(config, config.batch)
-        keep(encode({name: (trace,)}), folder() / f"{config.workload}-{name}.json")
+    name = variant(config, config.batch)
+    place = kept_at(config, name)
+    if place is not None:
+        keep(encode({name: (trace,)}), place)
     return trace
 
 
 def folder() -> Path:
     """Where traces are kept that were not shipped: another release may record a step otherwise."""
     return home() / "traces" / __version__
+
+
+def kept_at(config: RunConfig, name: str) -> Path | None:
+    """The file of a trace that was recorded here; None for what is not kept, as a toy of a test.
+
+    A file of the user's and a network of a library change without a new version: their traces are those of
+    the file's content or the library's release, and of torch's.
+    """
+    if config.size != "full":
+        return None
+    found = registry.get(config.workload)
+    if found.reference is None:
+        return folder() / f"{config.workload}-{name}.json"
+    library = adapters.library(config.workload)
+    source = found.content or (_release(library) if library else None)
+    if source is None:
+        return None
+    plain = config.workload.replace("/", "_").replace(":", "_")
+    return folder() / f"{plain}-{source}-torch{_release('torch')}-{name}.json"
+
+
+def _release(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
 
 
 def variant(config: RunConfig, batch: int | None = None) -> str:
@@ -106,7 +131,7 @@ def variant(config: RunConfig, batch: int | None = None) -> str:
     return name if batch is None else f"{name}-b{batch}"
 
 
-def find(config: RunConfig, version: int) -> Trace | None:
+def find(config: RunConfig, revision: int) -> Trace | None:
     """The trace of a configuration with a batch, shipped or kept; None where there is none."""
     assert config.batch is not None
     sisters = [config]
@@ -116,17 +141,18 @@ def find(config: RunConfig, version: int) -> Trace | None:
         sisters.append(replace(config, precision=Precision.BF16))
     names = [name for c in sisters for name in (variant(c), variant(c, c.batch))]
     for name in names:
-        if _holds(shipped(config.workload), version, name, config.batch):
+        if _holds(shipped(config.workload), revision, name, config.batch):
             return _shipped_at(config.workload, name, config.batch, config.precision)
     for name in names:
-        document = read(folder() / f"{config.workload}-{name}.json")
-        if document is not None and _holds(document, version, name, config.batch):
+        place = kept_at(config, name)
+        document = read(place) if place is not None else None
+        if document is not None and _holds(document, revision, name, config.batch):
             return at(document, name, config.batch, config.precision)
     return None
 
 
-def _holds(document: Document | None, version: int, name: str, batch: int) -> bool:
-    return document is not None and document["version"] == version and covers(document, name, batch)
+def _holds(document: Document | None, revision: int, name: str, batch: int) -> bool:
+    return document is not None and document["version"] == revision and covers(document, name, batch)
 
 
 @remember

@@ -11,6 +11,7 @@ numbers holds for half of them. Anything else is refused with the operator and t
 
 from __future__ import annotations
 
+import math
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -98,7 +99,7 @@ class Contents:
             def forget(_: Any) -> None:
                 self._hollow.discard(key)
                 for known in (self._values, self._shares, self._choices, self._refs):
-                    known.pop(key, None)  # type: ignore[attr-defined]
+                    known.pop(key, None)
 
             self._refs[key] = weakref.ref(storage, forget)
         return key
@@ -169,6 +170,10 @@ class Contents:
             for tensor in written:
                 self._values.pop(tensor.untyped_storage()._cdata, None)
             self._spread(name, args, tensors, results)
+            if name == "aten.rand" and results[0].numel() == 1:
+                # One number decides whether a layer is dropped: its mean.
+                self.put(results[0], torch.full(results[0].shape, 0.5, dtype=results[0].dtype))
+                self._note("a random number between 0 and 1 is 0.5")
             return
         known = iter(values)
         here = swapped(args, lambda _: next(known))  # type: ignore[return-value, arg-type]
@@ -212,6 +217,8 @@ class Contents:
             self._shares[key] = 1.0 - shares[0]
         elif base in ("aten.logical_and", "aten.bitwise_and") and shares:
             self._shares[key] = shares[0] * shares[-1] if len(shares) > 1 else shares[0]
+        elif base == "aten.mul" and shares:
+            self._shares[key] = math.prod(shares)
         elif base in ("aten.any", "aten.all") and shares:
             self._shares[key] = float(shares[0] > 0.0 if base == "aten.any" else shares[0] == 1.0)
         elif base in _NEVER:
@@ -240,6 +247,8 @@ class Contents:
             return self._moved(found)
         if _in_gradient_scaler():
             return 0.0  # no overflow
+        if tensor.dtype == torch.bool and tensor.numel() == 1 and not tensor.is_meta:
+            return False  # of weights that are not drawn: whether a draw has to be repeated
         key = tensor.untyped_storage()._cdata
         share, chosen = self._shares.get(key), self._choices.get(key)
         if name in SCALARS and tensor.dtype == torch.bool and share is not None and name != "aten.equal":
@@ -251,6 +260,8 @@ class Contents:
             if share is not None:
                 count = round(share * mask.numel())
                 self._note(f"{name} finds {share:.2g} of the elements")
+                if share == 1.0 and name == "aten.nonzero" and count <= MOST_ON_DEVICE:
+                    return self._moved(torch.ones(mask.shape).nonzero())
                 if name == "aten.masked_select":
                     return torch.empty(count, dtype=tensor.dtype, device=META)
                 # As torch lays it out: a column for each dimension.

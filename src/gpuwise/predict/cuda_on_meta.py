@@ -238,7 +238,7 @@ class _Values(TorchFunctionMode):
     """What passes no dispatch key: constants made on the device, and tensors read by Python."""
 
     makers = frozenset({torch.tensor, torch.as_tensor, torch.asarray})
-    readers = frozenset({Tensor.tolist, Tensor.numpy})
+    readers = frozenset({Tensor.tolist, Tensor.numpy, Tensor.__format__})
 
     def __init__(self, contents: Contents) -> None:
         super().__init__()
@@ -254,9 +254,9 @@ class _Values(TorchFunctionMode):
             return made
         if func in self.readers and self.contents.value(args[0]) is not args[0]:
             known = self.contents.value(args[0])
-            if known is None:
+            if known is None and func is not Tensor.__format__:
                 refuse(f"Tensor.{func.__name__}: what it reads is data that is not known")
-            return func(known, *args[1:], **kwargs)
+            return func(args[0] if known is None else known, *args[1:], **kwargs)
         return func(*args, **kwargs)
 
 

@@ -236,6 +236,7 @@ def _notes(
         notes.append(f"slower than one alone: {units.significant(gain)} times its speed")
     if trace.unknown:
         notes.append(f"without the time of {', '.join(trace.unknown[:3])}: no cost is known")
+    notes += trace.notes[:3]
     if space is None:
         notes.append("memory is not known: the trace has no lifetimes")
     return tuple(notes)

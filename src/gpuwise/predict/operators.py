@@ -35,6 +35,7 @@ from gpuwise.predict.products import (
     attention,
     convolution,
     convolution_backward,
+    grouped_product,
     matmul,
     node_of,
     product_with_rows,
@@ -66,6 +67,7 @@ def _table() -> dict[str, Rule]:
             "_weight_int8pack_mm",
             matmul,
         ),
+        ("_grouped_mm", grouped_product),
         ("convolution _convolution", convolution),
         ("convolution_backward", convolution_backward),
         (" ".join(name.removeprefix("aten.") for name in IS_CAUSAL), attention),
@@ -83,13 +85,19 @@ def _table() -> dict[str, Rule]:
         ("sum mean amax amin max min argmax argmin any all prod var var_mean std std_mean norm "
          "linalg_vector_norm logsumexp nansum nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss "
          "huber_loss count_nonzero _adaptive_avg_pool2d adaptive_avg_pool2d", reduction),
-        ("sort topk cumsum cumprod multinomial max_pool2d_with_indices max_pool3d_with_indices avg_pool2d "
+        ("sort topk histc bincount nonzero masked_select _unique2 cummax cummin _cdist_forward "
+         "cumsum cumprod multinomial max_pool2d_with_indices max_pool3d_with_indices avg_pool2d "
          "avg_pool3d max_pool2d_with_indices_backward avg_pool2d_backward avg_pool3d_backward "
          "max_pool3d_with_indices_backward adaptive_max_pool2d adaptive_max_pool2d_backward",
          partial(opaque, "reduction")),
         ("embedding index index_select gather take upsample_nearest2d _upsample_nearest_exact2d "
-         "upsample_bilinear2d grid_sampler_2d _embedding_bag", lookup),
+         "upsample_bilinear2d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa "
+         "upsample_linear1d upsample_nearest1d upsample_nearest3d upsample_trilinear3d grid_sampler_2d "
+         "grid_sampler_3d _embedding_bag", lookup),
         ("embedding_dense_backward upsample_nearest2d_backward upsample_bilinear2d_backward "
+         "upsample_bicubic2d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
+         "upsample_linear1d_backward upsample_nearest1d_backward upsample_nearest3d_backward "
+         "upsample_trilinear3d_backward grid_sampler_3d_backward "
          "grid_sampler_2d_backward scatter scatter_add scatter_reduce index_put _index_put_impl index_add "
          "index_copy masked_scatter", scatter),
         ("copy _to_copy clone cat stack constant_pad_nd repeat roll flip tril triu slice_backward "
@@ -104,6 +112,7 @@ def _table() -> dict[str, Rule]:
          "threshold_backward hardtanh_backward silu_backward sigmoid_backward tanh_backward "
          "mse_loss_backward smooth_l1_loss_backward huber_loss_backward elu_backward leaky_relu_backward "
          "hardswish_backward hardsigmoid_backward mish_backward softplus_backward glu glu_backward "
+         "hardswish hardsigmoid mish softplus floor_divide bucketize searchsorted "
          "_prelu_kernel _prelu_kernel_backward complex real imag view_as_real polar celu_backward "
          "_amp_update_scale logit_backward log_sigmoid_forward log_sigmoid_backward",
          lambda c: (elementwise(c),)),

@@ -64,6 +64,21 @@ def matmul(call: Call) -> tuple[Node, ...]:
     return _matmul(call, a, b.shape[-1] if len(b.shape) > 1 else 1)
 
 
+def grouped_product(call: Call) -> tuple[Node, ...]:
+    """A product for each group of rows, of which all are as many: the experts of a layer, chosen evenly."""
+    a, b = call.args[:2]
+    groups = next(v.shape[0] for v in (b, a, *call.outs) if len(v.shape) == 3)
+    m, n, k = a.shape[-2], b.shape[-1], a.shape[-1]
+    if len(a.shape) == len(b.shape) == 2:
+        k //= groups  # rows are summed over, a part of them for each group
+    elif len(a.shape) == 2:
+        m //= groups
+    elif len(b.shape) == 2:
+        n //= groups
+    shape = (groups, max(1, m), max(1, n), max(1, k))
+    return (node_of(call, "matmul", shape=shape, flop=2.0 * groups * m * n * k, dtype=a.dtype),)
+
+
 def product_with_rows(call: Call) -> tuple[Node, ...]:
     """The first matrix times the transpose of the second."""
     a, b = call.args[:2]

@@ -211,12 +211,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             result = args[0] if func._schema.returns else None
         else:
             result = self._shape(operator, func, args, kwargs, tensors)
-        self.contents.follow(operator.name, func, *host, result, written)
+        self.contents.follow(operator.name, func, host[0], host[1], result, written)
         return result
 
     def _shape(self, operator: Operator, func: Any, args: Any, kwargs: Any, tensors: list[Tensor]) -> Any:
 
         def ask() -> Any:
+            if operator.name == "aten._grouped_mm":
+                return _grouped_product(args, kwargs)
             return arranged(operator.name, args, func(*args, **kwargs))
 
         try:
@@ -322,6 +324,18 @@ def arranged(name: str, args: Any, result: Any) -> Any:
 def _channels_last(tensor: Tensor) -> bool:
     """By strides: where a size is 1, a tensor can be contiguous in both orders."""
     return tensor.dtype != torch.float64 and suggest_memory_format(tensor) == torch.channels_last
+
+
+def _grouped_product(args: Any, kwargs: Any) -> Tensor:
+    """The result of a product by groups of rows, of which torch's rule knows bf16 alone: a matrix, or one for
+    each group where rows are summed over or the groups are a dimension."""
+    a, b = args[:2]
+    offsets = args[2] if len(args) > 2 else kwargs.get("offs")
+    shape: tuple[int, ...] = (a.shape[-2], b.shape[-1])
+    if a.dim() == b.dim():
+        shape = (a.shape[0] if a.dim() == 3 else offsets.shape[0], *shape)
+    made: Tensor = a.new_empty(shape, dtype=kwargs.get("out_dtype") or a.dtype)
+    return made
 
 
 def _written(operator: Operator, args: Any, kwargs: Any) -> list[Tensor]:

@@ -104,7 +104,7 @@ def _variant(traces: Sequence[Trace], tables: _Tables) -> dict[str, Any]:
         "items": _line(batches, [t.items for t in traces]),
         "parameters": first.parameters,
         "unknown": list(first.unknown),
-        "notes": list(first.notes),
+        **({"notes": list(first.notes)} if first.notes else {}),
         "batches": list(batches),
         "memory": [[_whole(getattr(t.memory, name)) for name in _MEMORY] for t in traces if t.memory],
         "kernels": places,

@@ -2,7 +2,8 @@
 
 `hf:./llama-1b.json`, `hf:BertConfig`. Random weights; the hub is never asked. The head is the one
 that the configuration names (`architectures`), else masked, causal or encoder-decoder language
-modelling or image classification. Tokens (at most 512 a sequence), images and labels are random; AdamW.
+modelling, image classification or speech. Tokens (at most 512 a sequence), images, speech and labels are
+random; AdamW.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +29,10 @@ TOKENS = 512
 HEADS = (
     *("AutoModelForMaskedLM", "AutoModelForCausalLM"),
     *("AutoModelForSeq2SeqLM", "AutoModelForImageClassification"),
+    *("AutoModelForSpeechSeq2Seq", "AutoModelForCTC", "AutoModelForAudioClassification"),
 )
+WAVEFORM = 16_000
+"""Samples of one second of speech."""
 EXAMPLE = "hf:BertConfig, or hf:./config.json"
 
 
@@ -51,7 +55,8 @@ class Source:
 
     config: Any
     make: Callable[[Any], Any]
-    images: bool
+    kind: Literal["image", "audio", "text"]
+    """What the network reads."""
 
     def network(self) -> Logits:
         """The network with random weights, on the device of the context."""
@@ -60,10 +65,25 @@ class Source:
             if hasattr(part, "warn_if_padding_and_no_attention_mask"):
                 # It reads token ids back from the device in every step; ours have no padding.
                 part.warn_if_padding_and_no_attention_mask = lambda *_: None
-        if self.images:
-            return Logits(made, ("pixel_values",))
-        both = ("input_ids", "decoder_input_ids")
+        usual = "pixel_values" if self.kind == "image" else "input_ids"
+        both = (getattr(made, "main_input_name", usual), "decoder_input_ids")
         return Logits(made, both if getattr(self.config, "is_encoder_decoder", False) else both[:1])
+
+    def inputs(self, names: tuple[str, ...], batch: int, length: int) -> list[Tensor]:
+        """Random inputs on the device of the context, in the order of `names`."""
+        config = self.config
+        ids = torch.randint(getattr(config, "vocab_size", 1), (batch, length))
+        if self.kind == "image":
+            first = torch.randn(batch, config.num_channels, config.image_size, config.image_size)
+        elif self.kind == "text":
+            first = ids
+        elif not hasattr(config, "num_mel_bins"):
+            first = torch.randn(batch, WAVEFORM)
+        elif names[0] == "input_features":  # channels before frames, of which the encoder joins two
+            first = torch.randn(batch, config.num_mel_bins, 2 * config.max_source_positions)
+        else:
+            first = torch.randn(batch, config.max_length, config.num_mel_bins)
+        return [first, *(ids for _ in names[1:])]
 
 
 def from_config(name: str) -> Workload:
@@ -72,14 +92,19 @@ def from_config(name: str) -> Workload:
     transformers: Any = import_module("transformers")
     file = name.endswith(".json")
     source = _source(transformers, _config(transformers, name, file))
-    length = min(TOKENS, getattr(source.config, "max_position_embeddings", TOKENS))
-    what = f"{getattr(source.config, 'image_size', '')} px" if source.images else f"{length} tokens"
+    stated = ("max_position_embeddings", "max_target_positions")
+    length = min(TOKENS, *(getattr(source.config, name, None) or TOKENS for name in stated))
+    what, task, item = {
+        "image": (f"{getattr(source.config, 'image_size', '')} px", "image classification", "image"),
+        "audio": ("speech", "audio", "clip"),
+        "text": (f"{length} tokens", "language model", "sequence"),
+    }[source.kind]
     spec = WorkloadSpec(
         id=f"hf:{Path(name).name if file else name}",
         version=1,
         title=f"{source.config.model_type} of transformers, {what}, random weights",
-        task="image classification" if source.images else "language model",
-        item="image" if source.images else "sequence",
+        task=task,
+        item=item,
         modes=("train", "infer"),
         parameters=_parameters(source),
         default_batch=16,
@@ -105,15 +130,22 @@ def _config(transformers: Any, name: str, file: bool) -> Any:
 
 def _source(transformers: Any, config: Any) -> Source:
     config.use_cache = False
-    stated = getattr(config, "architectures", None) or ()
+    stated = config.architectures = getattr(config, "architectures", None) or []
     for name in stated:
         if hasattr(transformers, name):
-            return Source(config=config, make=getattr(transformers, name), images="ForImage" in name)
+            return Source(config=config, make=getattr(transformers, name), kind=_kind(name))
     for name in HEADS:
-        auto = getattr(transformers, name)
-        if type(config) in auto._model_mapping:
-            return Source(config=config, make=auto.from_config, images="ForImage" in name)
+        auto = getattr(transformers, name, None)
+        if auto is not None and type(config) in auto._model_mapping:
+            return Source(config=config, make=auto.from_config, kind=_kind(name))
     raise InputError(f"no head is known for {type(config).__name__}", hint='name one as "architectures"')
+
+
+def _kind(head: str) -> Literal["image", "audio", "text"]:
+    """What a network with this head reads."""
+    if "ForImage" in head:
+        return "image"
+    return "audio" if any(word in head for word in ("ForCTC", "ForAudio", "ForSpeech")) else "text"
 
 
 def _parameters(source: Source) -> int | None:
@@ -130,12 +162,7 @@ def _build(source: Source, length: int, config: RunConfig, batch: int) -> Job:
     set_precision(config)
     with torch.device(config.device):
         model = source.network()
-        if source.images:
-            side = source.config.image_size
-            inputs = [torch.randn(batch, source.config.num_channels, side, side)]
-        else:
-            ids = torch.randint(source.config.vocab_size, (batch, length))
-            inputs = [ids] * len(model.inputs)
+        inputs = source.inputs(model.inputs, batch, length)
         with torch.no_grad():
             shape = model(*inputs).shape  # (B, T, V) or (B, classes)
         labels = torch.randint(shape[-1], shape[:-1])

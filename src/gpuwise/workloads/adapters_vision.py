@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpuwise.errors import InputError
 from gpuwise.model.run import RunConfig
@@ -22,6 +23,8 @@ from gpuwise.model.workload import WorkloadSpec
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
 from gpuwise.workloads.workload import Workload
 
+MOST_DRAWN = 4096
+"""Elements of a tensor that is filled where only the form of a network is asked."""
 AUXILIARY = 0.3
 """Weight of the losses of side heads (GoogLeNet, Inception), as their papers train them."""
 
@@ -38,6 +41,17 @@ class Network:
     parameters: int
 
 
+class WithoutDraws(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Leaves large tensors as they are where random numbers would be drawn for them, so that no memory is
+    filled where only the form of a network is asked."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        in_place = func._schema.name.endswith("_") and isinstance(args[0], Tensor)
+        if in_place and args[0].numel() > MOST_DRAWN:
+            return args[0]
+        return func(*args, **(kwargs or {}))
+
+
 def from_timm(name: str) -> Workload:
     """`timm.create_model(name)` without weights."""
     timm = import_module("timm")
@@ -48,7 +62,8 @@ def from_timm(name: str) -> Workload:
         model: nn.Module = timm.create_model(name, pretrained=False)
         return model
 
-    model: Any = make()
+    with WithoutDraws():  # type: ignore[no-untyped-call]
+        model: Any = make()
     stated = getattr(model, "pretrained_cfg", None) or getattr(model, "default_cfg", None) or {}
     image = tuple(stated.get("input_size", (3, 224, 224)))
     return _workload(f"timm:{name}", make, model, image, int(model.num_classes))
@@ -105,7 +120,7 @@ def _build(network: Network, config: RunConfig, batch: int) -> Job:
     set_precision(config)
     model = network.make().to(config.device)
     images = torch.randn(batch, *network.image, device=config.device)
-    labels = torch.randint(network.classes, (batch,), device=config.device)
+    labels = torch.randint(max(1, network.classes), (batch if network.classes else 0,), device=config.device)
     if config.recipe != "script":
         model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         images = images.to(memory_format=torch.channels_last)
@@ -116,8 +131,11 @@ def _build(network: Network, config: RunConfig, batch: int) -> Job:
 
 
 def loss_of(output: Tensor | tuple[Tensor | None, ...], labels: Tensor) -> Tensor:
-    """Cross entropy; of a network with side heads, theirs are added with weight AUXILIARY."""
+    """Cross entropy; of a network with side heads, theirs are added with weight AUXILIARY. One without
+    classes has the mean of its features for a loss."""
     if isinstance(output, Tensor):
+        if not labels.numel():
+            return output.float().mean()
         return functional.cross_entropy(output, labels)
     main, *side = (each for each in output if each is not None)
     loss = functional.cross_entropy(main, labels)

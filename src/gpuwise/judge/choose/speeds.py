@@ -65,7 +65,12 @@ def _of_workload(
     results: Sequence[Result], published: Sequence[PublishedResult],
 ) -> dict[tuple[str, int], Speed]:  # fmt: skip
     config = RunConfig(
-        workload=workload, mode=need.mode, precision=need.precision, compile=need.compiled, batch=need.batch
+        workload=workload,
+        content=registry.get(workload).content,
+        mode=need.mode,
+        precision=need.precision,
+        compile=need.compiled,
+        batch=need.batch,
     )
     cells = list(_cells(config, results))
     best = _measured(cells, need.latency_s)
