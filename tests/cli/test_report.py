@@ -30,7 +30,6 @@ def test_a_report_is_one_page_of_the_sections_that_it_can_fill(page: Path) -> No
     root = html5lib.parse(page.read_text(encoding="utf-8"), namespaceHTMLElements=False)
     ids = [section.get("id") for section in root.iter("section")]
     assert ids == [
-        "machine",
         "throughput",
         "scaling",
         "energy",
@@ -39,6 +38,7 @@ def test_a_report_is_one_page_of_the_sections_that_it_can_fill(page: Path) -> No
         "against",
         "cautions",
         "reproduce",
+        "machine",
         "sources",
     ]
 
@@ -69,7 +69,7 @@ def test_without_a_file_the_report_is_markdown(gpuwise: Callable[..., Ran]) -> N
     assert code == 0
     assert out.startswith("# NVIDIA H200")
     code, out, _ = gpuwise("report", QUICK, "--json")
-    assert json.loads(out)["sections"][0]["id"] == "machine"
+    assert json.loads(out)["sections"][0]["id"] == "throughput"
 
 
 def test_the_last_result_is_reported_by_default(gpuwise: Callable[..., Ran]) -> None:
@@ -157,7 +157,7 @@ def test_a_gpu_has_a_page_and_no_drawing_of_its_own(gpuwise: Callable[..., Ran],
 def test_bars_in_the_terminal(gpuwise: Callable[..., Ran]) -> None:
     code, out, _ = gpuwise("show", QUICK, "--chart")
     assert code == 0
-    assert "resnet50 train, images per second\n  bf16 eager · 256  4,729 ±0.1 %  █" in out
+    assert "resnet50 train, images per second\n  bf16 eager, batch 256  4,729 ±0.1 %  █" in out
 
 
 def test_a_file_that_cannot_be_written_is_told(gpuwise: Callable[..., Ran], tmp_path: Path) -> None:

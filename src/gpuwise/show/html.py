@@ -17,7 +17,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import MachineError
-from gpuwise.show.charts.theme import FONT, LABEL, PALETTE, TEXTS, Chart
+from gpuwise.show.charts.rows import placed
+from gpuwise.show.charts.theme import FONT, LABEL, PALETTE, PRECISION_COLOURS, TEXTS, Chart
 from gpuwise.show.page import Page
 from gpuwise.show.table import Table
 from gpuwise.store import pages
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 PNG_SCALE = 2.0
 _NAMES = {light: name for name, (light, _) in PALETTE.items()}
+# Where a page knows measured from published and predicted, the colours are those of the charts' series.
+_ORIGINS = {"measured": "blue", "published": "orange", "predicted": "green"}
 _HEX = re.compile("|".join(_NAMES))
 _CITED = re.compile(r"\[(\d{1,3})\]")
 _STAND_IN = re.compile(r">\{(\d+)\}</text>")
@@ -140,6 +143,11 @@ def data_scripts(documents: Sequence[bytes]) -> Markup:
     return Markup(pages.elements(documents))
 
 
+def hue(name: str) -> str:
+    """The class that colours a row: that of its precision or origin, as in the charts."""
+    return f"c-{_ORIGINS.get(name) or _NAMES.get(PRECISION_COLOURS.get(name, ''), 'blue')}"
+
+
 @cache
 def templates() -> Environment:
     """The templates with their filters; everything is escaped unless a filter above made it."""
@@ -152,7 +160,10 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(svg=inline_svg, paper=paper_svg, cited=cited, data=data_scripts, tied=tied)
+    environment.filters.update(
+        svg=inline_svg, paper=paper_svg, cited=cited, data=data_scripts, tied=tied, hue=hue,
+        placed=lambda marks, ratio: placed(marks, ratio=ratio), short=lambda value: f"{value:.2f}",
+    )  # fmt: skip
     environment.globals.update(palette=PALETTE, cited=cited)
     return environment
 

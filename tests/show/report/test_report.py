@@ -126,7 +126,7 @@ def test_the_summary_has_at_most_five_lines_and_its_figures() -> None:
     page = of(measured(), measured("fp32", 50.0), limit("matmul", 8e14, "FLOP"))
     assert len(page.summary) <= 5
     text = "\n".join(page.summary)
-    assert "3 measurements of 1 workload" in text
+    assert "3 measurements of 1 workload" in page.subtitle
     (head,) = page.headlines
     assert (head.what, head.value, head.interval[:15]) == (
         "resnet50 train",
@@ -327,3 +327,50 @@ def test_a_report_of_real_results_holds_them_byte_for_byte_and_stays_small() -> 
     assert pages.results(text.encode(), "report.html") == results
     assert len(page.sections) == 11
     assert "nan" not in markdown_page(page).lower().split()
+
+
+def test_the_first_screen_answers_with_numbers_a_chart_and_health() -> None:
+    page = of(measured(), measured("fp32", 50.0))
+    (head,) = page.headlines
+    assert (head.what, head.value) == ("resnet50 train", "100.0 images/s")
+    assert page.lead is not None
+    assert [mark.label for mark in page.lead.marks] == ["bf16 eager, batch 64", "fp32 eager, batch 64"]
+    assert page.health.startswith("Health: no measurement is in doubt;")
+    text = html(page)
+    assert text.index('class="headlines"') < text.index('class="health"') < text.index("<h2")
+
+
+def test_what_is_invalid_or_has_sensors_at_odds_is_no_headline() -> None:
+    above = Issue(code="above-peak", severity="invalid", detail="too fast", fix="count again")
+    odds = Issue(code="energy-mismatch", severity="warning", detail="1,285 J, 1,138 J", fix="watts with care")
+    normal = Issue(code="throttled", severity="info", detail="at its own power limit")
+    rows = (
+        measured(speed=400.0, cautions=(above,)),
+        measured("fp16", 300.0, cautions=(odds,)),
+        measured("tf32", 200.0, cautions=(normal,)),
+        measured("fp32", 100.0),
+    )
+    page = of(*rows)
+    assert [head.value for head in page.headlines] == ["200.0 images/s"]
+    assert page.lead is not None
+    assert {mark.colour for mark in page.lead.marks} == {"tf32", "fp32"}
+    assert "throttled" not in page.health
+    assert "(above-peak 1, energy-mismatch 1)" in page.health
+    table = section(page, "throughput").figures[0].table
+    cautions = {row[0].split()[0]: row[-1] for row in table.rows}
+    assert cautions == {"bf16": "above-peak", "fp16": "energy-mismatch", "tf32": "", "fp32": ""}
+
+
+def test_watts_that_the_sensors_contradict_give_no_energy() -> None:
+    odds = Issue(code="energy-mismatch", severity="warning", detail="d", fix="f")
+    (record,) = store.records([store_result(measured(cautions=(odds,)))])
+    assert record.watts is None
+    assert record.items_per_joule is None
+
+
+def test_nobody_is_asked_whether_our_own_figures_are_invented() -> None:
+    step = "check whether rows are exchanged or figures invented"
+    order = Issue(code="order", severity="warning", detail="slower than resnet152", fix=step)
+    text = markdown_page(of(measured(cautions=(order,))))
+    assert "invented" not in text
+    assert "measure both again, in one session" in text

@@ -26,12 +26,12 @@ Point = tuple[str, str, float, float]
 """(question, precision, operations a byte, operations a second)."""
 Roof = tuple[str, float, float]
 """(precision, operations a second at most, bytes a second at most)."""
-HEIGHT = 340
+HEIGHT = 250
 LINE = 13
 """Points from one line of text to the next."""
 DOT = 5
 """Half of a point's mark."""
-SIDE = 440
+TALL = 230
 _POINT = {"type": "point", "filled": True, "size": 60, "opacity": 1}
 
 
@@ -143,8 +143,8 @@ def agreement(marks: Sequence[tuple[Mark, float]]) -> Chart:
     }  # fmt: skip
     return framed(
         {
-            "width": SIDE,
-            "height": SIDE,
+            "width": WIDTH,
+            "height": TALL,
             "data": {"values": data},
             "layer": [
                 {

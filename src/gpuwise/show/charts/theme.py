@@ -50,7 +50,8 @@ PRECISION_COLOURS: Mapping[str, str] = MappingProxyType(
         "fp64": PALETTE["grey"][0],
     }
 )
-WIDTH = 560
+WIDTH = 760
+"""Of a drawing without its labels, in points: about that of a page, so that text keeps its size there."""
 LABEL = 12
 """Size of labels, in points."""
 LETTER = 6.2

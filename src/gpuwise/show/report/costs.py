@@ -16,12 +16,12 @@ from gpuwise.show import charts
 from gpuwise.show.charts import Mark
 from gpuwise.show.page import Figure, References, Section
 from gpuwise.show.prices import MILLION, exact, million
-from gpuwise.show.report.input import FEW, ReportInput
+from gpuwise.show.report.input import ReportInput
 from gpuwise.show.results import by_work, per_joule, value
 from gpuwise.show.table import Table
 
 JOULES_PER_KWH = 3.6e6
-DRAWN = 4
+DRAWN = 3
 """Workloads that are drawn: those measured in the most precisions."""
 
 
@@ -73,7 +73,7 @@ def energy(given: ReportInput, cited: References) -> Section:
     figure = Figure(
         chart=charts.bars(several, description="Items per joule", colour_title="precision"), table=table,
         caption="Items per joule of the device alone, the most efficient configuration of each precision.",
-        opened=len(chosen) <= FEW, marks=tuple(several),
+        marks=tuple(several),
     ) if several else None  # fmt: skip
     return Section(
         id="energy",

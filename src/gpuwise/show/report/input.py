@@ -11,7 +11,7 @@ from gpuwise.model.offer import Offer
 from gpuwise.model.record import Record
 from gpuwise.model.result import Measurement, Result
 
-FEW = 12
+FEW = 8
 """Rows of a table that is shown from the start; longer ones are folded."""
 
 

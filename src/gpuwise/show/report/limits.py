@@ -16,11 +16,11 @@ from gpuwise.show import charts
 from gpuwise.show.charts.plots import Point, Roof
 from gpuwise.show.charts.rows import KINDS, Shares
 from gpuwise.show.page import Figure, Section
-from gpuwise.show.report.input import FEW, ReportInput, raw
+from gpuwise.show.report.input import ReportInput, raw
 from gpuwise.show.results import codes, counted, rate, slowest, speed, value
 from gpuwise.show.table import Table
 
-DRAWN = 16
+DRAWN = 12
 """Bars of kernel time at most."""
 AS = {"transfer": "link", "collective": "link", "copy": "other"}
 """Kinds of kernels that are shown together with others."""
@@ -132,7 +132,6 @@ def kernels(given: ReportInput) -> Section:
         chart=charts.kernels([(row.question.label(), each) for row, each in parts[:DRAWN]]),
         table=table,
         caption=f"Kernel time of a step by kind, the fastest configuration of each precision{some}.",
-        opened=len(parts) <= FEW,
     )
     return Section(
         id="kernels",

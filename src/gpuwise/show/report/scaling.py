@@ -14,7 +14,7 @@ from gpuwise.show.scaling import shown
 from gpuwise.show.table import Table
 from gpuwise.stats.records import curves
 
-DRAWN = 4
+DRAWN = 2
 """Charts over the batch, and over GPUs: of more, those with the most points."""
 
 

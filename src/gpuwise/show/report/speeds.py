@@ -19,8 +19,9 @@ from gpuwise.show.results import by_work, over_sessions, rate, settings, speed, 
 from gpuwise.show.table import Table
 from gpuwise.stats.records import Condition, ratio_between
 
-DRAWN = 6
-"""Workloads and modes that have a chart: of more, those with the most configurations."""
+DRAWN, BARS = 5, 10
+"""Workloads and modes that have a chart, and bars of each: of more, those with the most configurations, and
+the fastest."""
 Pair = tuple[Record, Record]
 """(base, other)."""
 
@@ -34,11 +35,11 @@ def throughput(given: ReportInput) -> Section:
     figures = []
     for name in drawn:
         marks = speed_marks(found[name], devices=given.devices)
-        more = f", the {FEW} fastest of {len(marks)} configurations" if len(marks) > FEW else ""
+        more = f", {BARS} of {len(marks)} configurations" if len(marks) > BARS else ""
         figures.append(Figure(
-            chart=charts.bars(marks[:FEW], description=f"Throughput of {name}", colour_title="precision"),
-            table=_table(name, found[name], given, alone=True), marks=tuple(marks[:FEW]),
-            caption=f"{name}: throughput by configuration, the fastest first{more}.",
+            chart=charts.bars(marks[:BARS], description=f"Throughput of {name}", colour_title="precision"),
+            table=_table(name, found[name], given, alone=True), marks=tuple(marks[:BARS]),
+            caption=f"{marks[0].group}: the fastest first{more}.",
         ))  # fmt: skip
     # A lone bar would say nothing: it is as long as its room.
     rest = [row for name, rows in found.items() if name not in drawn for row in rows]

@@ -20,7 +20,7 @@ from gpuwise.show.report.machine import cautions, machine, reproduce
 from gpuwise.show.report.scaling import scaling
 from gpuwise.show.report.speeds import against, gains, speedups, throughput
 from gpuwise.show.report.timeline import timeline
-from gpuwise.show.results import amount, by_work, counted, rate, settings, speed_marks, value
+from gpuwise.show.results import amount, by_work, counted, over_sessions, rate, settings, speed_marks, value
 from gpuwise.show.table import Table
 
 HEADLINES = 3
@@ -44,10 +44,13 @@ def report(given: ReportInput) -> Page:
     )
     leading = best(given)
     versions = sorted({version for r in given.results for version in r.environment.software})
-    sessions = counted(len(given.results), "session")
+    works = {row.question.workload for row in given.speeds}
+    ok, total = sum(raw(row).status == "ok" for row in given.every), len(given.every)
+    done = f"{ok} of {total} measurements" if ok < total else counted(total, "measurement")
+    done += f" of {counted(len(works), 'workload')} in {counted(len(given.results), 'session')}"
     return Page(
         title=f"{' and '.join(given.devices)}: measured for deep learning",
-        subtitle=" · ".join((*versions, sessions, days(given.results))),
+        subtitle=" · ".join((*versions, done, days(given.results))),
         headlines=tuple(_headline(same) for same in leading[:HEADLINES]),
         lead=_lead(given, [same[0] for same in leading[:HEADLINES]]),
         health=health(given),
@@ -113,12 +116,12 @@ def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
     """The fastest of each precision of the workloads in the headlines, on as many GPUs as these."""
     marks, rows = [], []
     for head in headed:
-        fastest: dict[str, Record] = {}
+        fastest: dict[str, list[Record]] = {}
         alike = [r for r in given.speeds if r.leads and r.gpus == head.gpus and r.gpu_id == head.gpu_id]
-        for row in sorted(by_work(alike).get(head.question.label(*HOW), []), key=value, reverse=True):
-            fastest.setdefault(row.question.precision or "?", row)
-        marks += speed_marks(list(fastest.values()), devices=given.devices)
-        rows += [(r.question.label(), rate(value(r), r.item)) for r in fastest.values()]
+        for _, same in settings(by_work(alike)[head.question.label(*HOW)]):
+            fastest.setdefault(same[0].question.precision or "?", same)
+        marks += speed_marks([r for same in fastest.values() for r in same], devices=given.devices)
+        rows += [(same[0].question.label(), over_sessions(same)) for same in fastest.values()]
     if len(marks) < 2:  # a lone bar is as long as its room and says nothing
         return None
     table = Table(columns=("what", "throughput"), rows=tuple(rows), numeric=frozenset({"throughput"}))
@@ -147,11 +150,8 @@ def health(given: ReportInput) -> str:
 
 
 def summary(given: ReportInput, leading: Sequence[Sequence[Record]]) -> tuple[str, ...]:
-    """What was measured, what compiling gains, the limits and the energy: four lines at most."""
-    works = {row.question.workload for row in given.speeds}
-    ok, total = sum(raw(row).status == "ok" for row in given.every), len(given.every)
-    done = f"{ok} of {total} measurements" if ok < total else counted(total, "measurement")
-    lines = [f"{' and '.join(given.devices)}: {done} of {counted(len(works), 'workload')}."]
+    """What compiling gains, the limits and the energy."""
+    lines = []
     found = sorted(gain.value for gain in gains(given))
     if found:
         lines.append(
