@@ -346,9 +346,9 @@ def test_peaks_name_known_formats() -> None:
         for peak in spec.peaks:
             assert peak.format in FORMATS
             assert peak.accumulate in FORMATS | {"int32"}
-        for row in rows("specs"):
-            if row["field"].startswith("peak:"):
-                assert re.fullmatch(r"peak:\w+:\w+:(vector|matrix)(:sparse)?", row["field"])
+    for row in rows("specs"):
+        if row["field"].startswith("peak:"):
+            assert re.fullmatch(r"peak:\w+:\w+:(vector|matrix)(:sparse)?", row["field"])
 
 
 def test_sparse_peaks_are_twice_the_dense_ones() -> None:

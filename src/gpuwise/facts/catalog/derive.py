@@ -150,6 +150,7 @@ def derive(spec: GpuSpec) -> tuple[Derived, ...]:
 def _of_units(spec: GpuSpec) -> Iterator[Derived]:
     """Cores and peaks. A chip without a kind of core gives no row for it."""
     die, units = chips().get(spec.text("chip") or ""), spec.number("sm_count")
+    # Without units nothing follows: boards of unannounced parts, Gaudi, Apple.
     if units is None:
         return
     cores = "stream_processors" if spec.vendor == "AMD" else "cuda_cores"
@@ -170,6 +171,7 @@ def _of_units(spec: GpuSpec) -> Iterator[Derived]:
         clock = spec.number(clock_field)
         if clock is None:
             continue
+        # The well-known form of fp32: cores x 2 x clock.
         count, each, counted = "sm_count", rate.operations, units
         if die and rate.format == "fp32" and rate.unit == "vector":
             count, each, counted = cores, rate.operations // die.cores_per_sm, units * die.cores_per_sm

@@ -87,6 +87,7 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
         arguments.append([[_term(word) for word in part] for part in parts])
     found = []
     for spec in load.all_gpus():
+        # 0 for an argument none of whose alternatives fits; the largest count asked for wins.
         counts = [
             max(
                 (max(t.count for t in terms) for terms in either if all(t.fits(spec) for t in terms)),
@@ -132,6 +133,7 @@ def ordered(matches: Iterable[Match], field: str) -> tuple[Match, ...]:
         return spec.text("launch") if name == "launch" else spec.number(_SHORT.get(name, name))
 
     pairs = [(value(match.spec), match) for match in matches]
+    # A GPU of which the value is not known is neither the smallest nor the largest.
     stated = [(worth, match) for worth, match in pairs if worth is not None]
     ranked = sorted(stated, key=lambda pair: pair[0], reverse=not smallest)
     return (*(match for _, match in ranked), *(match for worth, match in pairs if worth is None))
@@ -160,6 +162,7 @@ def _term(word: str) -> _Term:
     name, count = (counted[1], int(counted[2])) if counted else (word, 1)
     if not 1 <= count <= MOST:
         raise InputError(f"{word!r} asks for {count} GPUs", hint=f"a count from 1 to {MOST}: H100:8")
+    # Joined, so that `rtx4090`, `rtx-4090` and `rtx_4090` are one word.
     wanted = "".join(_PARTS.findall(name))
     ids = frozenset(spec.id for spec in load.all_gpus() if wanted in _runs(spec.id))
     if wanted and ids:

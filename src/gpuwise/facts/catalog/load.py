@@ -39,6 +39,7 @@ class _Lazy(Mapping[str, Item]):
         self._known: dict[str, Item] = {}
 
     def __getitem__(self, name: str) -> Item:
+        # Kept: a page reads the same few values many times.
         if name not in self._known:
             self._known[name] = self._decode(self._raw[name])
         return self._known[name]
@@ -185,6 +186,7 @@ def _spec(
         aliases=_parts(row["aliases"]),
         device_names=_parts(row["device_names"]),
         facts=_Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
+        # Few and searched by format, so that decoding them late would save nothing.
         peaks=tuple(_peak(_fact(stated[field][0])) for field in peaks),
         more=_Lazy(
             {name: lines[1:] for name, lines in stated.items() if len(lines) > 1},

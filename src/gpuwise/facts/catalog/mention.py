@@ -93,6 +93,7 @@ def mentions(text: str, *, unknown: bool = False, loose: bool = False) -> tuple[
     """
     found = list(_models_in(text, loose))
     if unknown:
+        # Both lists are in order, so that one walk finds what overlaps.
         taken = [(mention.start, mention.end) for mention in found]
         at = 0
         for match in _ELSEWHERE.finditer(text):
@@ -107,7 +108,7 @@ def mentions(text: str, *, unknown: bool = False, loose: bool = False) -> tuple[
 def _models_in(text: str, loose: bool) -> Iterator[Mention]:
     """Mentions of models that the catalog's files name, those outside it among them."""
     atoms = [(m.start(), m.end(), m[0].lower()) for m in _ATOM.finditer(text)]
-    tree, numbers = _tree()
+    tree, numbers, weak = _tree()
     place = done = 0
     last: Mention | None = None
     while place < len(atoms):
@@ -125,7 +126,7 @@ def _models_in(text: str, loose: bool) -> Iterator[Mention]:
         first, branded = _with_brands(text, atoms, place - count)
         written = text[start:end]
         # Codes of two or three characters stand in capitals or behind a brand.
-        exact &= branded or ((len(written) > 3 or written.isupper()) and model not in _weak())
+        exact &= branded or ((len(written) > 3 or written.isupper()) and model not in weak)
         if exact or loose:
             last = _mention(text, first, end, model, exact=exact)
             done = last.end
@@ -147,6 +148,7 @@ def _longest(text: str, atoms: list[_Atom], place: int, tree: _Node) -> tuple[st
     best, count, at = None, 1, place
     while node is not None:
         end = atoms[at][1]
+        # Kept while the walk goes on: RTX 3060 stands until RTX 3060 Ti is complete.
         if node.model is not None and _is_word(text, end):
             best, count = node.model, at - place + 1
         at += 1
@@ -224,6 +226,7 @@ def _meaning(model: str, singular: str, tail: str) -> tuple[tuple[str, ...], int
             v for v in variants if all(any(_says(v, word) for word in words) for words in trial.values())
         )
         if not fitting and word in _ANOTHER:
+            # Its words belong to the name of that other product, so that nothing is claimed of this one.
             return (), match.end()
         if not fitting or not any(_says(v, word) for v in variants):
             break
@@ -247,12 +250,6 @@ def _by_model() -> Mapping[str, tuple[_Variant, ...]]:
     return {key: tuple(variants) for key, variants in found.items()}
 
 
-@cache
-def _weak() -> frozenset[str]:
-    """Models that are also ordinary words or numbers."""
-    return frozenset(_plain(model) for _, models, _ in load.models() for model in models if model[0] == "?")
-
-
 def _plain(model: str) -> str:
     return re.sub(r"[^a-z0-9]", "", model.lower())
 
@@ -263,17 +260,21 @@ def _ranks() -> Mapping[str, int]:
 
 
 @cache
-def _tree() -> tuple[_Node, frozenset[str]]:
-    """The tree of all models, and the numbers of RTX cards that lists write alone."""
+def _tree() -> tuple[_Node, frozenset[str], frozenset[str]]:
+    """The tree of all models, the numbers of RTX cards that lists write alone, and the models that are
+    ordinary words or numbers, too."""
     root = _Node()
-    numbers = set()
+    numbers, weak = set(), set()
     for model in {model for _, models, _ in load.models() for model in models}:
         node = root
         for word in re.findall(r"[A-Za-z]+\d+[A-Za-z]*|\d+[A-Za-z]*|[A-Za-z]+", model):
+            # A code such as A100 is written in one, while RTX 4090 may have a gap or none.
             for place, atom in enumerate(_ATOM.findall(word.lower())):
                 edges = node.glued if place else node.spaced
                 node = edges.setdefault(atom, _Node())
         node.model = _plain(model)
+        if model[0] == "?":
+            weak.add(node.model)
         if re.fullmatch(r"RTX \d{4}", model):
             numbers.add(model[4:])
-    return root, frozenset(numbers)
+    return root, frozenset(numbers), frozenset(weak)

@@ -99,6 +99,7 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
     entry's. A name that several variants share resolves only where the memory tells them apart.
     """
     key = _driver_key(device_name)
+    # A GPU outside the catalog reports this name, too: without the memory it could be that one.
     if memory_bytes is None and key in load.shared_device_names():
         return None
     named = _by_device_name().get(key, ())
@@ -124,6 +125,7 @@ def _exact(name: str) -> GpuSpec | None:
     if len(reported) == 1 and key not in load.shared_device_names():
         return reported[0]
     words = _words(name)
+    # In order first: "4070 Ti Super" and "Super Ti 4070" are one name, but only the first is common.
     found = _of_vendor(_by_key().get("".join(words)) or _by_key().get(frozenset(words), ()), name)
     return found[0] if len(found) == 1 else None
 
@@ -156,6 +158,7 @@ def _by_key() -> Mapping[str | frozenset[str], tuple[GpuSpec, ...]]:
     found: dict[str | frozenset[str], dict[str, GpuSpec]] = defaultdict(dict)
     for spec in load.all_gpus():
         for name in _written(spec):
+            # Ids as keys of a dict: a GPU whose names have the same words is there once.
             words = _words(name)
             found["".join(words)][spec.id] = found[frozenset(words)][spec.id] = spec
     return {key: tuple(specs.values()) for key, specs in found.items()}
@@ -174,6 +177,7 @@ def _not_found(name: str, words: list[str]) -> InputError:
     """The error for a name that is not one GPU: several variants, a near miss, or unknown."""
     variants = _variants(words)
     wanted = set(words)
+    # A GPU outside the catalog that shares the name must be said: a figure of one is not the other's.
     others = [other for other in load.outside() if wanted and wanted <= set(_words(other))]
     if len(variants) > 1 or (variants and others):
         beside = f", or outside it: {', '.join(others)}" if others else ""
@@ -182,7 +186,20 @@ def _not_found(name: str, words: list[str]) -> InputError:
         return InputError(message, hint=f"name one of them, such as {variants[0]}")
     if others:
         return InputError(f"the catalog does not hold {' or '.join(others)}", hint="see the list of GPUs")
-    near = variants or _near(words)
+    near = variants
+    if not near:
+        from difflib import get_close_matches  # only where a name is wrong
+
+        # Who asks for a laptop part is not helped by a desktop card, and the other way round.
+        laptop = not {"laptop", "mobile"}.isdisjoint(words)
+        known = {
+            written: spec.id
+            for written, specs in _by_key().items()
+            for spec in specs
+            if isinstance(written, str) and (spec.text("form") == "laptop") == laptop
+        }
+        close = get_close_matches("".join(words), known, n=3, cutoff=0.6)
+        near = list(dict.fromkeys(known[match] for match in close))
     if near:
         message = f"no GPU in the catalog is called {name!r}; did you mean {' or '.join(near)}?"
         return InputError(message, hint=f"ask for {near[0]}")
@@ -200,17 +217,3 @@ def _variants(words: list[str]) -> list[str]:
     wanted = set(words)
     specs = load.all_gpus() if wanted else ()
     return [spec.id for spec in specs if any(wanted <= set(_words(name)) for name in _written(spec))]
-
-
-def _near(words: list[str]) -> list[str]:
-    """Ids of up to three GPUs with a similar name; laptop parts only for a laptop name, and back."""
-    from difflib import get_close_matches  # only where a name is wrong
-
-    key, laptop = "".join(words), not {"laptop", "mobile"}.isdisjoint(words)
-    known = {
-        written: spec.id
-        for written, specs in _by_key().items()
-        for spec in specs
-        if isinstance(written, str) and (spec.text("form") == "laptop") == laptop
-    }
-    return list(dict.fromkeys(known[match] for match in get_close_matches(key, known, n=3, cutoff=0.6)))

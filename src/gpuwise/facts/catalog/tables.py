@@ -19,17 +19,18 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def read_sources(path: Path) -> Mapping[str, Source]:
     """Sources by id, from columns id, title, kind, read_on, url, licence and perhaps copy_of."""
-    return MappingProxyType({row["id"]: _source(row) for row in rows(path)})
-
-
-def _source(row: dict[str, str]) -> Source:
-    return Source(
-        id=row["id"],
-        title=row["title"],
-        # The data tests hold this column to the allowed kinds.
-        kind=cast(SourceKind, row["kind"]),
-        read_on=row["read_on"],
-        url=row["url"] or None,
-        licence=row["licence"] or None,
-        copy_of=row.get("copy_of") or None,
+    return MappingProxyType(
+        {
+            row["id"]: Source(
+                id=row["id"],
+                title=row["title"],
+                # The data tests hold this column to the allowed kinds.
+                kind=cast(SourceKind, row["kind"]),
+                read_on=row["read_on"],
+                url=row["url"] or None,
+                licence=row["licence"] or None,
+                copy_of=row.get("copy_of") or None,
+            )
+            for row in rows(path)
+        }
     )
