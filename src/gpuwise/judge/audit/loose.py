@@ -24,8 +24,10 @@ MOST_LINES = 40
 """Between two labels of a table with a cell on each line."""
 _NAMED = re.compile(r"(?:\w+ ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w+)?")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
-_TITLE = re.compile(r"(?:gpu|model|card|name|graphics card|accelerator)s?(?: model| name)?", re.IGNORECASE)
-_PARTED = re.compile(r"\s*\|\s*|\t+| {3,}|\s+\u2502\s+")
+_TITLE = re.compile(
+    r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.IGNORECASE
+)
+_PARTED = re.compile(r" *\| *| *\t *| {3,}|\s+\u2502\s+")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
 _MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|GB\d{3})"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
@@ -61,8 +63,11 @@ def _delimited(lines: Sequence[Line], start: int) -> Found:
         if _RULE.fullmatch(lines[at].text):
             at += 1
             continue
-        parts = _PARTED.split(lines[at].text.strip("| \t"))
+        parts = _PARTED.split(lines[at].text.strip("| "))
         if len(parts) < 2 or (len(parts) == 2 and "\t" not in lines[at].text and "|" not in lines[at].text):
+            break
+        if rows and sum(_kind(part) == "G" for part in parts) > 1:
+            # The header of the next table.
             break
         rows.append(tuple(Cell(lines[at].line, part) for part in parts))
         at += 1
@@ -274,9 +279,14 @@ def _one_cell_a_line(lines: Sequence[Line], start: int) -> Found:
         return None
     header = tuple(Cell(li.line, li.text) for li in lines[start:at])
     rows = [header if title else (Cell(header[0].line, "GPU"), *header)]
-    while at + fields < len(lines) and _kind(lines[at].text) == "G":
-        rows.append(tuple(Cell(li.line, li.text) for li in lines[at : at + fields + 1]))
-        at += fields + 1
+    while at < len(lines) and _kind(lines[at].text) == "G":
+        after = at + 1
+        while after < len(lines) and after - at <= fields + 1 and _kind(lines[after].text) != "G":
+            after += 1
+        # A row with an empty cell is a line short: nobody knows which one.
+        if after - at == fields + 1:
+            rows.append(tuple(Cell(li.line, li.text) for li in lines[at:after]))
+        at = after
     return Table(tuple(rows)), at
 
 

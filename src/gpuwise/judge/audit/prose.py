@@ -25,6 +25,8 @@ NEARLY = 0.8
 """Costs that lie closer leave open whose a value is."""
 PLAUSIBLE = 2.2
 """A candidate that costs so much more than the cheapest may still be meant, if that makes the text true."""
+TELEGRAM = 9
+"""Characters of words for each value below which a line is a table without its line ends."""
 _PER_CHARACTER = 1 / 45
 
 _SENTENCE = re.compile(
@@ -189,6 +191,12 @@ def _doubtful(sentence: str, tokens: Sequence[Token], place: int) -> bool:
         words = words.replace(gpu.text, " ")
     if _DOUBT.search(words) or _AFTER.match(sentence, token.end) or sentence.endswith("?"):
         return True
+    values = [t for t in tokens if t.kind == "value"]
+    if len(values) > 4:
+        # A table without its line ends: many values, few words.
+        typed = sum(t.end - t.start for t in tokens)
+        if len(sentence) - typed < TELEGRAM * len(values) or sentence.count("|") > 3:
+            return True
     # Values that touch are the cells of a table that ran together.
     if any(a.end == b.start and {a.kind, b.kind} <= {"value", "name"} for a, b in pairwise(tokens)):
         return True
@@ -410,7 +418,8 @@ def _assigned(
     ):
         sure = False
     # Architecture, chip and interface in passing are often of another product than the nearest.
-    if reading.field == "memory_type" and len(gpus) > 1:
+    plain_ddr = any(str(value).startswith(("DDR", "LPDDR")) for value in reading.values)
+    if reading.field == "memory_type" and (len(gpus) > 1 or plain_ddr):
         sure = False
     if reading.field in ("architecture", "chip", "pcie_generation", "process_nm") and (
         len(gpus) != 1 or cost > 1 or owner is about

@@ -53,7 +53,7 @@ _UNIT = "|".join(f"(?P<u{number}>{unit})" for number, (_, unit, _) in enumerate(
 _MIDDLE = r"(?:(?:fp\d\d?|bf16|tf32|int8|dense|sparse|ai|tensor|peak|of)[ -]){0,3}?"
 _HOURLY = r"(?:\s?(?:usd|gpu))?\s?(?:/|per |an |a )\s?(?:gpu[ -/]?|card[ -/]?)?(?:hour|hr|h)(?![a-z])"
 _VALUE = (
-    rf"(?:(?P<money>(?:US\s?)?\$|USD"
+    rf"(?<![A-Za-z]-)(?:(?P<money>(?:US\s?)?\$|USD"
     rf"|[\u20ac\u00a3])\s?)?(?P<times>[248][x\u00d7]\s?(?=\d))?(?P<number>{_NUMBER})(?!\d|(?:st|nd"
     rf"|rd|th|p|-pin)(?![a-z]))"
     r"(?P<k>[kK](?![a-zA-Z]))?"
@@ -61,7 +61,7 @@ _VALUE = (
     r"(?P<per>\s?(?:/|per )\s?(?:w|watts?|\$|dollar|t?flops?|mm|cores?|sm|slot|u)(?![a-z]))?"
 )
 _NAMES = (
-    r"(?P<memory_type>(?-i:LPDDR\dX?|GDDR\dX?|GDDR|DDR\d|HBM\d?[eE]?(?=\d{2,3} ?GB)|HBM\d[eE]?))"
+    r"(?P<memory_type>(?-i:LPDDR\dX?|GDDR\dX?|DDR\d|HBM\d?[eE]?(?=\d{2,3} ?GB)|HBM\d[eE]?))"
     r"|(?P<chip>(?-i:(?:G[AHKMPVB]|AD|TU)\d{3}|Navi ?\d\d)(?![0-9]))"
     r"|(?P<architecture>ada[ -]?lovelace|(?:grace )?(?:black|rub)(?:well|in)(?: ultra)?|hopper"
     r"|ampere|turing|volta|pascal|maxwell"
