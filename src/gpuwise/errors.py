@@ -7,7 +7,8 @@
     ├── RunError       4    the run itself failed: out of memory, killed, diverged
     └── NoDataError    5    nothing is known about what was asked
 
-The message says what failed and why; `hint` is the exact next command or step.
+The message says what failed and why, `hint` the next step in words that hold for Python, a terminal and a
+browser alike. `code` and `data` let each of them make more of it: the command line has commands for codes.
 Ctrl-C exits with 130, as shells expect.
 """
 
@@ -17,13 +18,15 @@ INTERRUPTED = 130
 
 
 class GpuwiseError(Exception):
-    """What failed and why; `hint` tells the next step."""
+    """What failed and why; `hint` is the next step, `code` and `data` the same for programs."""
 
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, code: str = "", **data: object) -> None:
         super().__init__(message)
         self.hint = hint
+        self.code = code
+        self.data = data
 
 
 class GateFailed(GpuwiseError):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise import store
-from gpuwise.cli.accept import QUICK, once
+from gpuwise.jobs.accepting import QUICK, once
 from gpuwise.measure import suites, telemetry
 from gpuwise.measure.device import Target
 from gpuwise.measure.prepare import plan_for
@@ -60,8 +60,8 @@ class Machine:
         samples = [Sample(at_s=0.0, utilisation=1.0, temperature_c=40.0)]
         return ScriptedSensor(info, samples, self.company.get(index, ()), self.wear.get(index, Wear()))
 
-    def measure(self, session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:
-        """In place of `measuring.measure`: what this GPU's script says, at once."""
+    def measure(self, session: Session, plan: tuple[RunConfig, ...], listen: object) -> bool:
+        """In place of `jobs.measuring.run`: what this GPU's script says, at once."""
         assert session.sensor is not None
         index = session.sensor.info().index
         measured = tuple(self._measured(config, index) for config in plan)
@@ -89,7 +89,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(telemetry, "sensors", made.sensors)
     monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.11", cuda="13.0"))
-    monkeypatch.setattr("gpuwise.cli.measuring.measure", made.measure)
+    monkeypatch.setattr("gpuwise.jobs.accepting.run", made.measure)
     small = (Request(workloads=("matmul", "copy"), precisions=("fp32",)),)
     monkeypatch.setitem(suites.SUITES, "limits", small)
     return made
@@ -241,7 +241,7 @@ def test_bad_input_is_refused_before_anything_is_measured(
     code: int,
     said: str,
 ) -> None:
-    monkeypatch.setattr("gpuwise.cli.measuring.measure", None)  # to call it would raise
+    monkeypatch.setattr("gpuwise.jobs.accepting.run", None)  # to call it would raise
     found, out, err = gpuwise("accept", *options)
     assert (found, out) == (code, "")
     assert said in err

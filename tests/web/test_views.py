@@ -248,8 +248,7 @@ def test_a_budget_bars_gpus_and_says_why(client: TestClient) -> None:
     told = {r["gpu_id"]: r for r in tight["rejected"]}
     assert gone
     assert all(
-        told[gpu_id]["constraint"] == "--budget" and "over budget" in told[gpu_id]["reason"]
-        for gpu_id in gone
+        told[gpu_id]["constraint"] == "budget" and "over budget" in told[gpu_id]["reason"] for gpu_id in gone
     )
     page = client.get("/choose?workload=bert-large&acquire=own&budget=4000").text
     assert page.index("Dropped out by a limit") > page.index("<tbody>")

@@ -9,9 +9,10 @@ import click
 
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed, NoDataError
-from gpuwise.judge import audit
+from gpuwise.jobs.answer import Answer
+from gpuwise.jobs.auditing import AuditRequest, audit
 from gpuwise.model.claim import Audit
-from gpuwise.show import audits as report
+from gpuwise.show import audits as show
 
 
 @click.command("audit", short_help="Find wrong figures in articles, tables and results.")
@@ -27,22 +28,21 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     be judged.
     """
     printer.check_output(output)
-    found = [_audited(path) for path in files]
+    answers = [_audited(path, every) for path in files]
+    found = [one for answer in answers for one in answer.found]
     printer.deliver(
-        report.findings(found, every=every), lambda: report.document(found), as_json=as_json, output=output
+        show.findings(found, every=every), lambda: show.document(found), as_json=as_json, output=output
     )
-    wrong = sum(one.count("contradicts") for one in found)
+    more = None if every else "gpuwise audit --all FILE"
+    wrong = sum(len(answer.issues) for answer in answers)
     if wrong:
-        raise GateFailed(f"{wrong} contradicted", hint=None if every else "gpuwise audit --all FILE")
-    silent = [one.file for one in found if report.unreadable(one)]
+        raise GateFailed(f"{wrong} contradicted", hint=more)
+    silent = [one.file for one in found if show.unreadable(one)]
     if silent:
-        raise NoDataError(
-            f"no claim that could be judged in {', '.join(silent)}",
-            hint=None if every else "gpuwise audit --all FILE",
-        )
+        raise NoDataError(f"no claim that could be judged in {', '.join(silent)}", hint=more)
 
 
-def _audited(path: Path) -> Audit:
-    if str(path) != "-":
-        return audit.audit_file(path)
-    return audit.audit_text(sys.stdin.read(), "standard input")
+def _audited(path: Path, every: bool) -> Answer[tuple[Audit, ...]]:
+    if str(path) == "-":
+        return audit(AuditRequest(text=sys.stdin.read(), name="standard input", every=every))
+    return audit(AuditRequest(files=(path,), every=every))

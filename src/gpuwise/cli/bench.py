@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -15,20 +15,19 @@ from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
 from gpuwise.cli.recipe import RecipeChoice
 from gpuwise.errors import INTERRUPTED, InputError
+from gpuwise.jobs.measuring import REFERENCE, Begun, BenchRequest, bench
 from gpuwise.measure import suites
-from gpuwise.measure.device import find_target, only_ours
-from gpuwise.measure.prepare import earlier_session, plan_for, prepare, recall
 from gpuwise.measure.process import rendezvous_of
 from gpuwise.measure.request import Request
+from gpuwise.measure.session import Session
 from gpuwise.model import units
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import FRAMEWORKS, SCALINGS
-from gpuwise.model.recipe import own_kernels, parse
+from gpuwise.model.recipe import parse
 from gpuwise.model.run import DEVICES, PROTOCOLS, RunConfig
 from gpuwise.model.workload import MODES
 from gpuwise.show.tuning import used
 
-REFERENCE = "resnet50,bert-large"
 TOY_S = 0.5
 """Enough to see that a shrunken workload can be timed; its figures mean nothing."""
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
@@ -66,7 +65,9 @@ def _as(parse: Callable[[str], object]) -> Callable[..., object]:
 @click.command("bench", short_help="Measure this machine.")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
 @click.option(
-    "--workload", default=None, help=f"What to measure; see gpuwise workloads. [default: {REFERENCE}]"
+    "--workload",
+    default=None,
+    help=f"What to measure; see gpuwise workloads. [default: {','.join(REFERENCE)}]",
 )
 @click.option("--suite", default=None, help=f"A list of measurements: {', '.join(suites.names())}.")
 @click.option(
@@ -194,41 +195,33 @@ def command(**options: Any) -> None:
     library: timm:NAME, torchvision:NAME, hf:CONFIG. Every list takes commas. The result is kept after
     every measurement; Ctrl-C keeps what is done.
     """
-    output, as_json = options["output"], options["as_json"]
+    output, as_json, quiet = options["output"], options["as_json"], options["quiet"] or options["as_json"]
     printer.check_output(output)
-    asked = _asked(options)
-    rendezvous = rendezvous_of(options["nodes"] or 1, options["rdzv"], options["node_rank"])
-    target = find_target(options["device"], options["index"], options["framework"])
-    plan, skipped = plan_for(asked, target, suite=options["suite"] is not None)
-    if options["switch"]:
-        if any(config.framework != "torch" for config in plan):
-            raise InputError("switches are those of torch's recipe", hint="leave out --switch")
-        switches = parse(options["switch"])
-        if options["recipe"] == "script":
-            raise InputError("the recipe script has no switches", hint="leave out --switch")
-        if options["recipe"] == "stock" and any(own_kernels(switches, c.mode, c.precision) for c in plan):
-            raise InputError(
-                f"{switches} runs gpuwise's own kernels, which stock does not", hint="--recipe tuned"
-            )
-        plan = tuple(c if c.mode == "limit" else replace(c, switches=switches) for c in plan)
-    else:
-        plan, recalled = recall(plan, target.id, options["recipe"] or "tuned")
-        for config, known in recalled.items():
+    request = BenchRequest(
+        plan=_asked(options), suite=options["suite"] is not None, device=options["device"],
+        gpu=options["index"], framework=options["framework"], recipe=options["recipe"] or "tuned",
+        switches=parse(options["switch"]) if options["switch"] else None, output=output,
+        resume=options["resume"], command=repeatable(),
+        rendezvous=rendezvous_of(options["nodes"] or 1, options["rdzv"], options["node_rank"]),
+    )  # fmt: skip
+
+    def begin(session: Session, begun: Begun) -> None:
+        for config, known in begun.recipes.items():
             printer.talk(used(config, known))
-    earlier = earlier_session(options["resume"], output) if options["resume"] is not None else None
-    words = repeatable()
-    with only_ours(target.devices(plan), words, free=target.free):
-        made = prepare(plan, target, command=words, output=output, earlier=earlier, rendezvous=rendezvous)
-        kept = len(plan) - len(made.plan)
+        kept = len(begun.plan) - len(begun.left)
         if kept:
-            printer.talk(f"{kept} of {len(plan)} measurements are kept from {earlier}")
-        if skipped:
-            printer.talk(f"skipped: not supported on this machine: {', '.join(skipped)}")
-        complete = measuring.measure(made.session, made.plan, quiet=options["quiet"] or as_json)
-    measuring.finish(made.session.result, made.writer, output, as_json=as_json)
-    if not complete:
-        if made.writer.kept is not None:
-            printer.talk(f"go on later: the same command with --resume {made.writer.kept}")
+            printer.talk(f"{kept} of {len(begun.plan)} measurements are kept from {begun.earlier}")
+        if begun.skipped:
+            printer.talk(f"skipped: not supported on this machine: {', '.join(begun.skipped)}")
+        screen.begin(session.result, len(begun.left))
+
+    screen = measuring.Screen(quiet=quiet)
+    answer = bench(request, screen.listen, begin=begin)
+    done = answer.found
+    measuring.finish(done, output, as_json=as_json)
+    if answer.exit_status == INTERRUPTED:
+        if done.kept is not None:
+            printer.talk(f"go on later: the same command with --resume {done.kept}")
         sys.exit(INTERRUPTED)
 
 
@@ -252,7 +245,7 @@ def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
         return tuple(request.given(**given) for request in suites.requests(options["suite"]))
     if words and not named:
         raise InputError("no workload given", hint="gpuwise workloads")
-    return (Request(workloads=named or units.parse_list(REFERENCE)).given(**{"time_s": 0.0, **given}),)
+    return (Request(workloads=named or REFERENCE).given(**{"time_s": 0.0, **given}),)
 
 
 def repeatable() -> str:

@@ -1,12 +1,13 @@
-"""`gpuwise choose`: which GPU to buy or rent, and why."""
+"""`gpuwise choose`: options become a `Need`, the answer becomes tables."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -14,15 +15,12 @@ from gpuwise import store
 from gpuwise.cli import names
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog, prices, published
-from gpuwise.facts.prices.query import parse_days, parse_rate
-from gpuwise.jobs.results import known
-from gpuwise.model.choice import Need, Recommendation, Speed
-from gpuwise.model.offer import Offer
+from gpuwise.model import units
+from gpuwise.model.choice import Assumptions, Need
 from gpuwise.model.result import Result
-from gpuwise.model.units import parse_list
 
 MODES = ("train", "infer", "finetune", "compute")
+T = TypeVar("T")
 
 
 def today() -> date:
@@ -67,8 +65,8 @@ def today() -> date:
 @click.option("--host", metavar="MONEY", help="Share of the machine for each GPU.")
 @click.option("--host-power", metavar="WATTS", help="What that share draws.")
 @click.option("--cooling", metavar="FACTOR", help="Watts from the grid for each watt of the machine.")
-@click.option("--depreciation", metavar="SHARE", help="Share of the value that is lost in a year.")
-@click.option("--utilisation", metavar="SHARE", help="Share of paid hours that are used.")
+@click.option("--depreciation", metavar="SHARE", help="Share of the value that is lost in a year: 30%.")
+@click.option("--utilisation", metavar="SHARE", help="Share of paid hours that are used: 80%.")
 @click.option(
     "--top", type=click.IntRange(min=0), default=10, show_default=True, help="Rows shown; 0 for all."
 )
@@ -81,7 +79,7 @@ def today() -> date:
 @printer.json_option
 def command(
     workload: str | None, top: int, every_provider: bool, rejected: bool, wide: bool, output: Path | None,
-    as_json: bool, **asked: Any,
+    as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Rank GPUs by what the work costs on them, with intervals, reasons and what would change the answer.
 
@@ -89,104 +87,96 @@ def command(
     llm-inference, llm-finetuning, vision-cnn, vision-diffusion, scientific-fp64, mobile), or a recommendation
     that was kept with -o FILE.json, which is then made again. Without anything: five questions.
     """
+    from gpuwise.jobs import Facts, choosing
     from gpuwise.judge.choose import again
-    from gpuwise.show import choice as report
+    from gpuwise.show import choice as show
     from gpuwise.store import choice as kept
 
     printer.check_output(output)
     old = kept.load(Path(workload)) if workload and Path(workload).suffix == ".json" else None
-    if workload is None and not any(value for value in asked.values()):
+    if workload is None and not any(options.values()):
         from gpuwise.cli.questions import ask
 
-        asked |= ask(sys.stdin.isatty())
-        workload = asked.pop("workload")
-    found = _decide(old, workload, asked, every_provider)
-    changed = again.differences(old, found) if old is not None else ()
-    if as_json or (output is not None and output.suffix == ".json"):
-        printer.deliver(report.whole(found), lambda: kept.encode(found), as_json=as_json, output=output)
-        return
-    content = report.whole(found, changed)
-    if output is None:
-        content = report.table(found, top=top or None, wide=wide, changed=changed)
-    printer.deliver(content, dict, as_json=False, output=output)
-    if rejected and output is None:
-        printer.table(report.rejections(found))
-
-
-def _decide(
-    old: Recommendation | None, workload: str | None, asked: dict[str, Any], every_provider: bool
-) -> Recommendation:
-    """The recommendation for what was asked, or the kept one made again."""
-    from gpuwise.judge.choose import need as needs
-
-    rates = dict(parse_rate(text) for text in asked.pop("rates"))
-    offers = _offers(asked.pop("files"), rates)
-    named = [result for name in asked.pop("measured") for result in store.load_all(store.find(name))]
-    results = known(named, printer.talk)
+        options |= ask(sys.stdin.isatty())
+        workload = options.pop("workload")
+    rates = dict(units.parse_rate(text) for text in options.pop("rates"))
+    offers = choosing.offers_with(options.pop("files"), rates, today())
+    given = [result for name in options.pop("measured") for result in store.load_all(store.find(name))]
     if old is not None:
-        if given := [name for name, value in asked.items() if value]:
-            raise InputError(f"a recommendation is made again as it was: --{given[0]} cannot be added",
+        if more := [name for name, value in options.items() if value]:
+            flag = more[0].replace("_", "-")
+            raise InputError(f"a recommendation is made again as it was: --{flag} cannot be added",
                              hint="start anew: gpuwise choose WORKLOAD ...")  # fmt: skip
         need = old.need
     else:
-        have, more = _have(asked.pop("have"))
-        results += tuple(more)
-        need = needs.read({**asked, **_plain(workload, asked), "have": have}, rates)
-    prices.select(offers, today=today(), providers=need.providers)
-    return _recommend(need, offers, results, every_provider)
+        need, there = _need(workload, options, rates)
+        given += there
+    facts = Facts(given=given, offers=offers, today=today(), tell=printer.talk)
+    answer = choosing.choose(need, facts, every_provider=every_provider)
+    changed = again.differences(old, answer.found) if old is not None else ()
+    whole = as_json or output is not None
+    table = show.whole(answer.found, changed) if whole else show.table(
+        answer.found, top=top or None, wide=wide, changed=changed
+    )  # fmt: skip
+    printer.deliver(table, answer.to_data, as_json=as_json, output=output)
+    if rejected and not whole:
+        printer.table(show.rejections(answer.found))
 
 
-def _plain(workload: str | None, asked: dict[str, Any]) -> dict[str, Any]:
-    """Options whose text is read here."""
-    if workload and asked["model"]:
+def _need(
+    workload: str | None, options: Mapping[str, Any], rates: Mapping[str, float]
+) -> tuple[Need, list[Result]]:
+    """The need that the options state, and the results that name what is there already."""
+    from gpuwise.jobs.choosing import need_for, owned
+
+    def read(name: str, parse: Callable[[str], T]) -> T | None:
+        return parse(options[name]) if options[name] else None
+
+    def positive(name: str, unit: str = "") -> float | None:
+        return read(name, lambda text: units.parse_positive(text, f"--{name.replace('_', '-')}", unit))
+
+    if workload and options["model"]:
         raise InputError("WORKLOAD and --model say the same", hint="give one of them")
-    return {
-        "workload": workload or asked["model"],
-        "providers": parse_list(asked["providers"] or ""),
-        "max_age_days": parse_days(asked["newer_than"]) if asked["newer_than"] else None,
-    }
-
-
-def _recommend(
-    need: Need, offers: Sequence[Offer], results: Sequence[Result], every_provider: bool
-) -> Recommendation:
-    from gpuwise.judge.choose import alternatives, gather, recommend, with_precisions
-    from gpuwise.judge.choose.speeds import item_of
-    from gpuwise.predict.forecast import forecast
-
-    gpus = [spec.id for spec in catalog.all_gpus()]
-
-    def speeds(asked: Need) -> tuple[Speed, ...]:
-        return gather(asked, gpus, forecast, results=results, published=published.all_results())
-
-    day = today()
-    found = recommend(
-        need, speeds(need), offers, today=day, item=item_of(need), every_provider=every_provider
-    )
-    others = {other.precision: speeds(other) for other in alternatives(need, found.options[0].count)}
-    return with_precisions(found, others, offers, today=day)
-
-
-def _offers(files: Sequence[Path], rates: dict[str, float]) -> tuple[Offer, ...]:
-    """Every known offer. Raises InputError for a file with rows that cannot be used: they might decide."""
-    known = prices.collect(files, today=today(), rates=rates)
-    names = {path.name for path in files}
-    if bad := [skip for skip in known.skipped if skip.file in names]:
-        raise InputError(f"{bad[0].file}, line {bad[0].line}: {bad[0].reason}", hint="mend or remove the row")
-    return known.offers
-
-
-def _have(named: Sequence[str]) -> tuple[tuple[str, ...], list[Result]]:
-    """Ids of the GPUs that are there, one entry each, and the results that name some of them."""
-    from gpuwise.judge.choose.speeds import gpu_of
-
-    ids: list[str] = []
+    shares = []
+    for part in units.parse_list(workload or options["model"] or ""):
+        name, equals, weight = part.rpartition("=")
+        one = units.parse_positive(weight, f"the weight of {name}") if equals else 1.0
+        shares.append((name.strip() if equals else part, one))
+    need = need_for(
+        shares, mode=options["mode"], precision=options["precision"], work=read("work", units.parse_work),
+        latency=read("latency", units.parse_latency), gpus=read("gpus", units.parse_count_range),
+        form=options["form"],
+    )  # fmt: skip
+    have: list[str] = []
     results = []
-    for text in named:
-        if Path(text).is_file() or text == "last":
+    for text in options["have"]:
+        if text == "last" or store.is_file(text):
             results.append(store.load(store.find(text)))
-            ids.append(gpu_of(results[-1]))
+            have.append(owned(results[-1]))
         else:
             name, _, number = text.rpartition(":")
-            ids += [names.gpu(name or text).id] * (int(number) if name and number.isdecimal() else 1)
-    return tuple(ids), results
+            count = units.parse_count(number, "a number of GPUs") if name else 1
+            have += [names.gpu(name or text).id] * count
+    dollars = read("budget", lambda text: units.parse_usd(text, rates)) or (None, None)
+    assumed: dict[str, Any] = {
+        "electricity_usd_per_kwh": read("electricity", lambda text: units.parse_usd(
+            text, rates, most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'")[0]),
+        "host_usd": read("host", lambda text: units.parse_usd(text, rates, free=True, example="$1500")[0]),
+        "hours_per_week": positive("hours_per_week"), "years": positive("years"),
+        "cooling": positive("cooling"), "host_w": positive("host_power", "W"),
+        "depreciation": read("depreciation", lambda text: units.parse_share(text, most=1)),
+        "utilisation": read("utilisation", lambda text: units.parse_share(text, most=1)),
+    }  # fmt: skip
+    assumptions = replace(
+        Assumptions(), **{name: value for name, value in assumed.items() if value is not None}
+    )
+    need = replace(
+        need, compiled=options["compile"] != "off", batch=options["batch"],
+        deadline_s=read("deadline", units.parse_seconds),
+        budget_usd=dollars[0], budget_per_hour=dollars[1] == "hour", acquire=options["acquire"] or "both",
+        spot=options["spot"] == "ok", providers=units.parse_list(options["providers"] or ""),
+        memory_gb=read("memory", units.parse_memory_range), power_w=positive("power", "W"),
+        slots=positive("slots"), have=tuple(have),
+        assumptions=replace(assumptions, max_age_days=read("newer_than", units.parse_days)),
+    )  # fmt: skip
+    return need, results

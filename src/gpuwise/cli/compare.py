@@ -11,12 +11,12 @@ from gpuwise import store
 from gpuwise.cli import names
 from gpuwise.cli import print as printer
 from gpuwise.cli.show import find_result
-from gpuwise.errors import GateFailed, InputError, NoDataError
-from gpuwise.model.answer import Comparison
-from gpuwise.model.result import Result
-from gpuwise.show import comparisons as report
-from gpuwise.show import gpus as gpu_report
-from gpuwise.stats import Condition, pair, parse_condition, violations
+from gpuwise.errors import GateFailed, InputError
+from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
+from gpuwise.stats import parse_condition
+
+LISTED = 10
+"""Measurements without a counterpart that are named."""
 
 
 @click.command("compare", short_help="Compare result files, or GPUs by name.")
@@ -49,54 +49,42 @@ def command(
     gate = parse_condition(condition) if condition else None
     paths = [find_result(name) for name in what]
     if all(path is None for path in paths):
-        _specifications(what, gate, output, as_json)
+        if gate is not None:
+            problem = "--fail-if judges measurements, not specifications"
+            raise InputError(problem, hint="give two result files")
+        printer.check_output(output)
+        gpus = compare_gpus([names.gpu(name) for name in what])
+        printer.deliver(gpus.table, gpus.to_data, as_json=as_json, output=output)
         return
     if any(path is None for path in paths):
         unknown = next(name for name, path in zip(what, paths, strict=True) if path is None)
         raise InputError(
-            f"{unknown!r} is no result file, the others are", hint="compare results with results"
+            f"{unknown!r} is not a result file, the others are", hint="compare results with results"
         )
-    names, results = _results(what, [path for path in paths if path is not None])
-    found = [(other, pair(results[0], other)) for other in results[1:]]
-    every = [comparison for _, comparisons in found for comparison in comparisons]
-    if not every:
-        raise NoDataError("the results have no measurement in common", hint=f"gpuwise show {what[0]}")
-    if output is not None and output.suffix in printer.DRAWINGS:
-        printer.draw(report.chart(found, names), output)
-    else:
-        content = report.comparisons(results[0], found, names=names)
-        printer.deliver(content, lambda: report.document(results[0], found), as_json=as_json, output=output)
-    failed = violations(every, gate) if gate is not None else ()
-    if failed:
-        raise GateFailed(f"{len(failed)} of {len(every)} meet {condition!r}: {_names(failed)}")
-
-
-def _results(what: Sequence[str], paths: Sequence[Path]) -> tuple[list[str], list[Result]]:
-    """Every result that the files hold, with what to call it. Raises InputError for fewer than two."""
-    held = [(name, store.load_all(path)) for name, path in zip(what, paths, strict=True)]
+    held = [(name, store.load_all(path)) for name, path in zip(what, paths, strict=True) if path is not None]
     named = [
         (name if len(results) == 1 else f"{name} ({result.id})", result)
         for name, results in held
         for result in results
     ]
     if len(named) < 2:
-        raise InputError(
-            "compare needs two things", hint=f"name another result: gpuwise compare FILE {what[0]}"
-        )
-    return [name for name, _ in named], [result for _, result in named]
-
-
-def _specifications(what: Sequence[str], gate: Condition | None, output: Path | None, as_json: bool) -> None:
-    if gate is not None:
-        raise InputError("--fail-if judges measurements, not specifications", hint="give two result files")
-    if len(what) < 2:
-        raise InputError(
-            "compare needs two things", hint=f"name another GPU: gpuwise compare {what[0]} rtx-4090"
-        )
-    printer.check_output(output)
-    specs = tuple(names.gpu(name) for name in what)
-    content = gpu_report.side_by_side(specs)
-    printer.deliver(content, lambda: [gpu_report.document(s) for s in specs], as_json=as_json, output=output)
+        hint = f"name another result: gpuwise compare FILE {what[0]}"
+        raise InputError("compare needs two things", hint=hint)
+    titles, results = zip(*named, strict=True)
+    answer = compare(CompareRequest(results=results, names=titles, fail_if=gate))
+    if output is not None and output.suffix in printer.DRAWINGS:
+        printer.draw(answer.to_chart(), output)
+    else:
+        printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+    alone = [issue.detail for issue in answer.issues if issue.code == "no-counterpart"]
+    for line in alone[:LISTED]:
+        printer.talk(f"not compared, {line}")
+    if len(alone) > LISTED:
+        printer.talk(f"not compared: {len(alone) - LISTED} more")
+    if answer.exit_status:
+        failed = [issue.detail for issue in answer.issues if issue.code == "gate"]
+        every = sum(len(pairs) for _, pairs in answer.found)
+        raise GateFailed(f"{len(failed)} of {every} meet {condition!r}: {', '.join(failed)}")
 
 
 def _article(
@@ -111,13 +99,9 @@ def _article(
         raise InputError(
             "an article compares two different GPUs", hint="gpuwise compare rtx-a5000 rtx-a4000 --article"
         )
-    from gpuwise.jobs import compose
+    from gpuwise.jobs import reporting
     from gpuwise.jobs.facts import Facts
     from gpuwise.show.article import article
 
-    page = article(compose.duel(Facts(files, tell=printer.talk), specs[0], specs[1]))
+    page = article(reporting.duel(Facts(files, tell=printer.talk), specs[0], specs[1]))
     printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
-
-
-def _names(failed: tuple[Comparison, ...]) -> str:
-    return ", ".join(comparison.cell for comparison in failed)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import MachineError
-from gpuwise.measure import telemetry
+from gpuwise.jobs.accepting import health
 from gpuwise.show import hello as report
 
 
@@ -22,14 +21,7 @@ def command(output: Path | None, as_json: bool) -> None:
 
     Exits with 3 when something makes measuring impossible. Reads only, changes nothing.
     """
-    sensors = telemetry.sensors()
-    checks = telemetry.checks(
-        [sensor.info() for sensor in sensors],
-        [sensor.sample() for sensor in sensors],
-        [sensor.processes() for sensor in sensors],
-        telemetry.torch_build(),
-        telemetry.disk_free_bytes(store.home()),
-    )
+    checks = health()
     document = {"checks": [asdict(check) for check in checks]}
     printer.deliver(report.checks(checks), lambda: document, as_json=as_json, output=output)
     failed = [check for check in checks if check.status == "fail"]

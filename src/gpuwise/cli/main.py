@@ -6,14 +6,18 @@ Exit codes: 0 fine · 1 a gate failed · 2 bad input · 3 this machine cannot ·
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
+from errno import EBADF, EIO, ENOSPC
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from gpuwise import __version__
 from gpuwise.cli import print as printer
-from gpuwise.errors import INTERRUPTED, GpuwiseError
+from gpuwise.errors import INTERRUPTED, GpuwiseError, MachineError
 
 DEFECT = 70
 """EX_SOFTWARE of sysexits.h."""
@@ -87,9 +91,20 @@ def gpuwise(ctx: click.Context, debug: bool) -> None:
         hello()
 
 
+def _abandon_output() -> None:
+    """Nothing more is written to the standard output, nor complained of when Python ends."""
+    if sys.stdout is not None:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for name in ("stdin", "stdout", "stderr"):
+        # A stream that was closed before is None; one that refuses to be written to says so where it matters.
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w" if name == "stderr" else "r"))  # noqa: SIM115
     try:
         gpuwise.main(arguments, prog_name="gpuwise", standalone_mode=False, obj=tuple(arguments))
     except click.exceptions.Exit as leave:
@@ -102,12 +117,24 @@ def run(arguments: list[str] | None = None) -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader (head, less) has what it wanted.
-        sys.stderr.close()
+        _abandon_output()
         sys.exit(0)
+    except printer.OutputError as failure:
+        _abandon_output()
+        printer.error(str(failure), "another place for the output, or -o FILE")
+        sys.exit(MachineError.exit_code)
+    except OSError as failure:  # click writes help and versions itself
+        if "--debug" in arguments or failure.errno not in (None, EBADF, EIO, ENOSPC):
+            raise
+        _abandon_output()
+        printer.error(f"the output cannot be written: {failure.strerror or failure}", "another place for it")
+        sys.exit(MachineError.exit_code)
     except GpuwiseError as failure:
         if "--debug" in arguments:
             raise
-        printer.error(str(failure), failure.hint)
+        from gpuwise.cli.advice import next_step
+
+        printer.error(str(failure), next_step(failure))
         sys.exit(failure.exit_code)
     except Exception as defect:
         if "--debug" in arguments:

@@ -1,4 +1,4 @@
-"""Run a prepared session in the terminal: progress, a line for each final measurement, the table."""
+"""A session in the terminal: progress, a line for each final measurement, the table."""
 
 from __future__ import annotations
 
@@ -8,73 +8,72 @@ from pathlib import Path
 from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import RunError
-from gpuwise.measure.prepare import ResultWriter
-from gpuwise.measure.session import Progress, Session
+from gpuwise.jobs.measuring import Bench, Update
+from gpuwise.measure.session import Progress
 from gpuwise.model import units
-from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import RunConfig
-from gpuwise.show import results as report
+from gpuwise.model.result import Result
+from gpuwise.show import results as show
 from gpuwise.show.scaling import scaling
 
 
-def measure(session: Session, plan: tuple[RunConfig, ...], *, quiet: bool) -> bool:
-    """Print progress and each final line; whether all were measured.
+class Screen:
+    """Prints what a running session says. Output that cannot be written does not end a measurement."""
 
-    Ctrl-C and SIGTERM (a batch system's) end the session, not what it has measured.
-    """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if not quiet:
-        printer.talk(report.headline(session.result))
-    ended = 0
-    try:
-        for update in session.measure_all(plan):
-            ended += isinstance(update, Measurement)
-            if quiet:
-                continue
-            if isinstance(update, Progress):
-                printer.status(_progress(update))
-            else:
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet, self._ended, self._all = quiet, 0, 0
+
+    def begin(self, result: Result, measurements: int) -> None:
+        """Say what is measured on. SIGTERM (a batch system's) then ends the session as Ctrl-C does."""
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        self._all = measurements
+        if not self._quiet:
+            with printer.lenient():
+                printer.talk(show.headline(result))
+
+    def listen(self, update: Update) -> None:
+        """Progress on the status line, a final measurement as a line of its own."""
+        with printer.lenient():
+            if update is None:
+                # What is done is delivered now; a second Ctrl-C would only take the exit code from it.
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
                 printer.status("")
-                printer.out(report.line(update))
-    except KeyboardInterrupt:
-        # What is done is delivered now; a second Ctrl-C would only take the exit code from it.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        printer.status("")
-        printer.talk(f"interrupted: {ended} of {len(plan)} measurements had ended")
-        return False
-    return True
+                printer.talk(f"interrupted: {self._ended} of {self._all} measurements had ended")
+            elif isinstance(update, Progress):
+                if not self._quiet:
+                    where = f"[{update.number}/{update.total}] {update.config.label('batch')}"
+                    left = units.seconds(update.eta_s)
+                    printer.status(f"{where}: {update.doing} · about {left} left")
+            else:
+                self._ended += 1
+                if not self._quiet:
+                    printer.status("")
+                    printer.out(show.line(update))
 
 
-def _progress(update: Progress) -> str:
-    where = f"[{update.number}/{update.total}] {update.config.label('batch')}"
-    return f"{where}: {update.doing} · about {units.seconds(update.eta_s)} left"
-
-
-def finish(result: Result, writer: ResultWriter, output: Path | None, *, as_json: bool) -> None:
+def finish(done: Bench, output: Path | None, *, as_json: bool) -> None:
     """The table, where the file is, and an error where something failed."""
-    if as_json or (writer.kept is None and result.measurements):
+    result, kept = done.result, done.kept
+    if as_json or (kept is None and result.measurements):
         # Where no disk takes it, the terminal is the last place to keep it.
         printer.out(printer.json_text(store.encode(result)))
     else:
-        printer.table(report.measurements(result))
-        for beside in (report.counts(result), scaling(result)):
+        printer.table(show.measurements(result))
+        for beside in (show.counts(result), scaling(result)):
             if beside is not None:
                 printer.table(beside)
     if output is not None and output.suffix != ".json":
-        printer.write(output, report.measurements(result), lambda: store.encode(result))
-    if writer.kept is not None:
-        printer.talk(f"kept in {writer.kept}; see it again with: gpuwise show {writer.kept}")
-    if writer.trouble is not None:
-        raise writer.trouble
+        printer.write(output, show.measurements(result), lambda: store.encode(result))
+    if kept is not None:
+        printer.talk(f"kept in {kept}; see it again with: gpuwise show {kept}")
+    if done.trouble is not None:
+        raise done.trouble
     failed = [m for m in result.measurements if m.status in ("oom", "failed")]
     if failed:
         names = ", ".join(f"{m.config.label('batch')} ({m.status})" for m in failed)
+        memory = any(m.status == "oom" for m in failed)
         raise RunError(
-            f"{len(failed)} of {len(result.measurements)} measurements failed: {names}", hint=_remedy(failed)
+            f"{len(failed)} of {len(result.measurements)} measurements failed: {names}",
+            hint="gpuwise bench --batch auto finds a batch that fits"
+            if memory
+            else "gpuwise doctor; the notes above say how each one ended",
         )
-
-
-def _remedy(failed: list[Measurement]) -> str:
-    if any(m.status == "oom" for m in failed):
-        return "gpuwise bench --batch auto finds a batch that fits"
-    return "gpuwise doctor; the notes above say how each one ended"

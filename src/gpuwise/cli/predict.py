@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -13,17 +12,10 @@ from gpuwise.cli import print as printer
 from gpuwise.cli.recipe import RecipeChoice
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
+from gpuwise.jobs.predicting import PredictRequest, predict, runs_in, sorted_by
 from gpuwise.model import units
-from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Recipe
-from gpuwise.model.record import Record
 from gpuwise.model.result import Result
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.show import predictions as report
-from gpuwise.workloads import registry
-
-_PREFERRED: tuple[Precision, ...] = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 
 
 @click.command("predict", short_help="Speed, memory and watts on GPUs that are not here.")
@@ -70,85 +62,22 @@ def command(
       gpuwise predict served:llama-3.1-70b --gpu h100-sxm --gpus 4
     """
     printer.check_output(output)
-    predict = _served if workload.startswith("served:") else _traced
-    found = predict(workload, _ids(gpus), **options)
-    ordered = report.ordered(found, sort)
-    printer.deliver(report.table(ordered), lambda: report.document(ordered), as_json=as_json, output=output)
-    if all(prediction.refusal for prediction in found):
+    if workload.startswith("served:") and (options["calibrate"] or options["source"]):
+        raise InputError("served models take no result", hint="leave out --calibrate and --from")
+    answer = sorted_by(predict(PredictRequest(
+        workload=workload, gpus=_ids(gpus), batch=units.parse_batch(options["batch"]), mode=options["mode"],
+        precision=options["precision"], compile=options["compiled"] == "on", recipe=options["recipe"],
+        count=options["count"], prompt=options["prompt"], answer=options["answer"],
+        calibration=_result(options["calibrate"]), source=_result(options["source"]),
+    )), sort)  # fmt: skip
+    printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+    if answer.exit_status:
+        found = answer.found
         several = f"none of {len(found)} GPUs can be predicted: " if len(found) > 1 else ""
         other = "--gpu all" if options["batch"] == "auto" else f"--gpu {gpus} --batch auto"
-        if precision := _runs_in(found):
+        if precision := runs_in(found[0]):
             other = f"--gpu {gpus} --precision {precision}"
         raise NoDataError(several + found[0].refusal, hint=f"gpuwise predict {workload} {other}")
-
-
-def _traced(
-    workload: str, gpus: tuple[str, ...], *, mode: Mode | None, precision: str | None, batch: str,
-    compiled: str, recipe: Recipe, count: int, calibrate: str | None, source: str | None, **_: int,
-) -> tuple[Record, ...]:  # fmt: skip
-    """A workload's step."""
-    from gpuwise.predict.forecast import forecast  # numpy: only when this verb runs
-
-    spec = _spec(workload)
-    config = RunConfig(
-        workload=spec.id, content=registry.get(workload).content, mode=mode or spec.modes[0],
-        precision=_precision(precision, spec), compile=compiled == "on" and spec.compiles, recipe=recipe,
-    )  # fmt: skip
-    return forecast(
-        config, gpus, count=count, batch=_batch(batch), calibration=_result(calibrate),
-        source=_result(source),
-    )  # fmt: skip
-
-
-def _spec(workload: str) -> WorkloadSpec:
-    """A workload's specification. Raises InputError with the served model of that name where there is one."""
-    try:
-        return registry.get(workload).spec
-    except InputError as error:
-        from gpuwise.predict.serve import models  # numpy: only when this verb runs
-
-        if workload.casefold() not in models():
-            raise
-        hint = f"as an engine serves it: gpuwise predict served:{workload.casefold()}"
-        raise InputError(str(error), hint=hint) from None
-
-
-def _served(
-    workload: str, gpus: tuple[str, ...], *, precision: str | None, batch: str, count: int, prompt: int,
-    answer: int, calibrate: str | None, source: str | None, **_: str | None,
-) -> tuple[Record, ...]:  # fmt: skip
-    """A language model behind an engine."""
-    from gpuwise.predict.serve import Lengths, forecast_served  # numpy: only when this verb runs
-
-    if calibrate or source:
-        raise InputError("served models take no result", hint="leave out --calibrate and --from")
-    config = RunConfig(
-        workload=workload, mode="infer", precision=cast(Precision, precision or "bf16"), batch=_batch(batch)
-    )
-    return forecast_served(config, gpus, lengths=Lengths(prompt=prompt, answer=answer), count=count)
-
-
-def _runs_in(found: Sequence[Record]) -> Precision | None:
-    """The precision in which the first GPU could run, where it lacks the one asked for."""
-    asked, gpu = found[0].question, catalog.get(found[0].gpu_id)
-    if asked.workload.startswith("served:") or gpu.peak(asked.precision or "") is not None:
-        return None
-    own = registry.get(asked.workload).spec.precisions
-    return next((p for p in _PREFERRED if p in own and gpu.peak(p) is not None), None)
-
-
-def _precision(asked: str | None, spec: WorkloadSpec) -> Precision:
-    if asked is not None:
-        return cast(Precision, asked)  # `forecast` knows which a workload has
-    return next((p for p in _PREFERRED if p in spec.precisions), spec.precisions[0])
-
-
-def _batch(text: str) -> int | None:
-    if text == "auto":
-        return None
-    if not text.isdecimal() or int(text) == 0:
-        raise InputError(f"a batch is a positive number or auto, not {text!r}", hint="--batch auto")
-    return int(text)
 
 
 def _result(reference: str | None) -> Result | None:

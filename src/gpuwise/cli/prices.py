@@ -15,9 +15,9 @@ from click.core import ParameterSource
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import prices
-from gpuwise.facts.prices.query import Order, parse_days, parse_rate
+from gpuwise.facts.prices.query import Limit, Order
 from gpuwise.model.offer import Offer, OfferKind
-from gpuwise.model.units import parse_list
+from gpuwise.model.units import parse_days, parse_list, parse_rate, parse_usd
 from gpuwise.show import prices as report
 
 KINDS: tuple[str, ...] = get_args(OfferKind)
@@ -140,7 +140,7 @@ def _select(
         providers=parse_list(options["providers"] or ""),
         count=count,
         region=options["region"],
-        limit=prices.parse_limit(options["limit"]) if options["limit"] else None,
+        limit=_limit(options["limit"]) if options["limit"] else None,
         newer_than=parse_days(options["newer_than"]) if options["newer_than"] else None,
     )
     if found:
@@ -151,6 +151,14 @@ def _select(
             f"no price of {name!r} is known", hint="gpuwise prices update, or add your own with --prices FILE"
         )
     raise NoDataError("no offer meets all the conditions", hint=f"gpuwise prices {name}".rstrip())
+
+
+def _limit(text: str) -> Limit:
+    """The most that one GPU may cost: `$3/h` of rent, `$3000` to buy."""
+    amount, per = parse_usd(text, {}, example=f"${text.strip('$ ') or 2}/h for rent or $2000 for a purchase")
+    if per == "kwh":
+        raise InputError(f"{text!r} is a price of energy", hint="write $2/h for rent or $2000 for a purchase")
+    return Limit(amount=amount, per_hour=per == "hour")
 
 
 def _kinds(options: dict[str, Any]) -> frozenset[str]:

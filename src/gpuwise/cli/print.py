@@ -9,7 +9,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +44,40 @@ PAGE_SUFFIXES = (".html", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")
 
 
+class OutputError(Exception):
+    """The standard output cannot be written: a full disk, a stream that is closed."""
+
+
+@contextmanager
+def lenient() -> Iterator[None]:
+    """What is printed inside may be lost: a full log or a lost terminal ends no measurement."""
+    with suppress(OutputError, OSError, ValueError):
+        yield
+
+
 def out(text: str) -> None:
-    """A line of result."""
-    print(visible(text), flush=True)
+    """A line of result. Raises OutputError where it cannot be written, BrokenPipeError without a reader."""
+    text = visible(text)
+    try:
+        try:
+            print(text, flush=True)
+        except UnicodeEncodeError:
+            # A terminal of ASCII: an escape is better than nothing.
+            encoding = sys.stdout.encoding
+            print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as failure:
+        raise OutputError(
+            f"the standard output cannot be written: {failure.strerror or failure}"
+        ) from failure
 
 
 def talk(text: str) -> None:
-    """A line to the person, beside the result."""
-    print(visible(text), file=sys.stderr, flush=True)
+    """A line to the person, beside the result; nobody misses it where it cannot be written."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(visible(text), file=sys.stderr, flush=True)
 
 
 def error(message: str, hint: str | None) -> None:
@@ -62,7 +89,7 @@ def error(message: str, hint: str | None) -> None:
 
 def status(text: str) -> None:
     """Overwrite the progress line; on something that is no terminal, say nothing."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         width = os.get_terminal_size(sys.stderr.fileno()).columns
         print(f"\r\x1b[2K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose.presets import presets
+from gpuwise.judge.choose.need import presets
 
 
 def ask(terminal: bool) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def ask(terminal: bool) -> dict[str, Any]:
             "choose for which work? there is no terminal to ask in",
             hint=f"gpuwise choose WORKLOAD, or one of {', '.join(presets())}",
         )
-    known = "; ".join(f"{name}: {preset['title']}" for name, preset in presets().items())
+    known = "; ".join(f"{name}: {preset.title}" for name, preset in presets().items())
     click.echo(f"What people do: {known}.", err=True)
     workload = _ask(
         "1 of 5. What is to be done? A name above, or a workload of `gpuwise workloads`", "vision-cnn"

@@ -35,10 +35,9 @@ def command(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
 
     if output is not None and output.suffix == ".html":
         html.warm()
-    from gpuwise.jobs import compose
     from gpuwise.jobs.facts import Facts
-    from gpuwise.show.report import chart, report
+    from gpuwise.jobs.reporting import ReportRequest
+    from gpuwise.jobs.reporting import report as reported
 
-    material = compose.material(Facts(tell=printer.talk), results)
-    page = report(material)
-    printer.deliver_page(page, lambda: chart(material), as_json=as_json, output=output)
+    answer = reported(ReportRequest(results=tuple(results)), Facts(tell=printer.talk))
+    printer.deliver_page(answer.found, answer.to_chart, as_json=as_json, output=output)

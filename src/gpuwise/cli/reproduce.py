@@ -13,6 +13,7 @@ from gpuwise import store, workloads
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, NoDataError
+from gpuwise.jobs.measuring import run
 from gpuwise.measure.device import find_target, only_ours
 from gpuwise.measure.prepare import prepare
 from gpuwise.model.result import Result
@@ -42,7 +43,9 @@ def command(what: str, index: int | None, quiet: bool, output: Path | None, as_j
     words = shlex.join(["gpuwise", "reproduce", Path(what).name])
     with only_ours(target.devices(plan), words, free=target.free):
         made = prepare(plan, target, command=words, output=None, earlier=None)
-        complete = measuring.measure(made.session, made.plan, quiet=quiet or as_json)
+        screen = measuring.Screen(quiet=quiet or as_json)
+        screen.begin(made.session.result, len(made.plan))
+        complete = run(made.session, made.plan, screen.listen)
     if not complete:
         sys.exit(INTERRUPTED)
     found = pair(old, made.session.result)

@@ -14,7 +14,7 @@ from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, published
-from gpuwise.jobs.results import known
+from gpuwise.jobs.facts import Facts
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.record import Record
 from gpuwise.show import records as report
@@ -117,7 +117,7 @@ def _measured(files: Sequence[Path]) -> list[Record]:
     given = [result for path in files for result in store.load_all(store.find(str(path)))]
     return [
         record
-        for record in store.records(known(given, printer.talk))
+        for record in store.records(Facts(given=given, tell=printer.talk).results)
         if record.question.size == "full" and record.question.mode != "limit"
     ]
 

@@ -82,31 +82,31 @@ def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_js
 
 def _page_of_gpu(spec: GpuSpec, output: Path) -> None:
     """Everything known of one GPU as a page; it has no chart that stands for the whole."""
-    from gpuwise.jobs import compose
+    from gpuwise.jobs import reporting
     from gpuwise.jobs.facts import Facts
     from gpuwise.show.card import card
 
     facts = Facts(tell=printer.talk)
-    page = card(compose.card(facts, spec, compose.uses(facts, spec)))
+    page = card(reporting.card(facts, spec, reporting.uses(facts, spec)))
     printer.deliver_page(page, lambda: None, as_json=False, output=output)
 
 
 def _page_of_results(results: Sequence[Result], output: Path) -> None:
-    from gpuwise.jobs import compose
+    from gpuwise.jobs import reporting
     from gpuwise.jobs.facts import Facts
     from gpuwise.show.report import chart
     from gpuwise.show.report import report as whole
 
-    material = compose.material(Facts(tell=printer.talk), results)
+    material = reporting.material(Facts(tell=printer.talk), results)
     printer.deliver_page(whole(material), lambda: chart(material), as_json=False, output=output)
 
 
 def _for_whom(spec: GpuSpec, as_json: bool, output: Path | None) -> None:
-    from gpuwise.jobs import compose
+    from gpuwise.jobs import reporting
     from gpuwise.jobs.facts import Facts
     from gpuwise.show import choice as use_report
 
-    found = compose.uses(Facts(tell=printer.talk), spec)
+    found = reporting.uses(Facts(tell=printer.talk), spec)
     printer.deliver(
         use_report.uses(spec, found),
         lambda: use_report.uses_document(spec, found),

@@ -1,39 +1,53 @@
-"""Everything that is known: catalog, offers, published figures, results, forecasts. Read once and kept."""
+"""What is known: catalog, offers, published figures, results, forecasts. Read once and kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuwise import store
-from gpuwise.facts import catalog, prices, published
-from gpuwise.jobs import results
-from gpuwise.jobs.forecasts import Forecasts
-from gpuwise.jobs.results import Tell
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.record import Record
 from gpuwise.model.result import Result
-from gpuwise.show.prices import hourly
+
+if TYPE_CHECKING:
+    from gpuwise.jobs.forecasts import Forecasts
+
+Tell = Callable[[str], None]
 
 
 class Facts:
-    """What is known, for every page; `files` hold results beside those of the store.
+    """What is known, for every job and page.
 
-    A file of the store that cannot be read is left out, and `tell` hears why, once. Raises InputError for
-    one of `files` that holds no result.
+    `files` and `given` are results beside those of the store, `offers` replace every known offer, `today` is
+    the day of prices. A file of the store that cannot be read is left out, and `tell` hears why, once. Raises
+    InputError for one of `files` that holds no result.
     """
 
     def __init__(
-        self, files: Sequence[Path] = (), *, today: date | None = None, tell: Tell = lambda _: None
-    ) -> None:
-        self._today, self._tell = today, tell
-        self._told: set[str] = set()
-        self._given = tuple(result for path in files for result in store.load_all(path))
-        self.forecasts = Forecasts()
+        self, files: Sequence[Path] = (), *, given: Sequence[Result] = (),
+        offers: Sequence[Offer] | None = None, today: date | None = None, tell: Tell = lambda _: None,
+    ) -> None:  # fmt: skip
+        self._today, self._tell, self._own_offers = today, tell, offers
+        self._heard: set[str] = set()
+        self._given = (*given, *(result for path in files for result in store.load_all(path)))
+        self._forecasts: Forecasts | None = None
+
+    @property
+    def forecasts(self) -> Forecasts:
+        """Predictions of what has a shipped trace, each made once."""
+        if self._forecasts is None:
+            from gpuwise.jobs.forecasts import Forecasts  # numpy, through the predictor
+
+            self._forecasts = Forecasts()
+        return self._forecasts
 
     @property
     def today(self) -> date:
@@ -58,7 +72,7 @@ class Facts:
 
     @property
     def offers(self) -> tuple[Offer, ...]:
-        return _offers(self.today)
+        return _offers(self.today) if self._own_offers is None else tuple(self._own_offers)
 
     @property
     def rents(self) -> Mapping[str, float]:
@@ -67,21 +81,31 @@ class Facts:
 
     @property
     def published(self) -> tuple[PublishedResult, ...]:
+        from gpuwise.facts import published
+
         return tuple(published.all_results())
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """Every measured result of the store and of the files given, each once; what cannot be read in the
-        store is left out."""
-        return results.known(self._given, self._tell_once)
+        """Every measured result of the store and of those given, each once."""
+        kept = (result for path in store.saved() for result in self._kept(path))
+        every = {result.id: result for result in (*self._given, *kept) if result.origin == "measured"}
+        return tuple(every.values())
 
-    def _tell_once(self, reason: str) -> None:
-        if reason not in self._told:
-            self._told.add(reason)
-            self._tell(reason)
+    def _kept(self, path: Path) -> tuple[Result, ...]:
+        try:
+            return _load(path, path.stat().st_mtime_ns)
+        except (OSError, InputError) as error:
+            reason = f"left out: {error}"
+            if reason not in self._heard:
+                self._heard.add(reason)
+                self._tell(reason)
+            return ()
 
     def records(self, gpu_ids: Sequence[str]) -> tuple[Record, ...]:
         """Measured and published speeds of these GPUs; limits, toys and what is invalid are none."""
+        from gpuwise.facts import published
+
         mine = store.records(result for result in self.results if result.environment.gpu_id in gpu_ids)
         speeds = (r for r in mine if r.usable and r.question.mode != "limit" and r.question.size == "full")
         return (*speeds, *published.records(published.select(gpu_ids=gpu_ids)))
@@ -91,13 +115,49 @@ class Facts:
         return catalog.resolve(name).spec
 
 
+def gpus(*words: str) -> tuple[GpuSpec, ...]:
+    """The GPUs of the catalog that meet every filter: `24GB..`, `ampere`, `pcie`, words of a name.
+
+    Raises InputError for a filter that means nothing, NoDataError where no GPU is left.
+    """
+    return tuple(match.spec for match in catalog.matching(words))
+
+
+def prices(gpu: str | None = None, *, today: date | None = None) -> tuple[Offer, ...]:
+    """Dated offers to rent or buy, newest sight of each, cheapest first; of one GPU where it is named.
+
+    Raises InputError for an unknown GPU.
+    """
+    from gpuwise.facts import prices as known
+
+    day = today or date.today()
+    every = _offers(day)
+    wanted = known.wanted(gpu, every) if gpu else None
+    return known.ordered(known.newest(known.select(every, today=day, wanted=wanted)))
+
+
+def results() -> tuple[Result, ...]:
+    """Every result that is kept on this machine."""
+    return Facts().results
+
+
+# Read once a day of prices, and a file again only when it changed.
 @lru_cache(maxsize=2)
 def _offers(day: date) -> tuple[Offer, ...]:
-    return prices.offers(today=day)
+    from gpuwise.facts import prices as known
+
+    return known.offers(today=day)
 
 
 @lru_cache(maxsize=2)
 def _rents(day: date) -> Mapping[str, float]:
+    from gpuwise.show.prices import hourly
+
     offers = _offers(day)
     found = ((spec.id, hourly(offers, spec.id)) for spec in catalog.all_gpus())
     return {gpu_id: rent for gpu_id, rent in found if rent is not None}
+
+
+@lru_cache(maxsize=256)
+def _load(path: Path, changed: int) -> tuple[Result, ...]:
+    return store.load_all(path)

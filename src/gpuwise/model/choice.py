@@ -74,6 +74,8 @@ class Need:
     gpus: tuple[int, int] = (1, 1)
     latency_s: float | None = None
     """Most time from one token to the next, or to the first."""
+    latency_kind: Literal["TPOT", "TTFT"] = "TPOT"
+    """Which of the two."""
     have: tuple[str, ...] = ()
     """GPUs that are there already, one entry each."""
     assumptions: Assumptions = Assumptions()
@@ -154,7 +156,7 @@ class Rejected:
     gpu_id: str
     reason: str
     constraint: str = ""
-    """The limit it breaks; empty where it has no speed or no price."""
+    """Code of the limit it breaks, such as `memory`; empty where it has no speed or no price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

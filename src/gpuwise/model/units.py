@@ -1,54 +1,344 @@
-"""Parse what people type and print what people read: bytes, seconds, rates, watts, money, percent.
+"""Parse what people type and print what people read: money, work, bytes, seconds, rates, watts, percent.
 
 Files hold plain SI numbers with the unit in the field name; only this module makes them human. What it prints
 is an `Amount`: a text that keeps its number, so that a table can be read on a screen and written to a file.
 Case never changes a meaning: `24GB` and `24gb` are both 24e9 bytes, `24GiB` is 24 * 2**30.
+A unit is demanded wherever leaving it out would let a number mean two things: `30` is not a time, `0.3` not a
+share, `2` not a price. Every `parse_` function raises InputError with an example of what it reads.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
-from typing import Self
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, Self
 
 from gpuwise.errors import InputError
 
-_SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+_SECONDS = {
+    **dict.fromkeys(("ms", "millisecond"), 1e-3),
+    **dict.fromkeys(("s", "sec", "second"), 1.0),
+    **dict.fromkeys(("m", "min", "minute"), 60.0),
+    **dict.fromkeys(("h", "hr", "hour"), 3600.0),
+    **dict.fromkeys(("d", "day"), 86400.0),
+    **dict.fromkeys(("w", "week"), 604800.0),
+    "month": 2629800.0,
+    **dict.fromkeys(("y", "year"), 31557600.0),
+}
+_TIME_PART = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)\s*", re.ASCII)
+_TIMES = "write it like 30ms, 60s, 2min, 2h30 or 3d"
+_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-z%]*)\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-z%]*)\s*", re.IGNORECASE | re.ASCII)
+
+_SYMBOLS = {"$": "USD", "us$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
+_MONEY = re.compile(
+    r"(?P<before>us\$|[$€£¥₹]|[a-z]{3})?\s*(?P<number>[+-]?\s?[\d.,]+)\s*(?P<scale>[km](?![a-z]{1,2}\b))?\s*"
+    r"(?P<after>us\$|[$€£¥₹]|[a-z]{3})?\s*(?P<per>/.*|per .*)?",
+    re.IGNORECASE | re.ASCII,
+)
+_PER = {
+    "hour": ("h", "hr", "hour", "hours", "instancehour"),
+    "gpu-hour": ("gpuh", "gpuhr", "gpuhour", "hgpu", "hourgpu"),
+    "once": ("once", "total", "purchase", "unit", "piece"),
+}
+_DOT_DECIMAL = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d+\.\d*|\.\d+|\d+", re.ASCII)
+_COMMA_DECIMAL = re.compile(r"\d{1,3}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,})|0,\d+", re.ASCII)
+_GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(\1\d{3})+", re.ASCII)
+_WORK = re.compile(
+    r"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<number>[\d.,_]+)\s*(?P<scale>[kmbgt]|thousand|million|billion|"
+    r"trillion|)\s+(?P<item>[a-z][a-z-]*?)\s*(?:(?:/|per\s+)\s*(?P<period>[a-z]+))?",
+    re.IGNORECASE | re.ASCII,
+)
+_GIGABYTES = re.compile(r"([\d.]+)\s*gi?b", re.IGNORECASE | re.ASCII)
+_LATENCY = re.compile(r"(TPOT|TTFT)\s*<=?\s*(.+)", re.IGNORECASE)
+MOST_USD = 1e9
+"""What no GPU could cost is refused: a slip of a thousand would decide."""
+MOST_USD_PER_KWH = 5.0
+MOST_GPUS = 64
 
 
-def _split(text: str, what: str, example: str) -> tuple[float, str]:
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        raise InputError(f"cannot read {text!r} as {what}", hint=f"write it like {example}")
-    return float(match[1]), match[2].lower()
+class Money(NamedTuple):
+    """An amount with what its text says of currency and unit; None where it says nothing."""
+
+    amount: float
+    currency: str | None
+    per: str | None
+    """`hour`, `gpu-hour`, `once` or `kwh`."""
+
+
+class Work(NamedTuple):
+    """An amount of items; every `period_s` seconds again where that is set."""
+
+    items: float
+    period_s: float | None
+    item: str
+
+
+class Latency(NamedTuple):
+    """A limit in seconds on one token (TPOT), or on the first one (TTFT)."""
+
+    kind: Literal["TPOT", "TTFT"]
+    seconds: float
 
 
 def parse_seconds(text: str) -> float:
-    """Seconds from `60s`, `500ms`, `2min`, `1h`; a bare number is seconds. Raises InputError."""
-    number, unit = _split(text, "a duration", "60s, 2min or 1h")
-    if unit not in _SECONDS and unit != "":
-        raise InputError(f"unknown unit of time in {text!r}", hint="write it like 60s, 2min or 1h")
-    seconds = number * _SECONDS.get(unit, 1.0)
-    if seconds <= 0:
-        raise InputError(f"a duration must be positive, not {text!r}", hint="write it like 60s")
-    return seconds
+    """Seconds from `500ms`, `60s`, `2min`, `1h`, `2h30`, `1d`, `2 weeks`; the unit is demanded."""
+    plain = text.strip().lower()
+    parts = _TIME_PART.findall(plain)
+    # Found one after the other, so that no text takes longer than its length.
+    if not parts or _TIME_PART.sub("", plain):
+        raise InputError(f"cannot read {text[:80]!r} as a duration", hint=_TIMES)
+    if not parts[0][1]:
+        number = parts[0][0]
+        raise InputError(
+            f"{text!r} lacks its unit of time", hint=f"write {number}s, {number}min or {number}h"
+        )
+    total, above = 0.0, math.inf
+    for number, unit in parts:
+        # `2h30` ends in minutes, `1min30` in seconds: the last number takes the next smaller unit.
+        size = _unit_of_time(unit, text) if unit else {3600.0: 60.0, 60.0: 1.0}.get(above, math.inf)
+        if size >= above:
+            raise InputError(f"cannot read {text[:80]!r} as a duration", hint=_TIMES)
+        total, above = total + float(number) * size, size
+    if not 0 < total < math.inf:
+        raise InputError(f"a duration must be positive, not {text[:80]!r}", hint=_TIMES)
+    return total
 
 
-def parse_share(text: str) -> float:
-    """A share from `1%` (0.01). The percent sign is required: `1` alone would be ambiguous."""
-    number, unit = _split(text, "a percentage", "1%")
-    if unit == "":
-        raise InputError(f"{text!r} lacks its percent sign", hint=f"write {text.strip()}%")
-    if unit != "%":
-        raise InputError(f"cannot read {text!r} as a percentage", hint="write it like 1%")
+def _unit_of_time(unit: str, text: str) -> float:
+    size = _SECONDS.get(unit) or (_SECONDS.get(unit[:-1]) if len(unit) > 2 and unit.endswith("s") else None)
+    if size is None:
+        raise InputError(f"unknown unit of time in {text[:80]!r}", hint=_TIMES)
+    return size
+
+
+def parse_days(text: str) -> int:
+    """Whole days from `90d`, `12w`, `1y`."""
+    days = parse_seconds(text) / 86400
+    if not 1 <= days < 36525:
+        raise InputError(f"{text!r} is not an age of prices", hint="write it like 90d, 12w or 1y")
+    # A year has 365 days here: nobody counts prices by leap days.
+    return int(days)
+
+
+def parse_share(text: str, *, most: float = math.inf) -> float:
+    """A share from `1%` (0.01). The percent sign is demanded: `0.3` may be meant as 30 % or as 0.3 %."""
+    match = _NUMBER.fullmatch(text)
+    if match is None or match[2] not in ("", "%"):
+        raise InputError(f"cannot read {text[:80]!r} as a percentage", hint="write it like 1%")
+    number = float(match[1])
+    if not match[2]:
+        meant = f"{number * 100:g}% or {number:g}%" if number < 1 else f"{number:g}%"
+        raise InputError(f"{text!r} lacks its percent sign", hint=f"write {meant}")
+    if number / 100 > most:
+        raise InputError(f"a share is at most {most:.0%}, not {text.strip()}", hint="write it like 30%")
     return number / 100
 
 
 def parse_list(text: str) -> tuple[str, ...]:
     """`a,b,c` as a tuple, spaces and empty parts dropped, order kept, repeats dropped."""
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def parse_positive(text: str, what: str, unit: str = "") -> float:
+    """A positive number, with or without its only unit: `850W`, `1.2kW`, `850`. `what` names it in errors."""
+    match = re.fullmatch(
+        rf"\s*([\d.,_]+)\s*(?:(k?){unit})?\s*" if unit else r"\s*([\d.,_]+)()\s*", text, re.I | re.A
+    )
+    if match is None:
+        raise InputError(f"cannot read {what} {text[:80]!r} as a number", hint=f"write it like 2{unit}")
+    value = _number(match[1], text) * (1e3 if match[2] else 1.0)
+    if value <= 0:
+        raise InputError(f"{what} must be positive, not {text}", hint=f"write it like 2{unit}")
+    return value
+
+
+def parse_batch(text: str) -> int | None:
+    """A batch; None for `auto`."""
+    if text.strip().lower() == "auto":
+        return None
+    return parse_count(text, "a batch", " or auto")
+
+
+def parse_count(text: str, what: str, other: str = "") -> int:
+    """A whole number above 0."""
+    if not re.fullmatch(r"\d{1,15}", text.strip(), re.ASCII) or not int(text):
+        raise InputError(f"{what} is a positive number{other}, not {text[:80]!r}", hint=f"write 8{other}")
+    return int(text)
+
+
+def parse_count_range(text: str) -> tuple[int, int]:
+    """A number of GPUs: `1..8` or `4`."""
+    match = re.fullmatch(r"\s*(\d{1,4})\s*(?:\.\.\s*(\d{1,4})\s*)?", text, re.ASCII)
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= low <= high <= MOST_GPUS:
+        hint = f"write it like 4 or 1..8; at most {MOST_GPUS}"
+        raise InputError(f"cannot read {text[:80]!r} as a number of GPUs", hint=hint)
+    return low, high
+
+
+def parse_memory_range(text: str) -> tuple[float, float | None]:
+    """Least and most GB from `40GB..`, `24GB..80GB`, `..48GB`; `24GB` alone is the least."""
+    low, _, high = text.partition("..")
+    ends = []
+    for part in (low, high):
+        match = _GIGABYTES.fullmatch(part.strip())
+        if part.strip() and match is None:
+            hint = "write it like 40GB.. or 24GB..80GB"
+            raise InputError(f"cannot read {text[:80]!r} as memory", hint=hint)
+        ends.append(_number(match[1], text) if match else None)
+    least, most = ends
+    if (least is None and most is None) or (most is not None and (least or 0) > most):
+        raise InputError(f"{text!r} is not a range of memory", hint="write it like 40GB.. or 24GB..80GB")
+    return least or 0.0, most
+
+
+def parse_usd(
+    text: str,
+    rates: Mapping[str, float],
+    *,
+    most: float = MOST_USD,
+    free: bool = False,
+    example: str = "$3000 or $2/h",
+) -> tuple[float, str | None]:  # fmt: skip
+    """USD and what it is for (`hour`, `kwh` or None) from `$3000`, `3k USD`, `€2/h`, `0.30 USD/kWh`.
+
+    The currency is demanded; one that is not the dollar needs its rate. 0 is a price only where `free`.
+    """
+    try:
+        found = read_money(text, typed=True)
+    except ValueError as reason:
+        raise InputError(f"cannot read {text[:80]!r} as money: {reason}", hint=f"write {example}") from None
+    if found.currency is None:
+        raise InputError(f"{text!r} lacks its currency", hint=f"write {example}")
+    if found.currency != "USD" and found.currency not in rates:
+        raise InputError(
+            f"{text!r} is in {found.currency}, and no rate is given for it",
+            hint=f"give the rate: {found.currency}=USD for one", code="rate", currency=found.currency,
+        )  # fmt: skip
+    usd = found.amount * rates.get(found.currency, 1.0)
+    if usd < 0 or usd > most or (usd == 0 and not free):
+        raise InputError(f"{text!r} is not a sensible price", hint=f"between 0 and {most:,.0f} USD")
+    per = {"gpu-hour": "hour", "once": None}.get(found.per or "once", found.per)
+    return usd, per
+
+
+def parse_rate(text: str) -> tuple[str, float]:
+    """`EUR=1.08`: one euro is 1.08 USD."""
+    code, _, number = text.partition("=")
+    try:
+        rate = read_number(number.strip())
+        if rate > 0:
+            return read_currency(code), rate
+    except ValueError:
+        pass
+    raise InputError(f"cannot read {text[:80]!r} as a rate", hint="write it like EUR=1.08: USD for one euro")
+
+
+def parse_work(text: str) -> Work:
+    """`1M sequences`, `1 million images`, `3 epochs of 1.3M images`, `50M tokens/day`."""
+    match = _WORK.fullmatch(text.strip())
+    hint = "write it like '1M sequences', '3 epochs of 1.3M images' or '50M tokens/day'"
+    if match is None:
+        raise InputError(f"cannot read {text[:80]!r} as an amount of work", hint=hint)
+    period = match["period"]
+    size = None
+    if period is not None:
+        size = _SECONDS.get(period.casefold()) or _SECONDS.get(period.casefold().removesuffix("s"))
+        if size is None:
+            raise InputError(f"unknown period in {text!r}", hint="a second, hour, day, week, month or year")
+    items = _number(match["number"], text) * _SCALES[match["scale"].casefold()[:1]]
+    items *= _number(match["epochs"], text) if match["epochs"] else 1.0
+    if items <= 0:
+        raise InputError(f"an amount of work must be positive, not {text!r}", hint=hint)
+    return Work(items, size, match["item"].casefold().removesuffix("s"))
+
+
+def parse_latency(text: str) -> Latency:
+    """`TPOT<=30ms` or `TTFT<=2s`."""
+    match = _LATENCY.fullmatch(text.strip())
+    if match is None:
+        raise InputError(
+            f"cannot read {text[:80]!r} as a latency", hint="write it like 'TPOT<=30ms' or 'TTFT<=2s'"
+        )
+    return Latency("TPOT" if match[1].upper() == "TPOT" else "TTFT", parse_seconds(match[2]))
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return read_number(text.strip().replace("_", ""))
+    except ValueError as reason:
+        raise InputError(
+            f"cannot read a number in {whole[:80]!r}: {reason}", hint="write it like 1.5"
+        ) from None
+
+
+def read_money(text: str, *, typed: bool = False) -> Money:
+    """`$2.99/h`, `2,99 EUR`, `1,234.50`: amount, ISO currency, hour / gpu-hour / once / kwh.
+
+    Where it was `typed`, `3k` is 3000, and dollars group their thousands by commas: `$3,000`. A table of
+    prices is read without these, since `1,234` in it may be 1.234. Raises ValueError with the reason.
+    """
+    match = _MONEY.fullmatch(text.strip())
+    if match is None or (match["scale"] and not typed):
+        raise ValueError(f"unreadable amount {text[:80]!r}")
+    named = {_currency(match[side]) for side in ("before", "after") if match[side]}
+    if len(named) > 1:
+        raise ValueError(f"two currencies in {text[:80]!r}")
+    digits = match["number"].strip()
+    if typed and named == {"USD"} and re.fullmatch(r"\d{1,3},\d{3}", digits, re.ASCII):
+        digits = digits.replace(",", "")
+    amount = read_number(digits) * _SCALES[(match["scale"] or "").casefold()]
+    energy = typed and re.fullmatch(r"(/|per)\s*kwh", match["per"] or "", re.IGNORECASE)
+    per = "kwh" if energy else read_unit(match["per"]) if match["per"] else None
+    return Money(amount, named.pop() if named else None, per)
+
+
+def read_number(text: str) -> float:
+    """A decimal number with point or, where that is certain, comma; thousands may be grouped.
+
+    It is read only where it has one meaning: `2,99` is 2.99, but `1,234` could be two numbers. Raises
+    ValueError with the reason.
+    """
+    plain = text.replace(" ", "")
+    sign, digits = (-1, plain[1:]) if plain.startswith("-") else (1, plain.removeprefix("+"))
+    if _DOT_DECIMAL.fullmatch(digits):
+        value = float(digits.replace(",", ""))
+    elif _COMMA_DECIMAL.fullmatch(digits):
+        value = float(digits.replace(".", "").replace(",", "."))
+    elif _GROUPED.fullmatch(digits):
+        value = float(digits.replace(",", "").replace(".", ""))
+    elif re.fullmatch(r"\d{1,3},\d{3}", digits, re.ASCII):
+        plain_dot, grouped = digits.replace(",", "."), digits.replace(",", "")
+        raise ValueError(f"{text!r} may be {plain_dot} or {grouped}")
+    else:
+        raise ValueError(f"unreadable number {text[:80]!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]!r}... is too large")
+    return sign * value
+
+
+def read_unit(text: str) -> str:
+    """What an amount is for: `hour` (the whole offer), `gpu-hour` or `once`. Raises ValueError."""
+    key = re.sub(r"[^a-z]", "", text.casefold()).removeprefix("per")
+    for name, written in _PER.items():
+        if key in written:
+            return name
+    raise ValueError(f"unknown unit {text.strip()[:80]!r}; known: hour, gpu-hour, once")
+
+
+def read_currency(text: str) -> str:
+    """An ISO code in capitals. Raises ValueError."""
+    code = _currency(text.strip())
+    if not re.fullmatch(r"[A-Z]{3}", code):
+        raise ValueError(f"unknown currency {text[:80]!r}")
+    return code
+
+
+def _currency(text: str) -> str:
+    return _SYMBOLS.get(text.casefold(), text.upper())
 
 
 class Amount(str):

@@ -57,6 +57,8 @@ class WorkloadSpec:
     """Those of a recipe (`model.recipe`) that its job heeds."""
     gpus: int = 0
     """GPUs without which it means nothing; 0 = a CPU can run it as well."""
+    phase: Literal["prefill", "decode"] | None = None
+    """Of language-model inference: the prompt at once, or one token after the other."""
     collective: bool = False
     """A step that all ranks make together, at least two: measured at every count of GPUs asked for."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.forecasts import traced
-from gpuwise.judge.choose.presets import presets
+from gpuwise.judge.choose.need import presets
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import View
 from gpuwise.web.views import audit, choose, compare, gpus, home, predict, results, scaling

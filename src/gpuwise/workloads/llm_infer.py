@@ -108,6 +108,7 @@ def inference(size: str, phase: Phase, tokens: int, *, default_batch: int, billi
         cost=cost,
         precisions=(*NETWORK_PRECISIONS, Precision.FP8, Precision.INT8),
         switches=REPEATED if phase == "prefill" else (),
+        phase=phase,
     )
     return workload(spec)(build)
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.facts.prices import fields
+from gpuwise.model import units
 
 
 @pytest.mark.parametrize(
@@ -34,9 +35,9 @@ from gpuwise.facts.prices import fields
 def test_money(text: str, read: tuple[float, str | None, str | None] | None) -> None:
     if read is None:
         with pytest.raises(ValueError, match="unreadable"):
-            fields.money(text)
+            units.read_money(text)
     else:
-        assert fields.money(text) == pytest.approx(read)
+        assert units.read_money(text) == pytest.approx(read)
 
 
 @pytest.mark.parametrize(
@@ -44,12 +45,12 @@ def test_money(text: str, read: tuple[float, str | None, str | None] | None) -> 
 )
 def test_no_money(text: str) -> None:
     with pytest.raises(ValueError, match=r"unreadable|too large|two currencies"):
-        fields.money(text)
+        units.read_money(text)
 
 
 def test_a_comma_that_could_be_either_is_refused() -> None:
     with pytest.raises(ValueError, match=r"may be 1\.234 or 1234"):
-        fields.number("1,234")
+        units.read_number("1,234")
 
 
 @pytest.mark.parametrize(("text", "gpus"), [("8", 8), ("0.5", 0.5), ("1/4", 0.25), ("7/2", 3.5)])
@@ -75,12 +76,19 @@ def test_days() -> None:
 def test_a_printed_number_reads_back_in_both_notations(value: float) -> None:
     point = f"{value:,.2f}"
     comma = point.translate(str.maketrans(",.", ".,"))
-    assert fields.number(point) == fields.number(comma) == pytest.approx(float(f"{value:.2f}"))
+    assert units.read_number(point) == units.read_number(comma) == pytest.approx(float(f"{value:.2f}"))
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
-    for read in (fields.money, fields.number, fields.unit, fields.currency, fields.count, fields.day):
+    for read in (
+        units.read_money,
+        units.read_number,
+        units.read_unit,
+        units.read_currency,
+        fields.count,
+        fields.day,
+    ):
         # Anything else than ValueError would end the whole file instead of one row.
         with suppress(ValueError):
             assert read(text) is not None

@@ -81,7 +81,7 @@ def test_a_family_leaves_the_variant_open() -> None:
 
 
 def test_another_currency_needs_a_rate() -> None:
-    assert "in EUR: no rate was given (--rate EUR=" in reason("a5000,1,,,,EUR")
+    assert "in EUR: no rate was given" in reason("a5000,1,,,,EUR")
     assert "in EUR" in reason("a5000,€1")
     assert "two currencies: EUR and USD" in reason("a5000,$1,,,,EUR")
     (offer,) = reading("gpu,amount,currency\na5000,2,eur\n", rates={"EUR": 1.08}).offers

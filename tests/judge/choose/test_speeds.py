@@ -218,7 +218,8 @@ def test_a_measured_step_that_is_too_slow_does_not_hide_a_batch_that_is_quick_en
 def test_a_measurement_that_ships_with_gpuwise_says_where_it_is_from_and_has_its_own_step(need) -> None:
     def known(config, gpus, *, count, batch, source=None):
         (found,) = forecast(config, gpus, count=count, batch=batch)
-        return (replace(found, measured=around(50.0, 1.01), measured_in="steps.json", evidence="measured"),)
+        own = replace(found, origin="measured", basis="measured", throughput=around(50.0, 1.01))
+        return (replace(found, measured=replace(own, notes=("steps.json",)), basis="measured"),)
 
     (found,) = gather(need(), ["rtx-3090"], known)
     assert (found.source, found.throughput.value) == ("steps.json", 50.0)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from gpuwise.judge.choose.need import read
-from gpuwise.judge.choose.presets import presets
+from gpuwise.judge.choose.need import need_for, presets
 from gpuwise.judge.choose.uses import Place, use, uses
 from gpuwise.model.choice import Speed
 from gpuwise.model.result import Interval
@@ -17,7 +16,7 @@ GPUS = ("rtx-3090", "rtx-4090", "l40s", "a100-pcie-80gb", "h100-pcie-80gb", "h20
 
 
 def test_the_first_third_by_speed_or_cost_is_well_suited(speed, offer, today: date) -> None:
-    need = read({"workload": "vision-cnn"}, {})
+    need = need_for("vision-cnn")
     speeds = [speed(gpu, 100.0 * (i + 1)) for i, gpu in enumerate(GPUS)]
     offers = [offer(gpu, 0.1 * 4**i) for i, gpu in enumerate(GPUS)]
     found = [use("vision-cnn", need, gpu, speeds, offers, today) for gpu in GPUS]
@@ -34,7 +33,7 @@ def test_the_first_third_by_speed_or_cost_is_well_suited(speed, offer, today: da
 
 
 def test_a_no_has_its_reason(speed, today: date) -> None:
-    need = read({"workload": "llm-inference"}, {})
+    need = need_for("llm-inference")
     speeds = [
         Speed(gpu_id="t4", refusal="t4 has no stated bf16 rate"),
         speed("rtx-3090", 100.0, fits_probability=0.2),
@@ -42,12 +41,12 @@ def test_a_no_has_its_reason(speed, today: date) -> None:
     ]
     reasons = [use("llm-inference", need, s.gpu_id, speeds, [], today).reason for s in speeds]
     assert reasons == ["t4 has no stated bf16 rate", "does not fit its memory", "answers too late"]
-    mobile = read({"workload": "mobile"}, {})
+    mobile = need_for("mobile")
     assert "laptop" in use("mobile", mobile, "rtx-3090", [speed("rtx-3090", 1.0)], [], today).reason
 
 
 def test_without_a_price_only_speed_counts(speed, today: date) -> None:
-    need = read({"workload": "vision-cnn"}, {})
+    need = need_for("vision-cnn")
     found = use("vision-cnn", need, "l40s", [speed("l40s", 1.0)], [], today)
     assert (found.by_cost, found.verdict) == (None, "well suited")
 

@@ -16,7 +16,6 @@ from gpuwise.facts.prices.query import (
     is_stale,
     newest,
     ordered,
-    parse_limit,
     per_gpu_hour,
     select,
 )
@@ -40,7 +39,6 @@ __all__ = [
     "newest",
     "offers",
     "ordered",
-    "parse_limit",
     "per_gpu_hour",
     "read",
     "select",

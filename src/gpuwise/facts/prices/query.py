@@ -22,7 +22,6 @@ STALE_DAYS = 180
 """An older price is marked stale: one AWS instance lost a third of its price between two looks."""
 
 Order = Literal["price", "date", "provider"]
-_DAYS = {"d": 1, "day": 1, "w": 7, "week": 7, "y": 365, "year": 365}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,40 +117,6 @@ def ordered(offers: Sequence[Offer], by: Order = "price") -> tuple[Offer, ...]:
     if by == "provider":
         return tuple(sorted(ordered(offers), key=lambda offer: offer.provider.casefold()))
     return tuple(sorted(offers, key=lambda offer: (not is_quote(offer), not offer.per_hour, offer.per_gpu)))
-
-
-def parse_limit(text: str) -> Limit:
-    """`$3/h` (one GPU, one hour) or `$3000` (one GPU, bought). Raises InputError."""
-    hint = "write it like '$3/h' for rent or '$3000' for a purchase, each for one GPU"
-    try:
-        money = fields.money(text)
-    except ValueError as reason:
-        raise InputError(f"cannot read {text!r} as a price limit: {reason}", hint=hint) from None
-    if money.currency not in (None, "USD"):
-        raise InputError(f"{text!r} is in {money.currency}; limits are in USD", hint=hint)
-    if money.amount <= 0:
-        raise InputError(f"a price limit must be positive, not {text!r}", hint=hint)
-    return Limit(amount=money.amount, per_hour=money.per in ("hour", "gpu-hour"))
-
-
-def parse_days(text: str) -> int:
-    """Days from `90d`, `12w`, `1y`. Raises InputError."""
-    match = re.fullmatch(r"\s*(\d{1,5})\s*([a-z]+?)s?\s*", text.casefold(), re.ASCII)
-    if match is None or match[2] not in _DAYS:
-        raise InputError(f"cannot read {text!r} as an age", hint="write it like 90d, 12w or 1y")
-    return int(match[1]) * _DAYS[match[2]]
-
-
-def parse_rate(text: str) -> tuple[str, float]:
-    """`EUR=1.08`: one euro is 1.08 USD. Raises InputError."""
-    code, _, number = text.partition("=")
-    try:
-        rate = fields.number(number.strip())
-        if rate > 0:
-            return fields.currency(code), rate
-    except ValueError:
-        pass
-    raise InputError(f"cannot read {text!r} as a rate", hint="write it like EUR=1.08: USD for one euro")
 
 
 def _sight(offer: Offer) -> object:

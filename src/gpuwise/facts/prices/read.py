@@ -21,6 +21,7 @@ from typing import cast, get_args
 from gpuwise.errors import InputError
 from gpuwise.facts.prices import fields
 from gpuwise.facts.prices.names import seller_ids
+from gpuwise.model import units
 from gpuwise.model.gpu import Source
 from gpuwise.model.offer import Offer, OfferKind
 
@@ -170,7 +171,7 @@ def _offer(
 ) -> Offer:
     """One row as an offer. Raises ValueError with the reason where it cannot be used."""
     gpu, gpu_ids = _gpu(row.get("gpu", ""), unknown_gpus)
-    money = fields.money(row.get("amount", ""))
+    money = units.read_money(row.get("amount", ""))
     if money.amount <= 0:
         raise ValueError(f"an amount of {money.amount:g} is no price")
     kind, per = _kind(row.get("kind", ""), row.get("per", ""), money.per)
@@ -214,7 +215,7 @@ def _ids(name: str) -> tuple[str, ...]:
 
 def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
     """Kind of the offer and what its amount is for; each may tell the other."""
-    stated = {unit for unit in (fields.unit(column) if column else None, suffix) if unit}
+    stated = {unit for unit in (units.read_unit(column) if column else None, suffix) if unit}
     if len(stated) > 1:
         raise ValueError(f"the amount is for two things: {' and '.join(sorted(stated))}")
     per = stated.pop() if stated else None
@@ -227,16 +228,16 @@ def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
     return cast(OfferKind, word), per
 
 
-def _usd(money: fields.Money, column: str, rates: Mapping[str, float]) -> tuple[float, str]:
+def _usd(money: units.Money, column: str, rates: Mapping[str, float]) -> tuple[float, str]:
     """The amount in USD, and a note on the rate where it was converted."""
-    stated = {code for code in (fields.currency(column) if column else None, money.currency) if code}
+    stated = {code for code in (units.read_currency(column) if column else None, money.currency) if code}
     if len(stated) > 1:
         raise ValueError(f"two currencies: {' and '.join(sorted(stated))}")
     code = stated.pop() if stated else "USD"
     if code == "USD":
         return money.amount, ""
     if code not in rates:
-        raise ValueError(f"in {fields.currency(code)}: no rate was given (--rate {code}=...)")
+        raise ValueError(f"in {units.read_currency(code)}: no rate was given")
     return money.amount * rates[code], f"{money.amount:g} {code} at {rates[code]:g} USD"
 
 

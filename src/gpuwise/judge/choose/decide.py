@@ -113,8 +113,9 @@ def _options(
 def _nothing(need: Need, speeds: Sequence[Speed]) -> NoDataError:
     refusals = [speed.refusal for speed in speeds if speed.refusal]
     if len(refusals) == len(speeds) and refusals:
-        return NoDataError(f"no GPU has a speed: {refusals[0]}", hint="measure it: gpuwise bench")
+        return NoDataError(f"no GPU has a speed: {refusals[0]}", hint="measure it", code="bench")
     return NoDataError(
         "no GPU that can do the work has a price here",
-        hint="add your own with --prices FILE, or loosen --provider, --rent, --gpus or --newer-than",
+        hint="add prices of your own, or loosen provider, buy or rent, number of GPUs or age of prices",
+        code="no-price",
     )

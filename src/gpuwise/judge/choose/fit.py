@@ -34,8 +34,8 @@ WORTH = 0.5
 class Limit:
     """One limit and what each candidate would need of it."""
 
-    name: str
-    """The option that sets it; empty where none does."""
+    code: str
+    """Short and stable, the field of a need that sets it; empty where none does."""
     ok: Mask
     needed: Array
     """The value at which a candidate keeps it; NaN where that is not known or no value would do."""
@@ -44,7 +44,7 @@ class Limit:
     reason: Callable[[float], str]
     """Of a rejection, from the value needed."""
     relaxed: Callable[[float], str]
-    """The option with the value needed."""
+    """The value needed, as a person writes it."""
 
 
 def limits(
@@ -79,7 +79,7 @@ def _fits(them: Candidates) -> Limit:
     def reason(needed: float) -> str:
         return "does not fit" + (f": the work needs {gibibytes(needed)}" if needed == needed else "")
 
-    return Limit("", ok, wanted, True, reason, lambda v: "a smaller --batch or a shorter --precision")
+    return Limit("", ok, wanted, True, reason, lambda v: "a smaller batch or a shorter precision")
 
 
 def _scales(them: Candidates, specs: Mapping[str, GpuSpec], speeds: Sequence[Speed]) -> Limit:
@@ -91,7 +91,7 @@ def _scales(them: Candidates, specs: Mapping[str, GpuSpec], speeds: Sequence[Spe
     names = "; ".join(sorted({link_of(specs[gpu], count) for gpu, count in poor}))
     return Limit(
         "", ok, share, False, lambda v: f"more of them do not pay: {v:.0%} of n times one ({names})",
-        lambda v: "fewer --gpus",
+        lambda v: "fewer GPUs",
     )  # fmt: skip
 
 
@@ -110,25 +110,25 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
     """Memory and form of one GPU, wherever it stands."""
     if need.memory_gb is not None:
         (low, high), size, say = need.memory_gb, _sizes(them, specs), "has {:g} GB of memory".format
-        yield _bound("--memory", size, low - HALF_GB, say, "{}", lambda v: f"{floor(v)}GB..", upper=False)
+        yield _bound("memory", size, low - HALF_GB, say, "{}", lambda v: f"{floor(v)}GB..", upper=False)
         if high is not None:
-            yield _bound("--memory", size, high + HALF_GB, say, "{}", lambda v: f"..{ceil(v)}GB")
+            yield _bound("memory", size, high + HALF_GB, say, "{}", lambda v: f"..{ceil(v)}GB")
     if need.form is not None:
         field, values = forms()[need.form]
         good = {gpu: specs[gpu].text(field) in values for gpu in {row.gpu for row in them.rows}}
         ok, unknown = np.array([good[row.gpu] for row in them.rows], dtype=bool), np.full(len(them), np.nan)
-        yield Limit("--form", ok, unknown, True, lambda v: f"is not {need.form}", lambda v: "no --form")
+        yield Limit("form", ok, unknown, True, lambda v: f"is not {need.form}", lambda v: "any")
 
 
 def _machine(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterator[Limit]:
     """Watts and slots of one's own machine; a rented one has what it needs."""
-    for name, field, most, unit in (
-        ("--power", "power_w", need.power_w, "W"), ("--slots", "slots", need.slots, ""),
+    for code, field, most, unit in (
+        ("power", "power_w", need.power_w, "W"), ("slots", "slots", need.slots, ""),
     ):  # fmt: skip
         if most is not None:
             used = np.where(them.own, _numbers(them, specs, field) * them.count, 0.0)
             what = "takes {} " + (unit or "slots")
-            yield _bound(name, used, most, "{:g}".format, what, partial(_whole, unit))
+            yield _bound(code, used, most, "{:g}".format, what, partial(_whole, unit))
 
 
 def _whole(unit: str, value: float) -> str:
@@ -143,18 +143,16 @@ def _time(need: Need, them: Candidates, cost: Costs) -> Iterator[Limit]:
         def less(needed: float) -> str:
             return f"of {significant(items * within / needed)} items"
 
-        yield _bound("--work", cost.time, within, seconds, what, less)
+        yield _bound("work", cost.time, within, seconds, what, less)
     if need.deadline_s is not None:
         paid = cost.time / need.assumptions.utilisation
         what = "misses the deadline: takes {}"
-        yield _bound("--deadline", paid, need.deadline_s, seconds, what, lambda v: f"{ceil(v / 60)}min")
+        yield _bound("deadline", paid, need.deadline_s, seconds, what, lambda v: f"{ceil(v / 60)}min")
     if need.latency_s is not None:
         step = np.array([row.speed.step_s or np.nan for row in them.rows], dtype=float)
-        kind = "TTFT" if "prefill" in need.workloads[0][0] else "TPOT"
         what = "answers too late: {} a step"
-        yield _bound(
-            "--latency", step, need.latency_s, seconds, what, lambda v: f"'{kind}<={ceil(v * 1e3)}ms'"
-        )
+        kind = need.latency_kind
+        yield _bound("latency", step, need.latency_s, seconds, what, lambda v: f"{kind}<={ceil(v * 1e3)}ms")
 
 
 def _money(need: Need, them: Candidates, cost: Costs) -> Iterator[Limit]:
@@ -163,25 +161,23 @@ def _money(need: Need, them: Candidates, cost: Costs) -> Iterator[Limit]:
     unit = "/h" if need.budget_per_hour else ""
     spent = cost.per_hour if need.budget_per_hour else np.where(them.own, cost.outlay, cost.total)
     what = "over budget: {}" + unit
-    yield _bound(
-        "--budget", spent, need.budget_usd, money, what, lambda v: f"'${ceil(v * 100) / 100:.2f}{unit}'"
-    )
+    yield _bound("budget", spent, need.budget_usd, money, what, lambda v: f"${ceil(v * 100) / 100:.2f}{unit}")
 
 
 def _bound(
-    name: str, value: Array, limit: float, form: Callable[[float], str], what: str,
-    option: Callable[[float], str], *, upper: bool = True,
+    code: str, value: Array, limit: float, form: Callable[[float], str], what: str,
+    relaxed: Callable[[float], str], *, upper: bool = True,
 ) -> Limit:  # fmt: skip
     """A limit on a number; what no source states does not keep it.
 
-    `option` writes a value as the option takes it, rounded to the loose side.
+    `relaxed` writes a value as people type it, rounded to the loose side.
     """
 
     def reason(needed: float) -> str:
-        return what.format(form(needed)) if needed == needed else f"no source states what {name} asks for"
+        return what.format(form(needed)) if needed == needed else f"no source states its {code}"
 
     ok = value <= limit if upper else value >= limit
-    return Limit(name, ok, value, upper, reason, lambda needed: f"{name} {option(needed)}")
+    return Limit(code, ok, value, upper, reason, relaxed)
 
 
 def _numbers(them: Candidates, specs: Mapping[str, GpuSpec], field: str) -> Array:

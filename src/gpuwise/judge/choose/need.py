@@ -1,200 +1,179 @@
-"""From what somebody typed to a `Need`; everything that cannot be meant is refused here, before any figure.
+"""From a piece of work to a `Need` with its defaults; what cannot be meant is refused before any figure.
 
 A name may be short: `llm-8b` means `llm-8b-decode` to answer and `llm-8b-lora` to fine-tune. Where a network
-has no fine-tuning workload of its own, training it stands for it: all weights learn, at the same cost.
+has no fine-tuning workload of its own, training it stands in: all weights learn, at the same cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast, get_args
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, get_args
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose.fit import forms
-from gpuwise.judge.choose.presets import presets, with_preset
-from gpuwise.model.choice import Acquire, Assumptions, Need
+from gpuwise.model import units
+from gpuwise.model.choice import Acquire, Need
 from gpuwise.model.precision import Precision
+from gpuwise.model.units import Latency, Work
 from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.workloads import registry
 
+Purpose = Literal["train", "infer", "finetune", "compute"]
 ENDINGS: Mapping[str, tuple[str, ...]] = {
     "train": ("",),
     "infer": ("", "-decode"),
     "finetune": ("-lora", "-finetune", ""),
 }
-_LATENCY_ITEMS = {"TPOT": "decode", "TTFT": "prefill"}
+_PHASES = {"TPOT": "decode", "TTFT": "prefill"}
 
 
-def read(asked: Mapping[str, Any], rates: Mapping[str, float]) -> Need:
-    """The need that options state: texts as typed, None or empty where not given.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A named need: what people use GPUs for."""
 
-    Raises InputError naming the option where one cannot be read, or where two contradict each other.
+    title: str
+    workloads: tuple[tuple[str, float], ...]
+    mode: Purpose
+    precision: Precision | None = None
+    gpus: tuple[int, int] = (1, 1)
+    latency: Latency | None = None
+    form: str | None = None
+
+
+@cache
+def presets() -> Mapping[str, Preset]:
+    """Every preset by name, from `data/presets.toml`."""
+    text = Path(__file__).with_name("data").joinpath("presets.toml").read_text(encoding="utf-8")
+    return {
+        name: Preset(
+            title=row["title"],
+            workloads=tuple((part, 1.0) for part in units.parse_list(row["workload"])),
+            mode=row["mode"],
+            precision=Precision(row["precision"]) if "precision" in row else None,
+            gpus=units.parse_count_range(row.get("gpus", "1")),
+            latency=units.parse_latency(row["latency"]) if "latency" in row else None,
+            form=row.get("form"),
+        )
+        for name, row in tomllib.loads(text).items()
+    }
+
+
+def need_for(
+    work_on: str | Sequence[tuple[str, float]], *, mode: Purpose | None = None,
+    precision: Precision | str | None = None, work: Work | None = None, latency: Latency | None = None,
+    gpus: tuple[int, int] | None = None, form: str | None = None,
+) -> Need:  # fmt: skip
+    """The need of a workload, of several with their shares of time, or of a preset's name.
+
+    What is not given comes from the preset, else from the workload; `dataclasses.replace` sets other limits.
+    Raises InputError for a name or form that is unknown, and for what the workload does not have.
     """
-    asked = with_preset(asked)
-    purpose = asked.get("mode")
-    workloads = _workloads(_text(asked, "workload"), purpose)
-    specs = [registry.get(name).spec for name, _ in workloads]
-    mode = _mode(purpose, specs)
-    amount = amounts.work(_text(asked, "work")) if asked.get("work") else None
-    if amount is not None:
-        _check_work(amount, specs)
-    budget, per = amounts.money(_text(asked, "budget"), rates) if asked.get("budget") else (None, None)
-    need = Need(
-        workloads=workloads, mode=mode, precision=_precision(asked.get("precision"), specs),
-        compiled=asked.get("compile") != "off", batch=asked.get("batch"),
-        items=amount.items if amount else None, period_s=amount.period_s if amount else None,
-        deadline_s=amounts.duration(_text(asked, "deadline")) if asked.get("deadline") else None,
-        budget_usd=budget, budget_per_hour=per == "hour", acquire=_acquire(asked.get("acquire") or "both"),
-        spot=asked.get("spot") == "ok", providers=tuple(asked.get("providers") or ()),
-        memory_gb=amounts.memory(_text(asked, "memory")) if asked.get("memory") else None,
-        power_w=amounts.positive(_text(asked, "power"), "--power", "W") if asked.get("power") else None,
-        slots=amounts.positive(_text(asked, "slots"), "--slots") if asked.get("slots") else None,
-        form=_form(asked.get("form")), gpus=amounts.count_range(_text(asked, "gpus") or "1"),
-        latency_s=_latency(asked.get("latency"), workloads), have=tuple(asked.get("have") or ()),
-        assumptions=_assumptions(asked, rates),
-    )  # fmt: skip
-    _check(need)
-    return need
-
-
-def _text(asked: Mapping[str, Any], name: str) -> str:
-    return str(asked.get(name) or "")
-
-
-def _workloads(text: str, purpose: str | None) -> tuple[tuple[str, float], ...]:
-    """`resnet50=2,bert-large` as workloads with shares that sum to 1."""
-    found: dict[str, float] = {}
-    for part in text.split(","):
-        name, equals, weight = part.strip().rpartition("=")
-        name, weight = (name, weight) if equals else (weight, "1")
+    named = [(work_on, 1.0)] if isinstance(work_on, str) else list(work_on)
+    preset = presets().get(named[0][0]) if len(named) == 1 else None
+    if preset is not None:
+        named, mode, precision = list(preset.workloads), mode or preset.mode, precision or preset.precision
+        gpus, latency, form = gpus or preset.gpus, latency or preset.latency, form or preset.form
+    shares: dict[str, float] = {}
+    for name, weight in named:
         if name:
-            found[_workload(name.strip(), purpose)] = amounts.positive(weight, f"the weight of {name}")
-    if not found:
-        raise InputError("which workload?", hint=f"gpuwise workloads, or one of {', '.join(presets())}")
-    whole = sum(found.values())
-    return tuple((name, weight / whole) for name, weight in found.items())
+            shares[_workload(name, mode)] = weight
+    if not shares:
+        known = ", ".join(presets())
+        raise InputError("which workload?", hint=f"name a workload, or one of {known}", code="workload")
+    specs, whole = [registry.get(name).spec for name in shares], sum(shares.values())
+    if work is not None and len(specs) > 1:
+        raise InputError(
+            "a mix has no item of its own to count the work in",
+            hint="choose for one workload, or without an amount of work",
+        )
+    if work is not None and work.item != specs[0].item.removesuffix("s"):
+        problem = f"the workload counts {specs[0].item}s, the work {work.item}s"
+        raise InputError(problem, hint=f"state the work in {specs[0].item}s")
+    if form is not None and form not in forms():
+        raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
+    if latency is not None:
+        # A token comes from a decode step, the first one from a prefill step.
+        phase = _PHASES[latency.kind]
+        wrong = next((spec.id for spec in specs if spec.phase != phase), None)
+        if wrong is not None:
+            raise InputError(
+                f"{latency.kind} is of a {phase} workload, not of {wrong}",
+                hint=f"choose a {phase} workload",
+            )
+    return Need(
+        workloads=tuple((name, weight / whole) for name, weight in shares.items()),
+        mode=_mode(mode, specs), precision=_precision(precision, specs), gpus=gpus or (1, 1), form=form,
+        items=work.items if work else None, period_s=work.period_s if work else None,
+        latency_s=latency.seconds if latency else None, latency_kind=latency.kind if latency else "TPOT",
+    )  # fmt: skip
+
+
+def check(need: Need) -> None:
+    """Raise InputError for parts of a need that contradict each other or say what cannot be."""
+    a, whole_budget = need.assumptions, need.budget_usd is not None and not need.budget_per_hour
+    for wrong, problem, hint in (
+        (need.acquire not in get_args(Acquire), f"own, rent or both, not {need.acquire!r}", "rent or own"),
+        (a.hours_per_week > 168, f"a week has 168 hours, not {a.hours_per_week:g}", "at most 168 hours"),
+        (a.cooling < 1, "cooling multiplies the watts and is at least 1", "a factor like 1.3"),
+        (not a.utilisation, "with a utilisation of 0 % no work gets done", "a share like 80%"),
+        (
+            need.deadline_s is not None and need.items is None,
+            "a deadline needs an amount of work", "state the work, like '1M sequences'",
+        ),
+        (
+            need.deadline_s is not None and need.period_s is not None,
+            "work that comes again has no deadline", "leave out the deadline, or the period of the work",
+        ),
+        (
+            whole_budget and need.items is None and need.acquire != "own",
+            "a budget for rent needs an amount of work, or an hourly price",
+            "state the work, buy only, or a budget like '$2/h'",
+        ),
+    ):  # fmt: skip
+        if wrong:
+            raise InputError(problem, hint=hint)
+    for gpu in need.have:
+        catalog.get(gpu)
 
 
 def _workload(name: str, purpose: str | None) -> str:
     """A workload's full name for a purpose. Raises InputError for an unknown one."""
-    mode = "train" if purpose == "finetune" else purpose
+    mode, known = "train" if purpose == "finetune" else purpose, set(registry.names())
     for ending in ENDINGS.get(purpose or "", ("",)):
         full = name + ending
-        if full in registry.names() and mode in (None, *registry.get(full).spec.modes):
+        if full in known and mode in (None, *registry.get(full).spec.modes):
             return full
-    if name not in registry.names() and (others := _purposes(name)):
-        problem = f"{name} cannot be chosen for in mode {purpose}" if purpose else f"which mode of {name}?"
-        raise InputError(problem, hint=f"--mode {' or '.join(others)}")
+    if name not in known:
+        others = [p for p, endings in ENDINGS.items() if known & {name + e for e in endings if e}]
+        if others:
+            problem = f"{name} cannot be chosen for in mode {purpose}"
+            problem = problem if purpose else f"which mode of {name}?"
+            raise InputError(problem, hint=f"mode {' or '.join(others)}")
     return registry.get(name).spec.id
 
 
-def _purposes(name: str) -> list[str]:
-    """Those for which an ending makes a workload of the name."""
-    known = set(registry.names())
-    return [purpose for purpose, endings in ENDINGS.items() if known & {name + e for e in endings if e}]
-
-
-def _mode(purpose: str | None, specs: list[WorkloadSpec]) -> Mode:
+def _mode(purpose: str | None, specs: Sequence[WorkloadSpec]) -> Mode:
     """The mode that all workloads have. Raises InputError where there is none."""
     wanted = {"finetune": "train", None: ""}.get(purpose, purpose)
     shared = [mode for mode in specs[0].modes if all(mode in spec.modes for spec in specs)]
     if (wanted and wanted not in shared) or not shared or shared[0] == "limit":
         names = ", ".join(spec.id for spec in specs)
-        raise InputError(f"{names} cannot be chosen for in mode {purpose or 'any'}", hint="gpuwise workloads")
+        raise InputError(
+            f"{names} cannot be chosen for in mode {purpose or 'any'}", hint="see its modes", code="modes"
+        )
     return next(mode for mode in shared if wanted in ("", mode))
 
 
-def _precision(asked: str | None, specs: list[WorkloadSpec]) -> Precision:
+def _precision(wanted: str | None, specs: Sequence[WorkloadSpec]) -> Precision:
     """The precision asked for; else bf16, or where a workload lacks it the first of its own."""
     shared = [p for p in specs[0].precisions if all(p in spec.precisions for spec in specs)]
-    if asked is None:
+    if wanted is None:
         return Precision.BF16 if Precision.BF16 in shared else shared[0]
-    if asked not in shared:
-        raise InputError(f"{specs[0].id} does not run in {asked}", hint=f"--precision {' or '.join(shared)}")
-    return next(precision for precision in shared if precision == asked)
-
-
-def _check_work(amount: amounts.Work, specs: list[WorkloadSpec]) -> None:
-    if len(specs) > 1:
-        raise InputError(
-            "a mix has no item of its own to count --work in",
-            hint="choose for one workload, or without --work",
-        )
-    amounts.check_item(amount.item, specs[0].item)
-
-
-def _acquire(text: str) -> Acquire:
-    for way in get_args(Acquire):
-        if way == text:
-            return cast(Acquire, way)
-    raise InputError(f"own, rent or both, not {text!r}", hint="--own, --rent or --both")
-
-
-def _form(form: str | None) -> str | None:
-    if form is not None and form not in forms():
-        raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
-    return form
-
-
-def _latency(text: str | None, workloads: tuple[tuple[str, float], ...]) -> float | None:
-    """Seconds of one step. A token comes from a decode step, the first one from a prefill step."""
-    if text is None:
-        return None
-    kind, seconds = amounts.latency(text)
-    part = _LATENCY_ITEMS[kind]
-    wrong = [name for name, _ in workloads if part not in name]
-    if wrong:
-        raise InputError(
-            f"{kind} is of a {part} workload, not of {wrong[0]}",
-            hint=f"choose a workload with {part} in its name",
-        )
-    return seconds
-
-
-def _assumptions(asked: Mapping[str, Any], rates: Mapping[str, float]) -> Assumptions:
-    given: dict[str, Any] = {}
-    if asked.get("electricity"):
-        given["electricity_usd_per_kwh"], _ = amounts.money(
-            _text(asked, "electricity"), rates, most=amounts.MOST_USD_PER_KWH
-        )
-    if asked.get("host"):
-        given["host_usd"] = amounts.money(_text(asked, "host"), rates, free=True)[0]
-    for name, field, unit in (
-        ("hours_per_week", "hours_per_week", ""), ("years", "years", ""), ("host_power", "host_w", "W"),
-        ("cooling", "cooling", ""),
-    ):  # fmt: skip
-        if asked.get(name):
-            given[field] = amounts.positive(_text(asked, name), f"--{name.replace('_', '-')}", unit)
-    for name in ("depreciation", "utilisation"):
-        if asked.get(name):
-            given[name] = amounts.share(_text(asked, name), f"--{name}")
-    if asked.get("max_age_days") is not None:
-        given["max_age_days"] = asked["max_age_days"]
-    return Assumptions(**given)
-
-
-def _check(need: Need) -> None:
-    """Raise InputError for options that contradict each other or say what cannot be."""
-    a = need.assumptions
-    if a.hours_per_week > 168:
-        raise InputError(f"a week has 168 hours, not {a.hours_per_week:g}", hint="--hours-per-week 168")
-    if a.cooling < 1:
-        raise InputError("cooling multiplies the watts and is at least 1", hint="--cooling 1.3")
-    if not a.utilisation:
-        raise InputError("with a utilisation of 0 % no work gets done", hint="--utilisation 80%")
-    if need.deadline_s is not None and need.items is None:
-        raise InputError("a deadline needs an amount of work", hint="add --work '1M sequences'")
-    if need.deadline_s is not None and need.period_s is not None:
-        raise InputError(
-            "work that comes again has no deadline", hint="leave out --deadline, or the period of --work"
-        )
-    whole = need.budget_usd is not None and not need.budget_per_hour
-    if whole and need.items is None and need.acquire != "own":
-        raise InputError(
-            "a budget for rent needs an amount of work, or an hourly price",
-            hint="add --work, --own, or --budget '$2/h'",
-        )
-    for gpu in need.have:
-        catalog.get(gpu)
+    if wanted not in shared:
+        raise InputError(f"{specs[0].id} does not run in {wanted}", hint=f"precision {' or '.join(shared)}")
+    return Precision(wanted)

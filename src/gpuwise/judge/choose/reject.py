@@ -7,6 +7,7 @@ Where no single one does, the candidate that breaks the fewest says what all of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def _rejected(
     nearest = min(places, key=lambda place: (broken[place], cost.ranked[place]))
     faults = [limit for limit in found if not limit.ok[nearest]]
     reason = "; ".join(limit.reason(float(limit.needed[nearest])) for limit in faults)
-    return Rejected(gpu_id=gpu, reason=reason, constraint=faults[0].name)
+    return Rejected(gpu_id=gpu, reason=reason, constraint=faults[0].code)
 
 
 def _no_price(need: Need) -> str:
@@ -63,36 +64,47 @@ def contradiction(them: Candidates, found: Sequence[Limit]) -> GpuwiseError:
     """The error for limits that nothing meets: which one to relax, and by how much; NoDataError where what is
     asked for is not for sale here at all."""
     for limit in found:
-        if limit.name and not limit.ok.any() and np.isnan(limit.needed).all():
+        if limit.code and not limit.ok.any() and np.isnan(limit.needed).all():
             return NoDataError(
-                f"no GPU with a speed and a price here keeps {limit.name}",
-                hint="add your own with --prices FILE; speeds alone: gpuwise predict",
-            )
-    ways = [text for limit in found if (text := _alone(them, found, limit))]
+                f"no GPU with a speed and a price here keeps the limit on {limit.code}",
+                hint="add prices of your own; predictions give speeds without prices", code="no-price",
+            )  # fmt: skip
+    ways = [way for limit in found if (way := _alone(them, found, limit)) is not None]
+    problem, joint = "nothing meets all limits together", "; or "
     if not ways:
-        return InputError("nothing meets all limits, nor all but one", hint=_nearest(them, found))
-    return InputError("nothing meets all limits together", hint="relax one: " + "; or ".join(ways))
+        # The candidate that breaks the fewest limits says what all of them would have to be.
+        place = int(np.argmin(_broken(them, found)))
+        ways = [_way(them, limit, place) for limit in found if not limit.ok[place]]
+        problem, joint = "nothing meets all limits, nor all but one", " and "
+    words = joint.join(f"{way.limit} {way.value}".strip() + f" ({way.gpus})" for way in ways)
+    return InputError(problem, hint=f"relax {words}", code="limits", ways=tuple(ways), joint=joint)
 
 
-def _alone(them: Candidates, found: Sequence[Limit], limit: Limit) -> str:
-    """What this limit would have to be if only it gave way; empty where that does not help."""
+class Way(NamedTuple):
+    """A limit with the value at which some GPUs would keep it."""
+
+    limit: str
+    """Its code; empty where no limit of the need would help, and `value` says what would."""
+    value: str
+    gpus: str
+
+
+def _way(them: Candidates, limit: Limit, place: int) -> Way:
+    row = them.rows[place]
+    return Way(limit.code, limit.relaxed(float(limit.needed[place])), f"{row.count} x {row.gpu}")
+
+
+def _alone(them: Candidates, found: Sequence[Limit], limit: Limit) -> Way | None:
+    """What this limit would have to be if only it gave way; None where that does not help."""
     others = kept([other for other in found if other is not limit], len(them)) & ~limit.ok
     if not others.any():
-        return ""
+        return None
     values = np.where(others, limit.needed, np.nan)
     if np.isnan(values).all():
         place = int(np.argmax(others))
     else:
         place = int(np.nanargmin(values) if limit.upper else np.nanargmax(values))
-    row = them.rows[place]
-    return f"{limit.relaxed(float(limit.needed[place]))} ({row.count} x {row.gpu})"
-
-
-def _nearest(them: Candidates, found: Sequence[Limit]) -> str:
-    """Every limit that the candidate with the fewest broken ones breaks, with the value it needs."""
-    place = int(np.argmin(_broken(them, found)))
-    texts = [limit.relaxed(float(limit.needed[place])) for limit in found if not limit.ok[place]]
-    return f"relax {' and '.join(texts)} ({them.rows[place].count} x {them.rows[place].gpu} comes nearest)"
+    return _way(them, limit, place)
 
 
 def _broken(them: Candidates, found: Sequence[Limit]) -> Array:

@@ -26,7 +26,7 @@ def from_sheet(config: RunConfig, gpus: Sequence[str]) -> dict[tuple[str, int], 
     """The speed of one of each GPU. Raises InputError for a workload that does not state its cost."""
     spec = registry.get(config.workload).spec
     if spec.cost is None:
-        raise InputError(f"{config.workload} does not state what it costs", hint="measure it: gpuwise bench")
+        raise InputError(f"{config.workload} does not state what it costs", hint="measure it", code="bench")
     cost = spec.cost(config.mode, config.precision, config.batch or spec.default_batch)
     return {(gpu, 1): _speed(catalog.get(gpu), config.precision, cost) for gpu in gpus}
 

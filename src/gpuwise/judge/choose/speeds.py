@@ -274,6 +274,6 @@ def gpu_of(result: Result) -> str:
     if result.environment.gpu_id is None:
         raise InputError(
             f"result {result.id} is of {result.environment.device}, which the catalog does not know",
-            hint="name the GPU: --have GPU",
+            hint="name the GPU instead of the file",
         )
     return result.environment.gpu_id

@@ -19,8 +19,7 @@ from gpuwise.judge.choose import speeds
 from gpuwise.judge.choose.candidates import candidates
 from gpuwise.judge.choose.cost import costs
 from gpuwise.judge.choose.fit import FITS, forms
-from gpuwise.judge.choose.need import read
-from gpuwise.judge.choose.presets import presets
+from gpuwise.judge.choose.need import need_for, presets
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.choice import Basis, Need, Speed
 from gpuwise.model.offer import Offer
@@ -69,7 +68,7 @@ def uses(
     every = [spec.id for spec in catalog.all_gpus()]
     found = []
     for name in presets():
-        need = read({"workload": name, "gpus": "1"}, {})
+        need = need_for(name, gpus=(1, 1))
         known = speeds.gather(need, every, forecast, results=results, published=published)
         found.append(use(name, need, gpu_id, [s for s in known if s.count == 1], offers, today))
     return tuple(found)
@@ -80,7 +79,7 @@ def use(
 ) -> Use:
     """One preset; `known` are the speeds of every GPU in it."""
     (own,) = (speed for speed in known if speed.gpu_id == gpu_id)
-    title, item = presets()[name]["title"], speeds.item_of(need)
+    title, item = presets()[name].title, speeds.item_of(need)
     if reason := _reason(need, own):
         return Use(preset=name, title=title, verdict="no", reason=reason, item=item)
     able = [speed for speed in known if not _reason(need, speed)]
@@ -98,7 +97,7 @@ def _reason(need: Need, speed: Speed) -> str:
     if need.form is not None:
         field, values = forms()[need.form]
         if catalog.get(speed.gpu_id).text(field) not in values:
-            return f"its form is none of {', '.join(sorted(values))}"
+            return f"its form is not {' or '.join(sorted(values))}"
     if speed.throughput is None:
         return speed.refusal
     if speed.fits_probability is not None and speed.fits_probability < FITS:

@@ -1,19 +1,21 @@
-"""Which GPU to buy or rent for a piece of work: sliders set the limits, what they bar says why."""
+"""Which GPU to buy or rent for a piece of work: sliders set the limits; GPUs that drop out say by which."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuwise.errors import GpuwiseError, NoDataError
+from gpuwise.jobs.choosing import choose as chosen
+from gpuwise.jobs.choosing import need_for
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.forecasts import traced
-from gpuwise.judge.choose import amounts, gather, recommend
-from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.presets import presets
-from gpuwise.judge.choose.speeds import item_of
-from gpuwise.model.choice import Need, Recommendation
+from gpuwise.judge.choose.need import presets
+from gpuwise.model import units
+from gpuwise.model.choice import Acquire, Need, Recommendation
+from gpuwise.model.precision import Precision
 from gpuwise.model.units import percent
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.show import choice as report
@@ -26,7 +28,8 @@ from gpuwise.workloads import registry
 SHOWN = 25
 REASONED = 3
 GPUS = ("1", "1..2", "1..4", "1..8")
-WAYS = ("both", "rent", "own")
+WAYS: tuple[Acquire, ...] = ("both", "rent", "own")
+FORMS = ("", "pcie", "sxm", "oam", "workstation", "mobile")
 USUAL_WORK = {
     "image": "100M images", "sequence": "10M sequences", "token": "1B tokens",
     "image-step": "10M image-steps", "cell": "1000T cells",
@@ -60,15 +63,11 @@ def choose(facts: Facts, asked: Asked) -> View:
     base = _base(asked)
     found, problem = None, None
     try:
-        found = _recommend(facts, needs.read(_options(asked, base), {}))
+        # What other precisions would do takes as long again: a slider waits for its answer.
+        found = chosen(_need(asked, base), facts, forecast=facts.forecasts, other_precisions=False).found
     except GpuwiseError as error:
-        problem = in_words(message(error))
+        problem = message(error)
     return _view(asked, base, found, problem)
-
-
-def in_words(problem: Message) -> Message:
-    """The message with the names of limits where a command line has options."""
-    return Message(text=problem.text.replace("--", ""), hint=problem.hint.replace("--", ""))
 
 
 def known() -> Mapping[str, WorkloadSpec]:
@@ -78,69 +77,54 @@ def known() -> Mapping[str, WorkloadSpec]:
 
 
 def _base(asked: Asked) -> dict[str, Any]:
-    """Workload, mode, precision and numbers of GPUs: from the preset of the path or from the form.
+    """What the form shows: from the preset of the path, from the request, or what is usual for the workload.
 
     Raises NoDataError for a preset that is unknown.
     """
-    names = known()
-    preset: Mapping[str, str] = {}
+    names, preset, one = known(), None, None
     if asked.path:
-        if asked.path[0] not in presets():
+        preset = presets().get(asked.path[0])
+        if preset is None:
             raise NoDataError(f"no use is called {asked.path[0]!r}", hint=f"one of {', '.join(presets())}")
-        preset = presets()[asked.path[0]]
-    one = preset.get("workload", "").split(",")[0]
-    spec = names[asked.one_of("workload", tuple(names), one or None)]
-    mode = asked.one_of("mode", spec.modes, preset.get("mode") if spec.id == one else None)
+        one = preset.workloads[0][0]
+    spec = names[asked.one_of("workload", tuple(names), one)]
+    own = preset if preset is not None and spec.id == one else None
+    usual = own.precision if own and own.precision in spec.precisions else None
+    usual = usual or (Precision.BF16 if Precision.BF16 in spec.precisions else spec.precisions[0])
+    many = f"{preset.gpus[0]}..{preset.gpus[1]}" if preset and preset.gpus[1] > 1 else "1"
+    work = asked.text("work")
+    with suppress(GpuwiseError):  # said beside the form
+        # An amount in items of the workload that was chosen before means nothing for this one.
+        if not work or units.parse_work(work).item != spec.item:
+            work = USUAL_WORK.get(spec.item, "")
+    # Only work that makes tokens one by one has a latency; the preset's holds until the form says another.
+    limit = preset.latency if preset and not asked.text("workload") else None
+    latency = asked.text("latency") or (f"{limit.kind}<={limit.seconds * 1e3:g}ms" if limit else "")
     return {
-        "spec": spec, "workload": spec.id, "mode": mode, "preset": preset,
-        "precision": asked.one_of("precision", spec.precisions, _usual(spec, preset)),
-        "gpus": asked.one_of("gpus", GPUS, preset.get("gpus")),
-        "acquire": asked.one_of("acquire", WAYS),
-        "form": asked.one_of("form", ("", "pcie", "sxm", "oam", "workstation", "mobile"), preset.get("form")),
-        "work": _work(asked, spec), "latency": _latency(asked, spec, preset),
+        "spec": spec, "workload": spec.id, "title": preset.title.capitalize() if own and preset else "",
+        "mode": asked.one_of("mode", spec.modes, own.mode if own else None),
+        "precision": asked.one_of("precision", spec.precisions, usual),
+        "gpus": asked.one_of("gpus", GPUS, many), "acquire": asked.one_of("acquire", WAYS),
+        "form": asked.one_of("form", FORMS, (preset.form if preset else None) or ""),
+        "work": work, "latency": latency if spec.phase else "",
     }  # fmt: skip
 
 
-def _work(asked: Asked, spec: WorkloadSpec) -> str:
-    """The amount asked for, or the usual one where there is none or it counts what another workload makes."""
-    text, usual = asked.text("work"), USUAL_WORK.get(spec.item, "")
-    try:
-        return text if text and amounts.work(text).item == spec.item else usual
-    except GpuwiseError:
-        return text  # said beside the form
-
-
-def _latency(asked: Asked, spec: WorkloadSpec, preset: Mapping[str, str]) -> str:
-    """The limit asked for, or the preset's; only workloads that make tokens one by one have one."""
-    if not spec.id.startswith("llm") or "infer" not in spec.modes:
-        return ""
-    return asked.text("latency") or ("" if asked.text("workload") else preset.get("latency", ""))
-
-
-def _usual(spec: WorkloadSpec, preset: Mapping[str, str]) -> str:
-    wanted = preset.get("precision", "bf16")
-    return wanted if wanted in spec.precisions else spec.precisions[0]
-
-
-def _options(asked: Asked, base: Mapping[str, Any]) -> dict[str, Any]:
-    """The form as options of `gpuwise choose`. Raises InputError for a limit that is no number."""
+def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
+    """The form as a need. Raises InputError for an amount or a limit that cannot be read."""
     budget, deadline, memory, power = (asked.number(slider.name) for slider in SLIDERS)
-    hourly = "/h" if asked.text("per") == "hour" else ""
-    return {
-        **{name: base[name] or None for name in (
-            "workload", "mode", "precision", "gpus", "acquire", "form", "work", "latency",
-        )},
-        "budget": f"${budget:.2f}{hourly}" if budget else None,
-        "deadline": f"{deadline * 3600:.0f}s" if deadline else None,
-        "memory": f"{memory:g}GB.." if memory else None,
-        "power": f"{power:g}W" if power else None,
-        "spot": "ok" if asked.text("spot") else None,
-    }  # fmt: skip
-
-
-def _recommend(facts: Facts, need: Need) -> Recommendation:
-    speeds = gather(need, facts.ids, facts.forecasts, results=facts.results, published=facts.published)
-    return recommend(need, speeds, facts.offers, today=facts.today, item=item_of(need))
+    need = need_for(
+        base["workload"], mode=base["mode"], precision=base["precision"],
+        work=units.parse_work(base["work"]) if base["work"] else None,
+        latency=units.parse_latency(base["latency"]) if base["latency"] else None,
+        gpus=units.parse_count_range(base["gpus"]), form=base["form"] or None,
+    )  # fmt: skip
+    return replace(
+        need, acquire=base["acquire"], spot=bool(asked.text("spot")),
+        budget_usd=budget or None, budget_per_hour=asked.text("per") == "hour",
+        deadline_s=deadline * 3600 if deadline else None, power_w=power or None,
+        memory_gb=(memory, None) if memory else None,
+    )  # fmt: skip
 
 
 def _view(
@@ -196,7 +180,7 @@ def _certainty(found: Recommendation | None) -> tuple[str, ...]:
 def _out(found: Recommendation | None) -> Table:
     """GPUs that one of the limits bars, and which."""
     barred = [r for r in found.rejected if r.constraint] if found else []
-    rows = tuple((r.gpu_id, r.constraint.removeprefix("--"), r.reason) for r in barred)
+    rows = tuple((r.gpu_id, r.constraint, r.reason) for r in barred)
     return Table(columns=("GPU", "limit", "why"), rows=rows)
 
 

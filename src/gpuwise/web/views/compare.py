@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.jobs import compose
+from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
@@ -143,7 +143,7 @@ def article(facts: Facts, asked: Asked) -> View:
     specs = picked(facts, asked)
     if len(specs) != 2:
         raise InputError("an article compares two different GPUs", hint="choose two")
-    two = compose.duel(facts, *specs)
+    two = reporting.duel(facts, *specs)
     if not comparable(two.forecasts, specs):
         raise NoDataError("no kind of work is forecast on both GPUs", hint="compare their specifications")
     made = plain(whole(two))

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts.catalog import Match, matching, ordered
-from gpuwise.jobs import compose
+from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.units import gibibytes, si, significant
@@ -119,7 +119,7 @@ def _row(facts: Facts, spec: GpuSpec) -> tuple[str, ...]:
 def one(facts: Facts, asked: Asked) -> View:
     """Everything known of one GPU. Raises InputError where the name is none."""
     spec = facts.gpu(asked.path[0])
-    whole = plain(card(compose.card(facts, spec)))
+    whole = plain(card(reporting.card(facts, spec)))
     return View(
         title=spec.name,
         template="gpu.html",

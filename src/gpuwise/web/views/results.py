@@ -10,7 +10,7 @@ from typing import Any
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, published
-from gpuwise.jobs import compose
+from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.published import PublishedResult
@@ -188,7 +188,7 @@ def read(data: bytes, name: str) -> Result:
 
 def shown(facts: Facts, result: Result) -> View:
     """A result in its place: bars, cautions, limits, beside published and forecast figures."""
-    material = compose.material(facts, (result,))
+    material = reporting.material(facts, (result,))
     try:
         whole = plain(report(material))
     except (ValueError, ArithmeticError, KeyError, AssertionError) as error:

@@ -1,28 +1,54 @@
-"""The material of a report, of a card's page and of an article."""
+"""Results as one page, everything known of a GPU, and two GPUs head to head."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import published
+from gpuwise.jobs.answer import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import uses as suited
 from gpuwise.judge.choose.uses import Use
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
-from gpuwise.model.result import Measurement, Result
+from gpuwise.model.result import Result
 from gpuwise.predict.interval import step_half
 from gpuwise.show.article import HeadToHead
 from gpuwise.show.card import Card
-from gpuwise.show.page import References
+from gpuwise.show.page import Page, References
 from gpuwise.show.records import COUNTS, KINDS, SCALED
 from gpuwise.show.report import ReportInput
 
 PREDICTED = ("train", "infer")
 """Modes of which single measurements are forecast."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    """Results to report together."""
+
+    results: tuple[Result, ...]
+
+
+def report(request: ReportRequest, facts: Facts | None = None) -> Answer[Page]:
+    """The results with their limits, cautions, published and predicted speeds, as one page.
+
+    `show.html.html(answer.found)` makes one file of it that needs no network. Raises NoDataError where the
+    results hold no measurement that a page could show.
+    """
+    from gpuwise.show import page, results
+    from gpuwise.show.report import chart
+    from gpuwise.show.report import report as whole
+
+    collected = material(facts or Facts(), request.results)
+    made = whole(collected)
+    return Answer(
+        found=made, to_table=lambda: results.measurements(request.results[0]),
+        to_data=lambda: page.document(made), to_chart=lambda: chart(collected),
+    )  # fmt: skip
 
 
 def material(facts: Facts, results: Sequence[Result]) -> ReportInput:
@@ -80,26 +106,20 @@ def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Record, ...]:
 
 
 def _predicted(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], Record]]:
-    """What would have been predicted of each measurement, by GPU and configuration."""
+    """What would have been predicted of each measurement, by GPU and question."""
     for result in results:
         gpu_id = result.environment.gpu_id
         for m in result.measurements if gpu_id else ():
-            found = _of(facts, m, gpu_id or "")
-            if found is not None:
-                yield (gpu_id or "", m.question.key()), found
-
-
-def _of(facts: Facts, m: Measurement, gpu_id: str) -> Record | None:
-    """A measurement's own forecast; None where its work is unknown here or cannot be predicted."""
-    config = m.config
-    # Forecasts are of what torch runs.
-    if config.mode not in PREDICTED or config.size == "toy" or config.framework != "torch" or m.batch is None:
-        return None
-    try:
-        (found,) = facts.forecasts(
-            replace(config, batch=None, gpus=1), (gpu_id,), count=config.gpus, batch=m.batch
-        )
-    except GpuwiseError:  # a workload of another machine's file, a mode of an older version
-        return None
-    # The batch of an uploaded file may be any number.
-    return found if found.throughput and isfinite(found.throughput.value) else None
+            config = m.config
+            # Predictions are of what torch runs, of single measurements at full size.
+            known = config.mode in PREDICTED and config.size != "toy" and config.framework == "torch"
+            if not known or m.batch is None or gpu_id is None:
+                continue
+            one = replace(config, batch=None, gpus=1)
+            try:
+                (found,) = facts.forecasts(one, (gpu_id,), count=config.gpus, batch=m.batch)
+            except GpuwiseError:  # a workload of another machine's file, a mode of an older version
+                continue
+            # The batch of an uploaded file may be any number.
+            if found.throughput and isfinite(found.throughput.value):
+                yield (gpu_id, m.question.key()), found

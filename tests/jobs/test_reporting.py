@@ -11,7 +11,7 @@ import pytest
 from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
-from gpuwise.jobs import compose
+from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.show.records import COUNTS, KINDS, SCALED
 
@@ -22,8 +22,8 @@ TODAY = date(2026, 11, 21)
 
 def test_a_measurement_has_its_own_forecast() -> None:
     result = store.load(RESULT)
-    found = compose.material(Facts(today=TODAY), [result])
-    assert len(found.predicted) == sum(m.config.mode in compose.PREDICTED for m in result.measurements)
+    found = reporting.material(Facts(today=TODAY), [result])
+    assert len(found.predicted) == sum(m.config.mode in reporting.PREDICTED for m in result.measurements)
     assert {gpu_id for gpu_id, _ in found.predicted} == {"h200-sxm"}
     assert {row.gpu_id for row in found.published} == {"h200-sxm"}
     assert found.today == TODAY
@@ -33,19 +33,19 @@ def test_a_toy_and_another_framework_have_none() -> None:
     result = store.load(RESULT)
     for changed in ({"size": "toy"}, {"framework": "jax"}, {"workload": "./mine.py"}):
         cells = tuple(replace(m, config=replace(m.config, **changed)) for m in result.measurements)
-        assert not compose.material(Facts(today=TODAY), [replace(result, measurements=cells)]).predicted
+        assert not reporting.material(Facts(today=TODAY), [replace(result, measurements=cells)]).predicted
 
 
 def test_a_result_of_an_unknown_card_stands_alone() -> None:
     result = store.load(RESULT)
     unknown = replace(result, environment=replace(result.environment, gpu_id=None))
-    found = compose.material(Facts(today=TODAY), [unknown])
+    found = reporting.material(Facts(today=TODAY), [unknown])
     assert (found.published, dict(found.predicted)) == ((), {})
 
 
 def test_a_duel_and_a_card_know_the_same_of_a_gpu() -> None:
     facts, l40s = Facts([RESULT], today=TODAY), catalog.get("l40s")
-    card, duel = compose.card(facts, l40s), compose.duel(facts, catalog.get("h200-sxm"), l40s)
+    card, duel = reporting.card(facts, l40s), reporting.duel(facts, catalog.get("h200-sxm"), l40s)
     assert card.forecasts == tuple(p for p in duel.forecasts if p.gpu_id == "l40s")
     cells = {(p.question.workload, p.question.mode, p.gpus) for p in card.forecasts}
     deep = [kind for kind in KINDS if kind.mode != "compute"]

@@ -1,0 +1,190 @@
+"""Pass or fail: is every GPU as good as it should be, by measuring it here or by its result files?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpuwise import store
+from gpuwise.errors import INTERRUPTED, InputError, MachineError
+from gpuwise.jobs.answer import Answer
+from gpuwise.jobs.measuring import REFERENCE, Listen, run
+from gpuwise.judge.accept import Acceptance, Card, Lookup, check_last, judge, lookup
+from gpuwise.measure import suites, telemetry
+from gpuwise.measure.device import Target, find_target, only_ours, visible
+from gpuwise.measure.prepare import plan_for, prepare
+from gpuwise.measure.request import Request
+from gpuwise.measure.telemetry import Wear
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Result
+from gpuwise.model.run import RunConfig
+
+if TYPE_CHECKING:
+    from gpuwise.judge.accept.fleet import Fleet
+
+QUICK = Request(workloads=REFERENCE).given(quick=True, time_s=0.0)
+"""What `gpuwise bench --quick` measures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptRequest:
+    """Files to judge as a fleet, or where there are none, the GPUs of this machine to measure and judge."""
+
+    files: tuple[Path, ...] = ()
+    """Results, bundles and folders of them."""
+    against: str | None = None
+    """What each card should reach: a result file, a GPU, `last`; None = what is known of its kind."""
+    margin: float = 0.05
+    """How much slower is still accepted, as a share."""
+    suites: tuple[str, ...] = ("limits", "quick")
+    device: str = "cuda"
+    """`cuda` or `cpu`."""
+    gpus: tuple[int, ...] = ()
+    """Indices, as nvidia-smi counts; empty = all."""
+    time_s: float | None = None
+    """Longest timing of one measurement."""
+    toy: bool = False
+    """Shrunken models, to test gpuwise itself."""
+    command: Callable[[int | None], str] = lambda index: "gpuwise.accept"
+    """Kept in each result: what measures the card of this index again."""
+
+
+def accept(
+    request: AcceptRequest, listen: Listen = lambda update: None, *,
+    begin: Callable[[str, Result, int], None] = lambda card, result, measurements: None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Answer[Any]:  # fmt: skip
+    """Judge speed, heat, clocks, PCIe, power, ECC, MIG and other processes of every card.
+
+    `found` is a `Fleet` for files, else an `Acceptance`. The exit status is 1 where a card fails, 130 where
+    Ctrl-C ended the measuring. Raises InputError for what makes no sense, MachineError where no GPU answers.
+    """
+    if request.margin >= 1:
+        raise InputError(f"a margin of {request.margin:.0%} would accept any card", hint="a margin like 5%")
+    if request.files and request.against == "last":
+        raise InputError("a fleet has no last result", hint="compare with a file or a GPU")
+    if request.device == "cpu" and request.gpus:
+        raise InputError("a processor has no GPU index", hint="leave out the index")
+    if not request.suites:
+        raise InputError("no suite given", hint="suites like limits and quick")
+    known = lookup(request.against)
+    return _fleet(request, known) if request.files else _host(request, known, listen, begin, tell)
+
+
+def _fleet(request: AcceptRequest, known: Lookup) -> Answer[Fleet]:
+    from gpuwise.judge.accept import collect, fleet  # polars: only where files are judged
+    from gpuwise.show import acceptance as show
+
+    found = fleet.summarise(*collect.gather(request.files), known, request.margin)
+    return Answer(
+        found=found, exit_status=0 if found.passed else 1, to_table=lambda: show.fleet_cards(found),
+        to_data=lambda: show.fleet_document(found),
+    )  # fmt: skip
+
+
+def _host(
+    request: AcceptRequest, known: Lookup, listen: Listen, begin: Callable[[str, Result, int], None],
+    tell: Callable[[str], None],
+) -> Answer[Acceptance]:  # fmt: skip
+    from gpuwise.show import acceptance as show
+
+    changes: dict[str, Any] = {"size": "toy", "batch": (None,)} if request.toy else {}
+    if request.time_s is not None:
+        changes["time_s"] = request.time_s
+    wanted = [r for name in request.suites for r in ((QUICK,) if name == "quick" else suites.requests(name))]
+    plan = [each.given(**changes) for each in wanted]
+    if request.device == "cpu":
+        targets = [find_target("cpu", None)]
+    else:
+        seen = [sensor.info().index for sensor in visible(telemetry.sensors(), os.environ)]
+        if not seen:
+            raise MachineError(
+                "no GPU answers on this machine, so there is none to accept",
+                hint="check the driver, or test the processor", code="accept",
+            )  # fmt: skip
+        targets = [find_target("cuda", index) for index in request.gpus or seen]
+    if request.against == "last":
+        for target in targets:
+            check_last(_unmeasured(target, "").environment)
+    cards: list[Card] = []
+    status = 0
+    for target in targets:
+        card, complete = _measured(target, plan, request, listen, begin, tell)
+        cards.append(card)
+        if not complete:
+            status = INTERRUPTED
+            break
+    found = judge(cards, known, request.margin)
+    failed = tuple(
+        Issue(code=reason.code, severity="invalid", detail=f"{judged.card.name}: {reason.detail}")
+        for judged in found.cards for reason in judged.reasons
+    )  # fmt: skip
+    return Answer(
+        found=found, issues=failed, exit_status=status or (0 if found.passed else 1),
+        to_table=lambda: show.acceptance(found), to_data=lambda: show.document(found),
+    )  # fmt: skip
+
+
+def _measured(
+    target: Target, wanted: Sequence[Request], request: AcceptRequest, listen: Listen,
+    begin: Callable[[str, Result, int], None], tell: Callable[[str], None],
+) -> tuple[Card, bool]:  # fmt: skip
+    """(one card with its result, whether all was measured); a card that refuses is one that fails."""
+    index = target.info.index if target.info else None
+    name = f"GPU {index}" if target.info else "CPU"
+    command = request.command(index)
+    plan = once(plan_for(wanted, target, suite=True)[0])
+    before = target.sensor.wear() if target.sensor else Wear()
+    try:
+        with only_ours(target.devices(plan), command, free=target.free):
+            made = prepare(plan, target, command=command, output=None, earlier=None)
+            begin(name, made.session.result, len(made.plan))
+            complete = run(made.session, made.plan, listen)
+    except MachineError as refusal:
+        unmeasured = _unmeasured(target, command)
+        return Card(name=name, result=unmeasured, info=target.info, refusal=str(refusal)), True
+    if made.writer.trouble is not None:
+        tell(f"{made.writer.trouble}; kept in {made.writer.kept or 'memory alone'}")
+    elif made.writer.kept is not None:
+        tell(f"kept in {made.writer.kept}")
+    after = target.sensor.wear() if target.sensor else Wear()
+    card = Card(name=name, result=made.session.result, info=target.info, before=before, after=after)
+    return card, complete
+
+
+def once(plan: Sequence[RunConfig]) -> tuple[RunConfig, ...]:
+    """What one card does, each question once: suites share their limits, and what GPUs do together says
+    nothing of one of them."""
+    found: dict[str, RunConfig] = {}
+    for config in plan:
+        if config.gpus == 1:
+            found.setdefault(config.key(), config)
+    return tuple(found.values())
+
+
+def _unmeasured(target: Target, command: str) -> Result:
+    """The result of a card that could not be measured: what the driver reports of it."""
+    gpu_id = target.spec.id if target.spec else None
+    now = datetime.now(UTC)
+    return Result(
+        id=store.new_id(now, target.name, "none"),
+        created_at=now.isoformat(timespec="seconds"),
+        command=command,
+        environment=telemetry.environment(target.info, device=target.name, gpu_id=gpu_id),
+    )
+
+
+def health() -> tuple[telemetry.Check, ...]:
+    """The checks of this machine: driver, torch, ECC, MIG, power, clocks, heat, PCIe, processes and disk."""
+    sensors = telemetry.sensors()
+    return telemetry.checks(
+        [sensor.info() for sensor in sensors],
+        [sensor.sample() for sensor in sensors],
+        [sensor.processes() for sensor in sensors],
+        telemetry.torch_build(),
+        telemetry.disk_free_bytes(store.home()),
+    )

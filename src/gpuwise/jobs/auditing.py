@@ -1,0 +1,53 @@
+"""Find wrong figures in an article, a table or a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from gpuwise.errors import NoDataError
+from gpuwise.jobs.answer import Answer
+from gpuwise.judge import audit as judge
+from gpuwise.model.claim import Audit
+from gpuwise.model.issue import Issue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest:
+    """Files to judge, or one text."""
+
+    files: tuple[Path, ...] = ()
+    """Markdown, HTML, text, CSV, or a result of gpuwise."""
+    text: str | None = None
+    name: str = "text"
+    """Of the text; its suffix says whether it is CSV or HTML."""
+    today: date | None = None
+    """Prices are compared with offers as known on this day."""
+    every: bool = False
+    """In the table also what agrees and what cannot be decided."""
+
+
+def audit(request: AuditRequest) -> Answer[tuple[Audit, ...]]:
+    """Judge every figure: specifications by the catalog, hourly prices by dated offers, speeds by physics.
+
+    The exit status is 1 where something is contradicted, 5 where a file holds no claim that could be judged.
+    Raises InputError for a file that is missing, too large, or not what its suffix says.
+    """
+    from gpuwise.show import audits as show
+
+    found = [judge.audit_file(path, today=request.today) for path in request.files]
+    if request.text is not None:
+        found.append(judge.audit_text(request.text, request.name, today=request.today))
+    wrong = tuple(
+        Issue(
+            code=(f.kind or "contradicts").replace(" ", "-"), severity="invalid",
+            detail=f"{one.file}, line {f.lines[0]}: {f.gpu} {f.field} {f.stated}: {f.explanation}",
+        )
+        for one in found for f in one.findings if f.verdict == "contradicts"
+    )  # fmt: skip
+    silent = any(show.unreadable(one) for one in found)
+    return Answer(
+        found=tuple(found), issues=wrong, exit_status=1 if wrong else NoDataError.exit_code if silent else 0,
+        to_table=lambda: show.findings(found, every=request.every), to_data=lambda: show.document(found),
+    )  # fmt: skip
