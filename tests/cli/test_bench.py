@@ -167,7 +167,8 @@ def test_a_suite_runs_and_says_what_it_leaves_out(gpuwise: Call, monkeypatch: py
     code, out, err = gpuwise("bench", "--suite", "aime", "--toy", "--device", "cpu", "--time", "0.3s")
     assert code == 0
     assert "skipped: not supported on this machine: tf32" in err
-    assert [line.split("  ")[0] for line in out.splitlines()[:3]] == ["matmul fp32 toy", "copy toy", "launch toy"]
+    rows = [line.split("  ")[0] for line in out.splitlines()[:3]]
+    assert rows == ["matmul fp32 toy", "copy toy", "launch toy"]
 
 
 def test_a_workload_that_needs_a_gpu_is_refused_on_a_cpu(gpuwise: Call) -> None:
