@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from datetime import date
 
 from gpuwise.judge.choose import recommend
@@ -10,6 +11,7 @@ from gpuwise.model.gpu import Source
 from gpuwise.model.offer import Offer
 from gpuwise.model.result import Interval
 from gpuwise.show import choice
+from gpuwise.show.table import comma_separated
 
 SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
 
@@ -78,3 +80,19 @@ def test_what_is_left_out_is_told() -> None:
         for note in choice.table(found, top=None).notes
     )
     assert any(note.startswith("left out: t4") for note in choice.whole(found).notes)
+
+
+def test_a_notebook_shows_the_options_and_their_costs() -> None:
+    text = made()._repr_html_()
+    assert text.count("<table") == 2
+    assert "<svg" in text
+
+
+def test_csv_of_a_choice_holds_values_with_their_intervals() -> None:
+    head, first, *_ = comma_separated(choice.whole(made())).splitlines()
+    row = dict(zip(next(csv.reader([head])), next(csv.reader([first])), strict=True))
+    speed = next(name for name in row if name.endswith("/s"))
+    assert float(row[f"{speed} low"]) < float(row[speed]) < float(row[f"{speed} high"])
+    cost = next(name for name in row if name.startswith("cost"))
+    assert (float(row[cost]) > 0, row[f"{cost} unit"]) == (True, "USD")
+    assert not any("$" in cell for name, cell in row.items() if not name.endswith("note"))

@@ -10,6 +10,7 @@ import pytest
 from gpuwise.model.answer import Comparison, Verdict
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.show import comparisons as report
+from gpuwise.stats import pair
 
 from .conftest import FOUND, MATMUL, OK, OOM, result
 
@@ -108,3 +109,20 @@ def test_the_document_is_plain_data() -> None:
     assert (first["verdict"], first["note"]) == ("faster", "batch 1 against 2")
     assert second["ratio"] is None
     assert second["items_per_s"]["against"] is None
+
+
+def test_what_has_no_partner_is_named_for_both_sides() -> None:
+    other = result(replace(OK, config=replace(OK.config, workload="vit-b16")), FASTER, id="b")
+    mine = result(OK, MATMUL)
+    pairs = pair(mine, other)
+    assert [c.a.config.workload for c in pairs] == ["resnet50"]
+    notes = report.comparisons(mine, [(other, pairs)], names=("old", "new")).notes
+    assert notes == (
+        "only in old, so not compared: matmul bf16",
+        "only in new, so not compared: vit-b16 train bf16 compiled, batch 256",
+    )
+    (against,) = report.document(mine, [(other, pairs)])["comparisons"]
+    assert against["unpaired"] == {
+        "baseline": ["matmul bf16"],
+        "against": ["vit-b16 train bf16 compiled, batch 256"],
+    }

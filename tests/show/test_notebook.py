@@ -10,6 +10,7 @@ import html5lib
 import pytest
 
 import gpuwise
+from gpuwise import store
 from gpuwise.model.run import RunConfig
 from gpuwise.show import notebook
 
@@ -27,6 +28,7 @@ def shown() -> dict[str, str]:
         gpuwise.compare_results(one, other)[0],
         gpuwise.find_gpu("rtx-a5000"),
         predicted(gpu_id="rtx-a5000", config=CONFIG, item="image", refusal="not known"),
+        store.records([one, other]),
     )
     return {type(value).__name__: value._repr_html_() for value in values}
 
@@ -55,3 +57,10 @@ def test_the_nouns_load_nothing_for_it() -> None:
     code = f"{nouns}\nprint([m for m in ('jinja2', 'gpuwise.show') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_list_of_records_is_a_table_and_bars() -> None:
+    found = store.records([gpuwise.load(H200 / "quick.json")])
+    text = found._repr_html_()
+    assert text.count("<tr") == 1 + len(found)
+    assert "<svg" in text

@@ -107,6 +107,12 @@ class Record(Shown):
         return self.measured.throughput if self.measured else self.throughput
 
 
+class Records(tuple[Record, ...], Shown):
+    """Several records, which a notebook shows together."""
+
+    __slots__ = ()
+
+
 def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:
     """The issue of a record without a throughput."""
     return (Issue(code="refused", severity="invalid", detail=detail, fix=fix),)

@@ -11,94 +11,70 @@ from gpuwise.model.result import Result
 from gpuwise.model.units import times
 from gpuwise.show import charts
 from gpuwise.show.charts import Chart, Mark
-from gpuwise.show.results import measured_speed
+from gpuwise.show.results import measured_speed, some
 from gpuwise.show.table import Table
+from gpuwise.stats import unpaired
 
 Found = Sequence[tuple[Result, tuple[Comparison, ...]]]
-
 COLUMNS = ("measurement", "baseline", "against", "ratio (95 %)", "verdict", "note")
+NUMERIC = frozenset(COLUMNS[1:4])
 
 
 def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
     """One row a pair; `names` are what the user called the results, the baseline's first."""
-    several = len(found) > 1
-    rows = []
-    for (_, pairs), name in zip(found, names[1:], strict=True):
-        prefix = f"{name}: " if several else ""
-        rows += [_row(prefix, comparison) for comparison in pairs]
+    rows, before, notes = [], [], []
+    for result, name in zip((baseline, *(result for result, _ in found)), names, strict=True):
+        if result.origin == "published":
+            before.append(f"{name}: published figures: {result.source}")
+    for (result, pairs), name in zip(found, names[1:], strict=True):
+        prefix = f"{name}: " if len(found) > 1 else ""
+        rows += [row(comparison, prefix) for comparison in pairs]
+        before += [f"{name}: {line}" for line in differences(baseline, result)]
+        # What stands in one result only is no row, and must not look as if it had never been measured.
+        for side, alone in zip((names[0], name), unpaired(baseline, result, pairs), strict=True):
+            if alone:
+                labels = some([m.question.label() for m in alone])
+                notes.append(f"{prefix}only in {side}, so not compared: {labels}")
     table = Table(
-        title=f"baseline {names[0]} against {', '.join(names[1:])}",
-        columns=COLUMNS,
-        rows=tuple(rows),
-        numeric=frozenset({"baseline", "against", "ratio (95 %)"}),
-        before=(
-            *(
-                f"{name}: published figures: {result.source}"
-                for result, name in zip((baseline, *(result for result, _ in found)), names, strict=True)
-                if result.origin == "published"
-            ),
-            *(
-                f"{name}: {line}"
-                for (result, _), name in zip(found, names[1:], strict=True)
-                for line in differences(baseline, result)
-            ),
-        ),
-    )
+        title=f"baseline {names[0]} against {', '.join(names[1:])}", columns=COLUMNS, rows=tuple(rows),
+        numeric=NUMERIC, before=tuple(before), notes=tuple(notes),
+    )  # fmt: skip
     return table.without_empty_columns()
 
 
-def rows_of(pairs: Sequence[Comparison]) -> Table:
-    """One row a pair, of two results that need no names."""
-    rows = tuple(_row("", pair) for pair in pairs)
-    numeric = frozenset({"baseline", "against", "ratio (95 %)"})
-    return Table(columns=COLUMNS, rows=rows, numeric=numeric).without_empty_columns()
+def row(c: Comparison, prefix: str = "") -> tuple[str, ...]:
+    """The cells of one pair, in the order of COLUMNS."""
+    ratio = "" if c.ratio is None else times(c.ratio.value, c.ratio.low, c.ratio.high, 3)
+    name = prefix + c.a.config.label("batch")
+    return (name, measured_speed(c.a), measured_speed(c.b), ratio, c.verdict, c.note)
 
 
 def differences(a: Result, b: Result) -> tuple[str, ...]:
-    """`driver 570.1 -> 580.2` for everything in the environments that differs."""
-    published = "published" in (a.origin, b.origin)
-    return tuple(
-        f"{name}: {_plain(mine)} -> {_plain(theirs)}"
-        for name, mine, theirs in a.environment.diff(b.environment)
+    """`driver: 570.1 -> 580.2` for everything in the environments that differs."""
+    lines = []
+    for name, *values in a.environment.diff(b.environment):
         # A published figure does not tell its environment variables; that is no difference.
-        if not (published and name == "variables")
-    )
-
-
-def _plain(value: object) -> str:
-    """Environment variables as `NAME=value`, anything else as it is."""
-    if isinstance(value, tuple):
-        return " ".join(f"{name}={text}" for name, text in value) or "none"
-    return str(value)
-
-
-def _row(prefix: str, c: Comparison) -> tuple[str, ...]:
-    ratio = "" if c.ratio is None else times(c.ratio.value, c.ratio.low, c.ratio.high, 3)
-    return (
-        prefix + c.a.config.label("batch"),
-        measured_speed(c.a),
-        measured_speed(c.b),
-        ratio,
-        c.verdict,
-        c.note,
-    )
+        if name == "variables" and "published" in (a.origin, b.origin):
+            continue
+        mine, theirs = (
+            " ".join(f"{key}={text}" for key, text in value) or "none" if isinstance(value, tuple) else value
+            for value in values
+        )
+        lines.append(f"{name}: {mine} -> {theirs}")
+    return tuple(lines)
 
 
 def chart(found: Found, names: Sequence[str]) -> Chart | None:
     """Ratios with their intervals, a block for each result; None where nothing can be compared."""
     marks = [
         Mark(
-            label=_row("", c)[0],
-            value=c.ratio.value,
-            low=c.ratio.low,
-            high=c.ratio.high,
-            group=f"{name} over {names[0]}",
-            colour=c.b.config.precision,
+            label=c.a.config.label("batch"), value=c.ratio.value, low=c.ratio.low, high=c.ratio.high,
+            group=f"{name} over {names[0]}", colour=c.b.config.precision,
         )
         for (_, pairs), name in zip(found, names[1:], strict=True)
         for c in pairs
         if c.ratio is not None and c.verdict != "not-comparable"
-    ]
+    ]  # fmt: skip
     return charts.ratios(marks, title="ratio of throughput, above 1 is faster") if marks else None
 
 
@@ -113,22 +89,26 @@ def document(baseline: Result, found: Found) -> dict[str, Any]:
                     {"field": name, "baseline": str(a), "against": str(b)}
                     for name, a, b in baseline.environment.diff(result.environment)
                 ],
-                "pairs": [_pair(comparison) for comparison in pairs],
+                "pairs": [
+                    {
+                        "cell": c.cell,
+                        "items_per_s": {
+                            name: asdict(m.throughput) if m.throughput else None
+                            for name, m in (("baseline", c.a), ("against", c.b))
+                        },
+                        "ratio": asdict(c.ratio) if c.ratio else None,
+                        "verdict": c.verdict,
+                        "note": c.note,
+                    }
+                    for c in pairs
+                ],
+                "unpaired": {
+                    name: [m.question.label() for m in alone]
+                    for name, alone in zip(
+                        ("baseline", "against"), unpaired(baseline, result, pairs), strict=True
+                    )
+                },
             }
             for result, pairs in found
         ],
-    }
-
-
-def _pair(c: Comparison) -> dict[str, Any]:
-    speeds = {
-        name: asdict(m.throughput) if m.throughput else None
-        for name, m in (("baseline", c.a), ("against", c.b))
-    }
-    return {
-        "cell": c.cell,
-        "items_per_s": speeds,
-        "ratio": asdict(c.ratio) if c.ratio else None,
-        "verdict": c.verdict,
-        "note": c.note,
     }

@@ -1,9 +1,8 @@
-"""Results, comparisons, predictions, recommendations and GPUs in a notebook: a table, and a chart where
+"""Results, records, comparisons, recommendations and GPUs in a notebook: tables, and charts where
 vl-convert is installed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from functools import singledispatch
@@ -12,11 +11,11 @@ from importlib.util import find_spec
 from gpuwise.model.answer import Comparison
 from gpuwise.model.choice import Recommendation
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.record import Record
+from gpuwise.model.record import Record, Records
 from gpuwise.model.result import Measurement, Result
-from gpuwise.show import choice, gpus, predictions, results
-from gpuwise.show.charts import Chart
-from gpuwise.show.comparisons import rows_of
+from gpuwise.model.units import usd
+from gpuwise.show import charts, choice, comparisons, gpus, records, results
+from gpuwise.show.charts import Chart, Mark
 from gpuwise.show.html import fragment
 from gpuwise.show.report import ReportInput, chart
 from gpuwise.show.table import Table
@@ -30,36 +29,64 @@ def html(value: object) -> str:
 
 @html.register
 def _(value: Result) -> str:
-    drawn = chart(ReportInput(results=(value,), today=date.today()))
-    return _together([results.measurements(value)], drawn)
+    return shown(results.measurements(value), drawn=chart(ReportInput(results=(value,), today=date.today())))
 
 
 @html.register
 def _(value: Measurement) -> str:
     row = Table(columns=results.COLUMNS, rows=(results.measurement_row(value),), numeric=results.NUMERIC)
-    notes = tuple(f"{c.code}: {c.detail}. {c.fix}" for c in value.cautions)
-    return _together([replace(row.without_empty_columns(), notes=(*notes, *results.details(value)))])
+    notes = tuple(f"{c.code}: {c.detail}. {results.fix(c)}" for c in value.cautions)
+    return shown(replace(row.without_empty_columns(), notes=(*notes, *results.details(value))))
 
 
 @html.register
 def _(value: Comparison) -> str:
-    return _together([rows_of([value])])
+    table = Table(columns=comparisons.COLUMNS, rows=(comparisons.row(value),), numeric=comparisons.NUMERIC)
+    return shown(table.without_empty_columns())
 
 
 @html.register
 def _(value: Record) -> str:
-    return _together([predictions.table([value])])
+    measured = value.origin == "measured"
+    return shown(records.table([value]) if not measured else records.measured_table([value]))
+
+
+@html.register
+def _(value: Records) -> str:
+    # Bars of two workloads or units would not be comparable: each has a block of its own.
+    marks = [
+        Mark(
+            label=f"{r.gpu_id}: {r.question.label('workload', 'mode')}", value=r.throughput.value,
+            low=r.throughput.low, high=r.throughput.high, group=work, colour=r.origin,
+            shown=results.amount(r.throughput.value, r.item),
+        )
+        for work, rows in results.by_work(value).items()
+        for r in rows
+        if r.throughput is not None and r.question.mode != "limit"
+    ]  # fmt: skip
+    return shown(records.table(value), drawn=charts.bars(marks, description="Speeds") if marks else None)
 
 
 @html.register
 def _(value: Recommendation) -> str:
-    return _together([choice.table(value, top=10), choice.rejections(value)])
+    best = value.options[:10]
+    marks = [
+        Mark(
+            label=f"{o.rank}. {o.count} x {o.gpu_id}", value=cost.value, low=cost.low, high=cost.high,
+            colour=o.basis, shown=choice.span(cost, usd), group="cost, USD",
+        )
+        for o in best
+        if (cost := o.cost_usd or o.cost_per_item_usd)
+    ]  # fmt: skip
+    tables = choice.table(value, top=len(best)), choice.rejections(value)
+    return shown(*tables, drawn=charts.bars(marks, description="Cost of the first options"))
 
 
 @html.register
 def _(value: GpuSpec) -> str:
-    return _together([gpus.specification(value)])
+    return shown(gpus.specification(value))
 
 
-def _together(tables: Sequence[Table], drawn: Chart | None = None) -> str:
+def shown(*tables: Table, drawn: Chart | None = None) -> str:
+    """Tables, and above them the chart where it can be drawn."""
     return fragment(tables, drawn if find_spec("vl_convert") else None)

@@ -16,7 +16,7 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.record import Record
 from gpuwise.model.run import RunConfig
-from gpuwise.model.units import whole
+from gpuwise.model.units import watts, whole
 from gpuwise.model.workload import Mode
 from gpuwise.show.page import References
 from gpuwise.show.results import codes, fix, rate, spanned, speed, value
@@ -74,6 +74,23 @@ def measured_row(row: Record) -> tuple[str, ...]:
         row.session,
         codes(row.raw.cautions if row.raw else ()),
     )
+
+
+def table(rows: Sequence[Record]) -> Table:
+    """Records of any origin beside each other, each with its basis and where it is from."""
+    return Table(
+        columns=("GPU", "work", "throughput", "power", "basis", "software", "date", "source", "cautions"),
+        rows=tuple(
+            (
+                r.gpu_id, r.question.label(), spanned(r.throughput, r.item) if r.throughput else r.refusal,
+                watts(r.watts.value) if r.watts else "", r.basis, r.software, r.date,
+                r.source.title if r.source else "", codes(r.issues) if r.throughput else "",
+            )
+            for r in rows
+        ),
+        numeric=frozenset({"throughput", "power"}),
+        notes=tuple(dict.fromkeys(note for r in rows[:LISTED] for note in r.notes)),
+    ).without_empty_columns()  # fmt: skip
 
 
 def published_table(rows: Sequence[PublishedResult]) -> Table:

@@ -1,6 +1,6 @@
 """Statistics on step times: intervals, steadiness, comparison. Standard library only."""
 
-from gpuwise.stats.compare import Condition, compare, pair, parse_condition, reproduced, violations
+from gpuwise.stats.compare import Condition, compare, pair, parse_condition, reproduced, unpaired, violations
 from gpuwise.stats.interval import mean_of_runs, ratio, ratio_of, throughput
 from gpuwise.stats.steady import drift, settled
 
@@ -16,5 +16,6 @@ __all__ = [
     "reproduced",
     "settled",
     "throughput",
+    "unpaired",
     "violations",
 ]

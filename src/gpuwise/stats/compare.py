@@ -112,7 +112,7 @@ def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
 
     Counterparts ask the same question (`config.key("batch")`) at the same batch. Where each side asks it
     once, the batches may differ. What has no counterpart meets the same question with other kernels, stock
-    against tuned, then the same in another framework, without a verdict; what has none there is left out.
+    against tuned, then the same in another framework, without a verdict; what has none there is `unpaired`.
     """
     pairs = _meeting(a.measurements, b.measurements, lambda config: config.key("batch"))
     for cell in (lambda config: config.key("batch", "kernels"), question):
@@ -123,6 +123,15 @@ def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
         pairs += [(m, n) for m, n in met if m.config.key("batch") != n.config.key("batch")]
     order = {id(m): place for place, m in enumerate(a.measurements)}
     return tuple(compare(*two) for two in sorted(pairs, key=lambda two: order[id(two[0])]))
+
+
+def unpaired(
+    a: Result, b: Result, pairs: Sequence[Comparison]
+) -> tuple[tuple[Measurement, ...], tuple[Measurement, ...]]:
+    """The measurements of each side that `pair` left without a counterpart."""
+    used = {id(m) for c in pairs for m in (c.a, c.b)}
+    left, right = (tuple(m for m in side.measurements if id(m) not in used) for side in (a, b))
+    return left, right
 
 
 def _meeting(

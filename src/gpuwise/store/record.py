@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
-from gpuwise.model.record import Record
+from gpuwise.model.record import Record, Records
 from gpuwise.model.result import Interval, Measurement, Result
 
 
-def records(results: Iterable[Result]) -> tuple[Record, ...]:
+def records(results: Iterable[Result]) -> Records:
     """One record for each measurement, in their order; one that did not end says so in an issue.
 
     Limits and toy runs are among them: a reader takes those whose question it asks.
     """
-    return tuple(record for result in results for record in _of(result))
+    return Records(record for result in results for record in _of(result))
 
 
 def _of(result: Result) -> Iterator[Record]:

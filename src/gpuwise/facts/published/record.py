@@ -9,7 +9,7 @@ from gpuwise.model.issue import Issue
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.question import Framework, Question
-from gpuwise.model.record import Record
+from gpuwise.model.record import Record, Records
 from gpuwise.model.result import Interval
 from gpuwise.model.workload import Mode
 
@@ -20,13 +20,13 @@ UNSURE = Issue(
 )  # fmt: skip
 
 
-def records(rows: Iterable[PublishedResult]) -> tuple[Record, ...]:
+def records(rows: Iterable[PublishedResult]) -> Records:
     """The figures of GPUs of the catalog that no check of plausibility flags.
 
     A precision that the source does not state is None; a publisher's other frameworks than ours are named in
     `software` and told apart by `session`.
     """
-    return tuple(_record(row, row.gpu_id) for row in rows if row.gpu_id is not None and not row.cautions)
+    return Records(_record(row, row.gpu_id) for row in rows if row.gpu_id is not None and not row.cautions)
 
 
 def _record(row: PublishedResult, gpu_id: str) -> Record:
