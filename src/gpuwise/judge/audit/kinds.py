@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from typing import TypeVar
@@ -44,6 +44,8 @@ class Around:
     """The values of those."""
     wrong: Mapping[tuple[int, tuple[str, ...]], tuple[Claim, ...]]
     """Contradicted claims, by block and GPUs."""
+    explained: dict[Claim, Explained] = field(default_factory=dict)
+    """What `explain` found: it is asked for a witness, and again for the answer."""
 
 
 def around(claims: Sequence[Claim], wrong: Sequence[Claim]) -> Around:
@@ -76,16 +78,19 @@ def _place(claim: Claim) -> int:
 
 def explain(claim: Claim, text: Around) -> Explained:
     """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
+    if claim in text.explained:
+        return text.explained[claim]
     found = mechanism(claim)
-    if found is not None and found[0] != "other variant":
-        return found
-    return (
-        _neighbour(claim, text, least=2)
-        or found
-        or (_neighbour(claim, text, least=1) if _in_grid(claim) else None)
-        or _elsewhere(claim, text)
-        or ("wrong value", "")
-    )
+    if found is None or found[0] == "other variant":
+        found = (
+            _neighbour(claim, text, least=2)
+            or found
+            or (_neighbour(claim, text, least=1) if _in_grid(claim) else None)
+            or _elsewhere(claim, text)
+            or ("wrong value", "")
+        )
+    text.explained[claim] = found
+    return found
 
 
 def mechanism(claim: Claim) -> Explained | None:

@@ -30,13 +30,18 @@ def judge(claims: Sequence[Claim], lines: Sequence[str], today: date) -> Iterato
         o for o in prices.offers(today=today) if o.per_hour and o.currency == "USD" and prices.is_quote(o)
     ]
     offers = prices.newest(quotes)
+    known: dict[tuple[str, ...], list[Offer]] = {}
     for claim in claims:
+        if claim.gpu_ids not in known:
+            ids = set(claim.gpu_ids)
+            known[claim.gpu_ids] = [
+                o for o in offers if ids & set(o.gpu_ids) and not prices.is_stale(o, today)
+            ]
         text = lines[claim.line - 1] if claim.line <= len(lines) else ""
-        yield _finding(claim, text if len(text) < 500 else "", offers, today)
+        yield _finding(claim, text if len(text) < 500 else "", known[claim.gpu_ids])
 
 
-def _finding(claim: Claim, text: str, offers: Sequence[Offer], today: date) -> Finding:
-    mine = [o for o in offers if set(o.gpu_ids) & set(claim.gpu_ids) and not prices.is_stale(o, today)]
+def _finding(claim: Claim, text: str, mine: Sequence[Offer]) -> Finding:
     words = set(re.findall(r"[a-z0-9]+", text.casefold()))
     named = [o for o in mine if o.provider.casefold().split(".")[0].split()[0] in words]
     used = named or mine

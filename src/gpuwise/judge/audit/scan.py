@@ -92,7 +92,7 @@ _BETWEEN = re.compile(r"\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|&)\s?\$?")
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65536)
 def scan(text: str) -> tuple[Token, ...]:
     """The typed words of one line or cell, in order and without overlap."""
     gpus = list(_gpus(text))
