@@ -166,7 +166,7 @@ def test_against_the_last_result_and_a_file(gpuwise: Call, machine: Machine, tmp
     assert "no result of this NVIDIA H200 is kept" in err
     machine.count = 2
     code, out, _ = gpuwise(*HOST, "--against", str(good))
-    assert (code, f"Speeds held against {good.name} and each other" in out) == (1, True)
+    assert (code, f"Speeds are compared with {good.name} and each other" in out) == (1, True)
 
 
 def test_the_bundle(gpuwise: Call, machine: Machine, tmp_path: Path) -> None:
@@ -212,9 +212,17 @@ def test_the_processor_is_measured_for_real(gpuwise: Call, monkeypatch: pytest.M
     small = (Request(workloads=("copy",), precisions=("fp32",)),)
     monkeypatch.setitem(suites.SUITES, "limits", small)
     code, out, err = gpuwise(*HOST, "--device", "cpu", "--toy", "--time", "0.2s")
-    assert code == 0, err
-    assert "pass: 1 of 1 card passes" in out
+    # Nothing is known of what this processor reaches, so it is not accepted either.
+    assert code == 5, err
+    assert "not judged: 0 of 1 card pass" in out
     assert "no reference is known" in out
+    code, out, err = gpuwise("accept", "")
+    assert (code, out) == (2, "")
+    assert "an empty path names no file" in err
+        2,
+        "",
+        "gpuwise: an empty path names no file\n  next: gpuwise accept FOLDER\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,24 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from gpuwise.judge.accept import Acceptance, Card, Judged, Reason
-from gpuwise.judge.accept.collect import Host
+from gpuwise.judge.accept import Acceptance, Judged, TestedCard
+from gpuwise.judge.accept.bundle import Host
 from gpuwise.judge.accept.fleet import summarise
+from gpuwise.model.issue import Issue
 from gpuwise.show import acceptance as report
 from gpuwise.show.table import markdown
 
 from .conftest import COPY, MATMUL, OOM, result
 
-HOT = Reason(code="hot", detail="91 °C", next_step="cool it")
-TOLD = Reason(code="pcie", fails=False, detail="idle", next_step="look")
-MIXED = Reason(code="mixed", detail="two models", next_step="ask for equal ones")
+HOT = Issue(code="hot", severity="invalid", detail="91 °C", fix="cool it")
+TOLD = Issue(code="pcie", severity="warning", detail="idle", fix="look")
+MIXED = Issue(code="mixed", severity="invalid", detail="two models", fix="ask for equal ones")
 
 
-def judged(name: str, *reasons: Reason) -> Judged:
-    return Judged(card=Card(name=name, result=result(MATMUL, OOM)), reasons=reasons)
+def judged(name: str, *reasons: Issue) -> Judged:
+    return Judged(card=TestedCard(name=name, result=result(MATMUL, OOM)), issues=reasons, compared=1)
 
 
-def found(*cards: Judged, host: tuple[Reason, ...] = ()) -> Acceptance:
+def found(*cards: Judged, host: tuple[Issue, ...] = ()) -> Acceptance:
     return Acceptance(cards=cards, host=host, margin=0.05, references=("good.json",))
 
 
@@ -32,7 +33,7 @@ def test_a_host_that_passes() -> None:
     table = report.acceptance(one)
     assert table.title == "pass: 2 of 2 cards pass"
     assert table.rows[0] == ("GPU 0", "NVIDIA H200", "pass", "1 of 2", "")
-    assert table.before == ("Speeds held against good.json and each other; margin 5 %.",)
+    assert table.before == ("Speeds are compared with good.json and each other; margin 5 %.",)
     assert table.notes == ("GPU 1: pcie (not a failure): idle. Next: look",)
     assert report.blame(one) == ""
 
@@ -49,16 +50,16 @@ def test_a_host_that_fails() -> None:
 
 def test_nothing_to_hold_it_against_is_said() -> None:
     alone = replace(found(judged("GPU 0")), references=())
-    assert "held against nothing: no reference is known" in report.acceptance(alone).before[0]
+    assert "compared with nothing: no reference is known" in report.acceptance(alone).before[0]
 
 
 def test_a_fleet() -> None:
-    def card(index: int) -> Card:
+    def card(index: int) -> TestedCard:
         assert COPY.throughput is not None
         by = 0.8 if index == 7 else 1.0
         ends = {end: by * getattr(COPY.throughput, end) for end in ("value", "low", "high")}
         slow = replace(COPY, throughput=replace(COPY.throughput, **ends))
-        return Card(name=f"GPU {index}", result=result(slow))
+        return TestedCard(name=f"GPU {index}", result=result(slow))
 
     hosts = [Host(name=f"h{i}", cards=(card(i),)) for i in range(30)]
     one = summarise(hosts, (("x.json", "no result"),), lambda found: (), 0.05)

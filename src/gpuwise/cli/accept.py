@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from gpuwise import store
 from gpuwise.cli import measuring
 from gpuwise.cli import print as printer
-from gpuwise.errors import INTERRUPTED, GateFailed, InputError
+from gpuwise.errors import INTERRUPTED, GateFailed, InputError, NoDataError
 from gpuwise.jobs.accepting import AcceptRequest, accept, health
 from gpuwise.jobs.answer import Answer
 from gpuwise.measure import suites
@@ -35,7 +35,7 @@ MEASURING = {
 
 
 @click.command("accept", short_help="Pass or fail: is every GPU as good as it should be?")
-@click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path())
 @click.option(
     "--suite",
     "suite_text",
@@ -63,7 +63,7 @@ MEASURING = {
     help="Write to FILE: a bundle for the vendor (.zip), or the verdict (.json, .csv, .md).",
 )
 @printer.json_option
-def command(results: tuple[Path, ...], **options: Any) -> None:
+def command(results: tuple[str, ...], **options: Any) -> None:
     """Measure every GPU of this host and judge it: speed, heat, clocks, PCIe, power, ECC, MIG, company.
 
     With RESULT files, bundles or FOLDERs nothing is measured: they are judged as a fleet, and outliers
@@ -93,12 +93,15 @@ def command(results: tuple[Path, ...], **options: Any) -> None:
         _host(answer, output, as_json=as_json, serials=options["with_serials"])
 
 
-def _request(results: tuple[Path, ...], options: dict[str, Any]) -> AcceptRequest:
+def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest:
     """The options as a request. Raises InputError for an option that would do nothing."""
     source = click.get_current_context().get_parameter_source
     given = [flag for name, flag in MEASURING.items() if source(name) is ParameterSource.COMMANDLINE]
     if results and given:
         raise InputError(f"files are judged, not measured: leave out {', '.join(given)}", hint=GUIDE)
+    # The empty text is an unset shell variable, and as a path it would mean the current folder.
+    if "" in results:
+        raise InputError("an empty path names no file", hint="gpuwise accept FOLDER")
     output: Path | None = options["output"]
     if options["with_serials"] and (output is None or output.suffix != BUNDLE):
         raise InputError(
@@ -117,7 +120,7 @@ def _request(results: tuple[Path, ...], options: dict[str, Any]) -> AcceptReques
         return shlex.join(["gpuwise", "accept", "--suite", options["suite_text"], *which, *time])
 
     return AcceptRequest(
-        files=results, against=options["against"], margin=units.parse_share(options["margin"]),
+        files=tuple(map(Path, results)), against=options["against"], margin=units.parse_share(options["margin"]),
         suites=units.parse_list(options["suite_text"]), device=options["device"],
         gpus=tuple(dict.fromkeys(int(word) for word in indices)),
         time_s=units.parse_seconds(options["time_text"]) if options["time_text"] is not None else None,
@@ -136,6 +139,7 @@ def _host(answer: Answer[Any], output: Path | None, *, as_json: bool, serials: b
         printer.talk(f"bundle written to {output}")
         output = None
     printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+    _check_judged(answer)
     if answer.exit_status:
         raise GateFailed(f"not accepted: {show.blame(answer.found)}")
 
@@ -148,6 +152,16 @@ def _fleet(answer: Answer[Any], output: Path | None, *, quiet: bool, as_json: bo
         for table in (show.models(found), show.hosts(found), show.deviations(found.deviations)):
             if table.rows:
                 printer.table(table)
+    _check_judged(answer)
     if answer.exit_status:
-        refused = sum(row.cards - row.passed for row in found.host_rows)
+        refused = sum(not each.passed for _, acceptance in found.hosts for each in acceptance.cards)
         raise GateFailed(f"not accepted: {refused} of {sum(row.cards for row in found.host_rows)} cards")
+
+
+def _check_judged(answer: Answer[Any]) -> None:
+    """Raise NoDataError where speeds could be compared with nothing."""
+    if answer.exit_status == NoDataError.exit_code:
+        raise NoDataError(
+            "not judged: nothing is known of what such a card reaches",
+            hint="gpuwise accept --against FILE, a result of a card that is known to be good",
+        )

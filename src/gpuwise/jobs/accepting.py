@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuwise import store
-from gpuwise.errors import INTERRUPTED, InputError, MachineError
+from gpuwise.errors import INTERRUPTED, InputError, MachineError, NoDataError
 from gpuwise.jobs.answer import Answer
 from gpuwise.jobs.measuring import REFERENCE, Listen, run
-from gpuwise.judge.accept import Acceptance, Card, Lookup, check_last, judge, lookup
+from gpuwise.judge.accept import Acceptance, Lookup, TestedCard, check_last, judge, lookup
+from gpuwise.judge.accept.card import Outcome
 from gpuwise.measure import suites, telemetry
 from gpuwise.measure.device import Target, find_target, only_ours, visible
 from gpuwise.measure.prepare import plan_for, prepare
 from gpuwise.measure.request import Request
 from gpuwise.measure.telemetry import Wear
-from gpuwise.model.issue import Issue
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 QUICK = Request(workloads=REFERENCE).given(quick=True, time_s=0.0)
 """What `gpuwise bench --quick` measures."""
+STATUS: dict[Outcome, int] = {"pass": 0, "FAIL": 1, "not judged": NoDataError.exit_code}
+"""A gate must not pass because nothing is known of what such a card reaches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +62,8 @@ def accept(
 ) -> Answer[Any]:  # fmt: skip
     """Judge speed, heat, clocks, PCIe, power, ECC, MIG and other processes of every card.
 
-    `found` is a `Fleet` for files, else an `Acceptance`. The exit status is 1 where a card fails, 130 where
-    Ctrl-C ended the measuring. Raises InputError for what makes no sense, MachineError where no GPU answers.
+    `found` is a `Fleet` for files, else an `Acceptance`. The exit status is 1 where a card fails, 5 where
+    speeds could be compared with nothing, 130 where Ctrl-C ended the measuring. Raises InputError for what makes no sense, MachineError where no GPU answers.
     """
     if request.margin >= 1:
         raise InputError(f"a margin of {request.margin:.0%} would accept any card", hint="a margin like 5%")
@@ -76,12 +78,12 @@ def accept(
 
 
 def _fleet(request: AcceptRequest, known: Lookup) -> Answer[Fleet]:
-    from gpuwise.judge.accept import collect, fleet  # polars: only where files are judged
+    from gpuwise.judge.accept import bundle, fleet
     from gpuwise.show import acceptance as show
 
-    found = fleet.summarise(*collect.gather(request.files), known, request.margin)
+    found = fleet.summarise(*bundle.gather(request.files), known, request.margin)
     return Answer(
-        found=found, exit_status=0 if found.passed else 1, to_table=lambda: show.fleet_cards(found),
+        found=found, exit_status=STATUS[found.outcome], to_table=lambda: show.fleet_cards(found),
         to_data=lambda: show.fleet_document(found),
     )  # fmt: skip
 
@@ -110,7 +112,7 @@ def _host(
     if request.against == "last":
         for target in targets:
             check_last(_unmeasured(target, "").environment)
-    cards: list[Card] = []
+    cards: list[TestedCard] = []
     status = 0
     for target in targets:
         card, complete = _measured(target, plan, request, listen, begin, tell)
@@ -119,12 +121,13 @@ def _host(
             status = INTERRUPTED
             break
     found = judge(cards, known, request.margin)
-    failed = tuple(
-        Issue(code=reason.code, severity="invalid", detail=f"{judged.card.name}: {reason.detail}")
-        for judged in found.cards for reason in judged.reasons
-    )  # fmt: skip
+    named = tuple(
+        replace(issue, detail=f"{judged.card.name}: {issue.detail}")
+        for judged in found.cards
+        for issue in judged.issues
+    )
     return Answer(
-        found=found, issues=failed, exit_status=status or (0 if found.passed else 1),
+        found=found, issues=named, exit_status=status or STATUS[found.outcome],
         to_table=lambda: show.acceptance(found), to_data=lambda: show.document(found),
     )  # fmt: skip
 
@@ -132,7 +135,7 @@ def _host(
 def _measured(
     target: Target, wanted: Sequence[Request], request: AcceptRequest, listen: Listen,
     begin: Callable[[str, Result, int], None], tell: Callable[[str], None],
-) -> tuple[Card, bool]:  # fmt: skip
+) -> tuple[TestedCard, bool]:  # fmt: skip
     """(one card with its result, whether all was measured); a card that refuses is one that fails."""
     index = target.info.index if target.info else None
     name = f"GPU {index}" if target.info else "CPU"
@@ -146,13 +149,13 @@ def _measured(
             complete = run(made.session, made.plan, listen)
     except MachineError as refusal:
         unmeasured = _unmeasured(target, command)
-        return Card(name=name, result=unmeasured, info=target.info, refusal=str(refusal)), True
+        return TestedCard(name=name, result=unmeasured, info=target.info, refusal=str(refusal)), True
     if made.writer.trouble is not None:
         tell(f"{made.writer.trouble}; kept in {made.writer.kept or 'memory alone'}")
     elif made.writer.kept is not None:
         tell(f"kept in {made.writer.kept}")
     after = target.sensor.wear() if target.sensor else Wear()
-    card = Card(name=name, result=made.session.result, info=target.info, before=before, after=after)
+    card = TestedCard(name=name, result=made.session.result, info=target.info, before=before, after=after)
     return card, complete
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpuwise.judge.accept import Acceptance, Judged, Reason
-from gpuwise.judge.accept.collect import LOOSE
+from gpuwise.judge.accept import Acceptance, Judged
+from gpuwise.judge.accept.bundle import LOOSE
 from gpuwise.judge.accept.condition import hottest
 from gpuwise.judge.accept.fleet import Deviation, Fleet
+from gpuwise.model.issue import Issue
 from gpuwise.model.units import percent
 from gpuwise.show.results import rate
 from gpuwise.show.table import Table
@@ -18,37 +19,37 @@ NAMED = 20
 """Hosts on the screen; --json has all."""
 
 
-def verdict(passed: bool) -> str:
-    return "pass" if passed else "FAIL"
-
-
 def acceptance(found: Acceptance) -> Table:
     """One row a card; below it every reason in words with its next step."""
     return Table(
-        title=f"{verdict(found.passed)}: {count(found)}",
+        title=f"{found.outcome}: {count(found)}",
         columns=("card", "model", "verdict", "measured", "highest", "reasons"),
         rows=tuple(_row(judged) for judged in found.cards),
         numeric=frozenset({"measured", "highest"}),
         before=_terms(found),
         notes=(
             *(_sentence("host", reason) for reason in found.host),
-            *(_sentence(judged.card.name, reason) for judged in found.cards for reason in judged.reasons),
+            *(_sentence(judged.card.name, reason) for judged in found.cards for reason in judged.issues),
         ),
     ).without_empty_columns()
 
 
 def count(found: Acceptance) -> str:
     """`7 of 8 cards pass`."""
-    passed = sum(judged.passed for judged in found.cards)
+    passed = sum(judged.outcome == "pass" for judged in found.cards)
     cards = f"{len(found.cards)} card" + ("s" if len(found.cards) > 1 else "")
     verb = "passes" if passed == 1 else "pass"
-    return f"{passed} of {cards} {verb}" + (", the host does not" if any(r.fails for r in found.host) else "")
+    return f"{passed} of {cards} {verb}" + (
+        ", the host does not" if any(r.severity == "invalid" for r in found.host) else ""
+    )
 
 
 def blame(found: Acceptance) -> str:
     """`GPU 3 (hot, spread); host (mixed)`: what fails."""
-    parts = [f"{judged.card.name} ({_codes(judged.reasons)})" for judged in found.cards if not judged.passed]
-    parts += [f"host ({_codes(found.host)})"] if any(reason.fails for reason in found.host) else []
+    parts = [f"{judged.card.name} ({_codes(judged.issues)})" for judged in found.cards if not judged.passed]
+    parts += (
+        [f"host ({_codes(found.host)})"] if any(reason.severity == "invalid" for reason in found.host) else []
+    )
     return "; ".join(parts)
 
 
@@ -58,36 +59,37 @@ def _row(judged: Judged) -> tuple[str, ...]:
     return (
         judged.card.name,
         result.environment.device,
-        verdict(judged.passed),
+        judged.outcome,
         f"{done} of {len(result.measurements)}",
         "" if heat is None else f"{heat:.0f} °C",
-        ", ".join(dict.fromkeys(reason.code for reason in judged.reasons)),
+        ", ".join(dict.fromkeys(reason.code for reason in judged.issues)),
     )
 
 
 def _terms(found: Acceptance) -> tuple[str, ...]:
-    """What the cards were held against."""
+    """What the cards were compared with."""
     against = [*found.references, "each other"] if len(found.cards) > 1 else list(found.references)
-    held = " and ".join(against) if against else "nothing: no reference is known; --against names one"
-    return (f"Speeds held against {held}; margin {percent(found.margin, 0)}.",)
+    known = " and ".join(against) if against else "nothing: no reference is known"
+    return (f"Speeds are compared with {known}; margin {percent(found.margin, 0)}.",)
 
 
-def _sentence(name: str, reason: Reason) -> str:
-    weight = "" if reason.fails else " (not a failure)"
-    return f"{name}: {reason.code}{weight}: {reason.detail}. Next: {reason.next_step}"
+def _sentence(name: str, reason: Issue) -> str:
+    weight = "" if reason.severity == "invalid" else " (not a failure)"
+    return f"{name}: {reason.code}{weight}: {reason.detail}. Next: {reason.fix}"
 
 
-def _codes(reasons: Iterable[Reason]) -> str:
-    return ", ".join(dict.fromkeys(reason.code for reason in reasons if reason.fails))
+def _codes(reasons: Iterable[Issue]) -> str:
+    return ", ".join(dict.fromkeys(reason.code for reason in reasons if reason.severity == "invalid"))
 
 
 def document(found: Acceptance) -> dict[str, Any]:
     """The verdict as plain data; the results themselves are files of their own."""
     return {
-        "passed": found.passed,
+        "passed": found.outcome == "pass",
+        "outcome": found.outcome,
         "margin": found.margin,
         "references": list(found.references),
-        "host": [asdict(reason) for reason in found.host],
+        "host": [_reason(issue) for issue in found.host],
         "cards": [_document(judged) for judged in found.cards],
     }
 
@@ -97,22 +99,30 @@ def _document(judged: Judged) -> dict[str, Any]:
         "card": judged.card.name,
         "device": judged.card.result.environment.device,
         "result": judged.card.result.id,
-        "passed": judged.passed,
-        "reasons": [asdict(reason) for reason in judged.reasons],
+        "passed": judged.outcome == "pass",
+        "outcome": judged.outcome,
+        "reasons": [_reason(issue) for issue in judged.issues],
     }
+
+
+def _reason(issue: Issue) -> dict[str, Any]:
+    return {
+        "code": issue.code, "fails": issue.severity == "invalid", "detail": issue.detail,
+        "next_step": issue.fix,
+    }  # fmt: skip
 
 
 def fleet_cards(found: Fleet) -> Table:
     """One row a card that has a reason, refused ones first."""
-    judged = [(host, each) for host, acceptance in found.hosts for each in acceptance.cards if each.reasons]
+    judged = [(host, each) for host, acceptance in found.hosts for each in acceptance.cards if each.issues]
     judged.sort(key=lambda pair: pair[1].passed)
     rows = tuple(
-        (host, each.card.name, each.card.result.environment.device, verdict(each.passed), _words(each))
+        (host, each.card.name, each.card.result.environment.device, each.outcome, _words(each))
         for host, each in judged
     )
     hosts = [f"{name or 'host'}: {r.detail}" for name, a in found.hosts for r in a.host]
     return Table(
-        title=f"{verdict(found.passed)}: {_fleet_count(found)}",
+        title=f"{found.outcome}: {_fleet_count(found)}",
         columns=("host", "card", "model", "verdict", "reasons"),
         rows=rows,
         notes=(*hosts, *(f"skipped {file}: {why}" for file, why in found.skipped)),
@@ -120,7 +130,7 @@ def fleet_cards(found: Fleet) -> Table:
 
 
 def _words(judged: Judged) -> str:
-    return "; ".join(f"{reason.code}: {reason.detail}" for reason in judged.reasons)
+    return "; ".join(f"{reason.code}: {reason.detail}" for reason in judged.issues)
 
 
 def _fleet_count(found: Fleet) -> str:
@@ -207,7 +217,8 @@ def hosts(found: Fleet) -> Table:
 def fleet_document(found: Fleet) -> dict[str, Any]:
     """Everything, as plain data."""
     return {
-        "passed": found.passed,
+        "passed": found.outcome == "pass",
+        "outcome": found.outcome,
         "margin": found.margin,
         "hosts": [asdict(row) for row in found.host_rows],
         "models": [asdict(row) for row in found.model_rows],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpuwise.judge.accept import Card
+from gpuwise.judge.accept import TestedCard
 from gpuwise.measure.telemetry import DeviceInfo, Wear
 from gpuwise.model.result import Interval, Measurement, Result, Telemetry
 from gpuwise.model.run import Environment, RunConfig
@@ -54,10 +54,10 @@ def speed(workload: str, value: float, item: str = "FLOP", **more: Any) -> Measu
 
 
 @pytest.fixture
-def card() -> Callable[..., Card]:
+def card() -> Callable[..., TestedCard]:
     """`card(1, copy=4.0e12, environment={...}, telemetry={...}, after={...})`."""
 
-    def make(index: int = 0, *, copy: float = 4.26e12, **changes: Any) -> Card:
+    def make(index: int = 0, *, copy: float = 4.26e12, **changes: Any) -> TestedCard:
         told = replace(TOLD, **changes.pop("telemetry", {}))
         found = replace(HEALTHY, **changes.pop("environment", {}))
         measured = (
@@ -72,7 +72,7 @@ def card() -> Callable[..., Card]:
             measurements=changes.pop("measurements", measured),
         )
         info = DeviceInfo(index=index, name=found.device, uuid=f"GPU-{index}", serial=f"165{index}")
-        usual = Card(name=f"GPU {index}", result=result, info=info, before=NEW, after=NEW)
+        usual = TestedCard(name=f"GPU {index}", result=result, info=info, before=NEW, after=NEW)
         return replace(usual, after=replace(NEW, **changes.pop("after", {})), **changes)
 
     return make

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.accept import Card, bundle
+from gpuwise.judge.accept import TestedCard, bundle
 from gpuwise.measure.telemetry import Check
 from gpuwise.model.issue import Issue
 
 from .conftest import speed
 
-Make = Callable[..., Card]
+Make = Callable[..., TestedCard]
 CHECKS = (Check(name="driver", status="ok", detail="580"),)
 
 
@@ -95,3 +95,55 @@ def test_a_bundle_of_a_newer_gpuwise_is_read(card: Make, tmp_path: Path) -> None
             new.writestr(name, old.read(name).decode().replace('"remap_failed"', '"yet_unknown"'))
     (back,) = bundle.unpack(path)
     assert back.after.remap_failed is None
+
+
+def test_a_bomb_ends_before_it_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(bundle.HEALTH, b" " * 3_000_000)
+    assert path.stat().st_size < 10_000
+    monkeypatch.setattr(bundle, "MOST", 1_000_000)
+    with pytest.raises(InputError, match="holds more than 1 MB"):
+        bundle.unpack(path)
+
+
+def test_members_together_are_bounded(card: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "b.zip"
+    path.write_bytes(bundle.pack([card(i) for i in range(4)], CHECKS, "", {}))
+    with zipfile.ZipFile(path) as archive:
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+    read = sum(size for name, size in sizes.items() if not name.startswith("verdict"))
+    monkeypatch.setattr(bundle, "MOST", read)
+    assert len(bundle.unpack(path)) == 4
+    monkeypatch.setattr(bundle, "MOST", read - 1)
+    with pytest.raises(InputError, match="holds more than"):
+        bundle.unpack(path)
+
+
+@pytest.mark.parametrize(
+    "health",
+    [
+        "[]",
+        "{}",
+        '{"gpus": [3]}',
+        '{"gpus": [{"name": "a", "result": "x", "refusal": "", "device": 3, "before": {}, "after": {}}]}',
+        '{"gpus": [{"name": "a", "result": "x", "refusal": "", "device": null, "before": 1, "after": {}}]}',
+        '{"gpus": [{"name": "a", "result": "x", "refusal": "", "device": null, "before": {}, "after": {}}]}',
+        '{"gpus": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    ],
+)
+def test_a_damaged_account_of_the_cards_is_refused(health: str, tmp_path: Path) -> None:
+    path = tmp_path / "b.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(bundle.HEALTH, health)
+    with pytest.raises(InputError, match="is no bundle"):
+        bundle.unpack(path)
+
+
+def test_a_bundle_whose_bytes_are_damaged_is_refused(card: Make, tmp_path: Path) -> None:
+    path = tmp_path / "b.zip"
+    data = bytearray(bundle.pack([card()], CHECKS, "", {}))
+    data[data.index(b"health.json") + 30] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="is no bundle"):
+        bundle.unpack(path)

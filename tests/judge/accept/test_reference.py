@@ -13,16 +13,15 @@ from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.facts.catalog import tables
-from gpuwise.judge.accept import Card, known, lookup
-from gpuwise.judge.accept.question import question, speed_of
-from gpuwise.judge.accept.reach import DATA, allowed
-from gpuwise.judge.accept.reference import check_last
+from gpuwise.judge.accept import TestedCard, known, lookup
+from gpuwise.judge.accept.card import question, speed_of
+from gpuwise.judge.accept.reference import DATA, allowed, check_last
 from gpuwise.model.precision import PRECISIONS
 
 from ...examples import FROM_REST
 from .conftest import HEALTHY, speed
 
-Make = Callable[..., Card]
+Make = Callable[..., TestedCard]
 RAW = Path(__file__).parents[3] / "results" / "h200"
 
 

@@ -9,15 +9,15 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.judge.accept import Card, Reference, judge
-from gpuwise.judge.accept.question import named, question, speeds
+from gpuwise.judge.accept import Reference, TestedCard, judge
+from gpuwise.judge.accept.card import named, question, speeds
 from gpuwise.judge.accept.speed import held_back, slow, spread
 from gpuwise.model.result import Measurement, Result, Window
 from gpuwise.model.run import Environment
 
 from .conftest import speed
 
-Make = Callable[..., Card]
+Make = Callable[..., TestedCard]
 
 
 def good(**speeds: float) -> Reference:
@@ -31,7 +31,7 @@ def good(**speeds: float) -> Reference:
 
 def test_a_slow_card_is_named_with_how_much(card: Make) -> None:
     (found,) = slow(card(copy=3.8e12), good(copy=4.26e12, matmul=5.11e13), 0.05)
-    assert (found.code, found.fails) == ("slow", True)
+    assert (found.code, found.severity == "invalid") == ("slow", True)
     assert found.detail == "copy fp32 10.8 % below good.json"
 
 
@@ -43,7 +43,7 @@ def test_noise_within_the_interval_refuses_nobody(card: Make) -> None:
 
 def test_another_program_s_figure_fails_nobody(card: Make) -> None:
     (found,) = slow(card(copy=2e12), replace(good(copy=4.26e12), same_code=False), 0.05)
-    assert not found.fails
+    assert found.severity != "invalid"
 
 
 def test_only_equal_questions_are_compared(card: Make) -> None:
@@ -72,7 +72,7 @@ def test_one_slow_card_among_eight(card: Make) -> None:
 def test_a_hot_neighbour_is_named_and_passes(card: Make) -> None:
     cards = [card(i, telemetry={"temperature_max_c": 76.0 if i == 2 else 61.0}) for i in range(4)]
     found = spread(cards, 0.05)
-    assert [(r.code, r.fails) for r in found["GPU 2"]] == [("hot", False)]
+    assert [(r.code, r.severity == "invalid") for r in found["GPU 2"]] == [("hot", False)]
     assert found["GPU 2"][0].detail == "76 °C, 15 above the median of the 4 cards"
 
 
@@ -84,7 +84,8 @@ def test_other_models_are_no_neighbours(card: Make) -> None:
 @given(st.lists(st.floats(1.0, 1.04), min_size=2, max_size=8))
 def test_cards_within_the_margin_always_pass(values: list[float]) -> None:
     cards = [
-        Card(name=str(i), result=replace(good(copy=4e12 * v).result, id=str(i))) for i, v in enumerate(values)
+        TestedCard(name=str(i), result=replace(good(copy=4e12 * v).result, id=str(i)))
+        for i, v in enumerate(values)
     ]
     assert spread(cards, 0.05) == {}
 
@@ -101,7 +102,7 @@ def test_a_limit_under_the_power_limit_is_judged_by_its_fastest_window(card: Mak
     both = [card(0, measurements=(held,)), card(1, measurements=(free,))]
     assert spread(both, 0.05) == {}
     (told,) = held_back(both[0], 0.05)
-    assert (told.code, told.fails) == ("power-cap", False)
+    assert (told.code, told.severity == "invalid") == ("power-cap", False)
     assert "matmul bf16 fell 8.2 % below its fastest burst" in told.detail
     assert list(held_back(both[1], 0.05)) == []
     on_cpu = replace(held, config=replace(held.config, device="cpu"))
@@ -144,5 +145,5 @@ def test_reasons_of_every_kind_come_together(card: Make) -> None:
     bad = card(1, copy=3e12, environment={"power_limit_w": 400.0})
     found = judge([card(0), bad], lambda result: (good(copy=4.26e12),), 0.05)
     assert [judged.passed for judged in found.cards] == [True, False]
-    assert [reason.code for reason in found.cards[1].reasons] == ["power-cap", "slow", "spread"]
+    assert [reason.code for reason in found.cards[1].issues] == ["power-cap", "slow", "spread"]
     assert found.references == ("good.json",)

@@ -1,11 +1,13 @@
-"""One file to send to a vendor: a zip with the results, what the driver told, and the verdict.
+"""Cards in files: the bundle to send to a vendor, and cards read from bundles, results and folders of them.
+
+A bundle is a zip with the results, what the driver reported, and the verdict:
 
     verdict.md, verdict.json     what was found, for people and for programs
-    health.json                  each GPU as its driver tells, its faults before and after, doctor's checks
+    health.json                  each GPU as its driver reports it, faults before and after, doctor's checks
     results/gpu-0.json           every raw step time, readable by `gpuwise show`
 
 Host name, user name and home folder are taken out of every text that may hold one; serial numbers and
-unique ids are left out unless they are asked for, for a vendor needs them to find a card in his books.
+unique ids are left out unless they are asked for, because the vendor needs them for the RMA.
 """
 
 from __future__ import annotations
@@ -16,90 +18,106 @@ import json
 import re
 import socket
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gpuwise import store
-from gpuwise.errors import InputError
-from gpuwise.judge.accept.card import Card
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.judge.accept.card import TestedCard, fastest
 from gpuwise.measure.telemetry import Check, DeviceInfo, Wear
-from gpuwise.model.issue import Issue
 from gpuwise.model.result import Result
 
 HEALTH = "health.json"
-RESULTS = "results/"
 BEGAN = (1980, 1, 1, 0, 0, 0)
 """The date of every member: the same content is the same file."""
 SECRETS = ("serial", "uuid")
+MOST = 200_000_000
+"""Bytes that the members of one bundle may have together. Sixteen cards have some 30 MB; a few MB of zip can
+hold gigabytes of zeros."""
+LOOSE = ""
+"""The host of files of which none is known."""
 
 
 def pack(
-    cards: Sequence[Card], checks: Sequence[Check], page: str, verdict: Any, *, serials: bool = False
+    cards: Sequence[TestedCard], checks: Sequence[Check], page: str, verdict: Any, *, serials: bool = False
 ) -> bytes:
     """The bundle's bytes; `page` is the verdict as Markdown, `verdict` as plain data."""
     files = {"verdict.md": private(page), "verdict.json": _json(verdict)}
-    files[HEALTH] = _json(health(cards, checks, serials=serials))
+    gpus, results = [], {}
     for card in cards:
-        files[_member(card)] = store.encode(_private(card.result, serials)).decode()
+        member = f"results/{card.name.lower().replace(' ', '-')}.json"
+        device = asdict(card.info) if card.info else None
+        if device is not None and not serials:
+            device = {name: value for name, value in device.items() if name not in SECRETS}
+        wear = {"before": asdict(card.before), "after": asdict(card.after)}
+        gpus.append({"name": card.name, "result": member, "refusal": card.refusal, "device": device, **wear})
+        results[member] = store.encode(_private(card.result, serials)).decode()
+    files[HEALTH] = _json({"gpus": gpus, "checks": [asdict(check) for check in checks]})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in files.items():
-            member = zipfile.ZipInfo(name, BEGAN)
-            member.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(member, text)
+        for name, text in (files | results).items():
+            info = zipfile.ZipInfo(name, BEGAN)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, text)
     return out.getvalue()
 
 
-def unpack(path: Path) -> tuple[Card, ...]:
-    """The cards of a bundle. Raises InputError for what is none."""
+class _Entry(msgspec.Struct):
+    """One card in `health.json`; keys that this gpuwise does not know are ignored."""
+
+    name: str
+    result: str
+    refusal: str
+    device: DeviceInfo | None
+    before: Wear
+    after: Wear
+
+
+class _Health(msgspec.Struct):
+    gpus: list[_Entry]
+
+
+def unpack(path: Path) -> tuple[TestedCard, ...]:
+    """The cards of a bundle. Raises InputError for another file, and for more than `MOST` bytes in it."""
+    room = MOST
+
+    def member(archive: zipfile.ZipFile, name: str) -> bytes:
+        nonlocal room
+        with archive.open(name) as file:
+            # What a header says of the size may be wrong: count what comes out.
+            data = file.read(room + 1)
+        room -= len(data)
+        if room < 0:
+            raise InputError(f"{path} holds more than {MOST / 1e6:.0f} MB", hint="give its result files")
+        return data
+
     try:
         with zipfile.ZipFile(path) as archive:
-            told = json.loads(archive.read(HEALTH))["gpus"]
-            return tuple(_card(entry, archive.read(entry["result"]), path.name) for entry in told)
-    except (OSError, zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
+            health = msgspec.json.decode(member(archive, HEALTH), type=_Health)
+            return tuple(
+                TestedCard(
+                    name=entry.name,
+                    result=store.decode(member(archive, entry.result), f"{entry.result} in {path.name}"),
+                    info=entry.device,
+                    before=entry.before,
+                    after=entry.after,
+                    refusal=entry.refusal,
+                )
+                for entry in health.gpus
+            )
+    except (
+        OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError,
+        NotImplementedError, msgspec.MsgspecError,
+    ) as error:  # fmt: skip
         raise InputError(
             f"{path} is no bundle of gpuwise: {error}", hint="gpuwise accept -o bundle.zip writes one"
         ) from error
-
-
-def health(cards: Sequence[Card], checks: Sequence[Check], *, serials: bool) -> dict[str, Any]:
-    """What the driver told of each card, and what doctor found."""
-    return {
-        "gpus": [_entry(card, serials) for card in cards],
-        "checks": [asdict(check) for check in checks],
-    }
-
-
-def _member(card: Card) -> str:
-    return f"{RESULTS}{card.name.lower().replace(' ', '-')}.json"
-
-
-def _entry(card: Card, serials: bool) -> dict[str, Any]:
-    told = asdict(card.info) if card.info else None
-    if told is not None and not serials:
-        told = {name: value for name, value in told.items() if name not in SECRETS}
-    wear = {"before": asdict(card.before), "after": asdict(card.after)}
-    return {"name": card.name, "result": _member(card), "refusal": card.refusal, "device": told, **wear}
-
-
-def _card(entry: Mapping[str, Any], data: bytes, origin: str) -> Card:
-    device = entry["device"]
-    return Card(
-        name=entry["name"],
-        result=store.decode(data, f"{entry['result']} in {origin}"),
-        info=_made(DeviceInfo, device) if device else None,
-        before=_made(Wear, entry["before"]),
-        after=_made(Wear, entry["after"]),
-        refusal=entry["refusal"],
-    )
-
-
-def _made(kind: Any, told: Mapping[str, Any]) -> Any:
-    """An instance from the fields that this gpuwise knows."""
-    known = {field.name for field in fields(kind)}
-    return kind(**{name: value for name, value in told.items() if name in known})
 
 
 def _private(result: Result, serials: bool) -> Result:
@@ -109,7 +127,7 @@ def _private(result: Result, serials: bool) -> Result:
         replace(
             m,
             error=private(m.error) if m.error else None,
-            cautions=tuple(_mended(caution) for caution in m.cautions),
+            cautions=tuple(replace(issue, detail=private(issue.detail)) for issue in m.cautions),
         )
         for m in result.measurements
     )
@@ -124,14 +142,14 @@ def _private(result: Result, serials: bool) -> Result:
     )
 
 
-def _mended(caution: Issue) -> Issue:
-    return replace(caution, detail=private(caution.detail))
-
-
 def private(text: str) -> str:
     """`text` without home folders, and without the names of this host and user."""
     text = re.sub(r"/(?:home|Users)/[^/\s\"']+|/root\b", "~", text.replace(str(Path.home()), "~"))
-    for name, stand_in in ((socket.gethostname(), "<host>"), (_user(), "<user>")):
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        user = ""
+    for name, stand_in in ((socket.gethostname(), "<host>"), (user, "<user>")):
         if len(name) > 2:
             text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", stand_in, text)
     return text
@@ -150,8 +168,89 @@ def _cleaned(value: Any) -> Any:
     return [_cleaned(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without a name
-        return ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Cards that sit in one machine: a bundle, or a folder below the one that is named."""
+
+    name: str
+    cards: tuple[TestedCard, ...]
+
+
+def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, str], ...]]:
+    """(hosts, files that hold no result and why) of files, bundles and folders.
+
+    Raises InputError for a path that is not there or a named file that cannot be read, NoDataError where
+    nothing is found.
+    """
+    cards: dict[str, list[TestedCard]] = defaultdict(list)
+    skipped = []
+    for path, host, is_named in _files(paths):
+        try:
+            cards[host] += _read(path)
+        except InputError as error:
+            if is_named:
+                raise
+            skipped.append((str(path), str(error)))
+    hosts = tuple(Host(name=name, cards=_distinct(found)) for name, found in cards.items() if found)
+    if not hosts:
+        raise NoDataError("no result was found", hint="gpuwise accept -o bundle.zip on each host makes them")
+    return hosts, tuple(skipped)
+
+
+def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
+    """(file, its host, True where it was named itself)."""
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"there is no {path}", hint="gpuwise accept FOLDER")
+        every = (
+            sorted(p for p in path.rglob("*") if p.suffix in (".json", ".zip")) if path.is_dir() else [path]
+        )
+        for file in every:
+            inside = file.parent.relative_to(path).as_posix() if path.is_dir() else "."
+            folder = LOOSE if inside == "." else inside
+            # A bundle is a host of its own, in whatever folder.
+            own = f"{folder}/{file.stem}" if folder else file.stem
+            yield file, own if file.suffix == ".zip" else folder, file is path
+
+
+def _read(path: Path) -> tuple[TestedCard, ...]:
+    """The cards of a file, without raw step times, of which thousands of files would fill the memory, but for
+    those that judge a card."""
+    if path.suffix == ".zip":
+        cards = unpack(path)
+    else:
+        result = store.load(path)
+        if result.origin != "measured":
+            raise InputError(
+                f"{path} holds published figures", hint="give a result that `gpuwise bench` wrote"
+            )
+        cards = (TestedCard(name=path.stem, result=result),)
+    return tuple(
+        replace(card, result=replace(card.result, measurements=tuple(
+            replace(m, windows=fastest(m), warmup_s=()) for m in card.result.measurements
+        )))
+        for card in cards
+    )  # fmt: skip
+
+
+def _distinct(cards: Sequence[TestedCard]) -> tuple[TestedCard, ...]:
+    """Each card once, by the digest of its unique id, with the measurements of all its files; where no digest
+    is known a file is a card. Names are made distinct, because issues are listed by name."""
+    files: dict[object, list[TestedCard]] = defaultdict(list)
+    for place, card in enumerate(cards):
+        found = card.result.environment
+        files[(found.device, found.card) if found.card else place].append(card)
+    seen: dict[str, int] = defaultdict(int)
+    each = []
+    for of_one in files.values():
+        # The latest answer to a question counts: a card that was mended is judged as it is now.
+        newest = sorted(of_one, key=lambda card: card.result.created_at)
+        merged = replace(
+            newest[-1].result, measurements=tuple(m for card in newest for m in card.result.measurements)
+        )
+        name = newest[-1].name
+        seen[name] += 1
+        each.append(
+            replace(newest[-1], name=name if seen[name] == 1 else f"{name} ({seen[name]})", result=merged)
+        )
+    return tuple(each)

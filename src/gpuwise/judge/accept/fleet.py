@@ -7,34 +7,38 @@ Detect and Handle Outliers, 1993), which up to half of the cards cannot distort:
     z = (x - m) / s        s = max(1.4826 * median(|x - m|), 0.02 * m / 3.5)        outlier where |z| > 3.5
 
 1.4826 makes the median deviation the standard deviation of a normal distribution. The floor under s says
-that less than 2 % from the median is nobody's fault, for nominally identical runs differ by as much. Fewer
-than five cards tell no outlier. A card more than the margin below m is refused, outlier or not.
+that less than 2 % from the median is nobody's fault, because nominally identical runs differ by as much.
+Fewer than five cards tell no outlier. A card more than the margin below m is refused, outlier or not.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
-from gpuwise.errors import MachineError
-from gpuwise.judge.accept.card import Acceptance, Card, Judged, Lookup, Reason
-from gpuwise.judge.accept.collect import LOOSE, Host
-from gpuwise.judge.accept.judge import judge
-from gpuwise.judge.accept.question import Question, named, question, speeds
-from gpuwise.judge.accept.reach import allowed
+from gpuwise.judge.accept.bundle import LOOSE, Host
+from gpuwise.judge.accept.card import (
+    Acceptance,
+    Asked,
+    Lookup,
+    Outcome,
+    named,
+    question,
+    speeds,
+    together,
+)
+from gpuwise.judge.accept.reference import allowed
+from gpuwise.judge.accept.speed import judge
+from gpuwise.model.issue import Issue
+from gpuwise.model.result import Interval
 from gpuwise.model.units import percent
-
-if TYPE_CHECKING:
-    import polars
 
 OUTLIER = 3.5
 NORMAL = 1.4826
 SAME = 0.02
 FEWEST = 5
-ALIKE = ("device", "question", "version")
-"""Speeds that may be compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,149 +92,124 @@ class Fleet:
 
     hosts: tuple[tuple[str, Acceptance], ...]
     host_rows: tuple[HostRow, ...]
+    """Hosts with refused cards first, the slowest of them first."""
     model_rows: tuple[ModelRow, ...]
     deviations: tuple[Deviation, ...]
+    """The slowest first."""
     skipped: tuple[tuple[str, str], ...]
     """(file, why it was not read)."""
     margin: float
 
     @property
     def passed(self) -> bool:
+        """No host fails."""
         return all(acceptance.passed for _, acceptance in self.hosts)
+
+    @property
+    def outcome(self) -> Outcome:
+        """That of all hosts."""
+        return together(self.passed, (acceptance.outcome for _, acceptance in self.hosts))
 
 
 def summarise(
     hosts: Sequence[Host], skipped: tuple[tuple[str, str], ...], lookup: Lookup, margin: float
 ) -> Fleet:
-    """Judge every host, then every speed against all cards of its model.
-
-    Raises MachineError where polars is not installed.
-    """
-    frame = _scored(_frame(hosts, margin))
-    deviations = _deviations(frame)
-    judged = tuple((host.name, _judged(host, lookup, margin, deviations)) for host in hosts)
-    return Fleet(
-        hosts=judged,
-        host_rows=_host_rows(frame, judged),
-        model_rows=_model_rows(frame),
-        deviations=deviations,
-        skipped=skipped,
-        margin=margin,
-    )
-
-
-def _judged(host: Host, lookup: Lookup, margin: float, deviations: Sequence[Deviation]) -> Acceptance:
-    """Loose files are no host: nothing is said of mixture and spread among them."""
-    parts = [(card,) for card in host.cards] if host.name == LOOSE else [host.cards]
-    found = [judge(part, lookup, margin) for part in parts]
-    unlike: dict[str, list[Reason]] = defaultdict(list)
-    for deviation in deviations:
-        if deviation.host == host.name:
-            unlike[deviation.card].append(_reason(deviation))
-    cards = tuple(_with(judged, unlike[judged.card.name]) for part in found for judged in part.cards)
-    references = tuple(dict.fromkeys(name for part in found for name in part.references))
-    return replace(found[0], cards=cards, references=references)
-
-
-def _with(judged: Judged, unlike: Sequence[Reason]) -> Judged:
-    return replace(judged, reasons=(*judged.reasons, *unlike)) if unlike else judged
-
-
-def _reason(found: Deviation) -> Reason:
-    away = found.value / found.median - 1
-    side = "above" if away > 0 else "below"
-    return Reason(
-        code="outlier" if found.outlier else "spread",
-        fails=found.low,
-        detail=f"{found.question} {percent(abs(away))} {side} the median of its model (z = {found.z:+.1f})",
-        next_step="measure it again alone; compare its environment with a good card's: gpuwise compare",
-    )
-
-
-def _frame(hosts: Sequence[Host], margin: float) -> polars.DataFrame:
-    """One row for each speed."""
-    pl = _polars()
-    rows = [
-        (host.name, card.name, card.result.environment.device, named(asked), asked[2], *told)
-        for host in hosts
-        for card in host.cards
-        for asked, told in _told(card, margin)
-    ]
-    names = ("host", "card", "device", "question", "version", "item", "value", "high", "margin")
-    types = (pl.String,) * 4 + (pl.Int64, pl.String) + (pl.Float64,) * 3
-    frame: polars.DataFrame = pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row")
-    return frame
-
-
-def _told(card: Card, margin: float) -> Iterator[tuple[Question, tuple[str, float, float, float]]]:
-    """(question, (item, speed, high end of its interval, margin)) of each complete measurement."""
-    items = {question(m): m.item for m in card.result.measurements}
-    gpu_id = card.result.environment.gpu_id
-    for asked, found in speeds(card.result).items():
-        yield asked, (items[asked], found.value, found.high, allowed(gpu_id, asked, margin))
-
-
-def _scored(frame: polars.DataFrame) -> polars.DataFrame:
-    """Each speed with median, robust deviation, z and both verdicts among its model's."""
-    pl = _polars()
-    value, median, count = pl.col("value"), pl.col("median"), pl.len().over(ALIKE)
-    far = (value - median).abs()
-    spread = pl.max_horizontal(NORMAL * far.median().over(ALIKE), SAME / OUTLIER * median)
-    return (
-        frame.with_columns(median=value.median().over(ALIKE), cards=count)
-        .with_columns(deviation=NORMAL * far.median().over(ALIKE), z=(value - median) / spread)
-        .with_columns(
-            outlier=(pl.col("z").abs() > OUTLIER) & (pl.col("cards") >= FEWEST),
-            low=pl.col("high") < (1 - pl.col("margin")) * median,
+    """Judge every host, then every speed against all cards of its model."""
+    deviations, model_rows, shares = compared(hosts, margin)
+    shared = {(row.device, row.question) for row in model_rows if row.cards > 1}
+    several = {(d.host, d.card) for d in deviations if (d.device, d.question) in shared}
+    found = []
+    for host in hosts:
+        acceptance = _judged(host, lookup, margin, [d for d in deviations if d.host == host.name])
+        # Cards of the same model elsewhere are something to compare with, too.
+        cards = tuple(
+            replace(judged, compared=judged.compared + ((host.name, judged.card.name) in several))
+            for judged in acceptance.cards
         )
-    )
-
-
-def _deviations(frame: polars.DataFrame) -> tuple[Deviation, ...]:
-    """Outliers and what is below the margin, the slowest first."""
-    pl = _polars()
-    found = frame.filter(pl.col("outlier") | pl.col("low")).sort("z")
-    names = [field.name for field in fields(Deviation)]
-    return tuple(Deviation(**row) for row in found.select(names).iter_rows(named=True))
-
-
-def _model_rows(frame: polars.DataFrame) -> tuple[ModelRow, ...]:
-    pl = _polars()
-    value = pl.col("value")
-    grouped = frame.group_by(*ALIKE, "item", maintain_order=True).agg(
-        cards=pl.len(),
-        median=value.median(),
-        deviation=pl.col("deviation").first() / value.median(),
-        least=value.min(),
-        most=value.max(),
-        outliers=pl.col("outlier").sum(),
-    )
-    found = grouped.sort("device", maintain_order=True).drop("version")
-    return tuple(ModelRow(**row) for row in found.iter_rows(named=True))
-
-
-def _host_rows(frame: polars.DataFrame, judged: Sequence[tuple[str, Acceptance]]) -> tuple[HostRow, ...]:
-    """Hosts with refused cards first, the slowest of them first."""
-    pl = _polars()
-    slowest = frame.group_by("host").agg(share=(pl.col("value") / pl.col("median")).min())
-    shares = dict(slowest.iter_rows())
+        found.append((host.name, replace(acceptance, cards=cards)))
     rows = [
         HostRow(
             host=name,
             devices=tuple(dict.fromkeys(j.card.result.environment.device for j in acceptance.cards)),
             cards=len(acceptance.cards),
-            passed=sum(j.passed for j in acceptance.cards),
+            passed=sum(j.outcome == "pass" for j in acceptance.cards),
             slowest=shares.get(name),
         )
-        for name, acceptance in judged
+        for name, acceptance in found
     ]
-    return tuple(sorted(rows, key=lambda row: (row.passed == row.cards, row.slowest or 0.0)))
+    rows.sort(key=lambda row: (row.passed == row.cards, row.slowest or 0.0))
+    listed = tuple(d for d in deviations if d.outlier or d.low)
+    return Fleet(
+        hosts=tuple(found), host_rows=tuple(rows), model_rows=model_rows,
+        deviations=listed, skipped=skipped, margin=margin,
+    )  # fmt: skip
 
 
-def _polars() -> Any:
-    """polars, asked for only where files are judged. Raises MachineError where it is not installed."""
-    try:
-        import polars
-    except ImportError as error:
-        raise MachineError("judging many files needs polars", hint='pip install "gpuwise[data]"') from error
-    return polars
+def compared(
+    hosts: Sequence[Host], margin: float
+) -> tuple[tuple[Deviation, ...], tuple[ModelRow, ...], dict[str, float]]:
+    """Every speed against those of its model, the slowest first; a row for each model and question; and by
+    host the least share of a model's median."""
+    groups: dict[tuple[str, Asked], list[tuple[str, str, str, Interval, float]]] = defaultdict(list)
+    for host in hosts:
+        for card in host.cards:
+            items = {question(m): m.item for m in card.result.measurements}
+            found = card.result.environment
+            for asked, speed in speeds(card.result).items():
+                wide = allowed(found.gpu_id, asked, margin)
+                groups[found.device, asked].append((host.name, card.name, items[asked], speed, wide))
+    every: list[Deviation] = []
+    rows = []
+    shares: dict[str, float] = {}
+    for (device, asked), members in groups.items():
+        values = [speed.value for *_, speed, _ in members]
+        middle = median(values)
+        robust = NORMAL * median(abs(value - middle) for value in values)
+        scale = max(robust, SAME / OUTLIER * middle)
+        own = [
+            Deviation(
+                host=host, card=card, device=device, question=named(asked), item=item, value=speed.value,
+                median=middle, z=(speed.value - middle) / scale,
+                outlier=abs(speed.value - middle) > OUTLIER * scale and len(members) >= FEWEST,
+                low=speed.high < (1 - wide) * middle,
+            )
+            for host, card, item, speed, wide in members
+        ]  # fmt: skip
+        for each in own:
+            shares[each.host] = min(each.value / middle, shares.get(each.host, float("inf")))
+        rows.append(
+            ModelRow(
+                device=device, question=named(asked), item=own[0].item, cards=len(own), median=middle,
+                deviation=robust / middle, least=min(values), most=max(values),
+                outliers=sum(each.outlier for each in own),
+            )
+        )  # fmt: skip
+        every += own
+    every.sort(key=lambda each: each.z)
+    return tuple(every), tuple(sorted(rows, key=lambda row: row.device)), shares
+
+
+def _judged(host: Host, lookup: Lookup, margin: float, mine: Sequence[Deviation]) -> Acceptance:
+    """One host with what is unlike other hosts' cards. Loose files are not a host: nothing is said of mixture
+    and spread among them."""
+    parts = [(card,) for card in host.cards] if host.name == LOOSE else [host.cards]
+    found = [judge(part, lookup, margin) for part in parts]
+    unlike: dict[str, list[Issue]] = defaultdict(list)
+    for each in mine:
+        if each.outlier or each.low:
+            away = each.value / each.median - 1
+            issue = Issue(
+                code="outlier" if each.outlier else "spread",
+                severity="invalid" if each.low else "warning",
+                detail=f"{each.question} {percent(abs(away))} {'above' if away > 0 else 'below'} the "
+                f"median of its model (z = {each.z:+.1f})",
+                fix="measure it again alone; compare its environment with a good card's",
+            )
+            unlike[each.card].append(issue)
+    cards = tuple(
+        replace(judged, issues=(*judged.issues, *unlike[judged.card.name]))
+        for part in found
+        for judged in part.cards
+    )
+    references = tuple(dict.fromkeys(name for part in found for name in part.references))
+    return replace(found[0], cards=cards, references=references)

@@ -10,13 +10,14 @@ import pytest
 
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.judge.accept import Card, bundle
-from gpuwise.judge.accept.collect import gather
+from gpuwise.judge.accept import TestedCard, bundle
+from gpuwise.judge.accept.bundle import gather
+from gpuwise.judge.accept.card import speeds
 from gpuwise.model.result import Window
 
 from .conftest import speed
 
-Make = Callable[..., Card]
+Make = Callable[..., TestedCard]
 
 
 def test_folders_and_bundles_are_hosts_and_loose_files_are_none(card: Make, tmp_path: Path) -> None:
@@ -66,3 +67,16 @@ def test_one_name_twice_is_two_cards(card: Make, tmp_path: Path) -> None:
     paths = [tmp_path / "x" / "one.json", tmp_path / "y" / "one.json"]
     (loose,), _ = gather(paths)
     assert [c.name for c in loose.cards] == ["one", "one (2)"]
+
+
+def test_several_files_of_one_card_are_one_card(card: Make, tmp_path: Path) -> None:
+    same = {"environment": {"card": "0123456789ab"}}
+    one = card(0, measurements=(speed("copy", 3e12, "byte"),), **same).result
+    two = replace(card(1, **same).result, created_at="2026-11-22T00:00:00+00:00")
+    for name, result in (("one", one), ("two", two), ("three", card(2).result)):
+        store.save(result, tmp_path / f"{name}.json")
+    ((host,), _) = gather([tmp_path])
+    assert [c.name for c in host.cards] == ["two", "three"]
+    # The later answer to the same question counts.
+    assert speeds(host.cards[0].result) == speeds(two)
+    assert len(host.cards[0].result.measurements) == 3
