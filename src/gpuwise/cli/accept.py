@@ -120,7 +120,8 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         return shlex.join(["gpuwise", "accept", "--suite", options["suite_text"], *which, *time])
 
     return AcceptRequest(
-        files=tuple(map(Path, results)), against=options["against"], margin=units.parse_share(options["margin"]),
+        files=tuple(map(Path, results)), against=options["against"],
+        margin=units.parse_share(options["margin"]),
         suites=units.parse_list(options["suite_text"]), device=options["device"],
         gpus=tuple(dict.fromkeys(int(word) for word in indices)),
         time_s=units.parse_seconds(options["time_text"]) if options["time_text"] is not None else None,

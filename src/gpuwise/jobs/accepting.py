@@ -63,7 +63,8 @@ def accept(
     """Judge speed, heat, clocks, PCIe, power, ECC, MIG and other processes of every card.
 
     `found` is a `Fleet` for files, else an `Acceptance`. The exit status is 1 where a card fails, 5 where
-    speeds could be compared with nothing, 130 where Ctrl-C ended the measuring. Raises InputError for what makes no sense, MachineError where no GPU answers.
+    speeds could be compared with nothing, 130 where Ctrl-C ended the measuring. Raises InputError for what
+    makes no sense, MachineError where no GPU answers.
     """
     if request.margin >= 1:
         raise InputError(f"a margin of {request.margin:.0%} would accept any card", hint="a margin like 5%")
