@@ -93,7 +93,8 @@ def link(card: TestedCard) -> Iterator[Issue]:
     found, watched = card.result.environment, [m.telemetry for m in card.result.measurements if m.telemetry]
     # A GPU that the catalog does not hold (any more) has no stated link.
     spec = next((spec for spec in catalog.all_gpus() if spec.id == found.gpu_id), None)
-    lanes, able = (spec and spec.number(field) for field in ("pcie_lanes", "pcie_generation"))
+    lanes = spec.number("pcie_lanes") if spec else None
+    able = spec.number("pcie_generation") if spec else None
     widths = [t.pcie_width for t in watched if t.pcie_width] + (
         [found.pcie_width] if found.pcie_width else []
     )
