@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.model.choice import Assumptions, Need, Option, Recommendation
+from gpuwise.model.choice import Assumptions, Option, Recommendation
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Interval
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
-"""Costs are shown for so many items that the first option costs as much."""
 _REASONED = 3
 """Options whose reasons stand below the table."""
 
@@ -32,12 +31,37 @@ def table(
 
     Where not `wide`, the columns that a terminal has no room for are left out.
     """
-    shown = found.options[:top]
-    scale, unit = _scale(found)
-    rows = [_row(option, scale, f"{unit}{found.item}s", f"{found.item}s/s") for option in shown]
-    columns = [name for name in rows[0] if wide or name not in _details(found, unit)]
+    shown, need = found.options[:top], found.need
+    # Costs are of so many items that the first option costs at least a cent.
+    first = found.options[0].cost_per_item_usd.value
+    scale, unit = next((one for one in _SCALES if first * one[0] >= _ENOUGH_USD), _SCALES[-1])
+    each, speed = f"cost of {unit}{found.item}s", f"{found.item}s/s"
+    rows = []
+    for option in shown:
+        spare, pays, joules = option.memory_spare, option.break_even_h, option.energy_j_per_item
+        kwh = joules * scale / 3.6e6 if joules is not None else None
+        rows.append({
+            "": f"{option.rank}{'*' if option.frontier else ' '}",
+            "GPUs": f"{option.count} x {option.gpu_id}",
+            "from": _source(option),
+            "price": _price(option),
+            speed: span(option.throughput, rate, speed),
+            "known by": option.basis,
+            "time": seconds(option.time_s.value) if option.time_s else "",
+            "cost": span(option.cost_usd, usd) if option.cost_usd else "",
+            each: span(option.cost_per_item_usd.times(scale), usd),
+            "energy": Amount(f"{significant(kwh, 2)} kWh", kwh, "kWh") if kwh is not None else "",
+            "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
+            "pays from": Amount(f"{pays:,.0f} h", pays, "h") if pays is not None else "",
+        })  # fmt: skip
+    # Without an amount of work the cost of an item is the cost.
+    left = {"energy", "memory free", "pays from", *([each] if need.items is not None else [])}
+    columns = [name for name in rows[0] if wide or name not in left]
+    mix, (low, high) = len(need.workloads) > 1, need.gpus
+    names = " + ".join(f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads)
+    number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     return Table(
-        title=f"{_title(found.need)}, prices as known on {found.made_on}",
+        title=f"{names} {need.mode} {need.precision}, {number}, prices as known on {found.made_on}",
         before=tuple(changed),
         columns=tuple(columns),
         rows=tuple(tuple(row[name] for name in columns) for row in rows),
@@ -46,12 +70,6 @@ def table(
         dim=frozenset(place for place, option in enumerate(shown) if option.stale),
         spare=frozenset({"price", "known by"}),
     ).without_empty_columns()
-
-
-def _details(found: Recommendation, unit: str) -> frozenset[str]:
-    """Columns of a wide table only; without an amount of work the cost of an item is the cost."""
-    each = {f"cost of {unit}{found.item}s"} if found.need.items is not None else set()
-    return frozenset({*each, "energy", "memory free", "pays from"})
 
 
 def rejections(found: Recommendation) -> Table:
@@ -65,43 +83,7 @@ def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
     """All options in one table, with the GPUs left out in the notes; for files."""
     made = table(found, top=None, wide=True, changed=changed)
     left = tuple(f"left out: {r.gpu_id}: {r.reason}" for r in found.rejected)
-    return Table(
-        title=made.title, before=made.before, columns=made.columns, rows=made.rows, numeric=made.numeric,
-        notes=(*made.notes, *left),
-    )  # fmt: skip
-
-
-def _title(need: Need) -> str:
-    """`resnet50 train bf16, 1 to 8 GPUs`."""
-    mix = len(need.workloads) > 1
-    names = " + ".join(f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads)
-    low, high = need.gpus
-    number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
-    return f"{names} {need.mode} {need.precision}, {number}"
-
-
-def _scale(found: Recommendation) -> tuple[float, str]:
-    """(items, their name) of the cost column."""
-    cost = found.options[0].cost_per_item_usd.value
-    return next(((scale, name) for scale, name in _SCALES if cost * scale >= _ENOUGH_USD), _SCALES[-1])
-
-
-def _row(option: Option, scale: float, items: str, speed: str) -> dict[str, str]:
-    spare, pays = option.memory_spare, option.break_even_h
-    return {
-        "": f"{option.rank}{'*' if option.frontier else ' '}",
-        "GPUs": f"{option.count} x {option.gpu_id}",
-        "from": _source(option),
-        "price": _price(option),
-        speed: span(option.throughput, rate, speed),
-        "known by": option.basis,
-        "time": seconds(option.time_s.value) if option.time_s else "",
-        "cost": span(option.cost_usd, usd) if option.cost_usd else "",
-        f"cost of {items}": span(option.cost_per_item_usd.times(scale), usd),
-        "energy": _kwh(option.energy_j_per_item * scale) if option.energy_j_per_item is not None else "",
-        "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
-        "pays from": Amount(f"{pays:,.0f} h", pays, "h") if pays is not None else "",
-    }
+    return replace(made, notes=(*made.notes, *left), dim=frozenset(), spare=frozenset())
 
 
 def _source(option: Option) -> str:
@@ -133,46 +115,31 @@ def rate(value: float) -> Amount:
     return significant(value) if value < 1e6 else si(value, "")
 
 
-def _kwh(joules: float) -> Amount:
-    return Amount(f"{significant(joules / 3.6e6, 2)} kWh", joules / 3.6e6, "kWh")
-
-
 def _notes(found: Recommendation, shown: Sequence[Option]) -> list[str]:
     lines = ["* no other option is both faster and cheaper"]
     lines += [
         f"{o.rank}. {o.count} x {o.gpu_id}, {_source(o)}: {'; '.join(o.why)}" for o in shown[:_REASONED]
     ]
-    lines += _certainty(found)
+    lines += [] if found.chances else ["it is the only option"]
+    for second in found.chances[:1]:
+        lines.append(f"chance that 1 costs less than 2: {percent(second.probability, 0)}")
+    close = [str(chance.other) for chance in found.chances if not chance.told_apart]
+    if close:
+        lines.append(f"options 1 and {', '.join(close)} cost the same within the uncertainty (80 %)")
     lines += [f"what would change it: {text}" for text in found.changes]
     lines += found.advice
-    lines += _left_out(found)
+    if found.rejected:
+        # Two GPUs have the same reason where only their names in it differ.
+        reasons = (r.constraint or r.reason.replace(r.gpu_id, "").split(":")[0] for r in found.rejected)
+        kinds = Counter(reason.strip() for reason in reasons)
+        some = "; ".join(f"{count} x {kind}" for kind, count in kinds.most_common(5))
+        number = len(found.rejected)
+        are = "GPU is" if number == 1 else "GPUs are"
+        lines.append(f"{number} {are} left out ({some}); --rejected lists them")
     lines.append(assumed(found.need.assumptions))
     if any(option.stale for option in shown):
         lines.append("(price) is old or undated: its interval is wider, and it ranks by its upper end")
     return lines
-
-
-def _certainty(found: Recommendation) -> list[str]:
-    """How sure the first place is."""
-    if not found.chances:
-        return ["it is the only option"]
-    second = found.chances[0]
-    close = [str(chance.other) for chance in found.chances if not chance.told_apart]
-    lines = [f"chance that 1 costs less than 2: {percent(second.probability, 0)}"]
-    if close:
-        lines.append(f"options 1 and {', '.join(close)} cost the same within the uncertainty (80 %)")
-    return lines
-
-
-def _left_out(found: Recommendation) -> list[str]:
-    if not found.rejected:
-        return []
-    # Two GPUs have the same reason where only their names in it differ.
-    reasons = (r.constraint or r.reason.replace(r.gpu_id, "").split(":")[0] for r in found.rejected)
-    kinds = Counter(reason.strip() for reason in reasons)
-    some = "; ".join(f"{count} x {kind}" for kind, count in kinds.most_common(5))
-    number = len(found.rejected)
-    return [f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({some}); --rejected lists them"]
 
 
 def assumed(a: Assumptions) -> str:

@@ -39,12 +39,8 @@ def _falling(value: float | None) -> float:
     return inf if value is None else -value
 
 
-def _speed(p: Record) -> float | None:
-    return p.best.value if p.best else None
-
-
 _KEYS: dict[str, Callable[[Record], Any]] = {
-    "speed": lambda p: _falling(_speed(p)),
+    "speed": lambda p: _falling(p.best.value if p.best else None),
     "efficiency": lambda p: _falling(p.items_per_joule),
     "power": lambda p: p.watts.value if p.watts else inf,
     "memory": lambda p: p.memory_bytes.value if p.memory_bytes else inf,
@@ -54,75 +50,61 @@ _KEYS: dict[str, Callable[[Record], Any]] = {
 
 def table(found: Sequence[Record]) -> Table:
     """One row a GPU; a refused one says why, and many of them share a note."""
-    many = sum(bool(p.refusal) for p in found) > _REFUSED and not all(p.refusal for p in found)
-    return Table(
-        title=_title(found[0]),
-        columns=COLUMNS,
-        rows=tuple(_row(p) for p in found if not (many and p.refusal)),
-        numeric=frozenset(COLUMNS[1:12]),
-        notes=tuple(_notes(found)),
-    ).without_empty_columns()
-
-
-def _title(p: Record) -> str:
-    several = f" on {p.gpus} GPUs" if p.gpus > 1 else ""
-    name = replace(p.question, gpus=1).label("batch")
-    if _served(p):  # an engine compiles as it likes
+    first, given = found[0], [p for p in found if not p.refusal]
+    several = f" on {first.gpus} GPUs" if first.gpus > 1 else ""
+    name = replace(first.question, gpus=1).label("batch")
+    if _served(first):  # an engine compiles as it likes
         name = name.replace(" eager", "")
-    return f"{name}{several}, predicted"
-
-
-def _row(p: Record) -> tuple[str, ...]:
-    joules, speed, power = p.items_per_joule, p.throughput, p.watts
-    return (
-        p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
-        str(p.batch or ""),
-        rate(speed.value, p.item) if speed else "",
-        _span(speed, unit(p.item)) if speed else "",
-        seconds(p.seconds) if p.seconds else "",
-        seconds(p.first_token_s.value) if p.first_token_s else "",
-        rate(p.best.value, p.item) if p.measured and p.best else "",
-        gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
-        _chance(p.fits_probability),
-        watts(power.value) if power else "",
-        Amount(f"{power.low:,.0f} to {power.high:,.0f} W", power.value, "W", power.low, power.high)
-        if power
-        else "",
-        per_joule(joules, p.item) if joules else "",
-        f"{p.bound} {percent(p.shares[0][1], 0)}" if p.bound else "",
-        p.basis if speed else "",
-        p.refusal,
-    )
-
-
-def _span(found: Interval, unit: str) -> Amount:
-    """`4,670 to 11,500`: three digits, with a prefix where people would not write the zeros."""
-    ends = [significant(v) if v < 1e6 else si(v, "") for v in (found.low, found.high)]
-    return Amount(f"{ends[0]} to {ends[1]}", found.value, unit, found.low, found.high)
-
-
-def _chance(probability: float | None) -> str:
-    """`97 %`; never a certainty that no number of measured errors can give."""
-    if probability is None:
-        return ""
-    if 0.01 < probability < 0.99:
-        return percent(probability, 0)
-    return percent(probability).shown("> 99 %" if probability >= 0.99 else "< 1 %")
-
-
-def _notes(found: Sequence[Record]) -> list[str]:
-    """What holds for all, then the notes of the first few, then how to measure."""
-    given = [p for p in found if not p.refusal]
-    notes = [f"{p.gpu_id}: {note}" for p in given[:_LISTED] for note in p.notes]
+    # Two GPUs have the same reason where only their names in it differ.
     refused = [p.refusal.replace(p.gpu_id, "").split(":")[0].strip() for p in found if p.refusal]
-    if len(refused) > _REFUSED and given:
+    many = len(refused) > _REFUSED and bool(given)
+    notes = [f"{p.gpu_id}: {note}" for p in given[:_LISTED] for note in p.notes]
+    if many:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in Counter(refused).most_common())
         notes.append(f"{len(refused)} GPUs are left out ({reasons}); --json lists them")
     if any(p.measured for p in given) and any(p.basis == "spec-only" for p in given):
         notes.append(_TOLD)
     if given and not _served(given[0]):
         notes.append(f"measure it: {measure_command(given[0].question)}")
-    return notes
+    return Table(
+        title=f"{name}{several}, predicted",
+        columns=COLUMNS,
+        rows=tuple(_row(p) for p in found if not (many and p.refusal)),
+        numeric=frozenset(COLUMNS[1:12]),
+        notes=tuple(notes),
+    ).without_empty_columns()
+
+
+def _row(p: Record) -> tuple[str, ...]:
+    joules, speed, power, chance = p.items_per_joule, p.throughput, p.watts, p.fits_probability
+    fits = span = drawn = ""
+    if chance is not None:
+        # Never a certainty that no number of measured errors can give.
+        sure = "> 99 %" if chance >= 0.99 else "< 1 %" if chance <= 0.01 else percent(chance, 0)
+        fits = percent(chance).shown(sure)
+    if speed is not None:
+        # Three digits; with a prefix where people would not write the zeros.
+        ends = [significant(v) if v < 1e6 else si(v, "") for v in (speed.low, speed.high)]
+        span = Amount(f"{ends[0]} to {ends[1]}", speed.value, unit(p.item), speed.low, speed.high)
+    if power is not None:
+        drawn = Amount(f"{power.low:,.0f} to {power.high:,.0f} W", power.value, "W", power.low, power.high)
+    return (
+        p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
+        str(p.batch or ""),
+        rate(speed.value, p.item) if speed else "",
+        span,
+        seconds(p.seconds) if p.seconds else "",
+        seconds(p.first_token_s.value) if p.first_token_s else "",
+        rate(p.best.value, p.item) if p.measured and p.best else "",
+        gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
+        fits,
+        watts(power.value) if power else "",
+        drawn,
+        per_joule(joules, p.item) if joules else "",
+        f"{p.bound} {percent(p.shares[0][1], 0)}" if p.bound else "",
+        p.basis if speed else "",
+        p.refusal,
+    )
 
 
 def measure_command(question: Question) -> str:
@@ -136,10 +118,11 @@ def measure_command(question: Question) -> str:
 
 def document(found: Sequence[Record]) -> dict[str, Any]:
     """The predictions as plain data in SI units; None is unknown."""
-    return {"predictions": [_plain(p) for p in found]}
+    return {"predictions": [one(p) for p in found]}
 
 
-def _plain(p: Record) -> dict[str, Any]:
+def one(p: Record) -> dict[str, Any]:
+    """One prediction as plain data."""
     return {
         "cell": p.question.key("batch"),
         "gpu_id": p.gpu_id,

@@ -6,22 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuwise.model.precision import PRECISIONS, Precision
-from gpuwise.model.units import si
+from gpuwise.model.units import si, whole
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.show.table import Table
 
 COLUMNS = (
-    "for",
-    "workload",
-    "what",
-    "modes",
-    "precisions",
-    "recipes",
-    "item",
-    "parameters",
-    "per item",
-    "batch",
-)
+    "for", "workload", "what", "modes", "precisions", "recipes", "item", "parameters", "per item", "batch",
+)  # fmt: skip
 
 
 def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Table:
@@ -31,47 +22,37 @@ def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Tab
     """
     notes = ["measure one: gpuwise bench resnet50; a file of yours: gpuwise bench ./my_model.py"]
     notes += [f"from installed packages: {', '.join(installed)}"] if installed else []
+    rows = []
+    for spec in grouped(specs):
+        limit = "limit" in spec.modes
+        cost: str = ""
+        # A limit has none; of a FLOP it is one; where none is stated, torch has to count.
+        if spec.cost is not None and not limit and spec.item != "FLOP":
+            each = spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch)
+            cost = si(each.flop_per_item, "FLOP")
+        precisions = " ".join(p for p in PRECISIONS if p in spec.precisions)
+        rows.append((
+            spec.task, spec.id, spec.title, ", ".join(spec.modes),
+            precisions if not limit or len(spec.precisions) > 1 else "",
+            ", ".join(spec.recipes) if "train" in spec.modes else "", spec.item,
+            whole(spec.parameters) if spec.parameters else "", cost,
+            "" if limit else str(spec.default_batch),
+        ))  # fmt: skip
     return Table(
-        columns=COLUMNS,
-        rows=tuple(_row(spec) for spec in grouped(specs)),
-        numeric=frozenset({"parameters", "per item", "batch"}),
+        columns=COLUMNS, rows=tuple(rows), numeric=frozenset({"parameters", "per item", "batch"}),
         notes=tuple(notes),
-    )
+    )  # fmt: skip
 
 
 def grouped(specs: Sequence[WorkloadSpec]) -> tuple[WorkloadSpec, ...]:
     """Networks, then science, then limits; within these by task, in the order of their first."""
     tasks = list(dict.fromkeys(spec.task for spec in specs))
-    return tuple(sorted(specs, key=lambda spec: (_kind(spec), tasks.index(spec.task))))
 
+    def place(spec: WorkloadSpec) -> tuple[int, int]:
+        kind = 2 if "limit" in spec.modes else 1 if "compute" in spec.modes else 0
+        return kind, tasks.index(spec.task)
 
-def _kind(spec: WorkloadSpec) -> int:
-    return 2 if "limit" in spec.modes else 1 if "compute" in spec.modes else 0
-
-
-def _row(spec: WorkloadSpec) -> tuple[str, ...]:
-    limit = "limit" in spec.modes
-    return (
-        spec.task,
-        spec.id,
-        spec.title,
-        ", ".join(spec.modes),
-        " ".join(p for p in PRECISIONS if p in spec.precisions)
-        if not limit or len(spec.precisions) > 1
-        else "",
-        ", ".join(spec.recipes) if "train" in spec.modes else "",
-        spec.item,
-        f"{spec.parameters:,}" if spec.parameters else "",
-        _cost(spec),
-        "" if limit else str(spec.default_batch),
-    )
-
-
-def _cost(spec: WorkloadSpec) -> str:
-    """Operations of one item in the first mode; nothing for a limit, and where torch has to count."""
-    if spec.cost is None or "limit" in spec.modes or spec.item == "FLOP":
-        return ""
-    return si(spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch).flop_per_item, "FLOP")
+    return tuple(sorted(specs, key=place))
 
 
 def document(spec: WorkloadSpec) -> dict[str, Any]:
