@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gpuwise.model.claim import NOT_IN_CATALOG, Audit, Finding
+from gpuwise.model.claim import NOT_IN_CATALOG, Audit
 from gpuwise.show.gpus import label
 from gpuwise.show.table import Table
 
@@ -18,13 +18,18 @@ LISTED = 4
 
 def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
     """One row a contradiction; `every` finding where asked for."""
-    rows = [
-        _row(audit, finding, every=every)
-        for audit in audits
-        for finding in audit.findings
-        if every or finding.verdict == "contradicts"
-    ]
-    verdict = ("verdict",) if every else ()
+    verdict, rows = ("verdict",) if every else (), []
+    for audit in audits:
+        for finding in audit.findings:
+            if not every and finding.verdict != "contradicts":
+                continue
+            peak, field = finding.field.startswith("peak:"), finding.field
+            rows.append((
+                f"{Path(audit.file).name}:{spans(finding.lines)}", finding.gpu,
+                field.replace("peak:", "peak ") if peak else label(field), finding.stated,
+                *((finding.verdict,) if every else ()), finding.best,
+                ": ".join(part for part in (finding.kind, finding.explanation) if part), finding.source,
+            ))  # fmt: skip
     cited = tuple(dict.fromkeys(row[-1] for row in rows if row[-1]))
     return Table(
         columns=("where", "GPU", "field", "stated", *verdict, "best value", "why", "source"),
@@ -79,24 +84,6 @@ def document(audits: Sequence[Audit]) -> list[dict[str, Any]]:
 def unreadable(audit: Audit) -> bool:
     """Whether the file holds nothing that could be judged: it is neither clean nor wrong."""
     return all(finding.explanation == NOT_IN_CATALOG for finding in audit.findings)
-
-
-def _row(audit: Audit, finding: Finding, *, every: bool) -> tuple[str, ...]:
-    verdict = (finding.verdict,) if every else ()
-    return (
-        f"{Path(audit.file).name}:{spans(finding.lines)}",
-        finding.gpu,
-        _field(finding.field),
-        finding.stated,
-        *verdict,
-        finding.best,
-        ": ".join(part for part in (finding.kind, finding.explanation) if part),
-        finding.source,
-    )
-
-
-def _field(field: str) -> str:
-    return field.replace("peak:", "peak ") if field.startswith("peak:") else label(field)
 
 
 def spans(lines: Sequence[int]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
-from gpuwise.facts.catalog import Derived, Match, all_gpus, chips, derive, fields
+from gpuwise.facts.catalog import Match, all_gpus, chips, derive, fields
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, watts
 from gpuwise.show.table import Table
@@ -68,7 +68,12 @@ def specification(spec: GpuSpec) -> Table:
     for field in sorted(names, key=place):
         first, *others = spec.values(field)
         row = computed.get(field)
-        given = "" if row is None else shown(replace(first, value=row.derived)) + _difference(row)
+        given = ""
+        if row is not None:
+            given = shown(replace(first, value=row.derived))
+            # Only what is more than rounding.
+            if row.agrees is False and row.difference is not None:
+                given += f" (!) stated {'+' if row.difference > 0 else ''}{percent(row.difference)}"
         agreeing = {source.id for source in spec.sources(field)}
         apart = [f"{shown(fact)} ({fact.source.id})" for fact in others if fact.source.id not in agreeing]
         # Notes of older rows already say so in their own words.
@@ -85,13 +90,19 @@ def specification(spec: GpuSpec) -> Table:
         # The name of a group stands in front of its first row.
         grouped.append((group if group != last else "", *cells))
         last = group
-    die = _whole_die(spec.text("chip") or "")
+    chip = spec.text("chip") or ""
+    die, whole = chips().get(chip), ""
+    if die is not None and die.sm_count is not None:
+        # Products are often credited with what the chip holds with nothing switched off.
+        counts = ((die.cuda_cores, "cores"), (die.tensor_cores, "tensor cores"), (die.rt_cores, "RT cores"))
+        parts = [f"{die.sm_count} multiprocessors", *(f"{count:,} {name}" for count, name in counts if count)]
+        whole = f"the whole {chip} die has {', '.join(parts)}"
     return Table(
         title=f"{spec.name} ({spec.id})",
         columns=("", "field", "value", "computed", "sources", "source", "note"),
         rows=tuple(grouped),
         numeric=frozenset({"value", "computed"}),
-        notes=(*((die,) if die else ()), *gaps(spec)),
+        notes=(*((whole,) if whole else ()), *gaps(spec)),
     ).without_empty_columns()
 
 
@@ -105,14 +116,6 @@ def _witnesses(spec: GpuSpec, field: str) -> str:
     known = fields().get(field)
     plain = known is not None and known.kind == "text"
     return str(len(sources)) if plain or spec.confirmed(field) else "1 (?)"
-
-
-def _difference(row: Derived) -> str:
-    """How far the stated value is from the computed one, where that is more than rounding."""
-    if row.agrees is not False or row.difference is None:
-        return ""
-    sign = "+" if row.difference > 0 else ""
-    return f" (!) stated {sign}{percent(row.difference)}"
 
 
 def sourced(spec: GpuSpec) -> list[tuple[str, str, Fact | Peak]]:
@@ -151,16 +154,6 @@ def gaps(spec: GpuSpec) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _whole_die(chip: str) -> str:
-    """What the chip holds with nothing switched off, which products are often credited with."""
-    die = chips().get(chip)
-    if die is None or die.sm_count is None:
-        return ""
-    counts = ((die.cuda_cores, "cores"), (die.tensor_cores, "tensor cores"), (die.rt_cores, "RT cores"))
-    parts = [f"{die.sm_count} multiprocessors", *(f"{count:,} {name}" for count, name in counts if count)]
-    return f"the whole {chip} die has {', '.join(parts)}"
-
-
 _LISTED = ("id", "name", "architecture", "memory", "bandwidth", "fp32", "16 bit, dense", "power", "launch")
 
 
@@ -171,9 +164,22 @@ def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
     field = "launch_price_usd" if asked == "price" else asked
     more, several = field not in _LISTED, any(match.count > 1 for match in matches)
     columns = (*_LISTED, label(field)) if more else _LISTED
+    rows = []
+    for spec, count in ((m.spec, m.count) for m in matches):
+        memory, bandwidth, power = spec.memory_bytes, spec.memory_bytes_per_s, spec.power_w
+        half, single = spec.peak("bf16") or spec.peak("fp16"), spec.peak("fp32")
+        fact, peak = spec.facts.get(field), spec.peak(field)
+        rows.append((
+            spec.id if count == 1 else f"{count} x {spec.id}", spec.name, spec.architecture or "",
+            gibibytes(memory * count) if memory else "", si(bandwidth * count, "B/s") if bandwidth else "",
+            si(single.flop_per_s * count, "FLOP/s") if single else "",
+            si(half.flop_per_s * count, "FLOP/s") if half else "",
+            watts(power * count) if power else "", spec.text("launch") or "",
+            *((shown(fact) if fact else peak_value(peak) if peak else "",) if more else ()),
+        ))  # fmt: skip
     return Table(
         columns=columns,
-        rows=tuple((*_row(m.spec, m.count), *([_field(m.spec, field)] if more else [])) for m in matches),
+        rows=tuple(rows),
         numeric=frozenset(
             {"memory", "bandwidth", "fp32", "16 bit, dense", "power", *columns[len(_LISTED) :]}
         ),
@@ -185,35 +191,19 @@ def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
     )
 
 
-def _field(spec: GpuSpec, field: str) -> str:
-    """A field, or a precision's peak."""
-    fact, peak = spec.facts.get(field), spec.peak(field)
-    return shown(fact) if fact else peak_value(peak) if peak else ""
-
-
-def _row(spec: GpuSpec, count: int) -> tuple[str, ...]:
-    memory, bandwidth, power = spec.memory_bytes, spec.memory_bytes_per_s, spec.power_w
-    half = spec.peak("bf16") or spec.peak("fp16")
-    single = spec.peak("fp32")
-    return (
-        spec.id if count == 1 else f"{count} x {spec.id}",
-        spec.name,
-        spec.architecture or "",
-        gibibytes(memory * count) if memory else "",
-        si(bandwidth * count, "B/s") if bandwidth else "",
-        si(single.flop_per_s * count, "FLOP/s") if single else "",
-        si(half.flop_per_s * count, "FLOP/s") if half else "",
-        watts(power * count) if power else "",
-        spec.text("launch") or "",
-    )
-
-
 def side_by_side(specs: Sequence[GpuSpec]) -> Table:
     """Specifications of several GPUs, one column each, the later ones with their ratio to the first."""
-    stated = sorted({field for spec in specs for field in spec.facts}, key=place)
-    names = list(dict.fromkeys(peak_name(p) for spec in specs for p in spec.peaks))
-    rows = [(label(field), *(_cell(specs[0], spec, field) for spec in specs)) for field in stated]
-    rows += [(f"peak {name}", *(_peak_cell(specs[0], spec, name) for spec in specs)) for name in names]
+    rows = []
+    for field in sorted({field for spec in specs for field in spec.facts}, key=place):
+        facts = [spec.facts.get(field) for spec in specs]
+        # A multiple of yes, of a generation or of a format says nothing.
+        plain = field in _NO_RATIO or any(fact and isinstance(fact.value, bool) for fact in facts)
+        texts = [shown(fact) if fact else "-" for fact in facts]
+        rows.append((label(field), *_beside(texts, [None if plain else s.number(field) for s in specs])))
+    for name in dict.fromkeys(peak_name(p) for spec in specs for p in spec.peaks):
+        peaks = [next((p for p in spec.peaks if peak_name(p) == name), None) for spec in specs]
+        values = [peak.flop_per_s if peak else None for peak in peaks]
+        rows.append((f"peak {name}", *_beside([peak_value(p) if p else "-" for p in peaks], values)))
     return Table(
         columns=("field", *(spec.id for spec in specs)),
         rows=tuple(rows),
@@ -222,26 +212,13 @@ def side_by_side(specs: Sequence[GpuSpec]) -> Table:
     )
 
 
-def _cell(first: GpuSpec, spec: GpuSpec, field: str) -> str:
-    if field not in spec.facts:
-        return "-"
-    base, value = first.number(field), spec.number(field)
-    text = shown(spec.facts[field])
-    plain = field in _NO_RATIO or isinstance(spec.facts[field].value, bool)
-    if plain or spec is first or not base or value is None:
-        return text
-    beside = f"{text} ({value / base:.2f}x)"
-    return text.shown(beside) if isinstance(text, Amount) else beside
-
-
-def _peak_cell(first: GpuSpec, spec: GpuSpec, name: str) -> str:
-    mine, base = (
-        next((p.flop_per_s for p in gpu.peaks if peak_name(p) == name), None) for gpu in (spec, first)
-    )
-    if mine is None:
-        return "-"
-    text = si(mine, "OP/s" if name.startswith("int") else "FLOP/s", 4)
-    return text.shown(f"{text} ({mine / base:.2f}x)") if base and spec is not first else text
+def _beside(texts: Sequence[str], values: Sequence[float | None]) -> list[str]:
+    """The texts, those after the first with their multiple of it."""
+    found, first = [texts[0]], values[0]
+    for text, value in zip(texts[1:], values[1:], strict=True):
+        more = f"{text} ({value / first:.2f}x)" if first and value is not None else text
+        found.append(text.shown(more) if isinstance(text, Amount) else more)
+    return found
 
 
 def document(spec: GpuSpec) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
 from gpuwise.model.tuning import Trial, Tuned, Tuning
 from gpuwise.model.units import percent
@@ -34,7 +33,13 @@ def trials(config: RunConfig, tuning: Tuning) -> Table:
     """Every setting in the order it was tried, and the gain below."""
     first = next((t.speed for t in tuning.trials if t.speed is not None), None)
     rows = tuple(
-        (str(t.setting.batch), str(t.setting.switches), _speed(t), _share(t.speed, first), outcome(t))
+        (
+            str(t.setting.batch),
+            str(t.setting.switches),
+            _speed(t),
+            percent(t.speed.value / first.value) if t.speed and first else "",
+            outcome(t),
+        )
         for t in tuning.trials
     )
     return Table(
@@ -105,7 +110,3 @@ def document(tuning: Tuning) -> dict[str, Any]:
 def _speed(trial: Trial) -> str:
     found = trial.measurement.throughput
     return "" if found is None else speed(found, trial.measurement.item)
-
-
-def _share(speed: Interval | None, first: Interval | None) -> str:
-    return "" if speed is None or first is None else percent(speed.value / first.value)
