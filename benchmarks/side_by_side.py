@@ -63,7 +63,7 @@ class Asked:
 
 def plain_resnet50(config: RunConfig, batch: int) -> Step:
     """ResNet-50 v1.5, SGD with momentum, cross entropy, NCHW."""
-    from gpuwise.workloads.models.resnet import ResNet
+    from gpuwise.workloads.models.convnet import ResNet
 
     depths, width, side = ((1, 1, 1, 1), 8, 64) if config.size == "toy" else ((3, 4, 6, 3), 64, 224)
     model = ResNet(depths, width).to(config.device)
@@ -75,8 +75,7 @@ def plain_resnet50(config: RunConfig, batch: int) -> Step:
 
 def plain_bert_large(config: RunConfig, batch: int) -> Step:
     """BERT-large question answering, AdamW, dropout 0.1, torch's own attention."""
-    from gpuwise.workloads.bert import TOY, TOY_TOKENS
-    from gpuwise.workloads.bert_large import SHAPE, TOKENS
+    from gpuwise.workloads.bert import SHAPE, TOKENS, TOY, TOY_TOKENS
     from gpuwise.workloads.models.bert import BertForQuestionAnswering
 
     shape, tokens = (TOY, TOY_TOKENS) if config.size == "toy" else (SHAPE, TOKENS)

@@ -24,8 +24,8 @@ from torch import Tensor
 from torch.nn import functional
 from triton.testing import do_bench
 
-from gpuwise.workloads.models import attention as own
-from gpuwise.workloads.models.residual import LEVELS, dropped
+from gpuwise.workloads.kernels import attention as own
+from gpuwise.workloads.kernels.residual import LEVELS, dropped
 
 TOKENS, HEADS, DEPTH, SHARE = 384, 16, 64, 0.1
 NAMES = ("M", "N", "num_warps", "num_stages")

@@ -18,21 +18,19 @@ import torch
 import torchvision
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
+from X.torchvision_names import from_torchvision
 
-from gpuwise.workloads import resnet152, vit_b16
-from gpuwise.workloads.models.convnet import as_if_trained
-from gpuwise.workloads.models.inception import GoogLeNet, InceptionV3
-from gpuwise.workloads.models.resnet import ResNet
-from gpuwise.workloads.models.torchvision_names import from_torchvision
+from gpuwise.workloads import resnet, vit
+from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained
 from gpuwise.workloads.models.vit import VisionTransformer
 
 TOLERANCE = 1e-4
 NETS: dict[str, tuple[Callable[[], nn.Module], str, int]] = {
     "resnet50": (ResNet, "resnet50", 224),
-    "resnet152": (lambda: ResNet(resnet152.DEPTHS), "resnet152", 224),
+    "resnet152": (lambda: ResNet(resnet.RESNET_152), "resnet152", 224),
     "inception-v3": (InceptionV3, "inception_v3", 299),
     "googlenet": (GoogLeNet, "googlenet", 224),
-    "vit-b16": (lambda: VisionTransformer(vit_b16.SHAPE), "vit_b_16", 224),
+    "vit-b16": (lambda: VisionTransformer(vit.SHAPE), "vit_b_16", 224),
 }
 
 

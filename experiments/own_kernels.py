@@ -15,9 +15,9 @@ import torch
 from torch import nn
 from triton.testing import do_bench
 
-from gpuwise.workloads.models.casting import cast_both
-from gpuwise.workloads.models.float8_product import cast_in_torch
-from gpuwise.workloads.models.pooling import TritonMaxPool
+from gpuwise.workloads.kernels.casting import cast_both
+from gpuwise.workloads.kernels.float8_product import cast_in_torch
+from gpuwise.workloads.kernels.pooling import TritonMaxPool
 
 POOLS = (
     (64, 112, 3, 2, 1, False),

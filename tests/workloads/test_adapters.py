@@ -16,7 +16,7 @@ from gpuwise.measure import child
 from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode
-from gpuwise.workloads import adapters, registry
+from gpuwise.workloads import foreign, registry
 from gpuwise.workloads.job import Job
 
 TIMM = """\
@@ -100,7 +100,7 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def built(name: str, mode: Mode, batch: int = 2) -> Job:
     config = RunConfig(workload=name, mode=mode, precision="fp32", device="cpu")
-    return adapters.load(name).build(config, batch)
+    return foreign.load(name).build(config, batch)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def built(name: str, mode: Mode, batch: int = 2) -> Job:
     ],
 )
 def test_a_network_is_described_and_takes_steps(name: str, parameters: int, item: str) -> None:
-    spec = adapters.load(name).spec
+    spec = foreign.load(name).spec
     assert (spec.id, spec.parameters, spec.item, spec.cost) == (name, parameters, item, None)
     train = built(name, "train")
     first = float(train.step())
@@ -126,7 +126,9 @@ def test_a_network_is_described_and_takes_steps(name: str, parameters: int, item
 def test_operations_are_counted_forward_and_backward() -> None:
     def counted(mode: Mode) -> float:
         config = RunConfig(workload="hf:TinyConfig", mode=mode, precision="fp32", device="cpu")
-        found = child.cost_of(TorchAdapter("hf:TinyConfig"), config, adapters.load("hf:TinyConfig").spec, 64)
+        found = child.cost_of(
+            TorchAdapter("hf:TinyConfig"), config, foreign.load("hf:TinyConfig")[0].spec, 64
+        )
         assert found is not None
         assert found.bytes_per_item is None
         return found.flop_per_item
@@ -136,7 +138,7 @@ def test_operations_are_counted_forward_and_backward() -> None:
 
 
 def test_side_heads_add_to_the_loss() -> None:
-    from gpuwise.workloads.adapters_vision import AUXILIARY, loss_of
+    from gpuwise.workloads.libraries import AUXILIARY, loss_of
 
     logits, labels = torch.randn(3, 4), torch.tensor([0, 1, 2])
     both = loss_of((logits, None, logits), labels)
@@ -146,7 +148,7 @@ def test_side_heads_add_to_the_loss() -> None:
 def test_a_configuration_file_without_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "wide.json"
     path.write_text(json.dumps({"width": 16}))
-    found = adapters.load(f"hf:{path}")
+    found = foreign.load(f"hf:{path}")
     assert (found.spec.id, found.spec.parameters) == ("hf:wide.json", 11 * 16 + 17 * 11)
     assert found.reference == f"hf:{path}"
 
@@ -164,7 +166,7 @@ def test_a_configuration_file_without_its_folder(tmp_path: Path) -> None:
 )
 def test_what_the_library_lacks(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
-        adapters.load(name)
+        foreign.load(name)
     assert caught.value.hint
 
 
@@ -178,7 +180,7 @@ def test_a_library_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("name", ["timm:", "jax:net", "timm", ":x"])
 def test_other_prefixes_are_no_adapter(name: str) -> None:
-    assert adapters.library(name) is None
+    assert foreign.library(name) is None
 
 
 def test_the_registry_asks_another_process() -> None:

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import bert, bert_base, bert_large, bert_pretrain
+from gpuwise.workloads import bert
 from gpuwise.workloads.bert import BertShape
 from gpuwise.workloads.models.bert import BertForPreTraining, BertForQuestionAnswering
 
@@ -40,39 +40,43 @@ def test_the_encoder_has_as_many_parameters_as_published(shape: BertShape, publi
 
 def test_base_has_as_many_parameters_as_stated() -> None:
     with torch.device("meta"):
-        found = parameters(BertForQuestionAnswering(bert_base.SHAPE))
-    assert found == bert_base.PARAMETERS == bert.answering_parameters(bert_base.SHAPE)
+        found = parameters(BertForQuestionAnswering(bert.BASE))
+    assert found == bert.answering_parameters(bert.BASE) == bert.answering_parameters(bert.BASE)
     assert found == workloads.get("bert-base").spec.parameters
     assert bert.answering_parameters(BASE) == 108_893_186  # Hugging Face's BertForQuestionAnswering
 
 
 def test_pre_training_has_as_many_parameters_as_stated() -> None:
     with torch.device("meta"):
-        found = parameters(BertForPreTraining(bert_pretrain.SHAPE))
-    assert found == bert_pretrain.PARAMETERS == bert_pretrain.parameters(bert_pretrain.SHAPE)
-    assert bert_pretrain.parameters(LARGE) == 336_226_108  # Hugging Face's BertForPreTraining
+        found = parameters(BertForPreTraining(bert.UNCASED))
+    assert found == bert.pretraining_parameters(bert.UNCASED) == bert.pretraining_parameters(bert.UNCASED)
+    assert bert.pretraining_parameters(LARGE) == 336_226_108  # Hugging Face's BertForPreTraining
 
 
 def test_base_does_as_many_operations_as_stated() -> None:
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
-        ids = torch.empty(2, bert_base.TOKENS, dtype=torch.long)
-        BertForQuestionAnswering(bert_base.SHAPE).eval()(ids, ids)
-    assert counter.get_total_flops() / 2 == bert_base.forward_flop() == pytest.approx(7.07e10, rel=1e-3)
+        ids = torch.empty(2, bert.TOKENS, dtype=torch.long)
+        BertForQuestionAnswering(bert.BASE).eval()(ids, ids)
+    assert (
+        counter.get_total_flops() / 2
+        == bert.answering_cost(bert.BASE, bert.TOKENS, "infer", Precision.BF16, 1).flop_per_item
+        == pytest.approx(7.07e10, rel=1e-3)
+    )
 
 
 @PHASES
 def test_pre_training_does_as_many_operations_as_stated(name: str, tokens: int, masked: int) -> None:
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
         ids, places = torch.empty(2, tokens, dtype=torch.long), torch.empty(2 * masked, dtype=torch.long)
-        BertForPreTraining(bert_pretrain.SHAPE).eval()(ids, ids, places)
+        BertForPreTraining(bert.UNCASED).eval()(ids, ids, places)
     cost = workloads.get(name).spec.cost("train", Precision.BF16, 8)
     assert cost.flop_per_item == 3 * counter.get_total_flops() / 2
 
 
 def test_pre_training_costs_more_than_answering_at_the_same_length() -> None:
     for tokens, masked in ((128, 20), (512, 80)):
-        ours = bert_pretrain.pretrain_cost(tokens, masked, "train", Precision.BF16, 32)
-        answering = bert.answering_cost(bert_large.SHAPE, tokens, "train", Precision.BF16, 32)
+        ours = bert.pretraining_cost(tokens, masked, "train", Precision.BF16, 32)
+        answering = bert.answering_cost(bert.LARGE, tokens, "train", Precision.BF16, 32)
         assert 1.0 < ours.flop_per_item / answering.flop_per_item < 1.05
         assert 1.0 < (ours.bytes_per_item or 0.0) / (answering.bytes_per_item or 1.0) < 1.05
 
@@ -86,7 +90,7 @@ def test_the_weights_share_of_the_bytes_falls_with_the_batch(name: str) -> None:
 
 
 def test_masked_places_are_so_many_distinct_tokens_of_each_sequence() -> None:
-    places = bert_pretrain.masked_places(3, 10, 4).view(3, 4)
+    places = bert.masked_places(3, 10, 4).view(3, 4)
     assert (places // 10).tolist() == [[i] * 4 for i in range(3)]
     for row in places.tolist():
         assert row == sorted(set(row))

@@ -5,10 +5,8 @@ from __future__ import annotations
 import torch
 
 from gpuwise.model.recipe import Recipe
-from gpuwise.workloads.bert import LEARNING_RATE, BertShape, optimizer
-from gpuwise.workloads.bert_adam import BertAdam
-from gpuwise.workloads.bert_large import bert_large
-from gpuwise.workloads.models.bert import BertForQuestionAnswering
+from gpuwise.workloads.bert import LEARNING_RATE, BertShape, bert_large, optimizer
+from gpuwise.workloads.models.bert import BertForQuestionAnswering, ScriptAdam
 
 from .conftest import BOTH_RECIPES, build, toy
 
@@ -17,8 +15,8 @@ from .conftest import BOTH_RECIPES, build, toy
 def test_the_optimiser_of_bert_decays_matrices_only_and_leaves_the_pooler(recipe: Recipe) -> None:
     shape = BertShape(layers=1, hidden=8, heads=2, vocabulary=16, positions=8)
     model = BertForQuestionAnswering(shape, fused=recipe != "script")
-    adam = optimizer(model, tuned=recipe != "script", unread="pooler.")
-    assert isinstance(adam, torch.optim.AdamW if recipe != "script" else BertAdam)
+    adam = optimizer(model, script=recipe == "script", unread="pooler.")
+    assert isinstance(adam, torch.optim.AdamW if recipe != "script" else ScriptAdam)
     matrices, vectors = adam.param_groups
     assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.01, 0.0)
     assert matrices["lr"] == vectors["lr"] == LEARNING_RATE

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import cholesky
+from gpuwise.workloads import science
 
 from .conftest import build, toy
 
@@ -16,7 +16,7 @@ def test_the_factor_times_itself_is_the_matrix(precision: Precision, tolerance: 
     job = build(toy("cholesky", "compute", precision), 5)
     torch.manual_seed(0)
     dtype = torch.float64 if precision == "fp64" else torch.float32
-    side = cholesky.TOY_SIDE
+    side = science.TOY_MATRIX_SIDE
     x = torch.randn(5, side, side, dtype=dtype)
     expected = x @ x.mT / side + torch.eye(side, dtype=dtype)
     factor = job.step()
@@ -26,6 +26,6 @@ def test_the_factor_times_itself_is_the_matrix(precision: Precision, tolerance: 
 
 
 def test_the_cost_is_a_third_of_the_cube() -> None:
-    assert cholesky.flop(300) == 9e6
-    moved = cholesky.cost("compute", Precision.FP64, 8).bytes_per_item or 0
-    assert moved * cholesky.flop(cholesky.SIDE) == pytest.approx(2 * cholesky.SIDE**2 * 8)
+    assert science.cholesky_flop(300) == 9e6
+    moved = science.cholesky_cost("compute", Precision.FP64, 8).bytes_per_item or 0
+    assert moved * science.cholesky_flop(science.MATRIX_SIDE) == pytest.approx(2 * science.MATRIX_SIDE**2 * 8)

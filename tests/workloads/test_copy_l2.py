@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from gpuwise import workloads
-from gpuwise.workloads import copy_l2
+from gpuwise.workloads import limits
 
 from .conftest import build, toy
 
@@ -20,10 +20,10 @@ from .conftest import build, toy
 def test_source_and_target_are_so_many_eighths_of_the_cache(eighths: int) -> None:
     job = build(toy("copy-l2", "limit"), eighths)
     target = job.step()
-    assert 2 * target.nbytes == eighths * copy_l2.TOY_L2_BYTES // 8
+    assert 2 * target.nbytes == eighths * limits.TOY_L2_BYTES // 8
     assert target.unique().numel() > 0.99 * target.numel()  # random
     assert job.items % (2 * target.nbytes) == 0
-    assert job.items <= copy_l2.TOY_STEP_BYTES
+    assert job.items <= limits.TOY_L2_STEP_BYTES
 
 
 def test_half_of_it_is_the_limit_whatever_the_device() -> None:
@@ -37,11 +37,11 @@ def test_a_gpu_is_asked_for_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda index: Properties())
     config = toy("copy-l2", "limit")
-    assert copy_l2.l2_bytes(config) == copy_l2.TOY_L2_BYTES
+    assert limits.l2_bytes(config) == limits.TOY_L2_BYTES
     from dataclasses import replace
 
-    assert copy_l2.l2_bytes(replace(config, size="full", device="cuda")) == 50 * 2**20
-    assert copy_l2.l2_bytes(replace(config, size="full")) == copy_l2.CPU_L2_BYTES
+    assert limits.l2_bytes(replace(config, size="full", device="cuda")) == 50 * 2**20
+    assert limits.l2_bytes(replace(config, size="full")) == limits.CPU_L2_BYTES
 
 
 def test_what_a_graph_reads_lives_as_long_as_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_what_a_graph_reads_lives_as_long_as_its_step(monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     source = torch.ones(4)
     alive = weakref.ref(source)
-    step = copy_l2._as_graph(partial(torch.clone, source))
+    step = limits.as_graph(partial(torch.clone, source))
     del source
     gc.collect()
     assert alive() is not None

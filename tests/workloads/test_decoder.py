@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from gpuwise.workloads.llm_shape import SHAPES
+from gpuwise.workloads.llm import SHAPES
 from gpuwise.workloads.models.decoder import (
     Attention,
     Cache,

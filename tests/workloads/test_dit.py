@@ -10,9 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads.dit import TOY, _noisy
-from gpuwise.workloads.dit_shape import DitShape, dit_tally
-from gpuwise.workloads.models.dit import Dit, position_table
+from gpuwise.workloads.diffusion import TOY_DIT, DitShape, dit_inputs, dit_tally
+from gpuwise.workloads.models.diffusion import Dit, position_table
 
 from .conftest import build, toy
 
@@ -41,7 +40,7 @@ def test_operations_are_as_many_as_torch_counts_and_as_published(side: int, mult
 
 @torch.no_grad()
 def test_latents_steps_and_classes_all_count() -> None:
-    model, ((x, steps, classes), _) = Dit(TOY, 8).eval(), _noisy(TOY, 8, 2)
+    model, ((x, steps, classes), _) = Dit(TOY_DIT, 8).eval(), dit_inputs(TOY_DIT, 8, 2)
     found = model(x, steps, classes)
     assert found.shape == (2, 8, 8, 8)
     for other in (
@@ -56,7 +55,7 @@ def test_latents_steps_and_classes_all_count() -> None:
 
 @torch.no_grad()
 def test_patches_are_cut_and_put_back_in_place() -> None:
-    model, x = Dit(TOY, 8), torch.randn(2, 4, 8, 8)
+    model, x = Dit(TOY_DIT, 8), torch.randn(2, 4, 8, 8)
     patches = model._patches(x)
     assert patches.shape == (2, 16, 16)
     torch.testing.assert_close(patches[:, 0].view(2, 2, 2, 4), x[:, :, :2, :2].permute(0, 2, 3, 1))
@@ -73,7 +72,7 @@ def test_every_position_has_its_own_row_of_the_table() -> None:
 
 
 def test_every_parameter_gets_a_gradient() -> None:
-    model, (inputs, _) = Dit(TOY, 8), _noisy(TOY, 8, 2)
+    model, (inputs, _) = Dit(TOY_DIT, 8), dit_inputs(TOY_DIT, 8, 2)
     model(*inputs).square().mean().backward()
     assert [name for name, p in model.named_parameters() if p.grad is None] == []
 

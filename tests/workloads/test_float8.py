@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import nn
 
+from gpuwise.workloads.kernels.float8_product import LARGEST, cast
 from gpuwise.workloads.models import bert
 from gpuwise.workloads.models.float8 import Float8Linear, Scales, feed_forward
-from gpuwise.workloads.models.float8_product import LARGEST, cast
 
 from .conftest import build, toy
 
@@ -94,7 +94,7 @@ def test_a_block_that_is_exact_or_not_in_fp8_is_computed_layer_by_layer(
     """Its kernels are Triton's, for which a stand-in computes here."""
     kernels = ModuleType("gelu")
     kernels.bias_gelu = lambda x, bias: nn.functional.gelu(x + bias)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "gpuwise.workloads.models.gelu", kernels)
+    monkeypatch.setitem(sys.modules, "gpuwise.workloads.kernels.gelu", kernels)
     torch.manual_seed(0)
     plain = nn.Linear(32, 64), nn.Linear(64, 32)
     block = nn.Sequential(*plain)

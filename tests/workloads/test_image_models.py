@@ -11,19 +11,18 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import googlenet, inception_v3, resnet, resnet152, vit_b16
-from gpuwise.workloads.models.convnet import as_if_trained
-from gpuwise.workloads.models.inception import GoogLeNet, InceptionV3
-from gpuwise.workloads.models.resnet import ResNet, scale_residuals
-from gpuwise.workloads.models.torchvision_names import RULES, torchvision_name
+from gpuwise.workloads import inception, resnet, vit
+from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained, scale_residuals
 from gpuwise.workloads.models.vit import VisionTransformer
+
+from .torchvision_names import RULES, torchvision_name
 
 NETS: dict[str, Callable[[], nn.Module]] = {
     "resnet50": ResNet,
-    "resnet152": lambda: ResNet(resnet152.DEPTHS),
+    "resnet152": lambda: ResNet(resnet.RESNET_152),
     "inception-v3": InceptionV3,
     "googlenet": GoogLeNet,
-    "vit-b16": lambda: VisionTransformer(vit_b16.SHAPE),
+    "vit-b16": lambda: VisionTransformer(vit.SHAPE),
 }
 IMAGE = {name: 299 if name == "inception-v3" else 224 for name in NETS}
 PARAMETERS = {
@@ -82,15 +81,15 @@ def test_inference_has_no_auxiliary_classifiers() -> None:
     with torch.device("meta"):
         assert parameters(GoogLeNet(auxiliary=False)) == 6_624_904
         assert parameters(InceptionV3(auxiliary=())) == 23_834_568
-    assert googlenet.count(auxiliary=False).parameters == 6_624_904
-    assert googlenet.count(auxiliary=True).parameters == googlenet.PARAMETERS
-    assert inception_v3.count(auxiliary=False).parameters == 23_834_568
-    assert inception_v3.count(auxiliary=True).parameters == inception_v3.PARAMETERS
+    assert inception.googlenet_count(auxiliary=False).parameters == 6_624_904
+    assert inception.googlenet_count(auxiliary=True).parameters == 13_004_888
+    assert inception.inception_count(auxiliary=False).parameters == 23_834_568
+    assert inception.inception_count(auxiliary=True).parameters == 27_161_264
 
 
 def test_the_layers_of_a_resnet_hold_its_parameters() -> None:
-    assert resnet.count(resnet152.DEPTHS).parameters == resnet152.PARAMETERS
-    assert len(list(resnet.convolutions(resnet152.DEPTHS))) == 155
+    assert resnet.resnet_count(resnet.RESNET_152).parameters == 60_192_808
+    assert len(list(resnet.convolutions(resnet.RESNET_152))) == 155
 
 
 @EVERY
@@ -150,7 +149,7 @@ def test_activations_of_an_untrained_network_stay_far_from_the_end_of_fp16(name:
     model = NETS[name]().eval()
     as_if_trained(model)
     if name == "resnet152":
-        scale_residuals(model, resnet152.RESIDUAL)
+        scale_residuals(model, resnet.RESIDUAL_152)
     largest = [0.0]
     for module in model.modules():
         module.register_forward_hook(lambda _, __, y: largest.append(float(y.abs().max())))
@@ -161,7 +160,7 @@ def test_activations_of_an_untrained_network_stay_far_from_the_end_of_fp16(name:
 
 
 def test_the_class_token_sees_every_patch_and_its_position() -> None:
-    model = VisionTransformer(vit_b16.TOY, 10).eval()
+    model = VisionTransformer(vit.TOY, 10).eval()
     for parameter in model.parameters():
         nn.init.normal_(parameter, std=0.2)
     images = torch.randn(1, 3, 32, 32)

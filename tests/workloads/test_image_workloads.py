@@ -12,9 +12,8 @@ from torch.nn import functional
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import vit_b16
-from gpuwise.workloads.models.inception import weighted_loss
-from gpuwise.workloads.models.resnet import Bottleneck, ResNet, scale_residuals
+from gpuwise.workloads import vit
+from gpuwise.workloads.models.convnet import Bottleneck, ResNet, scale_residuals, weighted_loss
 
 from .conftest import BATCH, build, toy
 from .test_job import CAN_COMPILE
@@ -71,7 +70,7 @@ def test_channels_are_last_only_where_tensor_cores_run(
 def test_a_vision_transformer_learns_at_a_usual_rate(
     precision: Precision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vit_b16, "LEARNING_RATE", 1e-3)
+    monkeypatch.setattr(vit, "LEARNING_RATE", 1e-3)
     job = build(toy("vit-b16", "train", precision))
     losses = [float(job.step()) for _ in range(10)]
     assert losses[-1] < 0.8 * losses[0]

@@ -10,7 +10,7 @@ import torch
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import llm_infer
-from gpuwise.workloads.llm_shape import TOY_TOKENS
+from gpuwise.workloads.llm import TOY_TOKENS
 
 from .conftest import build, toy
 

@@ -8,19 +8,22 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads.llm_infer import BLOCK, decode_cost, prefill_cost
-from gpuwise.workloads.llm_lora import RANK, RESERVE_BYTES, activation_bytes, lora_cost, must_recompute
-from gpuwise.workloads.llm_shape import (
+from gpuwise.workloads.llm import (
+    RANK,
+    RESERVE_BYTES,
     SHAPES,
+    activation_bytes,
     attention_flop,
     cache_bytes,
     forward_flop,
+    lora_cost,
+    must_recompute,
+    train_cost,
     weight_bytes,
 )
-from gpuwise.workloads.llm_train import train_cost
+from gpuwise.workloads.llm_infer import BLOCK, decode_cost, prefill_cost
 from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
-from gpuwise.workloads.models.decoder import Cache, Decoder
-from gpuwise.workloads.models.lora import add_lora
+from gpuwise.workloads.models.decoder import Cache, Decoder, add_lora
 
 TOY = SHAPES["toy"]
 SIZES = pytest.mark.parametrize("size", ["124m", "1b", "8b", "toy"])

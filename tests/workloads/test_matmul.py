@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import matmul
+from gpuwise.workloads import limits
 from gpuwise.workloads.job import relative_difference
 
 from .conftest import build, toy
@@ -27,11 +27,13 @@ def test_the_matrix_product_is_one(precision: Precision, dtype: torch.dtype, tol
     job = build(toy("matmul", "limit", precision), 1)
     torch.manual_seed(0)
     drawn = torch.float64 if precision == "fp64" else torch.float32
-    a, b = (torch.randn(matmul.TOY_SIDE, matmul.TOY_SIDE, dtype=drawn).to(dtype) for _ in range(2))
+    a, b = (
+        torch.randn(limits.TOY_PRODUCT_SIDE, limits.TOY_PRODUCT_SIDE, dtype=drawn).to(dtype) for _ in range(2)
+    )
     out = job.step()
     assert out.dtype == dtype
     assert relative_difference(out, a.double() @ b.double()) < tolerance
-    assert job.items == 2 * matmul.TOY_SIDE**3
+    assert job.items == 2 * limits.TOY_PRODUCT_SIDE**3
 
 
 def test_fp64_fills_every_bit() -> None:
@@ -45,29 +47,29 @@ def test_fp8_asks_for_the_product_of_two_e4m3_matrices(monkeypatch: pytest.Monke
     def product(left: torch.Tensor, right: torch.Tensor, **options: object) -> torch.Tensor:
         asked.update(options)
         assert left.dtype == right.dtype == torch.float8_e4m3fn
-        assert (left.stride(), right.stride()) == ((matmul.TOY_SIDE, 1), (1, matmul.TOY_SIDE))
+        assert (left.stride(), right.stride()) == ((limits.TOY_PRODUCT_SIDE, 1), (1, limits.TOY_PRODUCT_SIDE))
         return (left.float() @ right.float()).bfloat16()
 
     monkeypatch.setattr(torch, "_scaled_mm", product)
     job = build(toy("matmul", "limit", "fp8"), 1)
     torch.manual_seed(0)
-    a, b = (torch.randn(matmul.TOY_SIDE, matmul.TOY_SIDE) for _ in range(2))
+    a, b = (torch.randn(limits.TOY_PRODUCT_SIDE, limits.TOY_PRODUCT_SIDE) for _ in range(2))
     assert relative_difference(job.step(), a @ b) < 0.05
     assert asked["out_dtype"] == torch.bfloat16
     assert asked["use_fast_accum"] is True
 
 
 def test_fp8_moves_a_byte_for_each_operand_and_two_for_the_result() -> None:
-    assert matmul.cost("limit", Precision.FP8, 1).bytes_per_item == 4 / (2 * matmul.GPU_SIDE)
-    assert matmul.cost("limit", Precision.FP64, 1).bytes_per_item == 24 / (2 * matmul.GPU_SIDE)
+    assert limits.product_cost("limit", Precision.FP8, 1).bytes_per_item == 4 / (2 * limits.PRODUCT_SIDE)
+    assert limits.product_cost("limit", Precision.FP64, 1).bytes_per_item == 24 / (2 * limits.PRODUCT_SIDE)
 
 
 def test_the_matrices_are_random_and_not_the_same() -> None:
     out = build(toy("matmul", "limit"), 1).step()
-    assert float(out.std()) == pytest.approx(math.sqrt(matmul.TOY_SIDE), rel=0.1)
+    assert float(out.std()) == pytest.approx(math.sqrt(limits.TOY_PRODUCT_SIDE), rel=0.1)
     assert abs(float(out.mean())) < 1
 
 
 @pytest.mark.parametrize("batch", [1, 4])
 def test_one_product_is_counted_once_whatever_the_batch(batch: int) -> None:
-    assert build(toy("matmul", "limit"), batch).items == 2 * matmul.TOY_SIDE**3
+    assert build(toy("matmul", "limit"), batch).items == 2 * limits.TOY_PRODUCT_SIDE**3

@@ -7,7 +7,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.model.run import RunConfig
-from gpuwise.workloads import memory_copy
+from gpuwise.workloads import limits
 
 from .conftest import build, toy
 
@@ -16,8 +16,8 @@ def test_a_copy_fills_its_target_and_counts_bytes_read_and_written() -> None:
     job = build(toy("copy", "limit"), 1)
     target = job.step()
     copied = target.clone()
-    assert copied.nbytes == memory_copy.TOY_BYTES
-    assert job.items == 2 * memory_copy.TOY_BYTES
+    assert copied.nbytes == limits.TOY_COPY_BYTES
+    assert job.items == 2 * limits.TOY_COPY_BYTES
     assert copied.unique().numel() > 0.99 * copied.numel()  # random, not zeros
     target.zero_()
     assert torch.equal(job.step(), copied)
@@ -38,4 +38,4 @@ def test_the_copy_of_a_gpu_halves_until_two_buffers_fit(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("batch", [1, 4])
 def test_one_copy_is_counted_once_whatever_the_batch(batch: int) -> None:
-    assert build(toy("copy", "limit"), batch).items == 2 * memory_copy.TOY_BYTES
+    assert build(toy("copy", "limit"), batch).items == 2 * limits.TOY_COPY_BYTES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from gpuwise import workloads
-from gpuwise.workloads import peer
+from gpuwise.workloads import limits
 
 from .conftest import build, toy
 
@@ -17,5 +17,5 @@ def test_a_step_copies_random_bytes_and_counts_them_once() -> None:
     assert copied.unique().numel() > 0.99 * copied.numel()
     target.zero_()
     assert torch.equal(job.step(), copied)
-    assert job.items == target.nbytes == peer.TOY_BYTES
+    assert job.items == target.nbytes == limits.TOY_LINK_BYTES
     assert workloads.get("peer").spec.gpus == 2

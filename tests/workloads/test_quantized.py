@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from gpuwise.workloads.job import relative_difference
-from gpuwise.workloads.llm_shape import SHAPES
+from gpuwise.workloads.llm import SHAPES
 from gpuwise.workloads.models.decoder import build_decoder
 from gpuwise.workloads.models.quantized import (
     FP8,

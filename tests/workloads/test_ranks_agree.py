@@ -13,7 +13,7 @@ from torch import Tensor, multiprocessing, nn
 from gpuwise.model.precision import Precision
 from gpuwise.model.recipe import Exchange, Switches, Weights
 from gpuwise.model.run import RunConfig
-from gpuwise.workloads import buckets
+from gpuwise.workloads import parallel
 from gpuwise.workloads.job import Job, training_job
 from gpuwise.workloads.models.float8 import Scales
 
@@ -71,7 +71,7 @@ def batches() -> Tensor:
 def rank(number: int, folder: Path) -> None:
     """Body of one rank, which keeps what every case led to."""
     torch.set_num_threads(1)
-    buckets.BUCKET_MIB = 0  # every gradient has a bucket of its own
+    parallel.LATE_BUCKET_MIB = 0  # every gradient has a bucket of its own
     store = dist.FileStore(str(folder / "store"), RANKS)
     dist.init_process_group("gloo", store=store, rank=number, world_size=RANKS)
     x = batches().chunk(RANKS)[number]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from gpuwise.workloads.models.resnet import Bottleneck, ResNet
+from gpuwise.workloads.models.convnet import Bottleneck, ResNet
 
 DEPTHS = (3, 4, 6, 3)
 

@@ -11,8 +11,7 @@ from torch import nn
 from gpuwise.model.recipe import Recipe
 from gpuwise.model.workload import Mode
 from gpuwise.workloads.job import Job
-from gpuwise.workloads.models.convnet import as_if_trained
-from gpuwise.workloads.models.resnet import ResNet
+from gpuwise.workloads.models.convnet import ResNet, as_if_trained
 
 from .conftest import BOTH, build, toy
 

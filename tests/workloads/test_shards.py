@@ -12,9 +12,9 @@ from torch import multiprocessing, nn
 
 from gpuwise import workloads
 from gpuwise.model.run import RunConfig
-from gpuwise.workloads import shards
+from gpuwise.workloads import parallel
 from gpuwise.workloads.models.decoder import INITIAL_STD, Decoder
-from gpuwise.workloads.shards import blocks, fits
+from gpuwise.workloads.parallel import blocks, fits
 
 
 def test_what_does_not_fit_is_told_by_weights_gradients_and_moments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,8 +61,8 @@ def rank(number: int, folder: Path) -> None:
             models.append((model, sum(p.numel() for p in local)))
 
         patch.setattr(Decoder, "initialise", initialise)
-        patch.setattr(shards, "fits", lambda model, config: False)
-        patch.setattr("gpuwise.workloads.parallel.fits", lambda model, config: False)
+        patch.setattr(parallel, "fits", lambda model, config: False)
+        patch.setattr("gpuwise.workloads.job.fits", lambda model, config: False)
         for name in NAMES:
             torch.manual_seed(number)
             config = RunConfig(

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import stencil
+from gpuwise.workloads import science
 
 from .conftest import build, toy
 
@@ -18,7 +18,7 @@ def by_loops(u: torch.Tensor) -> torch.Tensor:
         for y in range(1, n - 1):
             for z in range(1, n - 1):
                 around = u[x - 1, y, z] + u[x + 1, y, z] + u[x, y - 1, z] + u[x, y + 1, z]
-                new[x, y, z] = stencil.C0 * u[x, y, z] + stencil.C1 * (
+                new[x, y, z] = science.C0 * u[x, y, z] + science.C1 * (
                     around + u[x, y, z - 1] + u[x, y, z + 1]
                 )
     return new
@@ -26,7 +26,7 @@ def by_loops(u: torch.Tensor) -> torch.Tensor:
 
 def test_a_sweep_is_the_formula() -> None:
     u = torch.randn(2, 5, 5, 5, dtype=torch.float64)
-    out = stencil.sweep(u, u.clone())
+    out = science.sweep(u, u.clone())
     assert torch.allclose(out[1], by_loops(u[1]), rtol=1e-12)
     assert torch.equal(out[:, 0], u[:, 0])
 
@@ -36,14 +36,14 @@ def test_a_step_is_two_sweeps_of_every_grid(precision: Precision) -> None:
     job = build(toy("stencil", "compute", precision), 3)
     first, second = job.step().clone(), job.step().clone()
     assert first.dtype == (torch.float64 if precision == "fp64" else torch.float32)
-    assert job.items == 2 * 3 * (stencil.TOY_SIDE - 2) ** 3
+    assert job.items == 2 * 3 * (science.TOY_GRID_SIDE - 2) ** 3
     assert not torch.equal(first, second)
     assert float(second.std()) > 0.1  # neither grows nor vanishes
 
 
 def test_it_settles_to_the_mean_and_never_grows() -> None:
-    assert pytest.approx(1.0) == stencil.C0 + 6 * stencil.C1
-    found = stencil.cost("compute", Precision.FP64, 1)
+    assert pytest.approx(1.0) == science.C0 + 6 * science.C1
+    found = science.stencil_cost("compute", Precision.FP64, 1)
     assert (found.flop_per_item, found.bytes_per_item) == (8.0, 16.0)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads.tally import (
+from gpuwise.workloads.diffusion import (
     OPTIMISER_BYTES,
     Tally,
     attention,

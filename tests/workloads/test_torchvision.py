@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from gpuwise.workloads.models.convnet import as_if_trained
-from gpuwise.workloads.models.torchvision_names import RULES, from_torchvision, torchvision_name
 
 from .test_image_models import IMAGE, NETS
+from .torchvision_names import RULES, from_torchvision, torchvision_name
 
 models = pytest.importorskip("torchvision.models", exc_type=ImportError)
 

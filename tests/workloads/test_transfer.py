@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gpuwise import workloads
-from gpuwise.workloads import transfer
+from gpuwise.workloads import limits
 
 from .conftest import build, toy
 
@@ -19,5 +19,5 @@ def test_a_step_copies_random_bytes_and_counts_them_once(name: str) -> None:
     assert copied.unique().numel() > 0.99 * copied.numel()
     target.zero_()
     assert torch.equal(job.step(), copied)
-    assert job.items == target.nbytes == transfer.TOY_BYTES
+    assert job.items == target.nbytes == limits.TOY_LINK_BYTES
     assert workloads.get(name).spec.gpus == 1

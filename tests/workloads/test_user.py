@@ -11,7 +11,7 @@ import pytest
 from gpuwise import workloads
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.model.workload import WorkloadSpec
-from gpuwise.workloads import foreign, registry, user
+from gpuwise.workloads import foreign, registry
 
 HEAD = """\
 from gpuwise.workloads import WorkloadSpec, workload
@@ -46,12 +46,12 @@ def written(folder: Path, text: str, name: str = "net.py") -> str:
     ],
 )
 def test_what_means_a_file(reference: str, parts: tuple[str, str | None] | None) -> None:
-    found = user.split(reference)
+    found = foreign.split(reference)
     assert (found and (str(found[0]), found[1])) == parts
 
 
 def test_the_workloads_of_a_file_without_its_folder_in_their_names(tmp_path: Path) -> None:
-    one, two = user.load(written(tmp_path, TWO))
+    one, two = foreign.load_file(written(tmp_path, TWO))
     assert (one.spec.id, two.spec.id) == ("net.py:one", "net.py:two")
     assert one.reference == f"{tmp_path}/net.py:one"
     assert two.build(None, 4) == 8  # type: ignore[arg-type, comparison-overlap]
@@ -59,15 +59,15 @@ def test_the_workloads_of_a_file_without_its_folder_in_their_names(tmp_path: Pat
 
 def test_one_of_them_and_one_that_is_not_there(tmp_path: Path) -> None:
     path = written(tmp_path, TWO)
-    assert [w.spec.id for w in user.load(f"{path}:two")] == ["net.py:two"]
+    assert [w.spec.id for w in foreign.load_file(f"{path}:two")] == ["net.py:two"]
     with pytest.raises(InputError, match=r"net.py has no workload 'three', only one, two") as caught:
-        user.load(f"{path}:three")
+        foreign.load_file(f"{path}:three")
     assert caught.value.hint == f"gpuwise bench {path}:one"
 
 
 def test_a_file_imports_its_neighbours(tmp_path: Path) -> None:
     written(tmp_path, "SIZE = 5\n", "gw_neighbour.py")
-    assert user.load(written(tmp_path, "from gw_neighbour import SIZE\n" + GOOD))
+    assert foreign.load_file(written(tmp_path, "from gw_neighbour import SIZE\n" + GOOD))
 
 
 BAD = [
@@ -77,7 +77,7 @@ BAD = [
     ("import sys\nsys.exit(3)\n", "net.py, line 2: SystemExit: 3"),
     ("import json\njson.loads('{')\n", "net.py, line 2: JSONDecodeError"),
     ("x = 1\n", "net.py has no workload"),
-    ("from gpuwise.workloads.matmul import matmul\n", "net.py has no workload"),
+    ("from gpuwise.workloads.limits import matmul\n", "net.py has no workload"),
     (
         GOOD + "@workload(spec('one'))\ndef again(config, batch): ...\n",
         "line 7: a second workload with the id 'one'",
@@ -95,7 +95,7 @@ BAD = [
 @pytest.mark.parametrize(("text", "said"), BAD)
 def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
-        user.load(written(tmp_path, text))
+        foreign.load_file(written(tmp_path, text))
     assert said in str(caught.value)
     assert str(tmp_path) not in str(caught.value)
     assert caught.value.hint
@@ -103,7 +103,7 @@ def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path, text: str, sai
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no file"):
-        user.load(str(tmp_path / "none.py"))
+        foreign.load_file(str(tmp_path / "none.py"))
 
 
 def test_another_process_reads_it_and_the_registry_keeps_it(tmp_path: Path) -> None:
@@ -155,14 +155,14 @@ def test_a_file_that_kills_or_hangs_its_reader(
 
 
 def test_an_error_without_a_line_of_the_file_names_the_file() -> None:
-    assert user.describe(ValueError(), Path("net.py")) == "net.py: ValueError"
+    assert foreign.describe(ValueError(), Path("net.py")) == "net.py: ValueError"
 
 
 def test_a_sound_specification_has_no_fault() -> None:
     for spec in workloads.specs():
-        assert user.unsound(spec) is None
+        assert foreign.unsound(spec) is None
     bad = WorkloadSpec(id="x", version=1, title="", item="x", modes=["infer"], default_batch=1)  # type: ignore[arg-type]
-    assert "modes is a tuple" in (user.unsound(bad) or "")
+    assert "modes is a tuple" in (foreign.unsound(bad) or "")
 
 
 def test_every_error_has_a_known_exit_code(tmp_path: Path) -> None:

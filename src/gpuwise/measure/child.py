@@ -31,7 +31,7 @@ from gpuwise.measure.process import Rendezvous
 from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, WorkloadSpec
-from gpuwise.workloads import user
+from gpuwise.workloads import foreign
 
 TRIAL_WARMUP, TRIAL_STEPS = 2, 4
 
@@ -368,8 +368,8 @@ def failure(
     message = f"{type(error).__name__}: {error}"
     if isinstance(error, GpuwiseError):
         message = str(error)
-    elif (file := user.split(reference)) is not None:
-        message = user.describe(error, file[0])
+    elif (file := foreign.split(reference)) is not None:
+        message = foreign.describe(error, file[0])
     return events.Failed(kind="oom" if full else "failed", message=message[:2000])
 
 

@@ -200,7 +200,7 @@ def image_job(
     # IEEE fp32 runs outside the tensor cores, where cuDNN has no fast channels-last training kernels: an
     # H200 had not warmed up on 1,024 images after five minutes (torch 2.11, cuDNN 9).
     if tuned and config.device == "cuda" and config.switches.pooling == "triton":
-        from gpuwise.workloads.models.pooling import arrange_pooling
+        from gpuwise.workloads.kernels.pooling import arrange_pooling
 
         arrange_pooling(model)
     if tuned and config.switches.layout == "channels-last" and config.precision != "fp32":

@@ -1,36 +1,63 @@
-"""Workloads that are not gpuwise's own: files, adapters to model libraries, installed packages.
+"""Workloads that are not gpuwise's own: files of users, model libraries, installed packages.
 
 Their code is somebody else's, so it runs in a process of its own: `ask` starts one that answers with
-the specifications alone. Whatever the code prints, forks, raises or crashes stays there.
+the specifications alone. Whatever the code prints, forks, raises or crashes stays there. A file is trusted
+like any program that its user starts: nothing is sandboxed.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import partial
-from importlib import metadata
+from importlib import import_module, metadata
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError
+from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import WorkloadSpec
-from gpuwise.workloads import adapters, user
+from gpuwise.model.workload import MODES, WorkloadSpec
 from gpuwise.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
+HOW = "docs/add-a-workload.md shows a whole one"
 GROUP = "gpuwise.workloads"
+"""Entry points of installed packages."""
+LIBRARIES = {
+    "timm": ("timm", "from_timm"),
+    "torchvision": ("torchvision", "from_torchvision"),
+    "hf": ("transformers", "from_config"),
+}
+"""Prefix -> (library, function of `libraries` that turns the rest of the name into a workload)."""
 PATIENCE_S = 180.0
 """Importing a model library takes some seconds; what takes minutes hangs."""
 LOG_TAIL = 600
+
+
+def split(reference: str) -> tuple[Path, str | None] | None:
+    """(file, name of one workload in it); None where `reference` means no file."""
+    if reference.endswith(".py"):
+        return Path(reference), None
+    file, mark, name = reference.rpartition(".py:")
+    return (Path(file + ".py"), name) if mark and name else None
+
+
+def library(name: str) -> str | None:
+    """The library that `timm:NAME` needs, or None where `name` has no such prefix."""
+    prefix, colon, rest = name.partition(":")
+    return LIBRARIES[prefix][0] if colon and rest and prefix in LIBRARIES else None
 
 
 def entry_points() -> dict[str, metadata.EntryPoint]:
@@ -39,26 +66,121 @@ def entry_points() -> dict[str, metadata.EntryPoint]:
 
 
 def is_foreign(name: str) -> bool:
-    """Whether `name` means a file, an adapter or what a package offers."""
-    return user.split(name) is not None or adapters.library(name) is not None or name in entry_points()
+    """Whether `name` means a file, a network of a model library or what a package offers."""
+    return split(name) is not None or library(name) is not None or name in entry_points()
 
 
 def load(reference: str) -> tuple[Workload, ...]:
-    """Run the foreign code and return its workloads. For a process that may die of it."""
-    if user.split(reference) is not None:
-        return user.load(reference)
-    if adapters.library(reference) is not None:
-        return (adapters.load(reference),)
+    """Run the foreign code and return its workloads. For a process that may die of it.
+
+    Raises InputError for what is not a sound workload.
+    """
+    if split(reference) is not None:
+        return load_file(reference)
+    if library(reference) is not None:
+        prefix, _, rest = reference.partition(":")
+        module = import_module("gpuwise.workloads.libraries")
+        made = getattr(module, LIBRARIES[prefix][1])(rest)
+        assert isinstance(made, Workload)
+        return (made,)
     point = entry_points()[reference]
     found = point.load()
-    if not isinstance(found, Workload) or (fault := user.unsound(found.spec)) is not None:
-        what = "no workload" if not isinstance(found, Workload) else fault
-        raise InputError(f"{reference} ({point.value}): {what}", hint=user.HOW)
+    if not isinstance(found, Workload) or (fault := unsound(found.spec)) is not None:
+        what = "not a workload" if not isinstance(found, Workload) else fault
+        raise InputError(f"{reference} ({point.value}): {what}", hint=HOW)
     if found.spec.id != reference:
         raise InputError(
-            f"{point.value} has the id {found.spec.id!r}, its entry point {reference!r}", hint=user.HOW
+            f"{point.value} has the id {found.spec.id!r}, its entry point {reference!r}", hint=HOW
         )
     return (found,)
+
+
+def load_file(reference: str) -> tuple[Workload, ...]:
+    """Run a user's file and return its workloads, called `my_model.py:name` without its folder.
+
+    Raises InputError with file and line where it cannot be run or holds none.
+    """
+    found = split(reference)
+    assert found is not None
+    path, wanted = found
+    if not path.is_file():
+        raise InputError(
+            f"there is no file {path}", hint="name it with its folder, or run this in its folder"
+        )
+    module = _run(path.resolve())
+    # What the file imports from elsewhere is not its own.
+    own = [
+        w for w in vars(module).values() if isinstance(w, Workload) and w.build.__module__ == module.__name__
+    ]
+    if not own:
+        raise InputError(
+            f"{path.name} has no workload: no function in it is decorated with @workload", hint=HOW
+        )
+    by_id: dict[str, Workload] = {}
+    for w in own:
+        fault = unsound(w.spec)
+        if w.spec.id in by_id and by_id[w.spec.id] is not w:
+            fault = f"a second workload with the id {w.spec.id!r}"
+        if fault is not None:
+            raise InputError(f"{path.name}, line {w.build.__code__.co_firstlineno}: {fault}", hint=HOW)
+        by_id[w.spec.id] = w
+    if wanted is not None and wanted not in by_id:
+        raise InputError(
+            f"{path.name} has no workload {wanted!r}, only {', '.join(by_id)}",
+            hint=f"gpuwise bench {path}:{next(iter(by_id))}",
+        )
+    # The name is what results keep; the reference is how a child process finds the file.
+    return tuple(
+        replace(w, spec=replace(w.spec, id=f"{path.name}:{name}"), reference=f"{path.resolve()}:{name}")
+        for name, w in by_id.items()
+        if wanted in (None, name)
+    )
+
+
+def _run(path: Path) -> ModuleType:
+    """The module of the file, with its folder on the path for what it imports from there."""
+    spec = importlib.util.spec_from_file_location(f"gpuwise_user_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, str(path.parent))
+    born = os.getpid()
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise InputError(describe(error, path), hint=f"see all of it with: python {path}") from error
+    if os.getpid() != born:
+        os._exit(0)  # a copy that the file forked off: one process measures
+    return module
+
+
+def describe(error: BaseException, path: Path) -> str:
+    """`my_model.py, line 3: NameError: ...`: the innermost line of the file that led to the error."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        lines.append(error.lineno)
+    place = f"{path.name}, line {lines[-1]}" if lines else path.name
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{place}: {type(error).__name__}: {said}".rstrip(": ")
+
+
+def unsound(spec: WorkloadSpec) -> str | None:
+    """What is wrong with a specification, or None."""
+    if not isinstance(spec.id, str) or not spec.id or set(spec.id) & set(":/\\,"):
+        return f"an id is a word without : / \\ and comma, not {spec.id!r}"
+    allowed: dict[str, tuple[str, ...]] = {"modes": MODES, "precisions": PRECISIONS}
+    for field, words in allowed.items():
+        given = getattr(spec, field)
+        if not isinstance(given, tuple) or not given or not set(given) <= set(words):
+            return f"{field} is a tuple of {', '.join(words)}, not {given!r}"
+    for field in ("version", "default_batch", "cpu_batch"):
+        given = getattr(spec, field)
+        if not isinstance(given, int) or given < 1:
+            return f"{field} is a positive whole number, not {given!r}"
+    return None
 
 
 def build(found: Workload, config: RunConfig, batch: int) -> Job:
@@ -74,7 +196,7 @@ def build(found: Workload, config: RunConfig, batch: int) -> Job:
     elif not isinstance(job.items, int) or job.items < 1:
         fault = f"items is a positive whole number, not {job.items!r}"
     if fault is not None:
-        raise InputError(f"{found.spec.id}: {fault}", hint=user.HOW)
+        raise InputError(f"{found.spec.id}: {fault}", hint=HOW)
     return job
 
 
@@ -84,7 +206,11 @@ def ask(reference: str) -> tuple[Workload, ...]:
     Raises what `load` raises there, InputError where that process dies or hangs, and MachineError
     where a library is not installed.
     """
-    adapters.check_installed(reference)
+    needed = library(reference)
+    if needed is not None and importlib.util.find_spec(needed) is None:
+        raise MachineError(
+            f"{needed} is not installed, and {reference} needs it", hint=f"pip install {needed}"
+        )
     with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "gpuwise.workloads.foreign", str(answer.fileno()), reference],
@@ -107,42 +233,41 @@ def ask(reference: str) -> tuple[Workload, ...]:
         log.seek(0)
         tail = log.read()[-LOG_TAIL:].decode(errors="replace").strip()
     if not said:
-        raise InputError(_death(_public(reference), code, tail), hint=user.HOW)
-    return _read(json.loads(said))
-
-
-def _death(name: str, code: int | None, tail: str) -> str:
-    if code is None:
-        how = f"was not read within {PATIENCE_S:.0f} s"
-    elif code < 0:
-        how = f"killed the process that reads it, by {signal.Signals(-code).name}"
-    else:
-        how = f"ended the process that reads it, with code {code}"
-    return f"{name} {how}" + (f"; its last words: {tail}" if tail else "")
+        if code is None:
+            how = f"was not read within {PATIENCE_S:.0f} s"
+        elif code < 0:
+            how = f"killed the process that reads it, by {signal.Signals(-code).name}"
+        else:
+            how = f"ended the process that reads it, with code {code}"
+        last = f"; its last words: {tail}" if tail else ""
+        raise InputError(f"{_public(reference)} {how}{last}", hint=HOW)
+    return read_answer(json.loads(said))
 
 
 def _public(reference: str) -> str:
-    found = user.split(reference)
+    found = split(reference)
     return found[0].name if found is not None else reference
 
 
-def _read(answer: dict[str, Any]) -> tuple[Workload, ...]:
-    """Workloads from an answer, or the error in it."""
+def read_answer(answer: dict[str, Any]) -> tuple[Workload, ...]:
+    """Workloads that load their code when they are built. Raises the error that is in the answer."""
     if "error" in answer:
         kind: type[GpuwiseError] = MachineError if answer["error"] == "MachineError" else InputError
         raise kind(answer["message"], hint=answer["hint"])
-    return tuple(_workload(each["reference"], each["spec"]) for each in answer["workloads"])
 
+    def build_there(reference: str, config: RunConfig, batch: int) -> Job:
+        (found,) = load(reference)
+        return found.build(config, batch)
 
-def _workload(reference: str, stated: dict[str, Any]) -> Workload:
-    """A workload that loads its code when it is built."""
-    values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in stated.items()}
-    return Workload(spec=WorkloadSpec(**values), build=partial(_build, reference), reference=reference)
-
-
-def _build(reference: str, config: RunConfig, batch: int) -> Job:
-    (found,) = load(reference)
-    return found.build(config, batch)
+    found = []
+    for each in answer["workloads"]:
+        stated: dict[str, Any] = {
+            name: tuple(v) if isinstance(v, list) else v for name, v in each["spec"].items()
+        }
+        reference = each["reference"]
+        spec = WorkloadSpec(**stated)
+        found.append(Workload(spec=spec, build=partial(build_there, reference), reference=reference))
+    return tuple(found)
 
 
 def answer(reference: str) -> dict[str, Any]:
@@ -153,12 +278,12 @@ def answer(reference: str) -> dict[str, Any]:
         return {"error": type(error).__name__, "message": str(error), "hint": error.hint}
     except ModuleNotFoundError as missing:
         message = f"{missing.name} is not installed, and {_public(reference)} needs it"
-        needed = adapters.library(reference) or missing.name
+        needed = library(reference) or missing.name
         return {"error": "MachineError", "message": message, "hint": f"pip install {needed}"}
     except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code may raise anything
         message = f"{_public(reference)}: {type(error).__name__}: {error}"
-        needed = adapters.library(reference)
-        hint = f"does it fit this torch? python -c 'import {needed}'" if needed else user.HOW
+        needed = library(reference)
+        hint = f"does it fit this torch? python -c 'import {needed}'" if needed else HOW
         return {"error": "InputError", "message": message, "hint": hint}
     stated = [f.name for f in fields(WorkloadSpec) if f.name != "cost"]
     return {

@@ -19,16 +19,22 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from gpuwise.model.precision import Half, Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads.input import Feed
-from gpuwise.workloads.parallel import spread
-from gpuwise.workloads.shards import fits
-from gpuwise.workloads.switches import Halved, by_blocks, compile_blocks, compiled, set_libraries
+from gpuwise.workloads.parallel import fits, spread
+from gpuwise.workloads.switches import (
+    HalfPrecisionWeights,
+    by_blocks,
+    compile_blocks,
+    compiled,
+    set_libraries,
+)
 
 if TYPE_CHECKING:
     from gpuwise.workloads.models.float8 import Scales
 
-DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+_HALVES: dict[Half, torch.dtype] = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 NORMS = {"cuda": 4}
 """Steps over which the norm of gradients is averaged, which dropout moves by percents; one elsewhere."""
@@ -75,11 +81,17 @@ def set_precision(config: RunConfig) -> None:
     set_libraries(config)
 
 
+def dtype_of(precision: Precision) -> torch.dtype:
+    """What stores activations and 16-bit weights; 8-bit weights come beside activations in bf16."""
+    if precision == Precision.FP64:
+        return torch.float64
+    return torch.float32 if precision.base is None else _HALVES[precision.base]
+
+
 def half_of(config: RunConfig) -> torch.dtype | None:
     """The 16-bit type of autocast; None where there is none. FP8 training is in bf16 between products."""
-    if config.precision == "fp8" and config.mode == "train":
-        return torch.bfloat16
-    return DTYPES.get(config.precision)
+    half = config.precision.base if config.mode == "train" else config.precision.autocast
+    return None if half is None else _HALVES[half]
 
 
 def autocast(config: RunConfig) -> torch.autocast:
@@ -118,7 +130,11 @@ def training_job(
         run = partial(forward, torch.compile(model))
     elif config.compile and not by_blocks(config):
         run = compiled(eager, config)
-    halved = Halved(model, DTYPES[config.precision]) if _halves(model, config) else None
+    # Where weights are split over GPUs, products read them as they are gathered, in 16 bits already.
+    half = config.recipe != "script" and config.switches.weights == "half" and config.precision.autocast
+    copies = None
+    if half and (config.gpus == 1 or fits(model, config)):
+        copies = HalfPrecisionWeights(model, _HALVES[half])
     own = frozenset(scales.seen if scales is not None else ())
     parallel = spread(model, run, optimizer, config, own) if config.gpus > 1 else None
     if parallel is not None:
@@ -135,10 +151,10 @@ def training_job(
         know_scales()
         loss = run()
         torch.autograd.backward(scaler.scale(loss))
-        if parallel is not None:
+        if parallel is not None and parallel.finish is not None:
             parallel.finish()
-        if halved is not None:
-            halved.hand_over()
+        if copies is not None:
+            copies.copy_grads_to_master()
         if scales is not None:
             scales.update()
         # A CUDA graph writes the next step's loss to the same place.
@@ -150,8 +166,8 @@ def training_job(
             loss = backward()
             scaler.step(optimizer)
             scaler.update()
-        if halved is not None:
-            halved.refresh()
+        if copies is not None:
+            copies.copy_master_to_params()
         optimizer.zero_grad(set_to_none=True)
         return loss
 
@@ -208,12 +224,6 @@ def training_job(
     )
 
 
-def _halves(model: nn.Module, config: RunConfig) -> bool:
-    """Whether products read 16-bit copies of the weights; where weights are split over GPUs, they do not."""
-    asked = config.recipe != "script" and config.switches.weights == "half" and config.precision in DTYPES
-    return asked and (config.gpus == 1 or fits(model, config))
-
-
 def inference_job(
     model: nn.Module,
     inputs: tuple[Tensor, ...],
@@ -228,7 +238,7 @@ def inference_job(
     next step overwrites.
     """
     model.eval()
-    dtype = DTYPES.get(config.precision)
+    dtype = half_of(config)
     cast = dtype is not None and config.recipe != "script"
     if cast:
         model = model.to(dtype)

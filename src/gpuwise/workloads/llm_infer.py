@@ -13,7 +13,7 @@ block of 64, in turn, and attends to all T, so every step does equal work. The n
 likely one and is fed back. fp8 and int8 change the linear layers (models/quantized.py); head, norms
 and cache stay in bf16.
 
-Cost of one token (symbols in llm_shape.py; w bytes a value):
+Cost of one token (symbols in llm.py; w bytes a value):
 
 - prefill: 2 L W + 4 L C (T + 1) / 2 + 2 C V / T operations, for the head is applied to the last
   position only. Traffic: that between products, 2 L K values written to the cache, and the weights
@@ -25,14 +25,13 @@ Cost of one token (symbols in llm_shape.py; w bytes a value):
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, WorkloadSpec
-from gpuwise.workloads.llm_shape import (
+from gpuwise.workloads.llm import (
     SHAPES,
     TOY_TOKENS,
     DecoderShape,
@@ -77,15 +76,13 @@ def decode_cost(shape: DecoderShape, tokens: int, precision: Precision, batch: i
     )
 
 
-COSTS = {"prefill": prefill_cost, "decode": decode_cost}
-
-
 def inference(size: str, phase: Phase, tokens: int, *, default_batch: int, billions: str) -> Workload:
     """A workload that runs one phase of the decoder of `size` at a context of `tokens`."""
     shape, long = SHAPES[size], "" if tokens == 2048 else f"-{tokens // 1024}k"
 
     def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-        return COSTS[phase](shape, tokens, precision, batch)
+        cost_of = prefill_cost if phase == "prefill" else decode_cost
+        return cost_of(shape, tokens, precision, batch)
 
     def build(config: RunConfig, batch: int) -> Job:
         from gpuwise.workloads.job import set_precision
@@ -104,7 +101,6 @@ def inference(size: str, phase: Phase, tokens: int, *, default_batch: int, billi
         modes=("infer",),
         parameters=shape.parameters,
         default_batch=default_batch,
-        cpu_batch=1,
         cost=cost,
         precisions=(*NETWORK_PRECISIONS, Precision.FP8, Precision.INT8),
         switches=REPEATED if phase == "prefill" else (),
@@ -120,57 +116,36 @@ def phase_job(config: RunConfig, phase: Phase, shape: DecoderShape, tokens: int,
     """
     import torch
 
-    from gpuwise.workloads.job import DTYPES, inference_job
-    from gpuwise.workloads.models.decoder import Cache, build_decoder
-    from gpuwise.workloads.models.phases import Decode, Prefill
+    from gpuwise.workloads.job import dtype_of, inference_job, relative_difference
+    from gpuwise.workloads.models.decoder import Cache, Decode, Prefill, build_decoder
     from gpuwise.workloads.models.quantized import quantise
 
-    narrow = config.precision in ("fp8", "int8")
-    dtype = torch.bfloat16 if narrow else DTYPES.get(config.precision, torch.float32)
-    model = build_decoder(shape, tokens, dtype, config.device)
+    narrow = config.precision in (Precision.FP8, Precision.INT8)
+    model = build_decoder(shape, tokens, dtype_of(config.precision), config.device)
     cache = Cache(shape, batch, tokens, model.table)
-    network: torch.nn.Module = Prefill(model, cache) if phase == "prefill" else Decode(model, cache)
-    inputs = _inputs(phase, shape, tokens, batch, config.device)
+    decodes = phase == "decode"
+    network: torch.nn.Module = Decode(model, cache) if decodes else Prefill(model, cache)
+    prompt = torch.randint(shape.vocabulary, (batch, 1 if decodes else tokens), device=config.device)
+    position = torch.full((1,), tokens - 1, device=config.device)
+    inputs = (prompt, position) if decodes else (prompt,)
     expected = None
     if narrow or config.compile:
         expected = inference_job(network, inputs, replace(config, compile=False), batch).step()
     if narrow:
         quantise(model, config.precision)
-    items, mode = (batch * tokens, None) if phase == "prefill" else (batch, "reduce-overhead")
+    items, mode = (batch, "reduce-overhead") if decodes else (batch * tokens, None)
     job = inference_job(network, inputs, config, items, compile_mode=mode)
-    return _checked(job, expected) if phase == "prefill" else _cycling(job, expected, inputs, tokens)
-
-
-def _checked(job: Job, expected: torch.Tensor | None) -> Job:
-    """The job with its mismatch against `expected`, taken on the third call: a CUDA graph replays then."""
-    from gpuwise.workloads.job import relative_difference
-
-    if expected is None:
+    step = job.step
+    if expected is not None:
+        # The third call is compared: a CUDA graph replays from then on.
+        job = replace(job, mismatch=lambda: relative_difference([step() for _ in range(3)][-1], expected))
+    if not decodes:
         return job
-    return replace(job, mismatch=lambda: relative_difference([job.step() for _ in range(3)][-1], expected))
+    # Every timed step goes on to the next token and row; the comparison above must not.
+    return replace(job, step=lambda: advance(step(), prompt, position, tokens))
 
 
-def _cycling(job: Job, expected: torch.Tensor | None, inputs: Sequence[torch.Tensor], context: int) -> Job:
-    """The decode job whose every timed step goes on to the next token and row."""
-    step, (tokens, position) = job.step, inputs
-    return replace(_checked(job, expected), step=lambda: _advance(step(), tokens, position, context))
-
-
-def _inputs(
-    phase: Phase, shape: DecoderShape, tokens: int, batch: int, device: str
-) -> tuple[torch.Tensor, ...]:
-    """Prompts (B, T), or one token a sequence (B, 1) and the row (1,) where it is written."""
-    import torch
-
-    if phase == "prefill":
-        return (torch.randint(shape.vocabulary, (batch, tokens), device=device),)
-    position = torch.full((1,), tokens - 1, device=device)
-    return torch.randint(shape.vocabulary, (batch, 1), device=device), position
-
-
-def _advance(
-    logits: torch.Tensor, tokens: torch.Tensor, position: torch.Tensor, context: int
-) -> torch.Tensor:
+def advance(logits: torch.Tensor, tokens: torch.Tensor, position: torch.Tensor, context: int) -> torch.Tensor:
     """Feed the likeliest token back and go to the next row of the last block, all on the device."""
     import torch
 

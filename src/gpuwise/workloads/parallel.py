@@ -2,34 +2,172 @@
 
 ddp        every rank holds the whole model; gradients are averaged by all-reduce, bucket by bucket
            while the backward pass still runs (Li et al. 2020, VLDB 13:12).
-ddp-after  the same, averaged when the backward pass is over (`buckets`): the switch exchange=after.
+ddp-after  the same, averaged when the backward pass is over: the switch exchange=after.
 fsdp2      weights, gradients and optimiser state are split over the ranks, and the weights gathered
            block by block (Zhao et al. 2023, VLDB 16:12). Chosen where the state of training does not
-           fit one GPU.
+           fit one GPU: with Adam a weight, its gradient and two moments, in more than 80 % of the memory.
+           A model that was made without memory (torch's meta device) is split first, and then each rank
+           draws its own part of the weights: no rank ever holds the whole.
 
 The wrapped module calls whatever computes the loss, compiled or not. A graph that is compiled within
-DDP's forward is cut at the buckets by torch's DDPOptimizer, for gradients of a whole graph are ready at
+DDP's forward is cut at the buckets by torch's DDPOptimizer, because gradients of a whole graph are ready at
 once, when it ends; not so blocks that are compiled by themselves (the switch region=block). Cuts end what
 the compiler can fuse, also in the forward pass; on fast links that can cost more than the exchange which
-they hide, and so there is `ddp-after`.
+they hide, and so there is `ddp-after`. There a link reaches its full speed with tens of MiB at once, and most
+gradients are smaller, so those of one type are copied into buckets, and each bucket's all-reduce runs while
+the next one is filled. From then on the gradients are views of the buckets: nothing is copied back. On a
+ring of n ranks whose links move B bytes/s one way, G bytes of gradients take 2 (n - 1) / n * G / B seconds,
+which nothing hides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
+import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
 from gpuwise.model.run import RunConfig
-from gpuwise.workloads import buckets
-from gpuwise.workloads.shards import fits, shard
-from gpuwise.workloads.switches import by_blocks
+from gpuwise.workloads.switches import blocks, by_blocks
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
+
+STATE = 4
+"""Copies of a trained weight: itself, its gradient and two moments of Adam."""
+ROOM = 0.8
+"""Share of the device's memory that the state may take; the rest is for activations."""
+
+
+def fits(model: nn.Module, config: RunConfig) -> bool:
+    """Whether each rank can hold the whole state of training."""
+    if config.device == "cpu":
+        return True
+    # Gradients that are exchanged after the backward pass exist twice while they are put into buckets.
+    copies = STATE + (config.gpus > 1 and config.switches.exchange == "after")
+    state = sum(p.nbytes * (copies if p.requires_grad else 1) for p in model.parameters())
+    return state < ROOM * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
+
+
+class Outline(Protocol):
+    """A model that can be made on the meta device, which has no memory, and get its weights later."""
+
+    def initialise(self) -> None:
+        """Fill the memory that all weights and buffers now have."""
+
+
+def given_memory(model: nn.Module, config: RunConfig) -> None:
+    """Give an outline its weights, unless they do not fit: then `shard` does it for this rank's part."""
+    if config.gpus == 1 or fits(model, config):
+        materialise(model, model, config.device)
+
+
+def materialise(held: nn.Module, model: nn.Module, device: str) -> None:
+    """Memory for all that is held, and the weights of the model in it."""
+    held.to_empty(device=device)
+    cast("Outline", model).initialise()
+
+
+def shard(
+    whole: nn.Module, model: nn.Module, optimizer: Optimizer, device: str, own: Set[nn.Parameter]
+) -> None:
+    """Split every block of the model, then the rest of what is around it, but not what is a rank's `own`.
+
+    The optimiser, which has no state yet, gets the new parameters.
+    """
+    from torch.distributed.fsdp import fully_shard
+
+    names = {parameter: name for name, parameter in whole.named_parameters()}
+    outlined = any(parameter.is_meta for parameter in names)
+    ignored: dict[str, Any] = {"ignored_params": set(own)} if own else {}  # of torch 2.7
+    for block in blocks(model):
+        fully_shard(block, **ignored)
+    fully_shard(whole, **ignored)
+    if outlined:
+        materialise(whole, model, device)
+    new = dict(whole.named_parameters())
+    for group in optimizer.param_groups:
+        group["params"] = [new[names[parameter]] for parameter in group["params"]]
+
+
+LATE_BUCKET_MIB = 256
+"""Large enough for a link's full speed, small enough that filling one hides behind sending another. What the
+switch `bucket` says goes before it."""
+ALIGNED = 64
+"""Every gradient begins at a multiple of so many values, as kernels that read several at once want it."""
+
+
+class Bucket:
+    """Gradients of one type in one tensor; each has the strides of its parameter."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+        self._parameters = parameters
+        room, places = 0, []
+        for parameter in parameters:
+            places.append(room)
+            room += -(-parameter.numel() // ALIGNED) * ALIGNED
+        self._flat = parameters[0].new_zeros(room)
+        self._views = [
+            self._flat.as_strided(parameter.size(), parameter.stride(), place)
+            for parameter, place in zip(parameters, places, strict=True)
+        ]
+
+    def fill(self) -> None:
+        """Take the gradients in; the parameters have these views of them from now on."""
+        gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
+        assert len(gradients) == len(self._views), "a parameter that had a gradient has none"
+        torch._foreach_copy_(self._views, gradients)
+        for parameter, view in zip(self._parameters, self._views, strict=True):
+            parameter.grad = view
+
+    def send(self) -> dist.Work:
+        """Begin to average with the other ranks' buckets."""
+        how = dist.ReduceOp.AVG
+        if dist.get_backend() != "nccl":  # which alone can average in every release
+            self._flat.div_(dist.get_world_size())
+            how = dist.ReduceOp.SUM
+        sent: dist.Work = dist.all_reduce(self._flat, how, async_op=True)
+        return sent
+
+
+class Buckets:
+    """All gradients of some parameters, averaged at every call; all ranks have those of the same ones."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter], most: int) -> None:
+        """Buckets hold at most `most` bytes each."""
+        self._parameters, self._most = parameters, most
+        self._buckets: list[Bucket] = []
+
+    @torch.no_grad()
+    def __call__(self) -> None:
+        """Average. Which parameters have gradients is settled at the first call."""
+        if not self._buckets:
+            there = [parameter for parameter in self._parameters if parameter.grad is not None]
+            self._buckets = [Bucket(each) for each in packed(there, self._most)]
+        sent = []
+        for bucket in self._buckets:
+            bucket.fill()
+            sent.append(bucket.send())
+        for each in sent:
+            each.wait()
+
+
+def packed(parameters: Sequence[nn.Parameter], most: int) -> Iterator[list[nn.Parameter]]:
+    """The parameters of each type, in groups of at most `most` bytes, or one that is larger."""
+    for _, alike in groupby(sorted(parameters, key=lambda p: str(p.dtype)), key=lambda p: p.dtype):
+        group: list[nn.Parameter] = []
+        for parameter in alike:
+            if group and sum(p.nbytes for p in group) + parameter.nbytes > most:
+                yield group
+                group = []
+            group.append(parameter)
+        yield group
+
 
 Parallel = Literal["ddp", "ddp-after", "fsdp2"]
 
@@ -45,8 +183,8 @@ class Spread:
 
     loss: Loss
     how: Parallel
-    finish: Callable[[], None]
-    """What is left to do between the backward pass and the optimiser."""
+    finish: Callable[[], None] | None = None
+    """What is left to do between the backward pass and the optimiser; None where that averaged gradients."""
 
 
 class Whole(nn.Module):
@@ -76,22 +214,18 @@ def spread(
     start_alike(whole, optimizer)
     if not fits(model, config):
         shard(whole, model, optimizer, config.device, own)
-        return Spread(loss=whole, how="fsdp2", finish=_nothing)
+        return Spread(loss=whole, how="fsdp2")
     if config.recipe != "script" and config.switches.exchange == "after":
         shared = [parameter for parameter in whole.parameters() if parameter not in own]
         most = bucket_bytes("ddp-after", config)
         assert most is not None
-        return Spread(loss=run, how="ddp-after", finish=buckets.Buckets(shared, most))
-    return Spread(loss=replicated(whole, config, own), how="ddp", finish=_nothing)
-
-
-def _nothing() -> None:
-    """Gradients were averaged within the backward pass."""
+        return Spread(loss=run, how="ddp-after", finish=Buckets(shared, most))
+    return Spread(loss=replicated(whole, config, own), how="ddp")
 
 
 def bucket_bytes(how: str | None, config: RunConfig) -> int | None:
     """Gradients that travel together; None where they do not travel in buckets."""
-    usual = {"ddp": BUCKET_MIB, "ddp-after": buckets.BUCKET_MIB}.get(how or "")
+    usual = {"ddp": BUCKET_MIB, "ddp-after": LATE_BUCKET_MIB}.get(how or "")
     if usual is None:
         return None
     asked = config.switches.bucket if config.recipe != "script" else "usual"

@@ -1,27 +1,29 @@
-"""ResNets of bottleneck blocks (v1.5) on 224-pixel images: what all depths share.
+"""ResNet-50 and ResNet-152 (bottleneck blocks, v1.5) on 224-pixel images: bound by memory.
 
-Cost as in `convnet`, where every value that a convolution puts out is read by one other (R = W):
-14 passes in training, 2 in inference. The additions of the shortcuts and the one pooling are not
-counted.
+Cost as in `convnet`, where every value that a convolution puts out is read by one other (R = W): 14 passes in
+training, 2 in inference. The additions of the shortcuts and the one pooling are not counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode
-from gpuwise.workloads import convnet
-from gpuwise.workloads.convnet import CLASSES, Count, image_cost, image_job, linear
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
+from gpuwise.workloads.convnet import CLASSES, SWITCHES, Count, image_cost, image_job, linear
+from gpuwise.workloads.workload import Workload, workload
 
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
 IMAGE = 224
-
-SWITCHES = convnet.SWITCHES
+RESNET_50, RESNET_152 = (3, 4, 6, 3), (3, 8, 36, 3)
+"""Blocks of the four stages."""
+RESIDUAL_152 = 0.25
+"""What each block adds to its shortcut: keeps activations of a random network below 100 in inference."""
 
 
 def convolutions(depths: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:
@@ -42,7 +44,7 @@ def convolutions(depths: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:
             channels = 4 * width
 
 
-def count(depths: Sequence[int]) -> Count:
+def resnet_count(depths: Sequence[int]) -> Count:
     """Forward pass of one image through a ResNet of those depths."""
     total = linear(2048, CLASSES)
     for inputs, outputs, kernel, side in convolutions(depths):
@@ -54,27 +56,52 @@ def count(depths: Sequence[int]) -> Count:
 
 
 def resnet_cost(depths: Sequence[int], mode: Mode, precision: Precision, batch: int) -> Cost:
-    """Cost of one image in a step of `batch` images."""
-    layers = count(depths)
+    """Cost of one image in a step of `batch` images: 4.09 (50) and 11.5 (152) G multiply-adds forward."""
+    layers = resnet_count(depths)
     return image_cost(mode, precision, batch, train=layers, infer=layers)
 
 
-def resnet_job(depths: Sequence[int], config: RunConfig, batch: int, *, residual: float = 1.0) -> Job:
-    """The job of `convnet` on a ResNet; the toy has one narrow block a stage.
+def _resnet(
+    name: str,
+    title: str,
+    depths: Sequence[int],
+    parameters: int,
+    *,
+    script: bool = False,
+    residual: float = 1.0,
+) -> Workload:
+    def build(config: RunConfig, batch: int) -> Job:
+        """The job of `convnet`; the toy has one narrow block a stage."""
+        from gpuwise.workloads.models.convnet import ResNet, as_if_trained, scale_residuals
 
-    `residual` scales what each block adds to its shortcut, in inference.
-    """
-    from gpuwise.workloads.models.convnet import as_if_trained
-    from gpuwise.workloads.models.resnet import ResNet, scale_residuals
+        toy = config.size == "toy"
 
-    toy = config.size == "toy"
+        def network() -> ResNet:
+            model = ResNet((1, 1, 1, 1), 8) if toy else ResNet(depths)
+            if config.mode == "infer":
+                as_if_trained(model)
+                if residual != 1.0:
+                    scale_residuals(model, residual)
+            return model
 
-    def network() -> ResNet:
-        model = ResNet((1, 1, 1, 1), 8) if toy else ResNet(depths)
-        if config.mode == "infer":
-            as_if_trained(model)
-            if residual != 1.0:
-                scale_residuals(model, residual)
-        return model
+        return image_job(network, 64 if toy else IMAGE, config, batch)
 
-    return image_job(network, 64 if toy else IMAGE, config, batch)
+    spec = WorkloadSpec(
+        id=name,
+        version=1,
+        title=title,
+        task="image classification",
+        item="image",
+        modes=("train", "infer"),
+        parameters=parameters,
+        default_batch=256,
+        cpu_batch=8,
+        cost=partial(resnet_cost, depths),
+        switches=SWITCHES,
+        script=script,
+    )
+    return workload(spec)(build)
+
+
+resnet50 = _resnet("resnet50", "ResNet-50 v1.5, 224 px", RESNET_50, 25_557_032, script=True)
+resnet152 = _resnet("resnet152", "ResNet-152 v1.5, 224 px", RESNET_152, 60_192_808, residual=RESIDUAL_152)

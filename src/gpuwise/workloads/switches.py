@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from gpuwise.errors import InputError
 from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
-from gpuwise.workloads.shards import blocks
 
 SEARCHES: dict[str, dict[str, bool]] = {
     "default": {},
@@ -24,6 +23,15 @@ def compiled(function: Callable[..., Any], config: RunConfig) -> Callable[..., A
     """torch.compile for one shape, with the search and the CUDA graph of the recipe."""
     found: Callable[..., Any] = torch.compile(function, dynamic=False, options=_options(config))
     return found
+
+
+def blocks(model: nn.Module) -> Iterator[nn.Module]:
+    """The repeated blocks: the members of every list of modules that is not inside another."""
+    for child in model.children():
+        if isinstance(child, nn.ModuleList):
+            yield from child
+        else:
+            yield from blocks(child)
 
 
 def by_blocks(config: RunConfig) -> bool:
@@ -68,7 +76,7 @@ def set_libraries(config: RunConfig) -> None:
         torch.backends.cuda.enable_math_sdp(False)
 
 
-class Halved:
+class HalfPrecisionWeights:
     """16-bit weights for products, beside the fp32 parameters that an optimiser already holds.
 
     Autocast would round the same parameters to the same values in every step, and its gradients are
@@ -88,14 +96,14 @@ class Halved:
         self.gradients = [torch.zeros_like(master) for master in self.masters]
 
     @torch.no_grad()
-    def hand_over(self) -> None:
-        """The copies' gradients become the masters'."""
+    def copy_grads_to_master(self) -> None:
+        """After the backward pass."""
         found = [copy.grad for copy in self.copies if copy.grad is not None]
         torch._foreach_copy_(self.gradients, found)
         for master, gradient, copy in zip(self.masters, self.gradients, self.copies, strict=True):
             master.grad, copy.grad = gradient, None
 
     @torch.no_grad()
-    def refresh(self) -> None:
-        """The masters' new values become the copies'."""
+    def copy_master_to_params(self) -> None:
+        """After the optimiser."""
         torch._foreach_copy_(self.copies, self.masters)

@@ -13,13 +13,12 @@ import pytest
 import torch
 
 from gpuwise.workloads import bert as workload
-from gpuwise.workloads import convnet, googlenet, inception_v3
-from gpuwise.workloads.bert import TOY, _answer_loss
+from gpuwise.workloads import convnet, inception
+from gpuwise.workloads.bert import TOY, answer_loss
 from gpuwise.workloads.convnet import shrunk
 from gpuwise.workloads.models import bert
 from gpuwise.workloads.models.bert import BertForQuestionAnswering
-from gpuwise.workloads.models.inception import GoogLeNet, InceptionV3, weighted_loss
-from gpuwise.workloads.models.resnet import ResNet
+from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, weighted_loss
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -52,11 +51,11 @@ def toy_model(name: str) -> torch.nn.Module:
         return ResNet((1, 1, 1, 1), 8)
     if name == "bert-large":
         return BertForQuestionAnswering(TOY)
-    module = googlenet if name == "googlenet" else inception_v3
-    layers = {key: shrunk(layer, 8) for key, layer in module.LAYERS.items()}
+    table = inception.GOOGLENET_LAYERS if name == "googlenet" else inception.INCEPTION_LAYERS
+    layers = {key: shrunk(layer, 8) for key, layer in table.items()}
     if name == "googlenet":
         return GoogLeNet(layers, hidden=32)
-    return InceptionV3(layers, inception_v3.TOY_AUXILIARY_LAYERS)
+    return InceptionV3(layers, inception.TOY_AUXILIARY_LAYERS)
 
 
 @pytest.fixture
@@ -135,9 +134,12 @@ def loss_of_toy(
 ) -> torch.Tensor:
     given = [torch.from_numpy(np.array(x)) for x in inputs]
     if name == "bert-large":
-        return _answer_loss(model(*(x.long() for x in given)), tuple(right.T))
+        return answer_loss(model(*(x.long() for x in given)), tuple(right.T))
     output = model(given[0].permute(0, 3, 1, 2))
-    weights = {"googlenet": googlenet.AUXILIARY_WEIGHT, "inception-v3": inception_v3.AUXILIARY_WEIGHT}
+    weights = {
+        "googlenet": inception.GOOGLENET_AUXILIARY_WEIGHT,
+        "inception-v3": inception.INCEPTION_AUXILIARY_WEIGHT,
+    }
     if name in weights:
         return weighted_loss(output, right, weights[name])
     return torch.nn.functional.cross_entropy(output, right)

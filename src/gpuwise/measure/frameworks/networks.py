@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from gpuwise.workloads import googlenet, inception_v3, resnet50, resnet152
-from gpuwise.workloads.bert import TOY, TOY_TOKENS, BertShape
-from gpuwise.workloads.bert_large import SHAPE, TOKENS
+from gpuwise.workloads import inception
+from gpuwise.workloads.bert import LARGE, TOKENS, TOY, TOY_TOKENS, BertShape
 from gpuwise.workloads.convnet import CLASSES, Branches, Chain, Conv, Layer, Pool, shrunk
+from gpuwise.workloads.resnet import RESIDUAL_152, RESNET_50, RESNET_152
 
 T = TypeVar("T")
 
@@ -102,8 +102,8 @@ def _chain(ops: Operations[T], x: T, name: str, chain: Chain) -> T:
 
 def _googlenet_head(hidden: int) -> Head[T]:
     def head(ops: Operations[T], x: T, name: str) -> T:
-        x = ops.mean_to(x, googlenet.AUXILIARY_SIDE)
-        x = _layer(ops, x, f"{name}.conv", Conv(googlenet.AUXILIARY_CHANNELS))
+        x = ops.mean_to(x, inception.AUXILIARY_SIDE)
+        x = _layer(ops, x, f"{name}.conv", Conv(inception.AUXILIARY_CHANNELS))
         x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", hidden))
         return ops.linear(ops.dropout(x, 0.7), f"{name}.fc2", CLASSES)
 
@@ -173,30 +173,36 @@ def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNet
 
 
 def _googlenet(toy: bool) -> ImageNetwork:
-    layers = {name: shrunk(layer, 8) for name, layer in googlenet.LAYERS.items()} if toy else googlenet.LAYERS
-    head: Head[object] = _googlenet_head(32 if toy else googlenet.AUXILIARY_HIDDEN)
-    heads = dict.fromkeys(googlenet.AUXILIARIES, head)
+    layers = (
+        {name: shrunk(layer, 8) for name, layer in inception.GOOGLENET_LAYERS.items()}
+        if toy
+        else inception.GOOGLENET_LAYERS
+    )
+    head: Head[object] = _googlenet_head(32 if toy else inception.AUXILIARY_HIDDEN)
+    heads = dict.fromkeys(inception.GOOGLENET_AUXILIARIES, head)
     return ImageNetwork(
         forward=lambda ops, images: branching(ops, images, layers, heads, 0.2),
-        image=64 if toy else googlenet.IMAGE,
-        auxiliary_weight=googlenet.AUXILIARY_WEIGHT,
+        image=64 if toy else inception.GOOGLENET_IMAGE,
+        auxiliary_weight=inception.GOOGLENET_AUXILIARY_WEIGHT,
     )
 
 
 def _inception(toy: bool) -> ImageNetwork:
-    table = inception_v3.LAYERS
+    table = inception.INCEPTION_LAYERS
     layers = {name: shrunk(layer, 8) for name, layer in table.items()} if toy else table
-    chain = inception_v3.TOY_AUXILIARY_LAYERS if toy else inception_v3.AUXILIARY_LAYERS
+    chain = inception.TOY_AUXILIARY_LAYERS if toy else inception.INCEPTION_AUXILIARY_LAYERS
     head: Head[object] = _inception_head(chain)
     return ImageNetwork(
-        forward=lambda ops, images: branching(ops, images, layers, {inception_v3.AUXILIARY: head}, 0.5),
-        image=107 if toy else inception_v3.IMAGE,
-        auxiliary_weight=inception_v3.AUXILIARY_WEIGHT,
+        forward=lambda ops, images: branching(
+            ops, images, layers, {inception.INCEPTION_AUXILIARY: head}, 0.5
+        ),
+        image=107 if toy else inception.INCEPTION_IMAGE,
+        auxiliary_weight=inception.INCEPTION_AUXILIARY_WEIGHT,
     )
 
 
 def _bert(toy: bool) -> TokenNetwork:
-    shape, tokens = (TOY, TOY_TOKENS) if toy else (SHAPE, TOKENS)
+    shape, tokens = (TOY, TOY_TOKENS) if toy else (LARGE, TOKENS)
     return TokenNetwork(
         forward=lambda ops, words, segments: bert(ops, words, segments, shape),
         tokens=tokens,
@@ -205,8 +211,8 @@ def _bert(toy: bool) -> TokenNetwork:
 
 
 NETWORKS: dict[str, Callable[[bool], Network]] = {
-    "resnet50": lambda toy: _resnet(resnet50.DEPTHS, toy),
-    "resnet152": lambda toy: _resnet(resnet152.DEPTHS, toy, resnet152.RESIDUAL),
+    "resnet50": lambda toy: _resnet(RESNET_50, toy),
+    "resnet152": lambda toy: _resnet(RESNET_152, toy, RESIDUAL_152),
     "inception-v3": _inception,
     "googlenet": _googlenet,
     "bert-large": _bert,

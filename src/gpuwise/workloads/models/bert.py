@@ -2,7 +2,7 @@
 
 Two arrangements of the same mathematics:
 
-- `fused` (recipe tuned): one product for query, key and value, attention through
+- `fused` (recipes stock and tuned): one product for query, key and value, attention through
   scaled_dot_product_attention without a mask (synthetic sequences have no padding), so the flash
   kernel runs in eager mode and survives torch.compile.
 - `unfused` (recipe script): three products, (T, B, C) layout, attention as two batched products
@@ -13,6 +13,8 @@ Two arrangements of the same mathematics:
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -40,7 +42,7 @@ class FusedAttention(nn.Module):
         batch, length, hidden = x.shape
         qkv, drop = self.qkv(x), DROPOUT if self.training else 0.0
         if self.kernel and qkv.element_size() == 2:
-            from gpuwise.workloads.models.attention import attention, keys_of
+            from gpuwise.workloads.kernels.attention import attention, keys_of
 
             return attention(qkv, keys_of(qkv, self.heads), self.heads, drop)
         qkv = qkv.view(batch, length, 3, self.heads, hidden // self.heads)
@@ -104,7 +106,7 @@ class Layer(nn.Module):
         return x, x
 
     def _by_kernels(self, x: Tensor, again: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        from gpuwise.workloads.models.residual import drop_add_norm
+        from gpuwise.workloads.kernels.residual import drop_add_norm
 
         seeds = torch.randint(2**31, (2,), device=x.device)
         again = self.handed_on(again)
@@ -129,7 +131,7 @@ def feed_forward(x: Tensor, expand: nn.Linear, contract: nn.Linear) -> Tensor:
     own = float8.Float8Linear
     if isinstance(expand, own) and isinstance(contract, own) and not expand.exact:
         return float8.feed_forward(x, expand, contract)
-    from gpuwise.workloads.models.gelu import bias_gelu
+    from gpuwise.workloads.kernels.gelu import bias_gelu
 
     return without_bias(contract, bias_gelu(without_bias(expand, x), expand.bias))
 
@@ -222,3 +224,36 @@ def _initialise(module: nn.Module) -> None:
         nn.init.normal_(module.weight, std=INITIAL_STD)
     if isinstance(module, nn.Linear):
         nn.init.zeros_(module.bias)
+
+
+class ScriptAdam(torch.optim.Optimizer):
+    """The optimiser of the benchmark article's BERT script: Adam with decoupled weight decay and without bias
+    correction, as BERT was released, tensor by tensor in a Python loop that also clips each tensor's
+    gradient.
+
+    About ten kernel launches a tensor, some 4,000 a step for BERT-large: part of what the article's figures
+    measure; `torch.optim.AdamW(fused=True)` does the same in a handful. `param_groups` may set `lr` and
+    `weight_decay`; betas are 0.9 and 0.999, eps is 1e-6.
+    """
+
+    def __init__(self, params: Iterable[Any], lr: float = 3e-5, weight_decay: float = 0.01) -> None:
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "eps": 1e-6})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """One update; a gradient of None is passed over."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                state = self.state[parameter]
+                if not state:
+                    state["mean"] = torch.zeros_like(parameter)
+                    state["square"] = torch.zeros_like(parameter)
+                nn.utils.clip_grad_norm_(parameter, 1.0)
+                state["mean"].mul_(0.9).add_(parameter.grad, alpha=0.1)
+                state["square"].mul_(0.999).addcmul_(parameter.grad, parameter.grad, value=0.001)
+                update = state["mean"] / (state["square"].sqrt() + group["eps"])
+                if group["weight_decay"] > 0:
+                    update += group["weight_decay"] * parameter
+                parameter.add_(-(group["lr"] * update))

@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from gpuwise.workloads.models.float8_product import FeedForward, Product
+from gpuwise.workloads.kernels.float8_product import FeedForward, Product
 
 START = (8.0, 8.0, 2.0**-4)
 """Largest magnitudes of activations, weights and gradients assumed at first. Rather too large: what is

@@ -68,7 +68,7 @@ class Int8Linear(nn.Module):
         return (functional.linear(rows, self.weight.to(rows.dtype)) * self.scale).to(rows.dtype)
 
     def _kernel(self, rows: Tensor) -> Tensor:
-        from gpuwise.workloads.models.few_rows import few_rows
+        from gpuwise.workloads.kernels.few_rows import few_rows
 
         found: Tensor = few_rows(rows, self.weight, self.scale)
         return found

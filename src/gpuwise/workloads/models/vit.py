@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.workloads.vit_b16 import VitShape
+from gpuwise.workloads.vit import VitShape
 
 NORM_EPS = 1e-6
 INITIAL_STD = 0.02

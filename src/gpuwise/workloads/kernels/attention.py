@@ -21,7 +21,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gpuwise.workloads.models.residual import dropped
+from gpuwise.workloads.kernels.residual import dropped
 
 FORWARD = {"M": 128, "N": 64, "num_warps": 8, "num_stages": 3}
 QUERIES = {"M": 64, "N": 32, "num_warps": 4, "num_stages": 3}

@@ -10,8 +10,7 @@ T = 197 tokens, L layers, width C:
   fused: query-key-value product 1 + 3, attention 3 + 1, projection 1 + 1, add (whose sum is kept)
   and norm 2 + 2, expand 1 + 4, GELU 4 + 4, contract 4 + 1, add and norm 2 + 2: 36 forward, twice
   that backward.
-- weights: inference reads them once; an AdamW step moves 28 bytes a parameter (weight, gradient,
-  two moments read, three written) and the two passes 12 more.
+- weights: as for BERT (`bert`).
 """
 
 from __future__ import annotations

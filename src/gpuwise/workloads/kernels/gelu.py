@@ -13,8 +13,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gpuwise.workloads.models.normal import TAIL
-from gpuwise.workloads.models.residual import ROWS, WARPS, programs_of
+from gpuwise.workloads.kernels.normal import TAIL
+from gpuwise.workloads.kernels.residual import ROWS, WARPS, programs_of
 
 WIDE = 1024
 """Columns of a program."""

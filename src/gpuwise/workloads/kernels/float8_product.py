@@ -35,7 +35,7 @@ def _has_kernels(x: Tensor) -> bool:
 def cast(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
     """x ~ cast * largest / LARGEST, for values up to `largest`; larger ones become it."""
     if _has_kernels(x):
-        from gpuwise.workloads.models.casting import cast_both
+        from gpuwise.workloads.kernels.casting import cast_both
 
         found: Cast = cast_both(x, largest, LARGEST, sums)
         return found
@@ -45,7 +45,7 @@ def cast(x: Tensor, largest: Tensor, *, sums: bool = False) -> Cast:
 def cast_gelu(x: Tensor, bias: Tensor, largest: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The cast of gelu(x + bias), without sums."""
     if _has_kernels(x):
-        from gpuwise.workloads.models.casting import gelu_cast
+        from gpuwise.workloads.kernels.casting import gelu_cast
 
         found: tuple[Tensor, Tensor, Tensor] = gelu_cast(x, bias, largest, LARGEST)
         return found
@@ -55,7 +55,7 @@ def cast_gelu(x: Tensor, bias: Tensor, largest: Tensor) -> tuple[Tensor, Tensor,
 def cast_gelu_gradient(dy: Tensor, x: Tensor, bias: Tensor, largest: Tensor) -> Cast:
     """The cast of x's gradient from that of gelu(x + bias); its sums are the bias's gradient."""
     if _has_kernels(x):
-        from gpuwise.workloads.models.casting import gelu_cast_backward
+        from gpuwise.workloads.kernels.casting import gelu_cast_backward
 
         found: Cast = gelu_cast_backward(dy, x, bias, largest, LARGEST)
         return found

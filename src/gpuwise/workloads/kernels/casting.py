@@ -16,8 +16,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gpuwise.workloads.models.float8_product import Cast
-from gpuwise.workloads.models.gelu import gelu, gelu_slope
+from gpuwise.workloads.kernels.float8_product import Cast
+from gpuwise.workloads.kernels.gelu import gelu, gelu_slope
 
 INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 

@@ -1,0 +1,304 @@
+"""What the hardware allows: products, copies, launches and links, each measured by one plain step.
+
+Everything that later numbers are read against. Data is random, never zeros: multiplying zeros draws less
+power and runs faster (13 % on one H200). Copies count a byte read and a byte written as two; links count a
+byte transferred once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import Cost, Mode, WorkloadSpec
+from gpuwise.workloads.workload import Build, Workload, workload
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from gpuwise.workloads.job import Job
+
+CostOf = Callable[[Mode, Precision, int], Cost]
+
+PRODUCT_SIDE, CPU_PRODUCT_SIDE, TOY_PRODUCT_SIDE = 8192, 2048, 256
+"""8192^3 in bf16 touches 400 MB, so a step finds the L2 cache cold for most of its operands."""
+PLACE_BYTES = {"fp64": 24, "fp32": 12, "tf32": 12, "fp16": 6, "bf16": 6, "fp8": 4}
+"""Bytes of one place in both operands and the result together; fp8 puts out bf16."""
+
+COPY_BYTES, CPU_COPY_BYTES, TOY_COPY_BYTES = 2**32, 2**28, 2**22
+"""4 GiB are dozens of times any L2, so every byte comes from and goes to device memory."""
+
+CPU_L2_BYTES, TOY_L2_BYTES = 2**20, 2**14
+"""A CPU does not tell torch its caches; a core of today has about one MiB of L2."""
+L2_STEP_BYTES, TOY_L2_STEP_BYTES = 2**30, 2**22
+HALF_OF_L2 = 4
+"""Eighths."""
+
+LAUNCHES, TOY_LAUNCHES = 1000, 300
+TRANSFER_BYTES, PEER_BYTES, TOY_LINK_BYTES = 2**28, 2**30, 2**22
+MIB, TOY_MIB = 2**20, 2**14
+
+
+def _limit(
+    name: str, title: str, task: str, item: str, cost: CostOf, *, batch: int = 1, cpu_batch: int | None =
+    None, precisions: tuple[Precision, ...] = (Precision.FP32,), gpus: int = 0, collective: bool = False,
+) -> Callable[[Build], Workload]:  # fmt: skip
+    return workload(
+        WorkloadSpec(
+            id=name, version=1, title=title, task=f"{task} limit", item=item, modes=("limit",), cost=cost,
+            default_batch=batch, cpu_batch=batch if cpu_batch is None else cpu_batch, precisions=precisions,
+            gpus=gpus, collective=collective,
+        )
+    )  # fmt: skip
+
+
+def _random_bytes(size: int, device: str) -> Tensor:
+    import torch
+
+    return torch.randint(-(2**31), 2**31 - 1, (size // 4,), dtype=torch.int32, device=device)
+
+
+def product_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
+    """An item is one operation; three square matrices are moved once."""
+    return Cost(flop_per_item=1.0, bytes_per_item=PLACE_BYTES[precision] / (2 * PRODUCT_SIDE))
+
+
+def byte_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
+    """An item is one byte moved by the device memory or over a link; nothing is computed."""
+    return Cost(flop_per_item=0.0, bytes_per_item=1.0)
+
+
+def free_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
+    """An item is a launch, or a byte that need not come from memory."""
+    return Cost(flop_per_item=0.0)
+
+
+@_limit(
+    "matmul", "Square matrix product, 8192 (CPU: 2048), cold", "compute", "FLOP", product_cost,
+    precisions=(Precision.FP64, *NETWORK_PRECISIONS, Precision.FP8),
+)  # fmt: skip
+def matmul(config: RunConfig, batch: int) -> Job:
+    """One square product a step, whatever the batch: fp64 and fp32 as IEEE, fp16 and bf16 with fp32 sums.
+
+    fp8 is E4M3 with one scale a matrix and a bf16 result (Micikevicius et al. 2022, arXiv:2209.05433).
+    """
+    import torch
+
+    from gpuwise.workloads.job import Job, dtype_of, set_precision
+
+    set_precision(config)
+    toy, cpu = config.size == "toy", config.device == "cpu"
+    side = TOY_PRODUCT_SIDE if toy else CPU_PRODUCT_SIDE if cpu else PRODUCT_SIDE
+    # fp64 is drawn as such: numbers widened from fp32 have zeros in their lower half.
+    drawn = torch.float64 if config.precision == Precision.FP64 else torch.float32
+    a, b = (torch.randn(side, side, device=config.device, dtype=drawn) for _ in range(2))
+    if config.precision == Precision.FP8:
+        # cuBLASLt wants the second operand stored by columns.
+        left, right = a.to(torch.float8_e4m3fn), b.t().contiguous().to(torch.float8_e4m3fn).t()
+        one = torch.ones((), device=a.device)
+
+        def step() -> Tensor:
+            # Fast accumulation keeps fewer bits of the sum than fp32; it is what inference uses.
+            found: Tensor = torch._scaled_mm(
+                left, right, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True
+            )
+            return found
+
+        return Job(step=step, items=2 * side**3)
+    dtype = dtype_of(config.precision)
+    a, b = a.to(dtype), b.to(dtype)
+    out = torch.empty_like(a)
+    return Job(step=lambda: torch.matmul(a, b, out=out), items=2 * side**3)
+
+
+@_limit("copy", "Device memory copy, 4 GiB (CPU: 256 MiB), cold", "memory", "byte", byte_cost, cpu_batch=1)
+def memory_copy(config: RunConfig, batch: int) -> Job:
+    """One large buffer to another, whatever the batch; smaller ones where the device lacks memory for two."""
+    import torch
+
+    from gpuwise.workloads.job import Job
+
+    toy, cpu = config.size == "toy", config.device == "cpu"
+    size = TOY_COPY_BYTES if toy else CPU_COPY_BYTES if cpu else COPY_BYTES
+    if config.device == "cuda":
+        free, _ = torch.cuda.mem_get_info()
+        while 2.5 * size > free:
+            size //= 2
+    source = _random_bytes(size, config.device)
+    target = torch.empty_like(source)
+    return Job(step=lambda: target.copy_(source), items=2 * size)
+
+
+@_limit(
+    "copy-l2", "Copy within the L2 cache, half of it, warm; batch = eighths of the L2", "cache", "byte",
+    free_cost, batch=HALF_OF_L2,
+)  # fmt: skip
+def copy_l2(config: RunConfig, batch: int) -> Job:
+    """Copies within a working set, source and target together, of `batch` eighths of the L2.
+
+    Half of it is the limit; `--batch 2,4,8,16,32` shows where the cache ends (at 8) and memory begins.
+    """
+    import torch
+
+    from gpuwise.workloads.job import Job
+
+    words = max(1, batch * l2_bytes(config) // 8 // 2 // 4)
+    source = _random_bytes(4 * words, config.device)
+    target = torch.empty_like(source)
+    moved = TOY_L2_STEP_BYTES if config.size == "toy" else L2_STEP_BYTES
+    repeats = max(1, moved // (2 * source.nbytes))
+
+    def copies() -> Tensor:
+        for _ in range(repeats):
+            target.copy_(source)
+        return target
+
+    # One copy of some megabytes takes no longer than its launch, so a step is one CUDA graph of many. The gap
+    # between two, about a microsecond, is part of the number.
+    step = as_graph(copies) if config.device == "cuda" else copies
+    return Job(step=step, items=repeats * 2 * source.nbytes)
+
+
+def l2_bytes(config: RunConfig) -> int:
+    """Size of the GPU's L2 as torch reports it; a customary one for a CPU."""
+    import torch
+
+    if config.size == "toy":
+        return TOY_L2_BYTES
+    if config.device == "cpu":
+        return CPU_L2_BYTES
+    return int(torch.cuda.get_device_properties(0).L2_cache_size)
+
+
+def as_graph(work: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    """`work` captured once, as a step that replays it."""
+    import torch
+
+    work()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = work()
+
+    # The step keeps `work`: a graph replays addresses, so what it reads must live as long as it does.
+    def step(keep: object = work) -> Tensor:
+        graph.replay()
+        return out
+
+    return step
+
+
+@_limit("launch", "Kernel launches, empty kernel", "launch", "launch", free_cost, cpu_batch=1, gpus=1)
+def launch(config: RunConfig, batch: int) -> Job:
+    """A thousand empty kernels a step; a toy on a CPU adds zero to one number instead.
+
+    The driver's queue is shorter than that, so the time of a step is what the host and the front end of the
+    GPU need for a launch. Its inverse is the shortest kernel worth writing.
+    """
+    import torch
+
+    from gpuwise.workloads.job import Job
+
+    count = TOY_LAUNCHES if config.size == "toy" else LAUNCHES
+    one = torch.ones(1, device=config.device)
+    nothing: Callable[[], object] = lambda: one.add_(0.0)  # noqa: E731  two ways to do nothing
+    if config.device == "cuda":
+        # A kernel that spins for no cycles: the one empty kernel that torch brings.
+        nothing = lambda: torch.cuda._sleep(0)  # type: ignore[no-untyped-call]  # noqa: E731
+
+    def step() -> Tensor:
+        for _ in range(count):
+            nothing()
+        return one
+
+    return Job(step=step, items=count)
+
+
+def _host_and_device(config: RunConfig) -> tuple[Tensor, Tensor]:
+    import torch
+
+    host = _random_bytes(TOY_LINK_BYTES if config.size == "toy" else TRANSFER_BYTES, "cpu")
+    device = torch.empty_like(host, device=config.device).copy_(host)
+    # Pinned memory is what a DataLoader with `pin_memory=True` and every offloading scheme copies from;
+    # pageable memory goes through a pinned buffer and is slower.
+    return (host.pin_memory() if config.device == "cuda" else host), device
+
+
+@_limit(
+    "host-to-device",
+    "Copy from pinned host memory to the GPU, 256 MiB, cold",
+    "link",
+    "byte",
+    byte_cost,
+    gpus=1,
+)
+def host_to_device(config: RunConfig, batch: int) -> Job:
+    """One copy to the device a step, whatever the batch."""
+    from gpuwise.workloads.job import Job
+
+    host, device = _host_and_device(config)
+    return Job(step=lambda: device.copy_(host, non_blocking=True), items=host.nbytes)
+
+
+@_limit(
+    "device-to-host",
+    "Copy from the GPU to pinned host memory, 256 MiB, cold",
+    "link",
+    "byte",
+    byte_cost,
+    gpus=1,
+)
+def device_to_host(config: RunConfig, batch: int) -> Job:
+    """One copy to the host a step, whatever the batch."""
+    from gpuwise.workloads.job import Job
+
+    host, device = _host_and_device(config)
+    return Job(step=lambda: host.copy_(device, non_blocking=True), items=host.nbytes)
+
+
+@_limit("peer", "Copy from one GPU to another, 1 GiB, cold", "link", "byte", byte_cost, gpus=2)
+def peer(config: RunConfig, batch: int) -> Job:
+    """One copy a step, whatever the batch, on the stream of the sending GPU, which is the timed one.
+
+    Direct over NVLink or PCIe where the driver allows the two to see each other's memory
+    (`nvidia-smi topo -p2p r`), else through host memory: the number says which.
+    """
+    import torch
+
+    from gpuwise.workloads.job import Job
+
+    size = TOY_LINK_BYTES if config.size == "toy" else PEER_BYTES
+    here, there = ("cuda:0", "cuda:1") if config.device == "cuda" else ("cpu", "cpu")
+    source = _random_bytes(size, here)
+    target = torch.empty_like(source, device=there)
+    return Job(step=lambda: target.copy_(source, non_blocking=True), items=size)
+
+
+@_limit(
+    "all-reduce", "All-reduce over all GPUs, bus bandwidth, 1 GiB", "link", "byte", byte_cost,
+    batch=1024, cpu_batch=4, collective=True,
+)  # fmt: skip
+def all_reduce(config: RunConfig, batch: int) -> Job:
+    """One all-reduce of `batch` MiB of fp32 a step, in place; the ranks have met already. gloo on CPUs.
+
+    An item is one byte of bus bandwidth as nccl-tests defines it, so that counts of GPUs can be compared:
+    S bytes over n ranks move at least 2 (n - 1) / n * S over each rank's link, whatever the algorithm
+    (doc/PERFORMANCE.md of NVIDIA/nccl-tests). Large sizes show bandwidth, small ones latency.
+    """
+    import torch
+    import torch.distributed as dist
+
+    from gpuwise.workloads.job import Job
+
+    size = (TOY_MIB if config.size == "toy" else MIB) * batch
+    # The mean, not the sum: the values stay finite however often they are reduced.
+    average = dist.ReduceOp.AVG if config.device == "cuda" else dist.ReduceOp.MAX
+    values = torch.rand(size // 4, device=config.device)
+
+    def step() -> Tensor:
+        dist.all_reduce(values, average)
+        return values
+
+    return Job(step=step, items=round(size * 2 * (config.gpus - 1) / config.gpus))
