@@ -50,7 +50,7 @@ def test_the_child_gets_the_thing_itself() -> None:
 
 
 def test_entry_points_that_are_no_workload_or_called_otherwise() -> None:
-    with pytest.raises(InputError, match=r"number \(gw_theirs:number\): no workload"):
+    with pytest.raises(InputError, match=r"number \(gw_theirs:number\): not a workload"):
         foreign.load("number")
     with pytest.raises(InputError, match="has the id 'theirs', its entry point 'other'"):
         foreign.load("other")

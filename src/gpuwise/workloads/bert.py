@@ -129,6 +129,7 @@ def answering_job(shape: BertShape, config: RunConfig, batch: int) -> Job:
     with torch.device(config.device):
         model = BertForQuestionAnswering(shape, fused=stock)
         inputs: tuple[Tensor, ...]
+        # No padding: every kernel sees full sequences, and attention needs no mask.
         inputs = (torch.randint(shape.words, (batch, tokens)), torch.randint(2, (batch, tokens)))
         if not stock:
             inputs = (*inputs, torch.ones(batch, tokens))

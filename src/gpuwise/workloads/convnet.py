@@ -199,6 +199,7 @@ def image_job(
     tuned = config.recipe != "script"
     # IEEE fp32 runs outside the tensor cores, where cuDNN has no fast channels-last training kernels: an
     # H200 had not warmed up on 1,024 images after five minutes (torch 2.11, cuDNN 9).
+    # Before the layout is changed: the kernel takes the place of modules, whatever their format.
     if tuned and config.device == "cuda" and config.switches.pooling == "triton":
         from gpuwise.workloads.kernels.pooling import arrange_pooling
 

@@ -50,6 +50,7 @@ class Images(Dataset[Sample]):
 
     def __getitem__(self, index: int) -> Sample:
         share, left, top = torch.rand(3).tolist()
+        # The area is drawn evenly, so the side is its root.
         part = max(1, round(STORED_SIDE * (0.08 + 0.92 * share) ** 0.5))
         x, y = round(left * (STORED_SIDE - part)), round(top * (STORED_SIDE - part))
         picture = self._stored[index % STORED, :, y : y + part, x : x + part].float()

@@ -139,9 +139,11 @@ def training_job(
     parallel = spread(model, run, optimizer, config, own) if config.gpus > 1 else None
     if parallel is not None:
         run = parallel.loss
+    # Only fp16 needs it: bf16 has the range of fp32. Switched off it passes everything through.
     scaler = torch.amp.GradScaler(config.device, enabled=config.precision == "fp16")
 
     def know_scales() -> None:
+        # FP8 scales come from the step before; without a few unread passes the first step would overflow.
         while scales is not None and not scales.known:
             torch.autograd.backward(run())
             scales.update()
@@ -168,6 +170,7 @@ def training_job(
             scaler.update()
         if copies is not None:
             copies.copy_master_to_params()
+        # To None, not to zero: zeros would be written and read once more in each step.
         optimizer.zero_grad(set_to_none=True)
         return loss
 
@@ -206,6 +209,7 @@ def training_job(
             return mean_norm(exact)
 
     def mismatch() -> float:
+        # Before anything is trained: the same weights and input, compiled and eager.
         with torch.no_grad(), torch.compiler.set_stance("force_eager"):
             expected = eager()
         return relative_difference(run().detach(), expected)

@@ -221,8 +221,7 @@ def training_job(kind: Kind, config: RunConfig, shape: DecoderShape, tokens: int
     given_memory(model, config)
     if kind == "lora" and config.device == "cuda":
         # Computing activations again costs one more forward of the layers and does not pay where they fit:
-        # 2,048 tokens of an 8b layer fill a GPU already. It pays in reach, because an 8b sequence keeps 13
-        # GB.
+        # 2,048 tokens of an 8b layer fill a GPU already. It pays in reach, as an 8b sequence keeps 13 GB.
         free = torch.cuda.mem_get_info()[0]
         model.recompute = must_recompute(shape, batch, tokens, free, dtype.itemsize)
     inputs, targets = random_tokens(shape, batch, tokens, config.device)

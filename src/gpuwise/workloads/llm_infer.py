@@ -128,6 +128,7 @@ def phase_job(config: RunConfig, phase: Phase, shape: DecoderShape, tokens: int,
     prompt = torch.randint(shape.vocabulary, (batch, 1 if decodes else tokens), device=config.device)
     position = torch.full((1,), tokens - 1, device=config.device)
     inputs = (prompt, position) if decodes else (prompt,)
+    # Before quantising: it is done in place.
     expected = None
     if narrow or config.compile:
         expected = inference_job(network, inputs, replace(config, compile=False), batch).step()

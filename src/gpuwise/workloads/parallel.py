@@ -85,6 +85,7 @@ def shard(
     names = {parameter: name for name, parameter in whole.named_parameters()}
     outlined = any(parameter.is_meta for parameter in names)
     ignored: dict[str, Any] = {"ignored_params": set(own)} if own else {}  # of torch 2.7
+    # Blocks first: what wraps them then holds only what is left.
     for block in blocks(model):
         fully_shard(block, **ignored)
     fully_shard(whole, **ignored)
@@ -149,6 +150,7 @@ class Buckets:
         if not self._buckets:
             there = [parameter for parameter in self._parameters if parameter.grad is not None]
             self._buckets = [Bucket(each) for each in packed(there, self._most)]
+        # Each is sent as soon as it is full; the next is filled while it travels.
         sent = []
         for bucket in self._buckets:
             bucket.fill()

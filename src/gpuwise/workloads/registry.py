@@ -69,6 +69,7 @@ def find(name: str) -> tuple[Workload, ...]:
 
     Raises InputError with the nearest names where it means nothing.
     """
+    # Built-in names go first: a package must not take one over.
     if name in _BUILT_IN:
         return (_built_in(name),)
     if name in _FOREIGN:

@@ -67,6 +67,7 @@ def _options(config: RunConfig) -> dict[str, Any] | None:
 def set_libraries(config: RunConfig) -> None:
     """cuDNN's search for algorithms and the attention kernels that torch may take."""
     tuned = config.recipe != "script"
+    # One shape for a whole run: the search costs its first step only.
     torch.backends.cudnn.benchmark = tuned
     one = config.switches.attention
     if tuned and one not in ("auto", "triton"):

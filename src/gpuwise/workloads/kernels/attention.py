@@ -65,6 +65,8 @@ def _attend(
     row, along = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
     q = _load(base + row[:, None] * (3 * C) + along[None, :], row[:, None], T, M)
     rows = _odd(keys + (1 + head) * T, row, T, M)[:, None]
+    # The running softmax of flash attention: the largest logit so far, the sum of exponentials below it,
+    # and the weighted sum of values. When the largest grows, the other two are shrunk.
     top = tl.full((M,), float("-inf"), tl.float32)
     total = tl.zeros((M,), tl.float32)
     out = tl.zeros((M, D), tl.float32)
@@ -72,6 +74,7 @@ def _attend(
         column = start + tl.arange(0, N)
         k = _load(base + C + column[None, :] * (3 * C) + along[:, None], column[None, :], T, N)
         s = tl.dot(q, k)
+        # Zeros loaded beyond the last key would count as logits.
         if T % N != 0:
             s = tl.where((column < T)[None, :], s, float("-inf"))
         higher = tl.maximum(top, tl.max(s, 1) * scale)
@@ -80,6 +83,7 @@ def _attend(
         total = total * shrink + tl.sum(p, 1)
         out *= shrink[:, None]
         top = higher
+        # After the sum: dropout scales what softmax made, it does not change its denominator.
         if DROP:
             p = tl.where(_kept(rows, _odd(keys, column, T, N)[None, :], threshold), p, 0.0)
         v = _load(base + 2 * C + column[:, None] * (3 * C) + along[None, :], column[:, None], T, N)
@@ -87,6 +91,7 @@ def _attend(
     out *= (boost / total)[:, None]
     at = y + (head // H).to(tl.int64) * (T * C) + head % H * D + row[:, None] * C + along[None, :]
     _store(at, out.to(y.dtype.element_ty), row[:, None], T, M)
+    # All that the backward pass needs to compute the weights again.
     _store(lse + head * T + row, top + tl.log2(total), row, T, M)
 
 
@@ -104,6 +109,7 @@ def _pull_queries(
     q = _load(base + row[:, None] * (3 * C) + along[None, :], row[:, None], T, M)
     at = (head // H).to(tl.int64) * (T * C) + head % H * D + row[:, None] * C + along[None, :]
     d = _load(dy + at, row[:, None], T, M)
+    # The softmax gradient is p (dp - sum(p dp)); that sum is dy . y, whatever was dropped.
     level = tl.sum(d.to(tl.float32) * _load(y + at, row[:, None], T, M).to(tl.float32), 1)
     _store(delta + head * T + row, level, row, T, M)
     high = _load(lse + head * T + row, row, T, M)[:, None]
@@ -139,6 +145,7 @@ def _pull_keys(
     place = column[:, None] * (3 * C) + along[None, :]
     k = _load(base + C + place, column[:, None], T, N)
     v = _load(base + 2 * C + place, column[:, None], T, N)
+    # The same keys as forward, so the same weights are dropped.
     columns = _odd(keys, column, T, N)[:, None]
     dk, dv = tl.zeros((N, D), tl.float32), tl.zeros((N, D), tl.float32)
     for start in range(0, T, M):

@@ -84,6 +84,7 @@ def _put(
     TOP: tl.constexpr, R: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Cast a tile and store it both ways; its largest magnitude joins the others'. It is zero outside."""
+    # Of the values before scaling: the next step scales by it.
     tl.atomic_max(magnitude, tl.maximum(_largest(even), _largest(odd)))
     scale = TOP / tl.load(largest)
     even, odd = even * scale, odd * scale
@@ -91,6 +92,7 @@ def _put(
     at = _places(n, R, C)
     tl.store(narrow + first + at, _narrow(even, TOP), mask=there)
     tl.store(narrow + first + n + at, _narrow(odd, TOP), mask=there)
+    # Pairs of rows are stored as 16 bits, so the transpose has half as many columns.
     half, top = m // 2, tl.program_id(0) * (R // 2)
     first = (tl.program_id(1) * C).to(tl.int64) * half + top
     at = tl.arange(0, C)[:, None] * half + tl.arange(0, R // 2)[None, :]

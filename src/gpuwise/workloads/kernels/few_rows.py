@@ -23,6 +23,7 @@ def _few_rows_matmul(
 ):  # fmt: skip
     row, column = tl.arange(0, ROWS), tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    # A program reads each weight once, for all rows; x is small and stays in the caches.
     for start in range(0, k, DEPTH):
         at = start + tl.arange(0, DEPTH)
         there = (row < rows)[:, None] & (at < k)[None, :]
@@ -30,6 +31,7 @@ def _few_rows_matmul(
         there = (at < k)[:, None] & (column < n)[None, :]
         b = tl.load(q + column[None, :].to(tl.int64) * k + at[:, None], mask=there, other=0)
         total = tl.dot(a, b.to(a.dtype), total)
+    # Scales are per output channel, so they come out of the sum.
     total *= tl.load(scale + column, mask=column < n, other=0.0)[None, :]
     there = (row < rows)[:, None] & (column < n)[None, :]
     tl.store(y + row[:, None] * n + column[None, :], total.to(y.dtype.element_ty), mask=there)

@@ -128,6 +128,7 @@ class Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, seen: Tensor) -> Tensor:
+        # Transposes are kept for the backward pass; x and w themselves are not.
         x8, x8_turned, x_now, _ = cast(x, seen[0])
         w8, w8_turned, w_now, _ = cast(weight.to(torch.bfloat16), seen[1])
         ctx.save_for_backward(x8_turned, w8_turned, seen, x_now, w_now)
@@ -138,6 +139,7 @@ class Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *above: Any) -> tuple[Tensor, Tensor, Tensor | None, Tensor]:
         x8_turned, w8_turned, seen, x_now, w_now = ctx.saved_tensors
+        # The bias gradient is the sum over rows, which the cast reads anyway.
         dy8, dy8_turned, dy_now, bias_gradient = cast(above[0], seen[2], sums=ctx.biased)
         dx, dw = both_gradients((dy8, dy8_turned), seen[2], (x8_turned, w8_turned), seen)
         return dx, dw, bias_gradient if ctx.biased else None, all_seen(x_now, w_now, dy_now)

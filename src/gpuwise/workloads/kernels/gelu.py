@@ -45,6 +45,7 @@ def gelu_slope(u):
 
 @triton.jit
 def _gelu_forward(x, bias, y, rows, n, R: tl.constexpr, C: tl.constexpr):
+    # Two-dimensional tiles: a feed-forward layer is wider than one program.
     row, column = tl.program_id(0) * R + tl.arange(0, R), tl.program_id(1) * C + tl.arange(0, C)
     there = (row < rows)[:, None] & (column < n)[None, :]
     at = row.to(tl.int64)[:, None] * n + column[None, :]

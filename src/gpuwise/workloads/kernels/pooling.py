@@ -73,6 +73,7 @@ def _max_pool_backward(
     column, row, image = cell % columns, (cell // columns) % rows, cell // (columns * rows)
     there = (cell < cells)[:, None] & (channel < c)[None, :]
     a = tl.zeros((CELLS, C), tl.float32)
+    # One program owns its pixels, so no two add to the same one and there are no atomics.
     b, d, e = a, a, a  # the cell's pixels: a b / d e
     for k in tl.static_range(SPAN * SPAN):
         i, j = row + FIRST + k // SPAN, column + FIRST + k % SPAN
@@ -131,6 +132,7 @@ def max_pool_backward(
     dy, place = _last(dy), _last(place)
     batch, channels, high, wide = dy.shape
     dx = _empty(dy, (batch, channels, h, w), dy.dtype)
+    # Cells, not windows: every pixel belongs to one cell, whether a window covers it or not.
     rows, columns = -(-h // stride), -(-w // stride)
     first, last = -((kernel - 1 - padding) // stride), (stride - 1 + padding) // stride
     cells, (many, across) = batch * rows * columns, _tile(channels)

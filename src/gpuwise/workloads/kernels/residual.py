@@ -56,11 +56,13 @@ def _norm_forward(
     value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
     value += tl.load(bias + column, mask=wide, other=0.0)[None]
     total = tl.load(residual + at, mask=there, other=0.0).to(tl.float32) + tl.where(kept, value * boost, 0.0)
+    # The statistics are those of what is stored: the backward pass reads only that.
     narrow = total.to(h.dtype.element_ty)
     tl.store(h + at, narrow, mask=there)
     total = narrow.to(tl.float32)
     middle = tl.sum(tl.sum(total, 2), 1) / n
     off = tl.where(there, total - middle[:, None, None], 0.0)
+    # Of differences from the mean: the mean of squares less the square of the mean would cancel in fp32.
     inverse = tl.rsqrt(tl.sum(tl.sum(off * off, 2), 1) / n + eps)
     w, s = tl.load(weight + column, mask=wide, other=0.0), tl.load(shift + column, mask=wide, other=0.0)
     out = off * inverse[:, None, None] * w[None] + s[None]
@@ -81,6 +83,7 @@ def _norm_backward(
     key = tl.load(seed)
     d_weight = tl.zeros((G, 8), tl.float32)
     d_shift, d_bias = d_weight, d_weight
+    # A fixed number of programs walks over all rows, so that sums over rows are few rows themselves.
     for turn in range(TURNS):
         row = (turn * tl.num_programs(0) + tl.program_id(0)) * R + tl.arange(0, R)
         there = (row < rows)[:, None, None] & wide[None]
@@ -91,6 +94,7 @@ def _norm_backward(
         inverse = tl.load(scale + row, mask=row < rows, other=0.0)[:, None, None]
         hat = (tl.load(h + at, mask=there, other=0.0).to(tl.float32) - middle) * inverse
         hat = tl.where(there, hat, 0.0)
+        # Gradient of a layer norm: what is along the mean and along the normalised row drops out.
         gw = g * w
         along = tl.sum(tl.sum(gw * hat, 2), 1)[:, None, None] / n
         level = tl.sum(tl.sum(gw, 2), 1)[:, None, None] / n
@@ -188,6 +192,7 @@ class _DropAddNorm(torch.autograd.Function):
         share: float, eps: float,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         y, h, mean, scale = _norm(x, bias, residual, weight, shift, seed, share, eps)
+        # The mask is not stored: the seed draws it again.
         ctx.save_for_backward(h, mean, scale, weight, seed)
         ctx.share = share
         return y, y.view_as(y)

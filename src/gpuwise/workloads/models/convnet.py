@@ -30,6 +30,7 @@ class ConvNormRelu(nn.Module):
         self.bn = nn.BatchNorm2d(layer.channels, eps=NORM_EPS)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, C_in, H, W) -> (B, C, H / stride, W / stride)
+        # In place: the normalised values are read by nothing else.
         return functional.relu(self.bn(self.conv(x)), inplace=True)
 
 

@@ -26,12 +26,14 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     ) -> Tensor:  # (N, C), (V, C), (N,) -> ()
         matrix = weight.to(hidden.dtype)
         total = torch.zeros((), device=hidden.device)
+        # In fp32: a sum over many chunks would lose its small terms in 16 bits.
         weight_gradient = torch.zeros_like(weight, dtype=torch.float32) if trains else None
         gradients = []
         for x, target in zip(torch.split(hidden, chunk), torch.split(targets, chunk), strict=True):
             logits = functional.linear(x, matrix).float()  # (n, V)
             log_sum = logits.logsumexp(dim=-1, keepdim=True)
             total = total + (log_sum - logits.gather(1, target[:, None])).sum()
+            # In place: the logits of a chunk are the largest tensor of the step.
             slope = logits.sub_(log_sum).exp_()
             slope = slope.scatter_add_(1, target[:, None], torch.full_like(log_sum, -1.0)).to(x.dtype)
             gradients.append(slope @ matrix)

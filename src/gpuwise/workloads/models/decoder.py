@@ -112,6 +112,7 @@ class Attention(nn.Module):
         keys, values = cache
         keys.index_copy_(2, position, key)
         values.index_copy_(2, position, value)
+        # Query heads that share a key head become rows of one query, so the cache is read once.
         grouped = query.reshape(query.shape[0], self.shape.kv_heads, -1, self.shape.head_size)  # (B, K, G, D)
         return functional.scaled_dot_product_attention(grouped, keys, values).reshape(query.shape)
 
@@ -316,6 +317,7 @@ class LoraLinear(Part):
 
 def add_lora(model: Decoder, rank: int = RANK) -> Decoder:
     """Freeze everything and put adapters, kept in fp32, on all linear layers but the head. In place."""
+    # Adapters are made after this, so they alone are trained.
     model.requires_grad_(False)
     c, k, f = model.shape.hidden, model.shape.kv_width, model.shape.inner
     for block in model.layers:

@@ -47,6 +47,7 @@ class Float8Linear(nn.Linear):
         return self._product(x, None)
 
     def _product(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        # The reference that the check of gradients runs against.
         if self.exact:
             half = None if bias is None else bias.to(torch.bfloat16)
             return nn.functional.linear(x.to(torch.bfloat16), self.weight.to(torch.bfloat16), half)
@@ -76,6 +77,7 @@ class Scales:
         self._layers: list[Float8Linear] = []
         self._together = together
         self._passes = 0
+        # A list, because modules are replaced while they are walked.
         for name, module in list(root.named_modules()):
             if isinstance(module, nn.Linear) and not (module.in_features | module.out_features) % MULTIPLE:
                 new = Float8Linear(module)
