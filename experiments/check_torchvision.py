@@ -18,7 +18,7 @@ import torch
 import torchvision
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
-from X.torchvision_names import from_torchvision
+from tests.workloads.torchvision_names import from_torchvision
 
 from gpuwise.workloads import resnet, vit
 from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained

@@ -27,7 +27,7 @@ from gpuwise.model.trace import Trace
 from gpuwise.predict.kernels import KEPT_TRACES
 from gpuwise.predict.tracefile import SCHEMA, Document, at, covers, encode
 from gpuwise.store import home
-from gpuwise.workloads import adapters, registry
+from gpuwise.workloads import foreign, registry
 
 MOST_ITEMS = 2**14
 """The largest batch that is tried."""
@@ -109,7 +109,7 @@ def kept_at(config: RunConfig, name: str) -> Path | None:
     found = registry.get(config.workload)
     if found.reference is None:
         return folder() / f"{config.workload}-{name}.json"
-    library = adapters.library(config.workload)
+    library = foreign.library(config.workload)
     source = found.content or (_release(library) if library else None)
     if source is None:
         return None

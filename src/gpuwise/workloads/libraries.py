@@ -145,7 +145,8 @@ def loss_of(output: Tensor | tuple[Tensor | None, ...], labels: Tensor) -> Tenso
 
 TOKENS = 512
 HEADS = (
-    "AutoModelForMaskedLM", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForImageClassification",
+    "AutoModelForMaskedLM", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM",
+    "AutoModelForImageClassification",
     "AutoModelForSpeechSeq2Seq", "AutoModelForCTC", "AutoModelForAudioClassification",
 )  # fmt: skip
 WAVEFORM = 16_000

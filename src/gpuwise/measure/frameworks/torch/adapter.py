@@ -22,7 +22,7 @@ from gpuwise.measure.process import Rendezvous
 from gpuwise.measure.request import lacking
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, WorkloadSpec
-from gpuwise.workloads import Workload, user
+from gpuwise.workloads import Workload, foreign
 from gpuwise.workloads.job import Job
 
 SIGNS_OF_NO_MEMORY = ("can't allocate memory", "ALLOC_FAILED", "not enough memory", "out of memory")
@@ -173,7 +173,7 @@ class TorchAdapter(Adapter[Job]):
             message = (
                 f"{self.workload.spec.id}: a step returns a tensor on the device, not {type(output).__name__}"
             )
-            raise InputError(message, hint=user.HOW)
+            raise InputError(message, hint=foreign.HOW)
         return output
 
     def forget_peak(self, config: RunConfig) -> None:
