@@ -100,7 +100,7 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def built(name: str, mode: Mode, batch: int = 2) -> Job:
     config = RunConfig(workload=name, mode=mode, precision="fp32", device="cpu")
-    return foreign.load(name).build(config, batch)
+    return foreign.load(name)[0].build(config, batch)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def built(name: str, mode: Mode, batch: int = 2) -> Job:
     ],
 )
 def test_a_network_is_described_and_takes_steps(name: str, parameters: int, item: str) -> None:
-    spec = foreign.load(name).spec
+    spec = foreign.load(name)[0].spec
     assert (spec.id, spec.parameters, spec.item, spec.cost) == (name, parameters, item, None)
     train = built(name, "train")
     first = float(train.step())
@@ -148,7 +148,7 @@ def test_side_heads_add_to_the_loss() -> None:
 def test_a_configuration_file_without_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "wide.json"
     path.write_text(json.dumps({"width": 16}))
-    found = foreign.load(f"hf:{path}")
+    found = foreign.load(f"hf:{path}")[0]
     assert (found.spec.id, found.spec.parameters) == ("hf:wide.json", 11 * 16 + 17 * 11)
     assert found.reference == f"hf:{path}"
 
@@ -166,7 +166,7 @@ def test_a_configuration_file_without_its_folder(tmp_path: Path) -> None:
 )
 def test_what_the_library_lacks(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
-        foreign.load(name)
+        foreign.load(name)[0]
     assert caught.value.hint
 
 
