@@ -18,11 +18,11 @@ import torch
 import torchvision
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
-from tests.workloads.torchvision_names import from_torchvision
 
 from gpuwise.workloads import resnet, vit
 from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained
 from gpuwise.workloads.models.vit import VisionTransformer
+from tests.workloads.torchvision_names import from_torchvision
 
 TOLERANCE = 1e-4
 NETS: dict[str, tuple[Callable[[], nn.Module], str, int]] = {
