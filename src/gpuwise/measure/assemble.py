@@ -33,8 +33,8 @@ from gpuwise.model.verdict import KernelKind, KernelTime, Profile
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.stats import mean_of_runs, throughput
 
+# Equal cards differ by some per cent; a rank that needs more than this over the middle one is slow.
 SLOW = 1.05
-"""Equal cards differ by some per cent; a rank that needs more than this over the middle one is slow."""
 POWER = 1.01
 
 

@@ -20,12 +20,12 @@ from gpuwise.measure.events import Report, Tried
 from gpuwise.model.run import RunConfig
 
 GAIN = 1.01
+# Of the search for the largest; a model so small that 64 times the fastest batch fits is not bounded by
+# memory.
 DOUBLINGS, HALVINGS = 6, 3
-"""Of the search for the largest; a model so small that 64 times the fastest batch fits is not bounded by
-memory."""
 
+# Batch -> items per second, or None where it does not fit.
 Trial = Callable[[int], float | None]
-"""Batch -> items per second, or None where it does not fit."""
 
 
 def search(trial: Trial, start: int, report: Report, *, compiled: bool = False) -> int | None:

@@ -29,10 +29,10 @@ from gpuwise.model.verdict import Bound, KernelKind, Verdict
 SLOWER = 0.05
 IDLE = 0.15
 LINKED = 0.15
+# Share of a measured limit from which it is the explanation.
 ROOF = 0.5
-"""Share of a measured limit from which it is the explanation."""
+# Share of the kernel time below which a kind is not worth a word.
 NAMED = 0.02
-"""Share of the kernel time below which a kind is not worth a word."""
 
 ARITHMETIC: frozenset[KernelKind] = frozenset({"matmul", "convolution", "attention"})
 HEAT = frozenset({"thermal", "hw-slowdown"})
@@ -95,8 +95,8 @@ def _or(*choices: str) -> str:
     return f"{', '.join(others)}, or {last}" if others else last
 
 
+# For each bound that something is known of: the fact, and whether it is the bound.
 Judged = dict[Bound, tuple[str, bool]]
-"""For each bound that something is known of: the fact, and whether it is the bound."""
 
 
 def _input(m: Measurement) -> Judged:

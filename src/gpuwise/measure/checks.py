@@ -19,32 +19,32 @@ from gpuwise.model.run import Environment
 from gpuwise.model.units import percent, seconds
 from gpuwise.stats import drift
 
+# Relative trend over the timed windows above which a speed is not one speed.
 DRIFT = 0.03
-"""Relative trend over the timed windows above which a speed is not one speed."""
 
+# Tolerated relative difference of a training loss: dropout draws other random numbers under compile.
 TRAIN_MISMATCH = 5e-2
-"""Tolerated relative difference of a training loss: dropout draws other random numbers under compile."""
 
+# A device oversteps its power limit for milliseconds, on the mean of a window by some per cent at most.
 OVER_LIMIT = 1.1
-"""A device oversteps its power limit for milliseconds, on the mean of a window by some per cent at most."""
 
+# A window shorter than this spends a part of it on the synchronisation at its end; a longer one whose steps
+# add up to something else than the host's clock says was not timed right.
 LONG_S, DISAGREE = 0.2, 0.05
-"""A window shorter than this spends a part of it on the synchronisation at its end; a longer one whose
-steps add up to something else than the host's clock says was not timed right."""
+# Of a window's time on the host for each of its steps, to read how long it took.
 READING_S = 1e-6
-"""Of a window's time on the host for each of its steps, to read how long it took."""
 
+# An interval is worth a warning where it is wider than 1 %, and than three times the target.
 NOISY, NOISY_TIMES = 0.01, 3
-"""An interval is worth a warning where it is wider than 1 %, and than three times the target."""
 
 _OF_TIME = "when the time was up", "give it more time with --time"
 _OF_RUNS = "over three runs", "measure until it is narrow: --protocol adaptive"
 
+# Most that the norm of FP8's gradients may differ from bf16's; other dropout moves it by some 2 %.
 NORM_OFF = 0.05
-"""Most that the norm of FP8's gradients may differ from bf16's; other dropout moves it by some 2 %."""
+# A loss above this multiple of the first, on one fixed batch, has not fallen; dropout makes a loss vary by
+# some per cent from step to step.
 RISE = 1.05
-"""A loss above this multiple of the first, on one fixed batch, has not fallen; dropout makes a
-loss vary by some per cent from step to step."""
 
 
 def check(

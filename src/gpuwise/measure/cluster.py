@@ -22,8 +22,8 @@ from typing import Any
 from gpuwise.errors import InputError, MachineError, RunError
 
 SUBMIT_S = 60.0
+# torchrun's own for its c10d rendezvous.
 PORT = 29400
-"""torchrun's own for its c10d rendezvous."""
 OURS = ("--nodes", "--rdzv", "--node-rank", "-o", "--output")
 
 

@@ -22,13 +22,13 @@ from gpuwise.model.issue import Issue
 from gpuwise.model.question import Framework
 from gpuwise.model.run import Device, RunConfig
 
+# Utilisation above which another process is at work, not merely resident.
 BUSY_SHARE = 0.05
-"""Utilisation above which another process is at work, not merely resident."""
+# Load per core above which a CPU is busy with something else; the minute's mean lags, so it is no reason to
+# refuse.
 BUSY_CORES = 0.5
-"""Load per core above which a CPU is busy with something else; the minute's mean lags, so it is no reason to
-refuse."""
+# The name of a device without a sensor, until its process reports it.
 UNWATCHED = "GPU"
-"""The name of a device without a sensor, until its process reports it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,14 +28,14 @@ from gpuwise.measure.events import Report, Timed, Warmup
 from gpuwise.model.run import RunConfig
 from gpuwise.stats import settled, throughput
 
+# Windows without which no interval is stated.
 FEWEST = 3
-"""Windows without which no interval is stated."""
 
+# Of slow steps in a window of a given number: their mean is known well within 1 %.
 FEWEST_STEPS = 15
-"""Of slow steps in a window of a given number: their mean is known well within 1 %."""
 
+# Warm-up of a run after the first: nothing is left to compile, tune or allocate.
 AGAIN_STEPS = 3
-"""Warm-up of a run after the first: nothing is left to compile, tune or allocate."""
 
 
 class Clock(Protocol):

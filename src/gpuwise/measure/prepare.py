@@ -29,11 +29,11 @@ from gpuwise.model.result import Continuation, Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.tuning import Tuned
 
+# Time budget of each measurement of a quick run, and of another.
 QUICK_S, QUICK_CPU_S, FULL_S = 4.0, 8.0, 60.0
-"""Time budget of each measurement of a quick run, and of another."""
+# What changes by itself: which of equal cards is given, who else is there, and a link that slows down while
+# it is idle.
 PASSING = frozenset({"card", "other_processes", "pcie_generation"})
-"""What changes by itself: which of equal cards is given, who else is there, and a link that slows down while
-it is idle."""
 
 
 def plan_for(
@@ -62,8 +62,8 @@ def plan_for(
     return schedule([request for request, _ in parts if request is not None]), skipped
 
 
+# Configurations with the recipes that they come from: of one GPU, of several, or both.
 Recalled = dict[RunConfig, tuple[Tuned, ...]]
-"""Configurations with the recipes that they come from: of one GPU, of several, or both."""
 
 
 def recall(

@@ -23,11 +23,11 @@ from gpuwise.errors import InputError
 from gpuwise.measure import events
 from gpuwise.model.run import RunConfig
 
+# A child that says nothing for so long hangs. Compiling a large model takes some minutes.
 SILENCE_S = 900.0
-"""A child that says nothing for so long hangs. Compiling a large model takes some minutes."""
 
+# A child that has hung up ends at once, unless the driver holds it.
 ENDING_S = 60.0
-"""A child that has hung up ends at once, unless the driver holds it."""
 
 LOG_TAIL = 2000
 

@@ -22,22 +22,22 @@ from gpuwise.model.recipe import Recipe
 from gpuwise.model.run import Device, RunConfig
 from gpuwise.model.workload import Mode, WorkloadSpec
 
+# For the ETA only: typical start of a child (interpreter, torch, device context, model), torch.compile of a
+# reference model, and search of the batch, eager and compiled.
 STARTUP_S, COMPILE_S, SEARCH_S = 8.0, 35.0, 40.0
-"""For the ETA only: typical start of a child (interpreter, torch, device context, model), torch.compile of a
-reference model, and search of the batch, eager and compiled."""
 LIMIT_S = 2.0
+# Limits that every session measures.
 YARDSTICKS = ("matmul", "copy")
-"""Limits that every session measures."""
+# Precisions that an AMD card has where its data sheet states a peak for them.
 STATED: tuple[Precision, ...] = (Precision.TF32, Precision.BF16, Precision.FP8)
-"""Precisions that an AMD card has where its data sheet states a peak for them."""
+# Replicas of a suite on a CPU: they show that replicas work together, and share its cores.
 STAND_INS = 2
-"""Replicas of a suite on a CPU: they show that replicas work together, and share its cores."""
+# What torch does not run on a device, whichever model of it.
 WITHOUT: dict[Device, tuple[Precision, ...]] = {
     "cpu": (Precision.TF32, Precision.FP16, Precision.FP8),
     "mps": (Precision.FP64, Precision.TF32, Precision.FP8, Precision.INT8),
     "xpu": (Precision.TF32, Precision.FP8, Precision.INT8),
 }
-"""What torch does not run on a device, whichever model of it."""
 
 SHARED = RunConfig(workload="", mode="train", precision=Precision.FP32)
 

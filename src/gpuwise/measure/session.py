@@ -28,8 +28,8 @@ from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.units import seconds, significant
 
+# Below which a measurement starts.
 COOL_C = 50.0
-"""Below which a measurement starts."""
 COOLING = f"waiting until the device is below {COOL_C:.0f} C"
 VANISHED = "the measuring process ended itself before it was done (os._exit in the workload?)"
 

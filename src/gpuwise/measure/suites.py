@@ -23,6 +23,7 @@ from gpuwise.measure.request import Request
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.workload import Mode
 
+# The article's rows of each network.
 ARTICLE = tuple(
     Request(
         workloads=(workload,),
@@ -33,13 +34,12 @@ ARTICLE = tuple(
     ).given(recipe="script", protocol="aime")
     for workload, batch in (("resnet50", 256), ("bert-large", 64))
 )
-"""The article's rows of each network."""
 AIME = (*ARTICLE, *(replace(rows, precisions=(Precision.TF32,), compile=(False,)) for rows in ARTICLE))
 
 FOUR_NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet")
 
+# GPUs, of those that the machine has.
 COUNTS = (1, 2, 4, 8)
-"""GPUs, of those that the machine has."""
 
 TF_CNN = tuple(
     Request(
@@ -53,11 +53,11 @@ TF_CNN = tuple(
     for precision, batch in ((Precision.FP16, 256), (Precision.FP32, 128))
 )
 
+# Eighths of the L2: a quarter of it to four times as much.
 L2_SWEEP = (2, 4, 8, 16, 32)
-"""Eighths of the L2: a quarter of it to four times as much."""
 
+# From latency to bandwidth.
 ALL_REDUCE_MIB = (1, 16, 256, 1024)
-"""From latency to bandwidth."""
 
 LIMITS = (
     Request(

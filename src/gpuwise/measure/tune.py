@@ -47,13 +47,13 @@ ORDER = (
 
 ON_GPUS = frozenset({"pooling", "attention", "graph"})
 COMPILED = frozenset({"graph", "region", "compiler"})
+# Inference has its weights, and with them all between products, in 16 bits.
 TRAINING = frozenset({"weights", "stream"})
-"""Inference has its weights, and with them all between products, in 16 bits."""
+# Training under autocast; in FP8 it is bf16 between products, and weights are cast for each anyway.
 HALF = frozenset({"fp16", "bf16", "fp8"})
-"""Training under autocast; in FP8 it is bf16 between products, and weights are cast for each anyway."""
 
+# Of every workload that trains on several GPUs.
 TOGETHER = frozenset({"exchange", "bucket"})
-"""Of every workload that trains on several GPUs."""
 
 
 def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dict[str, tuple[str, ...]]:
@@ -127,13 +127,13 @@ def refusal(m: Measurement, reference: Measurement | None) -> str | None:
     return None
 
 
+# Equal runs of one compiled step differ by so much.
 MARGIN = 0.003
-"""Equal runs of one compiled step differ by so much."""
 
 Measure = Callable[[Setting], Measurement]
 Settle = Callable[[Switches, str], Switches]
+# Why a measurement does not count, or None.
 Refuse = Callable[[Measurement], str | None]
-"""Why a measurement does not count, or None."""
 
 
 @dataclass(slots=True)
@@ -211,13 +211,13 @@ def faster(new: Interval, old: Interval | None) -> bool:
     return old is None or ratio_of(old, new).low > 1 + MARGIN
 
 
+# Longest timing of one trial, and of the two last measurements.
 TRIAL_S, FINAL_S = 5.0, 15.0
-"""Longest timing of one trial, and of the two last measurements."""
+# Trials for which there must be time when another begins: itself, and the two last measurements, which find
+# most of their code compiled.
 ROOM = 2
-"""Trials for which there must be time when another begins: itself, and the two last measurements, which
-find most of their code compiled."""
+# The interval at which they end before.
 TARGET_CI = 0.003
-"""The interval at which they end before."""
 
 Clock = Callable[[], float]
 Show = Callable[[Progress], None]

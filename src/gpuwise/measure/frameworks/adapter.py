@@ -68,8 +68,8 @@ class Compiler(Protocol):
 
 
 J = TypeVar("J", bound=Job)
+# A context whose time is no part of the cold start.
 Aside = Callable[[], AbstractContextManager[None]]
-"""A context whose time is no part of the cold start."""
 
 
 class Adapter(ABC, Generic[J]):
@@ -183,8 +183,8 @@ def load(framework: Framework, reference: str) -> Adapter[Any]:
     return adapter
 
 
+# Those of `networks.NETWORKS`; named here so that asking costs no import.
 WORKLOADS = ("resnet50", "resnet152", "inception-v3", "googlenet", "bert-large")
-"""Those of `networks.NETWORKS`; named here so that asking costs no import."""
 PRECISIONS: tuple[Precision, ...] = (Precision.FP32, Precision.TF32, Precision.FP16, Precision.BF16)
 
 
@@ -199,6 +199,7 @@ class Support:
     variables: dict[str, str] = field(default_factory=dict)
 
 
+# Frameworks beside torch.
 FRAMEWORKS: dict[Framework, Support] = {
     "tensorflow": Support(
         packages=("tensorflow", "tensorflow-cpu", "tensorflow-rocm"),
@@ -220,7 +221,6 @@ FRAMEWORKS: dict[Framework, Support] = {
         },
     ),
 }
-"""Frameworks beside torch."""
 
 
 def variables(config: RunConfig) -> dict[str, str]:

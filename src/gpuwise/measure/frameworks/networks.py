@@ -18,8 +18,8 @@ from gpuwise.workloads.resnet import RESIDUAL_152, RESNET_50, RESNET_152
 
 T = TypeVar("T")
 
+# torch's default, and that of torchvision's GoogLeNet and Inception v3.
 RESNET_EPS, BRANCHING_EPS = 1e-5, 1e-3
-"""torch's default, and that of torchvision's GoogLeNet and Inception v3."""
 ATTENTION_DROPOUT = HIDDEN_DROPOUT = 0.1
 LAYER_NORM_EPS, EMBEDDING_STD = 1e-12, 0.02
 
@@ -210,6 +210,7 @@ def _bert(toy: bool) -> TokenNetwork:
     )
 
 
+# By workload id; the argument says whether it is the toy.
 NETWORKS: dict[str, Callable[[bool], Network]] = {
     "resnet50": lambda toy: _resnet(RESNET_50, toy),
     "resnet152": lambda toy: _resnet(RESNET_152, toy, RESIDUAL_152),
@@ -217,7 +218,6 @@ NETWORKS: dict[str, Callable[[bool], Network]] = {
     "googlenet": _googlenet,
     "bert-large": _bert,
 }
-"""By workload id; the argument says whether it is the toy."""
 
 
 def padding_of(side: int, layer: Pool) -> tuple[int, int]:

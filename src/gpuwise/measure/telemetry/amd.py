@@ -16,9 +16,10 @@ from typing import Any
 from gpuwise.errors import MachineError
 from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
 
+# What AMD SMI puts into a field that the device does not have.
 UNKNOWN = (0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
-"""What AMD SMI puts into a field that the device does not have."""
 
+# Counters of the MI300 series that grow while the clock is lowered for that reason.
 RESIDENCY = {
     "ppt_residency_acc": "power-cap",
     "prochot_residency_acc": "hw-slowdown",
@@ -26,10 +27,9 @@ RESIDENCY = {
     "vr_thm_residency_acc": "thermal",
     "hbm_thm_residency_acc": "thermal",
 }
-"""Counters of the MI300 series that grow while the clock is lowered for that reason."""
 
+# Power caps above this are microwatts: releases differ in the unit, cards have below 3,000 W.
 MICRO_FROM = 1e5
-"""Power caps above this are microwatts: releases differ in the unit, cards have below 3,000 W."""
 
 
 def sensors() -> tuple[Sensor, ...]:

@@ -10,16 +10,16 @@ from gpuwise.measure.telemetry.host import TorchBuild
 from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample
 from gpuwise.model.units import gibibytes, si
 
+# The start gate of a measurement.
 HOT_C = 50.0
-"""The start gate of a measurement."""
+# Results are small; compiled kernels are cached on disk and are not.
 DISK_BYTES = 2 * 10**9
-"""Results are small; compiled kernels are cached on disk and are not."""
 
+# The oldest CUDA major for which there is a torch that gpuwise can use.
 OLDEST_CUDA = 11
-"""The oldest CUDA major for which there is a torch that gpuwise can use."""
+# Compute capabilities at which torch builds part: those for CUDA 13 start at Turing, those for 12.6 end
+# before Blackwell (https://github.com/pytorch/pytorch/blob/main/RELEASE.md).
 TURING, BLACKWELL = 7.5, 10.0
-"""Compute capabilities at which torch builds part: those for CUDA 13 start at Turing, those for
-12.6 end before Blackwell (https://github.com/pytorch/pytorch/blob/main/RELEASE.md)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

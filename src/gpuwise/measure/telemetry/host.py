@@ -36,8 +36,8 @@ _SPEED_VARIABLES = (
     "TORCH",
     "TRITON_",
 )
+# Names of addresses, hosts and credentials (NCCL_HOSTID, TORCHINDUCTOR_REDIS_HOST): no settings.
 _PRIVATE = re.compile(r"COMM_ID$|HOST(ID)?$|PASSWORD|SECRET|TOKEN|USERNAME")
-"""Names of addresses, hosts and credentials (NCCL_HOSTID, TORCHINDUCTOR_REDIS_HOST): no settings."""
 _PATH = re.compile(r"[/\\~]")
 _DEVICE_ID = re.compile(r"\b(GPU|MIG)-[0-9A-Za-z-]+")
 

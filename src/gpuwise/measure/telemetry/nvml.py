@@ -20,9 +20,11 @@ from gpuwise.model.result import Link
 
 A = TypeVar("A")
 
+# Set when nothing runs; a low clock is then wanted, so it is no throttling.
 IDLE = 0x01
-"""Set when nothing runs; a low clock is then wanted, so it is no throttling."""
 
+# Bits of nvmlClocksEventReasons that lower the clock. 0x20 is heat as the driver sees it, 0x40 as the
+# hardware does; the remedy is the same.
 REASONS = {
     0x02: "user-clocks",
     0x04: "power-cap",
@@ -35,8 +37,6 @@ REASONS = {
     0x200: "board-limit",
     0x400: "reliability",
 }
-"""Bits of nvmlClocksEventReasons that lower the clock. 0x20 is heat as the driver sees it, 0x40 as
-the hardware does; the remedy is the same."""
 
 
 def reasons(bits: int | None) -> tuple[str, ...]:
@@ -214,12 +214,12 @@ def _text(value: str | bytes | None) -> str | None:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
+# Nearest common ancestor on PCIe, by nvmlGpuTopologyLevel_t; two chips of one board are near as PIX.
 PATHS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
-"""Nearest common ancestor on PCIe, by nvmlGpuTopologyLevel_t; two chips of one board are near as PIX."""
+# Most NVLinks of one GPU so far.
 NVLINKS = 18
-"""Most NVLinks of one GPU so far."""
+# Of nvmlGpuP2PCapsIndex_t, as numbers: the library's name of the first is a tuple (13.580).
 READ, NVLINK = 0, 2
-"""Of nvmlGpuP2PCapsIndex_t, as numbers: the library's name of the first is a tuple (13.580)."""
 
 
 def links(indices: Sequence[int]) -> tuple[Link, ...]:

@@ -10,8 +10,8 @@ from types import TracebackType
 from gpuwise.measure.telemetry.protocol import Sample, Sensor
 from gpuwise.model.issue import Issue
 
+# Longest wait for the last sample at the end: a driver that hangs must not hang the run.
 STOP_S = 2.0
-"""Longest wait for the last sample at the end: a driver that hangs must not hang the run."""
 
 
 class Sampler:

@@ -22,17 +22,16 @@ from gpuwise.model.run import Environment
 from gpuwise.model.units import percent, significant
 
 AGREE = 0.05
+# Below this the two cannot be compared: counters tick every 20 to 100 ms (an H200 every 100 ms). Sampled
+# power is the mean of the last second on most cards, so it also starts low where a load starts: on an H200,
+# two windows of 3 s after 0.3 s of warm-up read 4.9 % less than the counter, after 4 s 0.6 % less.
 ENOUGH_S, ENOUGH_SAMPLES = 2.0, 10
-"""Below this the two cannot be compared: counters tick every 20 to 100 ms (an H200
-every 100 ms). Sampled power is the mean of the last second on most cards, so it also starts low
-where a load starts: on an H200, two windows of 3 s after 0.3 s of warm-up read 4.9 % less than the
-counter, after 4 s 0.6 % less."""
 
 THROTTLED = 0.05
 POWER_CAPPED = 0.5
+# Share of samples that is worth a caution. A power cap is how large GPUs normally run, so it is named only
+# when it holds most of the time and costs more than a tenth of the clock.
 CAPPED_CLOCK = 0.9
-"""Share of samples that is worth a caution. A power cap is how large GPUs normally run, so it is
-named only when it holds most of the time and costs more than a tenth of the clock."""
 
 NEXT_STEPS = {
     "power-cap": "lift the limit to its default for the full speed",
@@ -43,11 +42,11 @@ NEXT_STEPS = {
     "sync-boost": "clocks follow a slower GPU of the group: measure it alone",
 }
 
+# Enough to draw a measurement, and a tenth of what its step times take in the file.
 MOST_READINGS = 60
-"""Enough to draw a measurement, and a tenth of what its step times take in the file."""
 
+# (seconds, value), in order of time.
 Series = Sequence[tuple[float, float]]
-"""(seconds, value), in order of time."""
 
 
 def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry | None:

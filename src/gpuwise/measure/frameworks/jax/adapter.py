@@ -31,15 +31,15 @@ from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 Values = dict[str, Array]
 State = dict[str, Any]
 Step = Callable[[State, Values], tuple[State, Array]]
+# (weights, what is fixed, random key) -> (loss, moved statistics).
 Loss = Callable[[Values, Values, Array], tuple[Array, Values]]
-"""(weights, what is fixed, random key) -> (loss, moved statistics)."""
 DTYPES = {"fp16": jnp.float16, "bf16": jnp.bfloat16}
+# `jax_default_matmul_precision`, also of convolutions; XLA's own default on a GPU is TF32.
 PRODUCTS = {"fp32": "highest", "tf32": "tensorfloat32"}
-"""`jax_default_matmul_precision`, also of convolutions; XLA's own default on a GPU is TF32."""
 
+# Items whose answer, or whose loss in training, is computed operation by operation too. Not so the gradients:
+# each operation is compiled by itself, and a backward pass has a thousand.
 COMPARED = 2
-"""Items whose answer, or whose loss in training, is computed operation by operation too. Not so the
-gradients: each operation is compiled by itself, and a backward pass has a thousand."""
 
 ADAM_BETAS, ADAM_EPS = (0.9, 0.999), 1e-8
 SCALE, SCALE_GROWTH, SCALE_BACKOFF, SCALE_INTERVAL = 65536.0, 2.0, 0.5, 2000

@@ -20,8 +20,8 @@ from jax import Array, lax
 from gpuwise.measure.frameworks.networks import EMBEDDING_STD, LAYER_NORM_EPS, averaging, padding_of
 from gpuwise.workloads.convnet import Conv, Pool
 
+# Share of the new batch in the running statistics, torch's default.
 BATCH_NORM_MOMENTUM = 0.1
-"""Share of the new batch in the running statistics, torch's default."""
 STATISTICS = ("running_mean", "running_var")
 
 

@@ -26,8 +26,8 @@ from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
 POLICIES = {"fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
 ADAM_EPS = 1e-8
+# That torch's gradient scaler begins with; both double it after 2,000 sound steps.
 SCALE = 65536.0
-"""That torch's gradient scaler begins with; both double it after 2,000 sound steps."""
 
 
 def _fetched(outputs: Any) -> float:

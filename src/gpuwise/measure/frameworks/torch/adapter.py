@@ -26,11 +26,11 @@ from gpuwise.workloads import Workload, foreign
 from gpuwise.workloads.job import Job
 
 SIGNS_OF_NO_MEMORY = ("can't allocate memory", "ALLOC_FAILED", "not enough memory", "out of memory")
+# Devices whose peak memory torch counts; Metal's it does not.
 COUNTING = ("cuda", "xpu")
-"""Devices whose peak memory torch counts; Metal's it does not."""
 CACHED = "fxgraph_cache_hit"
+# torch's counters of graphs turned into code, forward and backward each; a hit's code was found on disk.
 GRAPHS = (CACHED, "fxgraph_cache_miss", "fxgraph_cache_bypass")
-"""torch's counters of graphs turned into code, forward and backward each; a hit's code was found on disk."""
 
 
 class EventClock:

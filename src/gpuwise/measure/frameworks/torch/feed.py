@@ -23,10 +23,10 @@ from gpuwise.model.run import RunConfig
 from gpuwise.workloads.input import Feed, Sample
 from gpuwise.workloads.job import Job
 
+# Batches that each worker prepares in advance.
 AHEAD = 2
-"""Batches that each worker prepares in advance."""
+# Of the step alone; the pipeline alone is timed for as many windows of one batch from every worker.
 WINDOWS, STEPS = 3, 10
-"""Of the step alone; the pipeline alone is timed for as many windows of one batch from every worker."""
 SHARED = Path("/dev/shm")
 
 

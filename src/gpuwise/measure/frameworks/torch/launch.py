@@ -30,12 +30,12 @@ from gpuwise.measure.process import Rendezvous
 from gpuwise.model.run import RunConfig
 from gpuwise.model.units import seconds
 
+# Between two looks at the ranks' heartbeats.
 WATCH_S = 5.0
-"""Between two looks at the ranks' heartbeats."""
+# Longest wait for the last words, when all ranks have ended.
 DRAIN_S = 10.0
-"""Longest wait for the last words, when all ranks have ended."""
+# Longest wait for the other machines: they may still measure something of their own.
 MEET_S = 600.0
-"""Longest wait for the other machines: they may still measure something of their own."""
 
 
 def launch(

@@ -15,11 +15,11 @@ from itertools import pairwise
 
 from gpuwise.model.verdict import KernelKind, KernelTime, Profile
 
+# Time for the profiled steps. Reading the trace takes longer than the steps themselves.
 LONGEST_S = 0.4
-"""Time for the profiled steps. Reading the trace takes longer than the steps themselves."""
 MOST_STEPS = 10
+# Kernels that are listed by name, and letters of a name: those of templates fill pages.
 NAMED, NAME = 10, 200
-"""Kernels that are listed by name, and letters of a name: those of templates fill pages."""
 
 LINK: frozenset[KernelKind] = frozenset({"collective", "transfer"})
 

@@ -46,12 +46,12 @@ from gpuwise.workloads.parallel import bucket_bytes
 
 A = TypeVar("A")
 
+# Longest wait for another rank, which may be compiling.
 TIMEOUT = timedelta(minutes=10)
-"""Longest wait for another rank, which may be compiling."""
+# Time of the steps without exchange, after as much warm-up.
 ALONE_S, ALONE_QUICK_S = 2.0, 0.2
-"""Time of the steps without exchange, after as much warm-up."""
+# A rank that fails because another is gone waits before it ends, so that the other is found first.
 OTHERS_FIRST_S = 2.0
-"""A rank that fails because another is gone waits before it ends, so that the other is found first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +115,8 @@ def join(config: RunConfig) -> Ranks:
 
 
 BEAT_S = 1.0
+# From when on a rank for which others wait is named.
 LATE_S = 10.0
-"""From when on a rank for which others wait is named."""
 HUNG_S = 120.0
 
 PHASES = ("starting", "measuring alone", "building the step", "making steps")
