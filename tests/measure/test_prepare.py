@@ -134,7 +134,7 @@ def test_a_cpu_is_watched_by_its_energy_counters(tmp_path: Path, monkeypatch: py
     zone.mkdir()
     for name in ("energy_uj", "max_energy_range_uj"):
         (zone / name).write_text("1000000")
-    monkeypatch.setattr("gpuwise.measure.telemetry.rapl.ZONES", tmp_path)
+    monkeypatch.setattr("gpuwise.measure.telemetry.host.ZONES", tmp_path)
     monkeypatch.setenv("GPUWISE_HOME", str(tmp_path / "home"))
     target = find_target("cpu", None)
     plan, _ = start.plan_for([Request(workloads=("fft",)).given(time_s=1.0)], target, suite=False)

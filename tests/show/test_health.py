@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuwise.measure.telemetry import Check
+from gpuwise.measure.telemetry.health import Check
 from gpuwise.show import hello
 
 

@@ -54,7 +54,16 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    threading.Thread(target=_end_with_parent, args=(orders.fileno(),), daemon=True).start()
+
+    def end_with_parent() -> None:
+        # Waits, reading nothing, until nobody can give orders any more; a compilation may take minutes to say
+        # another word, and would hold the device.
+        hung_up = select.poll()
+        hung_up.register(orders, 0)
+        hung_up.poll()
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
     def cool_down() -> None:
         report(events.Cooldown())
@@ -100,15 +109,6 @@ def reporter() -> events.Report:
         os.killpg(0, signal.SIGKILL)
 
     return report
-
-
-def _end_with_parent(orders: int) -> None:
-    """Wait, reading nothing, until nobody can give orders any more; a compilation may take minutes to say
-    another word, and would hold the device."""
-    hung_up = select.poll()
-    hung_up.register(orders, 0)
-    hung_up.poll()
-    os.killpg(0, signal.SIGKILL)
 
 
 class ColdStart:

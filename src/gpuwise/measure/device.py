@@ -248,7 +248,14 @@ def only_one(device: DeviceInfo | None, command: str, *, free: int | None = None
     try:
         with suppress(OSError):  # a file system that has no locks
             if not _locked(descriptor):
-                raise _held(descriptor, name, free)
+                # What the holder wrote into the file.
+                holder = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
+                pid, _, held_by = holder.partition(" ")
+                process = f"process {pid} ({held_by})" if held_by else "another process"
+                elsewhere = f"choose GPU {free}, or " if free is not None else ""
+                stop = f", or stop process {pid}" if held_by else ""
+                message = f"{name} is being measured by {process}"
+                raise MachineError(message, hint=f"{elsewhere}wait until it ends{stop}")
         with suppress(OSError):  # a full disk has no room for the name, and the lock holds without
             os.truncate(descriptor, 0)
             os.write(descriptor, f"{os.getpid()} {command}\n".encode(errors="replace"))
@@ -268,13 +275,3 @@ def _locked(descriptor: int) -> bool:
             if wait_s is not None:
                 time.sleep(wait_s)
     return False
-
-
-def _held(descriptor: int, name: str, free: int | None) -> MachineError:
-    """The error that names who holds the lock, from what it wrote into the file."""
-    holder = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
-    pid, _, command = holder.partition(" ")
-    process = f"process {pid} ({command})" if command else "another process"
-    elsewhere = f"choose GPU {free}, or " if free is not None else ""
-    stop = f", or stop process {pid}" if command else ""
-    return MachineError(f"{name} is being measured by {process}", hint=f"{elsewhere}wait until it ends{stop}")

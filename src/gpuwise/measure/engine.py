@@ -227,7 +227,16 @@ def measure(step: Step, items: int, clock: Clock, plan: TimingPlan, report: Repo
         count = _within(plan.steps, plan.max_window_s, typical, FEWEST_STEPS)
     began = clock.now()
     windows: list[tuple[float, ...]] = []
-    while not _enough(windows, items, plan, clock.now() - began):
+    while True:
+        elapsed_s = clock.now() - began
+        if len(windows) >= min(plan.windows, FEWEST) and elapsed_s >= plan.time_s:
+            return
+        # Few resamples: the device idles meanwhile, and the final interval is computed afterwards.
+        if (
+            len(windows) >= plan.windows
+            and throughput(windows, items, resamples=200).half_width <= plan.target_ci
+        ):
+            return
         if plan.rest_between_windows_s:
             time.sleep(plan.rest_between_windows_s)
             step()
@@ -241,14 +250,3 @@ def _within(steps: int, max_window_s: float, step_s: float, fewest: int) -> int:
     if steps * step_s <= max_window_s:
         return steps
     return min(steps, max(fewest, int(max_window_s / step_s)))
-
-
-def _enough(windows: list[tuple[float, ...]], items: int, plan: TimingPlan, elapsed_s: float) -> bool:
-    if len(windows) < min(plan.windows, FEWEST):
-        return False
-    if elapsed_s >= plan.time_s:
-        return True
-    if len(windows) < plan.windows:
-        return False
-    # Few resamples: the device idles meanwhile, and the final interval is computed afterwards.
-    return throughput(windows, items, resamples=200).half_width <= plan.target_ci

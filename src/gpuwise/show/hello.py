@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpuwise.measure.telemetry import Check, Machine
+from gpuwise.measure.telemetry import Machine
+from gpuwise.measure.telemetry.health import Check
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.units import gibibytes
 from gpuwise.show.table import Table

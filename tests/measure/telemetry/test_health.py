@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.measure.telemetry import Check, DeviceInfo, Process, Sample, TorchBuild, checks
+from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, TorchBuild
+from gpuwise.measure.telemetry.health import Check, checks
 
 CUDA_13 = TorchBuild(version="2.11.0+cu130", cuda="13.0")
 ROOM = 80 * 10**9
@@ -77,7 +78,7 @@ def test_amd_gpu() -> None:
 def test_no_torch(h200: DeviceInfo, cool: Sample) -> None:
     found = doctor(h200, cool, torch=None)
     assert wrong(found) == {"torch": "fail"}
-    assert found["torch"].fix == 'pip install "gpuwise[torch]"'
+    assert found["torch"].fix == 'install the extra "gpuwise[torch]"'
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Watch the device and describe the machine. Reads only: no clock, limit or mode is ever set."""
 
-from gpuwise.measure.telemetry.health import Check, checks
 from gpuwise.measure.telemetry.host import (
     Machine,
     TorchBuild,
@@ -8,6 +7,7 @@ from gpuwise.measure.telemetry.host import (
     cpu_name,
     disk_free_bytes,
     environment,
+    host_sensor,
     load_average,
     machine,
     memory_bytes,
@@ -18,12 +18,10 @@ from gpuwise.measure.telemetry.host import (
 )
 from gpuwise.measure.telemetry.nvml import NvmlSensor, links
 from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, ScriptedSensor, Sensor, Wear
-from gpuwise.measure.telemetry.rapl import sensor as host_sensor
 from gpuwise.measure.telemetry.sampler import Sampler, wait_until_cool
 from gpuwise.measure.telemetry.summary import cautions, combined, summarise
 
 __all__ = [
-    "Check",
     "DeviceInfo",
     "Machine",
     "NvmlSensor",
@@ -35,7 +33,6 @@ __all__ = [
     "TorchBuild",
     "Wear",
     "cautions",
-    "checks",
     "combined",
     "cpu_count",
     "cpu_name",

@@ -74,19 +74,22 @@ class AmdSensor:
     def sample(self) -> Sample:
         """One reading of everything that changes (`amd-smi metric`)."""
         at_s, energy = time.monotonic(), self._fields("amdsmi_get_energy_count")
+        # Accumulator ticks times microjoules a tick; older releases call the former `power`.
+        ticks, micro = _first(energy, "energy_accumulator", "power"), _first(energy, "counter_resolution")
+        busy = _first(self._fields("amdsmi_get_gpu_activity"), "gfx_activity")
         power = self._fields("amdsmi_get_power_info")
         clock = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "GFX"))
         memory = self._fields("amdsmi_get_clock_info", self._member("AmdSmiClkType", "MEM"))
         return Sample(
             at_s=at_s,
             power_w=_first(power, "current_socket_power", "average_socket_power", "socket_power"),
-            energy_j=_energy(energy),
+            energy_j=None if ticks is None or micro is None else ticks * micro / 1e6,
             sm_clock_hz=_mega(_first(clock, "clk", "cur_clk")),
             memory_clock_hz=_mega(_first(memory, "clk", "cur_clk")),
             temperature_c=self._temperature(),
             throttle=self._reasons(),
             memory_used_bytes=_whole(self._memory("amdsmi_get_gpu_memory_usage")),
-            utilisation=_percent(_first(self._fields("amdsmi_get_gpu_activity"), "gfx_activity")),
+            utilisation=None if busy is None else busy / 100,
         )
 
     def processes(self) -> tuple[Process, ...]:
@@ -178,22 +181,12 @@ def _first(fields: Mapping[str, Any], *names: str) -> float | None:
     return next((value for name in names if (value := _number(fields.get(name))) is not None), None)
 
 
-def _energy(fields: Mapping[str, Any]) -> float | None:
-    """Accumulator ticks times microjoules a tick, in joules; older releases call it `power`."""
-    ticks, micro = _first(fields, "energy_accumulator", "power"), _first(fields, "counter_resolution")
-    return None if ticks is None or micro is None else ticks * micro / 1e6
-
-
 def _watts(value: float | None) -> float | None:
     return value / 1e6 if value is not None and value > MICRO_FROM else value
 
 
 def _mega(value: float | None) -> float | None:
     return None if value is None else value * 1e6
-
-
-def _percent(value: float | None) -> float | None:
-    return None if value is None else value / 100
 
 
 def _whole(value: float | None) -> int | None:

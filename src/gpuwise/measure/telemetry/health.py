@@ -43,9 +43,16 @@ def checks(
 
     `samples` and `processes` go with `devices`, one each; None = the device did not answer.
     """
-    found = [_gpu_found(devices, torch), *_driver(devices), _torch(devices, torch), _disk(disk_free_bytes)]
+    found = [*_machine(devices, torch)]
+    disk = f"{si(disk_free_bytes, 'B')} free where results are kept"
+    if disk_free_bytes >= DISK_BYTES:
+        found.append(_ok("disk", disk))
+    else:
+        few = f"{disk}, less than {si(DISK_BYTES, 'B')}"
+        found.append(_warn("disk", few, "set GPUWISE_HOME to a folder on a disk with more space"))
     for info, sample, others in zip(devices, samples, processes, strict=True):
-        found += _device(info, sample, others)
+        found += _settings(info)
+        found += _state(info, sample, others)
     return tuple(found)
 
 
@@ -53,48 +60,44 @@ def _ok(name: str, detail: str) -> Check:
     return Check(name=name, status="ok", detail=detail)
 
 
-def _gpu_found(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check:
+def _warn(name: str, detail: str, fix: str) -> Check:
+    return Check(name=name, status="warn", detail=detail, fix=fix)
+
+
+def _machine(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Iterator[Check]:
+    """GPUs, their driver, and torch."""
     if devices:
-        return _ok("GPU", ", ".join(f"{info.index}: {info.name}" for info in devices))
-    if torch is not None and torch.hip is not None:
-        return Check(
-            name="GPU",
-            status="warn",
-            detail="no GPU answers; torch is built for ROCm, so an AMD GPU is measured without telemetry",
-            fix="for watts and clocks install ROCm's amdsmi package into this environment",
-        )
-    return Check(
-        name="GPU",
-        status="warn",
-        detail="no GPU found: no NVIDIA driver answers. Measuring the CPU works: gpuwise bench --device cpu",
-        fix="if there is a GPU, install the NVIDIA driver until nvidia-smi lists it",
-    )
-
-
-def _driver(devices: Sequence[DeviceInfo]) -> Iterator[Check]:
-    if not devices:
-        return
-    driver, cuda = devices[0].driver, devices[0].cuda_driver
-    if driver is None:
-        yield Check(
-            name="driver",
-            status="warn",
-            detail="does not tell its version, so results cannot name it",
-            fix="install the NVIDIA driver again until nvidia-smi shows its version",
+        yield _ok("GPU", ", ".join(f"{info.index}: {info.name}" for info in devices))
+        driver, cuda = devices[0].driver, devices[0].cuda_driver
+        if driver is not None:
+            yield _ok("driver", f"{driver}, up to CUDA {cuda}" if cuda else driver)
+        else:
+            yield _warn(
+                "driver",
+                "does not report its version, so results cannot name it",
+                "install the NVIDIA driver again until nvidia-smi shows its version",
+            )
+    elif torch is not None and torch.hip is not None:
+        yield _warn(
+            "GPU",
+            "no GPU answers; torch is built for ROCm, so an AMD GPU is measured without telemetry",
+            "for watts and clocks install ROCm's amdsmi package into this environment",
         )
     else:
-        yield _ok("driver", f"{driver}, up to CUDA {cuda}" if cuda else driver)
-
-
-def _torch(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check:
+        yield _warn(
+            "GPU",
+            "no GPU found: no NVIDIA driver answers. Measuring the CPU works",
+            "if there is a GPU, install the NVIDIA driver until nvidia-smi lists it",
+        )
     if torch is None:
-        return Check(name="torch", status="fail", detail="not installed", fix='pip install "gpuwise[torch]"')
-    if not devices:
-        return _ok("torch", torch.version)
-    why = _unusable(devices, torch)
-    if why is None:
-        return _ok("torch", f"{torch.version}, {f'CUDA {torch.cuda}' if torch.cuda else f'ROCm {torch.hip}'}")
-    return Check(name="torch", status="fail", detail=f"{torch.version} {why}", fix=_install(devices))
+        fix = 'install the extra "gpuwise[torch]"'
+        yield Check(name="torch", status="fail", detail="not installed", fix=fix)
+    elif not devices:
+        yield _ok("torch", torch.version)
+    elif (why := _unusable(devices, torch)) is not None:
+        yield Check(name="torch", status="fail", detail=f"{torch.version} {why}", fix=_install(devices))
+    else:
+        yield _ok("torch", f"{torch.version}, {f'CUDA {torch.cuda}' if torch.cuda else f'ROCm {torch.hip}'}")
 
 
 def _unusable(devices: Sequence[DeviceInfo], torch: TorchBuild) -> str | None:
@@ -112,6 +115,27 @@ def _unusable(devices: Sequence[DeviceInfo], torch: TorchBuild) -> str | None:
     return None
 
 
+def _install(devices: Sequence[DeviceInfo]) -> str:
+    """Which torch these devices can run and where its command stands; it needs no administrator.
+
+    Any minor version of a driver runs a build of its major or an older one
+    (https://docs.nvidia.com/deploy/cuda-compatibility/).
+    """
+    if devices[0].vendor == "AMD":
+        return "install torch for ROCm as https://pytorch.org/get-started/locally/ says"
+    driver, capabilities = _major(devices[0].cuda_driver), _capabilities(devices)
+    if driver is not None and driver < OLDEST_CUDA:
+        return "update the NVIDIA driver: https://www.nvidia.com/drivers"
+    build = "cu130"
+    if driver == 11:
+        build = "cu118"
+    elif min(capabilities, default=TURING) < TURING:
+        build = "cu126"
+    elif driver == 12:
+        build = "cu128" if max(capabilities, default=TURING) >= BLACKWELL else "cu126"
+    return f"install torch's {build} build: https://pytorch.org/get-started/locally/ has the command"
+
+
 def _capabilities(devices: Sequence[DeviceInfo]) -> list[float]:
     return [float(info.compute_capability) for info in devices if info.compute_capability is not None]
 
@@ -122,142 +146,81 @@ def _major(version: str | None) -> int | None:
     return int(head) if head.isdigit() else None
 
 
-def _install(devices: Sequence[DeviceInfo]) -> str:
-    """Which torch these devices can run and where its command stands; it needs no administrator."""
-    if devices[0].vendor == "AMD":
-        return "install torch for ROCm as https://pytorch.org/get-started/locally/ says"
-    driver, capabilities = _major(devices[0].cuda_driver), _capabilities(devices)
-    if driver is not None and driver < OLDEST_CUDA:
-        return "update the NVIDIA driver: https://www.nvidia.com/drivers"
-    build = _build(driver, min(capabilities, default=TURING), max(capabilities, default=TURING))
-    return f"install torch's {build} build: https://pytorch.org/get-started/locally/ has the command"
-
-
-def _build(driver: int | None, oldest: float, newest: float) -> str:
-    """The build by the driver's CUDA major and the compute capabilities of the devices.
-
-    Any minor version of a driver runs a build of its major or an older one
-    (https://docs.nvidia.com/deploy/cuda-compatibility/).
-    """
-    if driver == 11:
-        return "cu118"
-    if oldest < TURING:
-        return "cu126"
-    if driver == 12:
-        return "cu128" if newest >= BLACKWELL else "cu126"
-    return "cu130"
-
-
-def _disk(free: int) -> Check:
-    detail = f"{si(free, 'B')} free where results are kept"
-    if free >= DISK_BYTES:
-        return _ok("disk", detail)
-    return Check(
-        name="disk",
-        status="warn",
-        detail=f"{detail}, less than {si(DISK_BYTES, 'B')}",
-        fix="set GPUWISE_HOME to a folder on a disk with more space",
-    )
-
-
-def _device(info: DeviceInfo, sample: Sample | None, others: tuple[Process, ...]) -> Iterator[Check]:
+def _settings(info: DeviceInfo) -> Iterator[Check]:
+    """How a device is set up: what an administrator can change."""
     name = f"GPU {info.index} "
-    yield _ecc(name + "ECC", info)
-    yield _mig(name + "MIG", info)
-    yield _power(name + "power limit", info)
-    yield _clocks(name + "clocks", info, sample)
-    yield _temperature(name + "temperature", sample)
-    yield _pcie(name + "PCIe", info)
-    yield _others(name + "processes", info, others)
-
-
-def _ecc(name: str, info: DeviceInfo) -> Check:
-    states = {None: "not told (most GeForce cards have none)", True: "on", False: "off"}
-    return _ok(name, states[info.ecc])
-
-
-def _mig(name: str, info: DeviceInfo) -> Check:
-    if not info.mig:
-        return _ok(name, "off" if info.mig is False else "not supported")
-    return Check(
-        name=name,
-        status="warn",
-        detail="on: a slice is measured, not the card",
-        fix=f"an administrator can turn it off: nvidia-smi -i {info.index} -mig 0",
-    )
-
-
-def _power(name: str, info: DeviceInfo) -> Check:
+    states = {None: "not reported (most GeForce cards have none)", True: "on", False: "off"}
+    yield _ok(name + "ECC", states[info.ecc])
+    if info.mig:
+        yield _warn(
+            name + "MIG",
+            "on: a slice is measured, not the card",
+            f"an administrator can turn it off: nvidia-smi -i {info.index} -mig 0",
+        )
+    else:
+        yield _ok(name + "MIG", "off" if info.mig is False else "not supported")
     limit, default = info.power_limit_w, info.power_limit_default_w
     if limit is None:
-        return _ok(name, "not told")
-    if default is None:
-        return _ok(name, f"{limit:.0f} W")
-    if limit >= default - 0.5:
+        yield _ok(name + "power limit", "not reported")
+    elif default is None:
+        yield _ok(name + "power limit", f"{limit:.0f} W")
+    elif limit >= default - 0.5:
         rank = "the default" if limit <= default + 0.5 else f"above the default {default:.0f} W"
-        return _ok(name, f"{limit:.0f} W, {rank}")
-    return Check(
-        name=name,
-        status="warn",
-        detail=f"{limit:.0f} W, below the default {default:.0f} W: speeds are those of the limit",
-        fix=f"an administrator can lift it: nvidia-smi -i {info.index} -pl {default:.0f}",
-    )
+        yield _ok(name + "power limit", f"{limit:.0f} W, {rank}")
+    else:
+        yield _warn(
+            name + "power limit",
+            f"{limit:.0f} W, below the default {default:.0f} W: speeds are those of the limit",
+            f"an administrator can lift it: nvidia-smi -i {info.index} -pl {default:.0f}",
+        )
 
 
-def _clocks(name: str, info: DeviceInfo, sample: Sample | None) -> Check:
-    if sample is None:
-        return _ok(name, "not told")
-    now = f"{sample.sm_clock_hz / 1e6:.0f} MHz now" if sample.sm_clock_hz else "not told"
-    most = f", {info.sm_clock_max_hz / 1e6:.0f} MHz at most" if info.sm_clock_max_hz else ""
-    if not sample.throttle:
-        return _ok(name, now + most)
-    detail = f"{now}{most}; lowered by {', '.join(sample.throttle)}"
-    if "user-clocks" in sample.throttle:
-        fix = f"an administrator can reset them: nvidia-smi -i {info.index} -rac"
+def _state(info: DeviceInfo, sample: Sample | None, others: tuple[Process, ...]) -> Iterator[Check]:
+    """How a device is right now: clocks, heat, link, processes."""
+    name, clocks = f"GPU {info.index} ", "not reported"
+    if sample is not None and sample.sm_clock_hz:
+        clocks = f"{sample.sm_clock_hz / 1e6:.0f} MHz now"
+    if sample is not None and info.sm_clock_max_hz:
+        clocks += f", {info.sm_clock_max_hz / 1e6:.0f} MHz at most"
+    if sample is None or not sample.throttle:
+        yield _ok(name + "clocks", clocks)
     else:
         fix = f"see why: nvidia-smi -i {info.index} -q -d PERFORMANCE,CLOCK,TEMPERATURE,POWER"
-    return Check(name=name, status="warn", detail=detail, fix=fix)
-
-
-def _temperature(name: str, sample: Sample | None) -> Check:
-    if sample is None or sample.temperature_c is None:
-        return _ok(name, "not told")
-    detail = f"{sample.temperature_c:.0f} °C"
-    if sample.temperature_c < HOT_C:
-        return _ok(name, detail)
-    return Check(
-        name=name,
-        status="warn",
-        detail=f"{detail}; a measurement waits until it is below {HOT_C:.0f} °C",
-        fix="stop what heats it, or improve the cooling if nothing runs",
-    )
-
-
-def _pcie(name: str, info: DeviceInfo) -> Check:
-    if info.pcie_generation is None or info.pcie_width is None:
-        return _ok(name, "not told")
-    detail = f"generation {info.pcie_generation} x{info.pcie_width}"
-    if info.pcie_generation_max is not None and info.pcie_generation < info.pcie_generation_max:
-        detail += f" now, generation {info.pcie_generation_max} possible (idle cards lower it)"
-    if info.pcie_width_max is None or info.pcie_width >= info.pcie_width_max:
-        return _ok(name, detail)
-    return Check(
-        name=name,
-        status="warn",
-        detail=f"{detail}; x{info.pcie_width_max} is possible: transfers to the GPU are slower",
-        fix="move the card to a slot with all lanes, without a riser",
-    )
-
-
-def _others(name: str, info: DeviceInfo, others: tuple[Process, ...]) -> Check:
+        if "user-clocks" in sample.throttle:
+            fix = f"an administrator can reset them: nvidia-smi -i {info.index} -rac"
+        yield _warn(name + "clocks", f"{clocks}; lowered by {', '.join(sample.throttle)}", fix)
+    heat = None if sample is None else sample.temperature_c
+    if heat is None or heat < HOT_C:
+        yield _ok(name + "temperature", "not reported" if heat is None else f"{heat:.0f} °C")
+    else:
+        yield _warn(
+            name + "temperature",
+            f"{heat:.0f} °C; a measurement waits until it is below {HOT_C:.0f} °C",
+            "stop what heats it, or improve the cooling if nothing runs",
+        )
+    generation, width = info.pcie_generation, info.pcie_width
+    if generation is None or width is None:
+        yield _ok(name + "PCIe", "not reported")
+    else:
+        link = f"generation {generation} x{width}"
+        if info.pcie_generation_max is not None and generation < info.pcie_generation_max:
+            link += f" now, generation {info.pcie_generation_max} possible (idle cards lower it)"
+        if info.pcie_width_max is None or width >= info.pcie_width_max:
+            yield _ok(name + "PCIe", link)
+        else:
+            yield _warn(
+                name + "PCIe",
+                f"{link}; x{info.pcie_width_max} is possible: transfers to the GPU are slower",
+                "move the card to a slot with all lanes, without a riser",
+            )
     if not others:
-        return _ok(name, "none")
+        yield _ok(name + "processes", "none")
+        return
     listed = ", ".join(
         str(p.pid) if p.memory_bytes is None else f"{p.pid} ({gibibytes(p.memory_bytes)})" for p in others
     )
-    return Check(
-        name=name,
-        status="warn",
-        detail=f"others are on it: {listed}",
-        fix=f"wait until they end: nvidia-smi -i {info.index} lists them",
+    yield _warn(
+        name + "processes",
+        f"others are on it: {listed}",
+        f"wait until they end: nvidia-smi -i {info.index} lists them",
     )

@@ -9,6 +9,7 @@ import os
 import platform
 import re
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -18,7 +19,7 @@ import psutil
 
 from gpuwise import __version__
 from gpuwise.measure.telemetry import amd, nvml
-from gpuwise.measure.telemetry.protocol import DeviceInfo, Sensor
+from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
 from gpuwise.model.run import Environment
 
 _SPEED_VARIABLES = (
@@ -201,3 +202,80 @@ def environment(
         device_memory_bytes=info.memory_bytes,
         **{name: getattr(info, name) for name in shared},
     )
+
+
+# `intel-rapl:N/energy_uj` counts microjoules of one processor package (AMD too) and wraps at
+# `max_energy_range_uj`, about once an hour under load. Since 2020 most systems let only root read it.
+# Reference: https://docs.kernel.org/power/powercap/powercap.html
+ZONES = Path("/sys/class/powercap")
+
+
+@dataclass(slots=True)
+class _Zone:
+    """One processor package: the counter as last read, and what it wrapped over before."""
+
+    path: Path
+    wraps_at: int
+    last: int
+    carried: int = 0
+
+    def joules(self) -> float:
+        """Joules since the kernel began to count, across wraps. Raises OSError where it counts no more: a
+        counter that seems to stand still would be energy saved."""
+        now = _read(self.path / "energy_uj")
+        if now is None:
+            raise OSError(f"{self.path.name} can no longer be read")
+        if now < self.last:
+            self.carried += self.wraps_at
+        self.last = now
+        return (self.carried + now) / 1e6
+
+
+def host_sensor(zones: Path | None = None) -> Sensor | None:
+    """A sensor of all packages together, or None where none can be read."""
+    found = []
+    for path in sorted((zones or ZONES).glob("intel-rapl:[0-9]*")):
+        energy, most = _read(path / "energy_uj"), _read(path / "max_energy_range_uj")
+        # A second colon is a part of a package, counted in it.
+        if path.name.count(":") == 1 and energy is not None and most is not None:
+            found.append(_Zone(path, wraps_at=most, last=energy))
+    return RaplSensor(found) if found else None
+
+
+def _read(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+class RaplSensor:
+    """The processors of this host: energy, and from it the mean power since the sample before, of
+    everything that runs on them."""
+
+    def __init__(self, zones: list[_Zone]) -> None:
+        self._zones = zones
+        self._last: tuple[float, float] | None = None
+
+    def info(self) -> DeviceInfo:
+        """The processor's name."""
+        return DeviceInfo(index=0, name=cpu_name())
+
+    def sample(self) -> Sample:
+        """One reading of the energy counters."""
+        at_s, energy = time.monotonic(), sum(zone.joules() for zone in self._zones)
+        before, self._last = self._last, (at_s, energy)
+        known = before is not None and at_s > before[0]
+        power = (energy - before[1]) / (at_s - before[0]) if known and before is not None else None
+        return Sample(at_s=at_s, power_w=power, energy_j=energy)
+
+    def processes(self) -> tuple[Process, ...]:
+        """Everybody computes on a processor: nobody is told apart."""
+        return ()
+
+    def wear(self) -> Wear:
+        """The counters tell energy alone."""
+        return Wear()
+
+    def close(self) -> None:
+        """Nothing is held."""

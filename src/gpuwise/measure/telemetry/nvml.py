@@ -236,23 +236,23 @@ def links(indices: Sequence[int]) -> tuple[Link, ...]:
         return ()
     try:
         handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in indices]
-        return tuple(_link(pynvml, *a, *b) for a, b in combinations(enumerate(handles), 2))
+        found = []
+        for (a, one), (b, other) in combinations(enumerate(handles), 2):
+            reads = _answer(pynvml, "nvmlDeviceGetP2PStatus", one, other, READ)
+            if _answer(pynvml, "nvmlDeviceGetP2PStatus", one, other, NVLINK) == pynvml.NVML_P2P_STATUS_OK:
+                states = [_answer(pynvml, "nvmlDeviceGetNvLinkState", one, n) for n in range(NVLINKS)]
+                path = f"NV{states.count(1)}"
+            else:
+                level = _answer(pynvml, "nvmlDeviceGetTopologyCommonAncestor", one, other)
+                path = PATHS.get(level, "unknown")
+            peer = None if reads is None else reads == pynvml.NVML_P2P_STATUS_OK
+            found.append(Link(a=a, b=b, path=path, peer=peer))
+        return tuple(found)
     except pynvml.NVMLError:
         return ()
     finally:
         with suppress(pynvml.NVMLError):
             pynvml.nvmlShutdown()
-
-
-def _link(nvml: Any, a: int, one: Any, b: int, other: Any) -> Link:
-    reads = _answer(nvml, "nvmlDeviceGetP2PStatus", one, other, READ)
-    fast = _answer(nvml, "nvmlDeviceGetP2PStatus", one, other, NVLINK)
-    if fast == nvml.NVML_P2P_STATUS_OK:
-        path = f"NV{sum(_answer(nvml, 'nvmlDeviceGetNvLinkState', one, n) == 1 for n in range(NVLINKS))}"
-    else:
-        level = _answer(nvml, "nvmlDeviceGetTopologyCommonAncestor", one, other)
-        path = "unknown" if level is None else PATHS.get(level, "unknown")
-    return Link(a=a, b=b, path=path, peer=None if reads is None else reads == nvml.NVML_P2P_STATUS_OK)
 
 
 def _answer(nvml: Any, query: str, *arguments: Any) -> Any:

@@ -170,6 +170,9 @@ def cautions(
         telemetry.sm_clock_hz,
         environment.sm_clock_max_hz if environment is not None else None,
     )
+    limit_w = environment.power_limit_w if environment is not None else None
+    default_w = environment.power_limit_default_w if environment is not None else None
+    lowered = limit_w is not None and default_w is not None and limit_w < default_w - 0.5
     clocks = ""
     if clock_hz is not None:
         clocks = f"; median clock {clock_hz / 1e6:.0f} MHz"
@@ -186,7 +189,7 @@ def cautions(
                 continue
         elif share <= THROTTLED:
             continue
-        own_limit = reason == "power-cap" and not _lowered(environment)
+        own_limit = reason == "power-cap" and not lowered
         found.append(
             Issue(
                 code="power-cap" if own_limit else "throttled",
@@ -213,13 +216,6 @@ def cautions(
             )
         )
     return tuple(found)
-
-
-def _lowered(environment: Environment | None) -> bool:
-    """Whether the power limit is below the card's own."""
-    if environment is None or environment.power_limit_w is None or environment.power_limit_default_w is None:
-        return False
-    return environment.power_limit_w < environment.power_limit_default_w - 0.5
 
 
 def combined(each: Sequence[Telemetry | None]) -> Telemetry | None:

@@ -35,25 +35,16 @@ def _fetched(outputs: Any) -> float:
     return float(np.mean([output.numpy() for output in outputs]))
 
 
-def _one_number(output: Any) -> Any:
-    """The first of an output; the host waits for it, and copies no more."""
-    return tf.cast(tf.reshape(output, [-1])[0], tf.float32)
-
-
 def _strategy(config: RunConfig) -> Any:
     kind = "GPU" if config.device == "cuda" else "CPU"
     if config.gpus == 1:
         return tf.distribute.OneDeviceStrategy(f"/{kind}:0")
     if kind == "CPU":
-        _split_cpu(config.gpus)
+        # As many logical CPU devices as replicas: before TensorFlow has used the CPU.
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(config.gpus)]
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        tf.config.set_logical_device_configuration(cpu, parts)
     return tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(config.gpus)])
-
-
-def _split_cpu(replicas: int) -> None:
-    """As many logical CPU devices as replicas: before TensorFlow has used the CPU."""
-    device = tf.config.list_physical_devices("CPU")[0]
-    parts = [tf.config.LogicalDeviceConfiguration() for _ in range(replicas)]
-    tf.config.set_logical_device_configuration(device, parts)
 
 
 def model_of(network: Network, *, training: bool) -> Any:
@@ -206,7 +197,12 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
             _local_step(network, model, inputs, answers, training, xla) for xla in (False, config.compile)
         )
         replica = local if optimizer is None else partial(_update, model, optimizer, local)
-        run = tf.function(lambda: strategy.run(lambda: _one_number(replica())), autograph=False)
+
+        def one_number() -> Any:
+            # The first of an output; the host waits for it, and copies no more.
+            return tf.cast(tf.reshape(replica(), [-1])[0], tf.float32)
+
+        run = tf.function(lambda: strategy.run(one_number), autograph=False)
         # On several GPUs one alone cannot be asked; a measurement on one has told.
         compared = config.compile and config.gpus == 1
         # TensorFlow copies from a GPU only behind everything that is queued by then, so each output must be

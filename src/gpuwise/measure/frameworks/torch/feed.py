@@ -44,7 +44,12 @@ def fed(config: RunConfig, job: Job, clock: Clock) -> tuple[Callable[[], Tensor]
     run_steps(job.step, clock, STEPS)
     alone = tuple(run_steps(job.step, clock, STEPS) for _ in range(WINDOWS))
     batches = prepared(job.feed, batch, workers, config.device)
-    pipeline = _alone(batches, workers)
+    # The pipeline's batches while nothing takes the processor from it.
+    host = HostClock()
+    run_steps(lambda: next(batches), host, (AHEAD + 1) * workers)
+    pipeline = tuple(
+        (sum(run_steps(lambda: next(batches), host, workers)) / workers,) for _ in range(WINDOWS)
+    )
     step = with_input(job, job.feed, batches, config.device)
     run_steps(step, clock, AHEAD * workers)
     return step, Fed(workers=workers, pipeline_s=pipeline, alone_s=alone)
@@ -73,13 +78,6 @@ def check_room(feed: Feed, batch: int, workers: int) -> None:
             f"the input pipeline needs {needed / 2**30:.1f} GiB of shared memory, more than {SHARED} has",
             hint="give the container more (--shm-size), or a smaller --batch",
         )
-
-
-def _alone(batches: Batches, workers: int) -> tuple[tuple[float, ...], ...]:
-    """Times of the pipeline's batches while nothing takes the processor from it."""
-    clock = HostClock()
-    run_steps(lambda: next(batches), clock, (AHEAD + 1) * workers)
-    return tuple((sum(run_steps(lambda: next(batches), clock, workers)) / workers,) for _ in range(WINDOWS))
 
 
 def with_input(job: Job, feed: Feed, batches: Batches, device: str) -> Callable[[], Tensor]:
