@@ -20,6 +20,7 @@ from gpuwise.measure.device import Target, find_target, only_ours, visible
 from gpuwise.measure.prepare import plan_for, prepare
 from gpuwise.measure.request import Request
 from gpuwise.measure.telemetry import Wear
+from gpuwise.measure.telemetry.health import Check, checks
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 
@@ -182,10 +183,10 @@ def _unmeasured(target: Target, command: str) -> Result:
     )
 
 
-def health() -> tuple[telemetry.Check, ...]:
+def health() -> tuple[Check, ...]:
     """The checks of this machine: driver, torch, ECC, MIG, power, clocks, heat, PCIe, processes and disk."""
     sensors = telemetry.sensors()
-    return telemetry.checks(
+    return checks(
         [sensor.info() for sensor in sensors],
         [sensor.sample() for sensor in sensors],
         [sensor.processes() for sensor in sensors],

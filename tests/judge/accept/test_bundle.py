@@ -13,7 +13,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge.accept import TestedCard, bundle
-from gpuwise.measure.telemetry import Check
+from gpuwise.measure.telemetry.health import Check
 from gpuwise.model.issue import Issue
 
 from .conftest import speed
