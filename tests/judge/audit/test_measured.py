@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.judge.audit import measured
+from gpuwise.judge.audit import speeds
 from gpuwise.model.result import Interval, Measurement, Result, Window
 from gpuwise.model.run import Environment, RunConfig
 
@@ -32,7 +32,7 @@ def verdicts(m: Measurement) -> list[tuple[str, str | None]]:
     result = Result(
         id="x", created_at="2026-01-01T00:00:00Z", command="x", environment=environment, measurements=(m,)
     )
-    return [(finding.verdict, finding.kind) for finding in measured.judge(result)]
+    return [(finding.verdict, finding.kind) for finding in speeds.judge_result(result)]
 
 
 def test_what_adds_up_agrees(sound: Measurement) -> None:

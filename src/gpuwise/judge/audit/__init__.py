@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 
 from gpuwise import store
-from gpuwise.judge.audit import align, measured, read, rents, speeds
+from gpuwise.judge.audit import align, read, rents, speeds
 from gpuwise.judge.audit.judge import judge
 from gpuwise.judge.audit.prose import Left
 from gpuwise.judge.audit.scan import scan
@@ -59,7 +59,7 @@ def audit_file(path: Path, *, today: date | None = None) -> Audit:
     Raises InputError for one that is missing, too large, not text, or a damaged result.
     """
     if path.suffix.lower() == ".json":
-        return Audit(file=str(path), findings=measured.judge(store.load(path)))
+        return Audit(file=str(path), findings=speeds.judge_result(store.load(path)))
     text, notes = read.text_of(path)
     found = audit_text(text, str(path), today=today)
     return replace(found, notes=notes + found.notes)
