@@ -1,14 +1,22 @@
-"""gpuwise: measure any GPU for deep learning, keep the result, and say where it stands.
+"""gpuwise: measure any GPU for deep learning, keep the result, and see where it stands.
 
-The public names, loaded on first use:
+The public names, loaded on first use. A job takes a request and returns an Answer:
 
-    load, save          read and write a result file
-    find_result         the file that `last`, a path or the beginning of an id names
-    Result, Measurement what such a file holds
-    compare_results     every measurement of one result against its counterpart in another
-    all_gpus, find_gpu  the catalog
-    GpuSpec             what is known of one GPU, each value with its source
-    GpuwiseError        the root of every error raised on purpose
+    bench(BenchRequest)             measure this machine; a Request names workloads, modes, precisions
+    predict_speed(PredictRequest)   speed, memory and watts on GPUs that are not here
+    choose(Need)                    which GPU to buy or rent, and why; need_for makes a Need
+    compare(CompareRequest)         results against the first; compare_gpus sets GPUs side by side
+    audit(AuditRequest)             wrong figures in an article, a table or a result
+    accept(AcceptRequest)           pass or fail of every card
+    report(ReportRequest)           results as one page
+
+    load, save, find_result         result files; compare_results pairs two of them
+    all_gpus, find_gpu, prices      the catalog and dated offers
+    Question, Record, Issue         what was run, its speed with its origin, what to know of it
+    Result, Measurement, Interval   what a result file holds
+    GpuSpec, WorkloadSpec, Offer, Precision
+    GpuwiseError                    the root of every error raised on purpose: InputError, MachineError,
+                                    RunError, NoDataError
 """
 
 from __future__ import annotations
@@ -18,38 +26,117 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from gpuwise.errors import GpuwiseError
+    from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, RunError
     from gpuwise.facts.catalog import all_gpus
     from gpuwise.facts.catalog import find as find_gpu
+    from gpuwise.jobs.accepting import AcceptRequest, accept
+    from gpuwise.jobs.answer import Answer
+    from gpuwise.jobs.auditing import AuditRequest, audit
+    from gpuwise.jobs.choosing import choose
+    from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
+    from gpuwise.jobs.facts import prices
+    from gpuwise.jobs.measuring import BenchRequest, bench
+    from gpuwise.jobs.predicting import PredictRequest
+    from gpuwise.jobs.predicting import predict as predict_speed
+    from gpuwise.jobs.reporting import ReportRequest, report
+    from gpuwise.judge.choose.need import need_for
+    from gpuwise.measure.request import Request
+    from gpuwise.model.choice import Need
     from gpuwise.model.gpu import GpuSpec
-    from gpuwise.model.result import Measurement, Result
+    from gpuwise.model.issue import Issue
+    from gpuwise.model.offer import Offer
+    from gpuwise.model.precision import Precision
+    from gpuwise.model.question import Question
+    from gpuwise.model.record import Record
+    from gpuwise.model.result import Interval, Measurement, Result
+    from gpuwise.model.workload import WorkloadSpec
     from gpuwise.stats import pair as compare_results
     from gpuwise.store import find as find_result
     from gpuwise.store import load, save
 
 _HOMES = {
+    "AcceptRequest": "jobs.accepting:AcceptRequest",
+    "Answer": "jobs.answer:Answer",
+    "AuditRequest": "jobs.auditing:AuditRequest",
+    "BenchRequest": "jobs.measuring:BenchRequest",
+    "CompareRequest": "jobs.comparing:CompareRequest",
     "GpuSpec": "model.gpu:GpuSpec",
     "GpuwiseError": "errors:GpuwiseError",
+    "InputError": "errors:InputError",
+    "Interval": "model.result:Interval",
+    "Issue": "model.issue:Issue",
+    "MachineError": "errors:MachineError",
     "Measurement": "model.result:Measurement",
+    "Need": "model.choice:Need",
+    "NoDataError": "errors:NoDataError",
+    "Offer": "model.offer:Offer",
+    "Precision": "model.precision:Precision",
+    "PredictRequest": "jobs.predicting:PredictRequest",
+    "Question": "model.question:Question",
+    "Record": "model.record:Record",
+    "ReportRequest": "jobs.reporting:ReportRequest",
+    "Request": "measure.request:Request",
     "Result": "model.result:Result",
+    "RunError": "errors:RunError",
+    "WorkloadSpec": "model.workload:WorkloadSpec",
+    "accept": "jobs.accepting:accept",
     "all_gpus": "facts.catalog:all_gpus",
+    "audit": "jobs.auditing:audit",
+    "bench": "jobs.measuring:bench",
+    "choose": "jobs.choosing:choose",
+    "compare": "jobs.comparing:compare",
+    "compare_gpus": "jobs.comparing:compare_gpus",
     "compare_results": "stats:pair",
     "find_gpu": "facts.catalog:find",
     "find_result": "store:find",
     "load": "store:load",
+    "need_for": "judge.choose.need:need_for",
+    "predict_speed": "jobs.predicting:predict",
+    "prices": "jobs.facts:prices",
+    "report": "jobs.reporting:report",
     "save": "store:save",
 }
 
 __all__ = [
+    "AcceptRequest",
+    "Answer",
+    "AuditRequest",
+    "BenchRequest",
+    "CompareRequest",
     "GpuSpec",
     "GpuwiseError",
+    "InputError",
+    "Interval",
+    "Issue",
+    "MachineError",
     "Measurement",
+    "Need",
+    "NoDataError",
+    "Offer",
+    "Precision",
+    "PredictRequest",
+    "Question",
+    "Record",
+    "ReportRequest",
+    "Request",
     "Result",
+    "RunError",
+    "WorkloadSpec",
+    "accept",
     "all_gpus",
+    "audit",
+    "bench",
+    "choose",
+    "compare",
+    "compare_gpus",
     "compare_results",
     "find_gpu",
     "find_result",
     "load",
+    "need_for",
+    "predict_speed",
+    "prices",
+    "report",
     "save",
 ]
 

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from gpuwise.jobs.facts import Facts
 from gpuwise.web.app import create
 from gpuwise.web.guard import LARGEST_BODY
+from gpuwise.web.pages import file_stem
 from gpuwise.web.views.audit import LARGEST
 
 from .conftest import HOST, RESULT
@@ -232,3 +233,57 @@ def test_a_token_is_asked_for_and_becomes_a_cookie(facts: Facts) -> None:
     assert "httponly" in first.headers["set-cookie"].lower()
     assert "samesite=strict" in first.headers["set-cookie"].lower()
     assert stranger.get("/gpus").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_another_site_may_not_send_a_post(headers: dict[str, str], client: TestClient) -> None:
+    answer = client.post("/audit", files={"text": (None, "RTX 4090 has 24 GB")}, headers=headers)
+    assert answer.status_code == 403
+    assert client.get("/gpus", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"origin": HOST, "sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}]
+)
+def test_this_site_and_programs_may(headers: dict[str, str], client: TestClient) -> None:
+    answer = client.post("/audit", files={"text": (None, "RTX 4090 has 24 GB")}, headers=headers)
+    assert answer.status_code == 200
+
+
+def test_a_body_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuwise.web.guard.SLOWEST_BODY_S", 0.05)
+    said: list[int] = []
+    body = chain([b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\n'], repeat(b"a"))
+
+    async def receive():
+        await anyio.sleep(0.02)
+        return {"type": "http.request", "body": next(body), "more_body": True}
+
+    async def send(message):
+        if message["type"] == "http.response.start":
+            said.append(message["status"])
+
+    kind = (b"content-type", b"multipart/form-data; boundary=x")
+    scope = {
+        "type": "http", "method": "POST", "path": "/audit", "raw_path": b"/audit", "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), kind], "http_version": "1.1", "scheme": "http", "root_path": "",
+    }  # fmt: skip
+    anyio.run(create(Facts()), scope, receive, send)
+    assert said == [408]
+
+
+@pytest.mark.parametrize("name", ["../../../package", "..", "a/../../b", "con\x00x", ".hidden", "x" * 400])
+def test_no_exported_page_leaves_its_folder(name: str, tmp_path: Path) -> None:
+    stem = file_stem(f"/results/{name}")
+    made = (tmp_path / f"{stem}.html").resolve()
+    assert made.is_relative_to(tmp_path / "results")
+    assert all(len(part) <= 151 and not part.startswith(".") for part in stem.split("/"))
+    assert stem == file_stem(f"/results/{name}")

@@ -11,7 +11,7 @@ from gpuwise.web import pages
 from gpuwise.web.api import ADDRESSES, Address
 from gpuwise.web.app import FILES, STATIC
 from gpuwise.web.asked import Asked
-from gpuwise.web.pages import FORMATS, Place
+from gpuwise.web.pages import FORMATS, Place, file_stem
 
 
 def export(facts: Facts, folder: Path) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _page(facts: Facts, address: Address, name: str) -> Iterator[tuple[str, byte
         view = address.view(facts, Asked(path=(name,) if name else ()))
     except GpuwiseError:  # nothing to say of it, so no page links to it
         return
-    stem = path.strip("/") or "index"
+    stem = file_stem(path)
     place = Place(path, static=True, gpus=frozenset(facts.studied))
     yield f"{stem}.html", pages.page(view, place).encode()
     for form in FORMATS:

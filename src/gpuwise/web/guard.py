@@ -2,18 +2,19 @@
 
 A page may run this site's one script, load its style sheet, and ask this site alone (Content-Security-Policy
 without `unsafe-inline`). A host name that is not this server's is refused, so that no other site can make a
-browser on this machine read it (DNS rebinding).
+browser on this machine read it (DNS rebinding), and so is a POST that a browser sends for another site.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -21,6 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 8 * 2**20
 """Bytes of an upload, with everything around it."""
+SLOWEST_BODY_S = 30.0
+"""For the whole body: a sender that trickles must not hold a connection."""
 COOKIE = "gpuwise-token"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -40,6 +43,10 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 class TooLarge(Exception):
     """The body has more than LARGEST_BODY bytes."""
+
+
+class TooSlow(Exception):
+    """The body takes more than SLOWEST_BODY_S to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +77,16 @@ class Guard:
             await self.app(scope, _limited(receive), told)
         except TooLarge:
             await too_large()(scope, receive, told)
+        except TooSlow:
+            await PlainTextResponse("The upload takes too long.\n", 408)(scope, receive, told)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
             return PlainTextResponse("This server does not answer to that name.\n", 421)
         if int(_digits(headers.get("content-length", "0"))) > LARGEST_BODY:
             return too_large()
+        if scope["method"] not in ("GET", "HEAD") and not _same_site(headers):
+            return PlainTextResponse("Another site may not send anything to this server.\n", 403)
         return self._stranger(scope, headers) if self.token is not None else None
 
     def _stranger(self, scope: Scope, headers: Headers) -> Response | None:
@@ -94,17 +105,31 @@ class Guard:
         )
 
 
+def _same_site(headers: Headers) -> bool:
+    """False where a browser says that another site sends the request; a program says neither."""
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host", "")
+
+
 def too_large() -> Response:
     return PlainTextResponse(f"An upload has at most {LARGEST_BODY // 2**20} MiB.\n", 413)
 
 
 def _limited(receive: Receive) -> Receive:
-    """`receive` that raises TooLarge where more comes than the headers said or any upload may have."""
-    got = 0
+    """`receive` that raises TooLarge and TooSlow."""
+    got, more, until = 0, True, time.monotonic() + SLOWEST_BODY_S
 
     async def counted() -> MutableMapping[str, Any]:
-        nonlocal got
-        message = await receive()
+        nonlocal got, more
+        # Once the body is there, what is awaited is that the client leaves; that has no limit.
+        patience = max(0.0, until - time.monotonic()) if more else None
+        try:
+            message = await asyncio.wait_for(receive(), patience)
+        except TimeoutError:
+            raise TooSlow from None
+        more = bool(message.get("more_body", False))
         got += len(message.get("body", b""))
         if got > LARGEST_BODY:
             raise TooLarge

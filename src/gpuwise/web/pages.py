@@ -6,9 +6,11 @@ HTML is made by templates that escape everything; they take the tables, sections
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -30,6 +32,9 @@ LIVE_ONLY = frozenset({"/audit", "/upload"})
 """Pages that mean nothing without a server."""
 
 
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9._,:+-]{0,150}", re.IGNORECASE | re.ASCII)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a page stands, and so how it links to others."""
@@ -47,12 +52,13 @@ class Place:
         name = path.lstrip("/")
         if not self.static:
             return up + quote(name, safe="/,:") + (f"?{urlencode(query)}" if query else "")
-        file = name if name.startswith("static/") else f"{name or 'index'}.html"
+        file = name if name.startswith("static/") else f"{file_stem(path)}.html"
         return up + quote(file, safe="/,:")
 
     def form(self, form: str) -> str:
         """This page as JSON or CSV, relative; the same question."""
-        last = self.path.rsplit("/", 1)[-1] or "index"
+        path = file_stem(self.path) if self.static else self.path
+        last = path.rsplit("/", 1)[-1] or "index"
         query = f"?{self.query}" if self.query and not self.static else ""
         return f"{quote(last, safe=',:')}.{form}{query}"
 
@@ -61,6 +67,19 @@ class Place:
         pairs = [pair for pair in asked.pairs if pair[0] not in changed]
         last = self.path.rsplit("/", 1)[-1] or "./"
         return f"{quote(last, safe=',:')}?{urlencode([*pairs, *changed.items()])}"
+
+
+def file_stem(path: str) -> str:
+    """The file of an exported page, relative and without its suffix.
+
+    A name out of a result file may be anything (`../../x`): a part that is not plain becomes its hash, so
+    that no page is written outside the folder.
+    """
+    parts = path.strip("/").split("/") if path.strip("/") else ["index"]
+    return "/".join(
+        part if _PLAIN.fullmatch(part) else f"x{sha256(part.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        for part in parts
+    )
 
 
 def page(view: View, place: Place) -> str:

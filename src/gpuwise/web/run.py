@@ -17,6 +17,13 @@ from gpuwise.web.rehearsal import rehearse
 
 WAITING = 256
 """Connections that wait to be accepted."""
+MOST_CONNECTIONS = 400
+"""At once; more are answered with 503, so that half-open ones cannot take all memory and files."""
+IDLE_S = 5
+"""A connection without a request is closed after this time."""
+STOP_S = 3
+"""Requests that are still answered after Ctrl-C."""
+LONGEST_HEADERS = 32 * 1024
 
 
 def run(
@@ -40,7 +47,11 @@ def run(
         query = f"?{urlencode({'token': token})}" if token else ""
         ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
         # An access log would hold tokens; errors are still told.
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False,
+            limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=IDLE_S, timeout_graceful_shutdown=STOP_S,
+            h11_max_incomplete_event_size=LONGEST_HEADERS,
+        )  # fmt: skip
         uvicorn.Server(config).run(sockets=[listening])
 
 
