@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from pathlib import Path
 
 import pytest
 
+from gpuwise import store
 from gpuwise.facts import catalog, prices, published
 from gpuwise.judge import audit
 from gpuwise.judge.choose.uses import Place, Use
@@ -18,6 +20,7 @@ from gpuwise.show.page import Page, References, Section, markdown_page
 from .forecasts import of_gpu
 
 TODAY = date(2026, 11, 21)
+H200 = Path(__file__).parents[2] / "results" / "h200"
 
 
 def page(gpu_id: str, *predictions: object) -> Page:
@@ -104,3 +107,19 @@ def test_the_presets_of_choose_say_for_whom_it_is() -> None:
     (table,) = section(card(given), "for-whom").tables
     assert table.rows[0][:2] == ("answering (llm)", "no")
     assert "it does not fit" in table.rows[0]
+
+
+def test_measured_scaling_on_the_page_is_that_of_each_session() -> None:
+    results = [store.load(path) for path in sorted(H200.glob("suite-tf-cnn*.json"))]
+    spec = catalog.get("h200-sxm")
+    made = card(
+        Card(
+            spec=spec, speeds=store.records(results), forecasts=(), offers=(), today=TODAY, cited=References()
+        )
+    )
+    found = section(made, "several")
+    (table,) = found.tables
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    four = [row for row in rows if row["work"].startswith("googlenet train fp16") and row["GPUs"] == "4"]
+    assert {row["of linear"] for row in four} == {"97 %", "95 %"}
+    assert all(row["of linear"] != "85 %" for row in rows)

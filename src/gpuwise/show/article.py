@@ -163,6 +163,7 @@ class HeadToHead:
         first, second = self.two(kind)
         if first is None or second is None or first.throughput is None or second.throughput is None:
             return None
+        # Errors that both cards share cancel in a ratio: its width is not that of two forecasts.
         value, spread = ratio_between(first, second, ignoring=TWO_GPUS).value, exp(self.ratio_half)
         return Interval(value=value, low=value / spread, high=value * spread, level=0.8, method="conformal")
 
@@ -239,6 +240,7 @@ def specifications(duel: HeadToHead) -> Section:
         cited = duel.cited.mark(*(fact.source for fact in facts if fact))
         values = [shown(fact) if fact else "-" for fact in facts]
         rows.append((label(name), *values, _ratio(*numbers) if ratio_means(name) else "", cited))
+    # Peaks are named by format, unit and accumulator, so that dense is never beside sparse.
     for field, name in dict.fromkeys((p.field, peak_name(p)) for spec in duel.both for p in spec.peaks):
         peaks = [next((p for p in spec.peaks if p.field == field), None) for spec in duel.both]
         cited = duel.cited.mark(*(peak.source for peak in peaks if peak))
@@ -278,6 +280,7 @@ def differences(duel: HeadToHead) -> Section:
     lines += [
         f"{title}: {q.sentence()}; {means}." for name, title, means in _SPEEDS if (q := duel.quantity(name))
     ]
+    # A card without any stated matrix peak may have the format all the same: nothing follows then.
     formats = [{p.format for p in spec.peaks if p.unit == "matrix"} for spec in duel.both]
     for spec, mine, theirs in zip(duel.both, formats, reversed(formats), strict=True):
         alone = sorted(mine - theirs)
@@ -341,6 +344,7 @@ def performance(duel: HeadToHead) -> Section:
         caption=f"Speed of the {duel.names}, measured and published: above 1 the {short(duel.second)} is "
         "faster.",
     ) if found else None  # fmt: skip
+    # What stands in a pair is not listed again as a single figure.
     paired = [record for pair in found for record in pair]
     single = []
     for spec in duel.both:
@@ -382,6 +386,7 @@ def forecasts(duel: HeadToHead) -> Section:
         first, second = duel.two(kind)
         if first is None or second is None:
             continue
+        # Where neither is forecast for want of a trace, the row would say nothing of the cards.
         if first.refusal and second.refusal and not (first.memory_bytes or second.memory_bytes):
             continue
         ratio = duel.forecast_ratio(kind)
@@ -488,6 +493,7 @@ def efficiency(duel: HeadToHead) -> Section:
         notes=("board power is a limit, not a draw: a measurement of gpuwise says what is drawn",),
     )  # fmt: skip
     # Measured items per joule, the most efficient of each card and workload.
+    # The fastest is seldom the most efficient: each has its own row.
     best: dict[tuple[str, str, str], tuple[float, Record]] = {}
     for record in duel.speeds:
         joule, key = record.items_per_joule, (record.gpu_id, record.question.workload, record.question.mode)
@@ -595,6 +601,7 @@ def _by_forecast(duel: HeadToHead) -> Iterator[Criterion]:
     """Work that fits only one card, then a winner where the whole interval is on one side of even."""
     for kind in KINDS:
         two = duel.two(kind)
+        # A refusal for want of a trace is no statement about memory.
         able = [spec for spec, r in zip(duel.both, two, strict=True) if r is not None and r.throughput]
         lacking = next((r for r in two if r is not None and r.throughput is None), None)
         if None not in two and len(able) == 1 and lacking is not None and lacking.memory_bytes is not None:
@@ -613,6 +620,7 @@ def _by_forecast(duel: HeadToHead) -> Iterator[Criterion]:
 
 
 def _by_price(duel: HeadToHead) -> Iterator[Criterion]:
+    # Spot rents are interrupted and purchases last for years: only on-demand hours compare.
     rents: Sequence[float | None] = [hourly(duel.offers, spec.id) for spec in duel.both]
     first, second = rents
     if first and second:

@@ -79,6 +79,7 @@ def verdict(given: Card) -> Iterator[str]:
         yield f"By forecast {len(fits)} of {every} kinds of work fit its memory; not: {'; '.join(not_)}."
     elif fits:
         yield f"By forecast all {len(fits)} kinds of work below fit its memory."
+    # Places are among those that state the quantity: a gap in a data sheet is no low place.
     ranks = [f"{title} {rank} of {of}" for title, rank, of, _ in ranking(spec)]
     if ranks:
         yield f"Among the GPUs of the catalog: {', '.join(ranks)}."
@@ -122,6 +123,7 @@ def uses(given: Card) -> Section:
     per_hour, rows = hourly(given.offers, given.spec.id), []
     for kind in KINDS:
         p = of_kind(kind, given.spec.id, given.forecasts)
+        # Refused without a memory: no trace is shipped, which says nothing of the card.
         if p is None or (p.throughput is None and p.memory_bytes is None):
             continue
         memory = gibibytes(p.memory_bytes.value) if p.memory_bytes else ""
@@ -158,6 +160,7 @@ def several(given: Card) -> Section:
     """Throughput at 1 to 8 GPUs: measured, published and forecast, apart."""
     known = curves(given.speeds, most=COUNTS[-1])
     scaled = [of_kind(kind, given.spec.id, given.forecasts, n) for kind in SCALED for n in COUNTS]
+    # Forecasts carry no source of their own: the page cites the predictor.
     forecast = curves(p for p in scaled if p is not None)
     cited = [replace(c, records=tuple(replace(r, source=FORECAST) for r in c.records)) for c in forecast]
     figures, tables = curves_shown((*known, *cited), given.cited)

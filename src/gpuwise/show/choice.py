@@ -56,6 +56,7 @@ def table(
         })  # fmt: skip
     # Without an amount of work the cost of an item is the cost.
     left = {"energy", "memory free", "pays from", *([each] if need.items is not None else [])}
+    # A terminal of 100 columns holds what decides; files hold all.
     columns = [name for name in rows[0] if wide or name not in left]
     mix, (low, high) = len(need.workloads) > 1, need.gpus
     names = " + ".join(f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads)

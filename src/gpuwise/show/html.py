@@ -71,6 +71,7 @@ def fragment(tables: Sequence[Table], chart: Chart | None = None) -> str:
 
 def inline_svg(chart: Chart, name: str) -> Markup:
     """A chart to stand in a page: its colours follow the page, `name` says what it shows."""
+    # Drawing waits for the layout of text, which stand-ins make ten times shorter.
     short, words = _shortened(chart)
     drawn = str(_converter().vegalite_to_svg(json.dumps(short)))
     coloured = _HEX.sub(lambda match: f"var(--{_NAMES[match[0]]})", drawn)
@@ -113,6 +114,7 @@ def _named(drawn: str, name: str) -> Markup:
     """The SVG as an image with an accessible name, less what only a document of its own needs."""
     from markupsafe import Markup, escape
 
+    # A page of thirty drawings is mailed: attributes that repeat are a third of its size.
     head, _, body = _REPEATED.sub("", drawn).partition(">")
     opening = re.sub(r' (xmlns(:xlink)?|class|version)="[^"]*"', "", head)
     return Markup(f'{opening} {_TEXT} role="img" aria-label="{escape(name)}">{body}')
@@ -153,6 +155,7 @@ def templates() -> Environment:
     """The templates with their filters; everything is escaped unless a filter above made it."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    # Undefined names fail: an empty cell would look like an unknown value.
     environment = Environment(
         loader=PackageLoader("gpuwise.show"),
         autoescape=True,

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from gpuwise.model.answer import Comparison
 from gpuwise.model.choice import Recommendation
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.question import WORK
 from gpuwise.model.record import Record, Records
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import usd
@@ -56,7 +57,7 @@ def _(value: Records) -> str:
     # Bars of two workloads or units would not be comparable: each has a block of its own.
     marks = [
         Mark(
-            label=f"{r.gpu_id}: {r.question.label('workload', 'mode')}", value=r.throughput.value,
+            label=f"{r.gpu_id}: {r.question.label(*WORK)}", value=r.throughput.value,
             low=r.throughput.low, high=r.throughput.high, group=work, colour=r.origin,
             shown=results.amount(r.throughput.value, r.item),
         )

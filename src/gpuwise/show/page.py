@@ -95,6 +95,7 @@ class References:
 
     def mark(self, *cited: Source | None) -> str:
         """`[2] [5]`: the numbers of these sources, each once."""
+        # Numbers in the order of first use, as a reader meets them.
         numbers = {self._numbers.setdefault(s, len(self._numbers) + 1) for s in cited if s is not None}
         return " ".join(f"[{number}]" for number in sorted(numbers))
 

@@ -101,7 +101,7 @@ def _row(p: Record) -> tuple[str, ...]:
         watts(power.value) if power else "",
         drawn,
         per_joule(joules, p.item) if joules else "",
-        f"{p.bound} {percent(p.shares[0][1], 0)}" if p.bound else "",
+        Amount(f"{p.bound} {percent(p.shares[0][1], 0)}", p.shares[0][1], f"{p.bound}") if p.bound else "",
         p.basis if speed else "",
         p.refusal,
     )

@@ -167,7 +167,7 @@ def age(offer: Offer, today: date) -> str:
     if days is None:
         return "undated"
     text = "1 day" if days == 1 else f"{days:,} days"
-    return f"{text}, stale" if prices.is_stale(offer, today) else text
+    return Amount(f"{text}, stale" if prices.is_stale(offer, today) else text, days, "d")
 
 
 def _row(offer: Offer, today: date) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ _YES = {True: "yes", False: "no", None: ""}
 
 def measured_table(rows: Sequence[Record]) -> Table:
     """What gpuwise measured, the fastest first; throughput with its interval."""
+    # Training first: it is what most readers look for, and its speeds are the lower ones.
     ordered = sorted(rows, key=lambda row: (row.question.mode != "train", -value(row)))
     return Table(
         title="Measured here",
@@ -204,6 +205,7 @@ def pairs(records: Sequence[Record], first: str, second: str) -> Iterator[tuple[
     """
     best: dict[tuple[object, ...], Record] = {}
     for record in records:
+        # An unstated precision may be any of several, and these differ by a factor of eight.
         if record.question.precision is not None and record.throughput is not None:
             known = best.setdefault((record.gpu_id, *_asked(record)), record)
             if value(record) > value(known):
@@ -217,6 +219,7 @@ def pairs(records: Sequence[Record], first: str, second: str) -> Iterator[tuple[
 def _asked(record: Record) -> tuple[object, ...]:
     """What agrees between two speeds that may be divided whatever their GPUs, batches and sessions."""
     asked = record.question
+    # Our own sessions run one code; two publishers run two.
     whose = record.session if record.origin == "published" else ""
     return record.origin, whose, asked.key("batch"), asked.switches
 
@@ -226,6 +229,7 @@ def listing(
 ) -> Table:  # fmt: skip
     """The fastest speed of each question, measured first, then by GPUs and work; `most` of them."""
     best: dict[tuple[object, ...], Record] = {}
+    # The fastest is what the GPU can do; slower ones of the same question were run with less care.
     for record in sorted(records, key=value, reverse=True):
         best.setdefault(_asked(record), record)
     ordered = sorted(best.values(), key=lambda r: (r.origin, r.gpus, r.question.label("batch", "gpus")))

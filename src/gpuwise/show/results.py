@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gpuwise import store
 from gpuwise.model.issue import Issue
-from gpuwise.model.question import HOW
+from gpuwise.model.question import HOW, WORK
 from gpuwise.model.record import Record
 from gpuwise.model.result import WIDE, Interval, Measurement, Result
 from gpuwise.model.run import Environment
@@ -51,6 +51,7 @@ def unit(item: str) -> str:
 
 def rate(value: float, item: str) -> Amount:
     """Items per second in the field's units."""
+    # Four digits: the differences that matter between two runs are of one percent.
     shown = si(value, unit(item)) if item in _PREFIXED else f"{significant(value, 4)} {unit(item)}"
     return Amount(shown, value, unit(item))
 
@@ -62,6 +63,7 @@ def amount(value: float, item: str) -> str:
 
 def per_joule(value: float, item: str) -> Amount:
     """Items per joule: `4.67 images/J`."""
+    # Items per joule are items a second per watt, so that the unit follows.
     named = unit(item).replace("/s", "/J")
     return Amount(si(value, named) if item in _PREFIXED else f"{significant(value)} {named}", value, named)
 
@@ -71,6 +73,7 @@ def speed(found: Interval | None, item: str, status: str = "ok") -> str:
     if found is None:
         return status
     text = rate(found.value, item) + spread(found) + ("" if status == "ok" else f" ({status})")
+    # A stated figure has no interval of its own; low = high would look like a certain one.
     low, high = (None, None) if found.level is None else (found.low, found.high)
     return Amount(text, found.value, unit(item), low, high)
 
@@ -156,7 +159,9 @@ def measurement_row(m: Measurement) -> tuple[str, ...]:
         str((config.batch if limit else m.batch) or ""),
         measured_speed(m),
         percent(m.mfu) if m.mfu else "",
-        f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else "",
+        Amount(f"{percent(m.limit_share, 0)} {m.limit}", m.limit_share, f"of {m.limit} limit")
+        if m.limit_share
+        else "",
         m.verdict.bound if m.verdict else "",
         gibibytes(m.memory_peak_bytes) if m.memory_peak_bytes and not limit else "",
         watts(drawn) if drawn else "",
@@ -191,6 +196,7 @@ def notes(result: Result) -> tuple[str, ...]:
 
     Issues that differ in their numbers only stand together: `median clock 1545 to 1620 MHz`.
     """
+    # A suite of two hundred rows would repeat each sentence for every one.
     alike: dict[str, list[tuple[int, str]]] = {}
     for number, m in enumerate(result.measurements):
         for issue in m.cautions:
@@ -269,6 +275,7 @@ def commands(result: Result) -> Table:
 def counts(result: Result) -> Table | None:
     """Speeds by number of GPUs, as articles print them: a row a network and precision, a column a count; None
     where fewer than two networks were measured, or none on several GPUs."""
+    # Limits of links and memory are no speeds of the work that an article compares.
     networks = [m for m in result.measurements if m.config.mode in ("train", "infer")]
     columns = sorted({m.config.gpus for m in networks})
     rows: dict[str, dict[int, Measurement]] = {}
@@ -304,6 +311,7 @@ def details(m: Measurement) -> tuple[str, ...]:
 def timing(m: Measurement) -> str:
     """Cold start, warm-up and windows of one measurement, in a sentence."""
     steps = sum(len(window.step_s) for window in m.windows)
+    # A graph from the cache is no compilation from cold: the time means something else.
     compiling = ""
     if m.compilation is not None:
         done = m.compilation
@@ -347,6 +355,7 @@ def called(name: str) -> str:
 
     Of torch's elementwise kernels the name says nothing and the first argument of their template all.
     """
+    # Profilers print whole C++ signatures; two hundred characters tell no more than the name.
     plain = name.removeprefix("void ").replace("(anonymous namespace)::", "").replace("at::native::", "")
     inside = _ELEMENTWISE.search(plain)
     short = inside[1] if inside else re.split(r"[<(]", plain, maxsplit=1)[0]
@@ -366,8 +375,9 @@ def settings(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[tup
     The device is named where there are several. Settings come by the speed of their middle one."""
     alike: dict[str, list[Record]] = {}
     for row in sorted(rows, key=value, reverse=True):
+        # Of one device its name would stand in every row.
         device = f", {row.gpu_id}" if len(devices) > 1 else ""
-        alike.setdefault(row.question.label("workload", "mode") + device, []).append(row)
+        alike.setdefault(row.question.label(*WORK) + device, []).append(row)
     return sorted(alike.items(), key=lambda pair: value(pair[1][len(pair[1]) // 2]), reverse=True)
 
 
@@ -408,6 +418,7 @@ def value(row: Record) -> float:
 
 def bar(share: float, width: int = BAR) -> str:
     """A bar of `share` of `width` cells, to an eighth of a cell; anything above nothing is visible."""
+    # Unicode has blocks of an eighth, so that a bar of 32 cells resolves 0.4 %.
     eighths = min(max(round(share * width * 8), 1 if share > 0 else 0), width * 8)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 

@@ -84,6 +84,7 @@ def _verdicts(found: Sequence[Series]) -> Iterator[str]:
     for each in found:
         last = each.points[-1]
         name = f"{each.one.config.label('batch')}, {last.measurement.config.scaling} scaling"
+        # One GPU that ran hot or shared makes several look better than possible.
         if any(issue.code == "scaling" for point in each.points for issue in point.measurement.cautions):
             yield f"{name}: more than perfect, so nothing follows: measure one GPU again in the same session"
             continue
@@ -102,6 +103,7 @@ def _verdicts(found: Sequence[Series]) -> Iterator[str]:
             f"rank {cards.slowest} ({group.ranks[cards.slowest].device}), costs {percent(lost.waiting)}, "
             f"the exchange {percent(lost.exchange)}"
         )
+        # A fast or a slow single card moves the factor, although the links are the same.
         against = cards.middle_s / cards.one_s
         if abs(against - 1) > DIFFER:
             which = "faster" if against > 1 else "slower"
@@ -123,6 +125,7 @@ def _links(measurements: Sequence[Measurement], found: Sequence[Series]) -> Iter
             name = f"all-reduce over {m.config.gpus} GPUs{size}, bus bandwidth"
             yield f"{name}: {rate(m.throughput.value, m.item)}"
     groups = [point.measurement.group for each in found for point in each.points]
+    # A pair of two GPUs says little of a machine of eight: the largest group has the most links.
     largest = max((g for g in groups if g is not None), key=lambda g: len(g.ranks), default=None)
     kinds = {(link.path, link.peer) for link in largest.links} if largest is not None else set()
     for path, peer in sorted(kinds, key=str):
@@ -142,6 +145,7 @@ def shown(curves: Sequence[Curve], cited: References) -> tuple[tuple[Figure, ...
         source = cited.mark(last.source)
         if one.throughput is None or last.throughput is None:
             continue
+        # Two points make a line of which the eye learns nothing that a number does not say.
         if len(curve.records) < CURVED:
             speeds = speed(last.throughput, one.item), rate(one.throughput.value, one.item)
             rows.append((title, one.origin, str(last.gpus), speeds[0], speeds[1], share, source))

@@ -77,6 +77,7 @@ class Table:
 
 def markdown(table: Table) -> str:
     """A GitHub-flavoured Markdown table with title and notes; what would be markup in a cell is escaped."""
+    # Right-aligned numbers line up by their digits.
     rule = ("---:" if column in table.numeric else "---" for column in table.columns)
     lines = [f"| {' | '.join(map(escaped, line))} |" for line in (table.columns, *table.rows)]
     lines.insert(1, f"| {' | '.join(rule)} |")
@@ -102,6 +103,7 @@ def comma_separated(table: Table) -> str:
         if not any(amount is not None for amount in amounts):
             columns.append([plain(name), *map(plain, cells)])
             continue
+        # The interval has columns of its own, so the head need not announce it.
         name = plain(name.removesuffix(" (95 %)"))
         columns.append([name, *("" if a is None else f"{a.value:.12g}" for a in amounts)])
         for end in ("low", "high"):
@@ -152,6 +154,7 @@ def narrow(table: Table, width: int) -> Narrow:
     behind the others; the rest follow below each row, each with its name.
     """
     width = max(width, TIGHT)
+    # What can wait goes behind: the first columns decide whether a row is of interest.
     moved = table.last(table.spare)
     each = list(zip(*moved.rows, strict=True))
     alike = [place for place, cells in enumerate(each) if len(cells) > 1 and len(set(cells)) == 1]

@@ -112,6 +112,7 @@ def ratios(marks: Sequence[Mark], *, title: str) -> Chart:
     """Points with their intervals around the line at 1, where nothing differs: a block of rows a group, all
     on one logarithmic axis. Colour and shape say the same."""
     groups, names = in_order([mark.group for mark in marks]), in_order([mark.colour for mark in marks])
+    # One axis for all groups: ratios compare across them, which throughputs do not.
     ends, y, hue = extent(marks), row_axis([mark.label for mark in marks], grid=True), colour("colour", names)
     blocks = []
     for group in groups:
@@ -159,6 +160,7 @@ def placed(marks: Sequence[Mark], *, ratio: bool = False) -> list[tuple[str, lis
     Bars of a group fill its axis; ratios of all groups share a logarithmic one.
     """
     found = []
+    # A factor of two is as long in both directions on a logarithmic axis.
     ends = extent(marks) if ratio and marks else (0.0, 1.0)
     for group in in_order([mark.group for mark in marks]):
         mine = [mark for mark in marks if mark.group == group]

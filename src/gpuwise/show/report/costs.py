@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gpuwise.facts import prices
-from gpuwise.model.question import HOW
+from gpuwise.model.question import HOW, WORK
 from gpuwise.model.record import Record
 from gpuwise.model.units import Amount, significant, usd, watts
 from gpuwise.show import charts
@@ -31,6 +31,7 @@ def energy(given: ReportInput, cited: References) -> Section:
     spreads = {gpu_id: prices.spread(offers, "on-demand") for gpu_id, offers in rents.items()}
     if not any(row.items_per_joule for row in given.speeds) and not any(rents.values()):
         return Section(id="energy", title="Energy and cost")
+    # A device is half of a machine that trains: readers multiply its figure by their bill.
     lines = ["Energy is of the device alone: host, cooling and idle time come on top."]
     for gpu_id, found in spreads.items():
         if found is None:
@@ -46,7 +47,7 @@ def energy(given: ReportInput, cited: References) -> Section:
     rows, drawn = [], []
     for row in chosen:
         each, spread, watt = row.items_per_joule, spreads.get(row.gpu_id), row.watts
-        name, how = row.question.label(*HOW), row.question.label("workload", "mode")
+        name, how = row.question.label(*HOW), row.question.label(*WORK)
         how += f", {row.gpu_id}" if len(given.devices) > 1 else ""
         kwh = MILLION / each / JOULES_PER_KWH if each else 0.0
         rows.append((

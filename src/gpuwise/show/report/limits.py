@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gpuwise.model.question import HOW
+from gpuwise.model.question import HOW, WORK
 from gpuwise.model.record import Record
 from gpuwise.model.units import percent, si, significant
 from gpuwise.show import charts
@@ -48,6 +48,7 @@ def limits(given: ReportInput) -> Section:
         title="Measured limits", columns=columns, rows=rows, numeric=frozenset(columns[2:6]),
         notes=("dense peak: share of the data sheet's",),
     ).without_empty_columns()  # fmt: skip
+    # A card that was cool in one session and hot in another reaches two limits.
     several = len(given.results) > 1
     return Section(
         id="limits",
@@ -89,6 +90,7 @@ def _roofline(device: str, given: ReportInput) -> Figure | None:
             rows.append((row.question.label(), significant(intensity), si(each, "FLOP/s"), share))
     if not found or not points:
         return None
+    # Two hundred points hide the roof; the fastest of each are what came closest to it.
     fastest = {point[:2]: point for point in sorted(points, key=lambda point: point[3])}
     return Figure(
         chart=charts.roofline(list(fastest.values()), found),
@@ -119,7 +121,7 @@ def kernels(given: ReportInput) -> Section:
         columns=("measurement", "configuration", "bound by", *kinds, "slowest kernels"),
         rows=tuple(
             (
-                row.question.label(*HOW), row.question.label("workload", "mode"),
+                row.question.label(*HOW), row.question.label(*WORK),
                 verdict.bound if (verdict := raw(row).verdict) else "",
                 *(percent(each[kind], 0) if each.get(kind) else "" for kind in kinds), slowest(raw(row), 3),
             )

@@ -66,6 +66,7 @@ def _health(result: Result) -> Iterator[str]:
     if result.origin == "published":
         yield f"The figures of {result.id} were published; no machine was seen. Source: {result.source}."
         return
+    # A lowered limit is the owner's choice, and the speeds are of that choice.
     limit, normal = place.power_limit_w, place.power_limit_default_w
     if limit and normal and limit != normal:
         yield f"The power limit was {watts(limit)}, not the card's own {watts(normal)}: so are its speeds."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import HOW, Question
+from gpuwise.model.question import HOW, WORK, Question
 from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
 from gpuwise.model.units import times
@@ -30,6 +30,7 @@ def throughput(given: ReportInput) -> Section:
     """Bars with 95 % intervals, a chart for each workload and mode, the other workloads, what did not end."""
     found = by_work(given.speeds)
     number = {name: len(settings(rows)) for name, rows in found.items()}
+    # Most configurations first: there a chart shows what a table hides.
     several = sorted((name for name in found if number[name] > 1), key=lambda name: -number[name])
     drawn = [name for name in found if name in several[:DRAWN]]
     figures = []
@@ -105,7 +106,7 @@ def speedups(given: ReportInput) -> Section:
             continue
         alike: dict[tuple[str, str], list[Interval]] = {}
         for gain, _, other in gains_of:
-            named = other.question.label(*HOW), other.question.label("workload", "mode")
+            named = other.question.label(*HOW), other.question.label(*WORK)
             alike.setdefault(named, []).append(gain)
         marks = [
             Mark(
@@ -159,6 +160,7 @@ def _pairs(rows: Sequence[Record], base_of: Callable[[Question], Question]) -> l
     def asked(row: Record, question: Question) -> tuple[object, ...]:
         return row.session, row.gpu_id, question, raw(row).workload_version
 
+    # A gain over a number that is wrong would be wrong too.
     found = {asked(row, row.question): row for row in rows if row.usable}
     bases = ((row, base_of(row.question)) for row in found.values())
     return [

@@ -36,6 +36,7 @@ SESSIONS = (
 def timeline(given: ReportInput) -> Section:
     """A chart a session, a row for each workload; of many sessions one chart, a row for each."""
     sessions = sorted((r for r in given.results if _timed(r)), key=lambda r: r.created_at)
+    # Power over time is worth a drawing of its own; of many sessions the pattern is.
     detailed = len(sessions) <= DETAILED
     figures = tuple(map(_session, sessions)) if detailed else (_overview(sessions),)
     return Section(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpuwise import store
-from gpuwise.model.question import HOW
+from gpuwise.model.question import HOW, WORK
 from gpuwise.model.record import Record
 from gpuwise.model.units import percent, significant
 from gpuwise.show import charts
@@ -89,6 +89,7 @@ def best(given: ReportInput) -> list[list[Record]]:
     """
     found = []
     for rows in by_work([row for row in given.speeds if row.leads]).values():
+        # Four GPUs are always faster than one: a headline of both would compare counts, not cards.
         one = [row for row in rows if row.gpus == 1] or rows
         found.append((len(rows), settings(one, devices=given.devices)[0][1]))
     return [same for _, same in sorted(found, key=lambda pair: -pair[0])]
@@ -103,7 +104,7 @@ def _headline(same: Sequence[Record]) -> Headline:
     of = f"in {len(same)} sessions" if several else "95 % interval"
     share = [f"{percent(m.mfu, 0)} of the data sheet's peak" if m.mfu else ""]
     share += [f"{percent(m.limit_share, 0)} of its {m.limit} limit" if m.limit_share else ""]
-    means = [middle.question.label("workload", "mode"), *share]
+    means = [middle.question.label(*WORK), *share]
     return Headline(
         what=middle.question.label(*HOW),
         value=rate(found.value, middle.item),
@@ -139,6 +140,7 @@ def health(given: ReportInput) -> str:
     words = ", ".join(f"{code} {count}" for code, count in named.most_common(3))
     of = f"{len(doubted)} of {counted(len(given.every), 'measurement')}"
     parts = [f"read {of} with care ({words})" if doubted else "no measurement is in doubt"]
+    # Without a sample the absence of a reason means nothing.
     sensed = [t for row in given.every if (t := raw(row).telemetry) is not None and t.samples]
     held = [t for t in sensed if t.throttled]
     if held:

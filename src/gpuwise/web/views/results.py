@@ -14,6 +14,7 @@ from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.question import WORK
 from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.workload import MODES
@@ -222,7 +223,7 @@ def _drawn(name: str, rows: Sequence[Record]) -> Sheet:
 
 
 def _glance(row: Record) -> tuple[str, ...]:
-    how, m = row.question.label("workload", "mode"), row.raw
+    how, m = row.question.label(*WORK), row.raw
     return how, results.measured_speed(m) if m else "", ", ".join(row.codes)
 
 
