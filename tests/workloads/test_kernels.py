@@ -17,16 +17,16 @@ DEVICE = "cuda" if ON_GPU else "cpu"
 if find_spec("triton") is None:
     pytest.skip("needs triton", allow_module_level=True)
 
-from gpuwise.workloads.models import (  # noqa: E402
+from gpuwise.workloads.kernels import (  # noqa: E402
     attention,
     casting,
     few_rows,
     float8_product,
     gelu,
     pooling,
-    quantized,
     residual,
 )
+from gpuwise.workloads.models import quantized  # noqa: E402
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},  # ResNet's

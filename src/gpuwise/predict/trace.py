@@ -27,7 +27,7 @@ from gpuwise.predict.graph import Tape, grouped
 from gpuwise.predict.memory import memory_of
 from gpuwise.predict.recorder import record
 from gpuwise.workloads import registry
-from gpuwise.workloads.job import set_precision, training_job
+from gpuwise.workloads.job import dtype_of, set_precision, training_job
 
 Optimiser = Literal["adamw", "sgd"]
 
@@ -155,8 +155,8 @@ def trace_module(
 
 
 def _inference(run: nn.Module, arguments: tuple[Any, ...], config: RunConfig) -> Callable[[], object]:
-    """Forward in evaluation mode with weights in the precision, as tuned inference is measured."""
-    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(config.precision, torch.float32)
+    """Forward in evaluation mode with weights in the precision, as stock inference is measured."""
+    dtype = dtype_of(config.precision)
     run = run.eval().to(dtype)
     cast = tuple(x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() else x for x in arguments)
 

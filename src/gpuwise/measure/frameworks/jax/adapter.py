@@ -33,9 +33,9 @@ State = dict[str, Any]
 Step = Callable[[State, Values], tuple[State, Array]]
 # (weights, what is fixed, random key) -> (loss, moved statistics).
 Loss = Callable[[Values, Values, Array], tuple[Array, Values]]
-DTYPES = {"fp16": jnp.float16, "bf16": jnp.bfloat16}
+DTYPES = {"fp32": jnp.float32, "tf32": jnp.float32, "fp16": jnp.float16, "bf16": jnp.bfloat16}
 # `jax_default_matmul_precision`, also of convolutions; XLA's own default on a GPU is TF32.
-PRODUCTS = {"fp32": "highest", "tf32": "tensorfloat32"}
+PRODUCTS = {"fp32": "highest", "tf32": "tensorfloat32", "fp16": None, "bf16": None}
 
 # Items whose answer, or whose loss in training, is computed operation by operation too. Not so the gradients:
 # each operation is compiled by itself, and a backward pass has a thousand.
@@ -51,7 +51,7 @@ def _prepared(
     """(the forward pass, its weights, inputs, right answers)."""
     source, training = np.random.default_rng(0), config.mode == "train"
     inputs, answers = random_input(network, batch, source)
-    forward = partial(_forward, network, training, DTYPES.get(config.precision, jnp.float32))
+    forward = partial(_forward, network, training, DTYPES[config.precision])
     declared = declare(forward, inputs)
     values = start(declared, source, trained=not training, residual=getattr(network, "residual", 1.0))
     return forward, values, inputs, answers
@@ -132,8 +132,8 @@ def _cross_entropy(logits: Array, answers: Array) -> Array:
 def _inference(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
     """Weights of products are stored in the precision beforehand, as torch's tuned recipe does."""
     forward, values, inputs, _ = _prepared(network, config, batch)
-    dtype = DTYPES.get(config.precision)
-    if dtype is not None:
+    if config.precision.autocast is not None:
+        dtype = DTYPES[config.precision]
         stored = {name: v.astype(dtype) if v.ndim > 1 else v for name, v in values.items()}
         values, inputs = stored, tuple(x.astype(dtype) if x.dtype == jnp.float32 else x for x in inputs)
 
@@ -299,7 +299,7 @@ class JaxAdapter(Adapter[ReferenceJob]):
         return jax.device_count() if jax.devices()[0].platform == "gpu" else 0
 
     def build(self, config: RunConfig, batch: int) -> ReferenceJob:
-        jax.config.update("jax_default_matmul_precision", PRODUCTS.get(config.precision))
+        jax.config.update("jax_default_matmul_precision", PRODUCTS[config.precision])
         network = NETWORKS[config.workload](config.size == "toy")
         return (_training if config.mode == "train" else _inference)(network, config, batch)
 

@@ -24,7 +24,7 @@ from gpuwise.model.run import RunConfig
 from gpuwise.workloads.bert import DECAY, LEARNING_RATE
 from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE
 
-POLICIES = {"fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
+POLICIES = {"fp32": "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
 ADAM_EPS = 1e-8
 # That torch's gradient scaler begins with; both double it after 2,000 sound steps.
 SCALE = 65536.0
@@ -181,7 +181,7 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
 
     def build(self, config: RunConfig, batch: int) -> ReferenceJob:
         """Model, random input and optimiser on every GPU asked for; `batch` is that of one GPU."""
-        keras.mixed_precision.set_global_policy(POLICIES.get(config.precision, "float32"))
+        keras.mixed_precision.set_global_policy(POLICIES[config.precision])
         tf.config.experimental.enable_tensor_float_32_execution(config.precision == "tf32")
         keras.utils.set_random_seed(0)
         network = NETWORKS[config.workload](config.size == "toy")
