@@ -143,10 +143,10 @@ def test_a_compiled_training_that_computes_something_else_is_seen(monkeypatch: p
 
 def test_scaled_gradients_are_those_of_fp32() -> None:
     def norm(precision: Any) -> float:
-        loss, _, *given = job._first(
+        loss, _, *given = job.first_state(
             NETWORKS["bert-large"](True), replace(toy("bert-large"), precision=precision), 2
         )
-        found = jax.jit(lambda *given: job._gradients(loss, precision == "fp16", *given)[0])(*given)
+        found = jax.jit(lambda *given: job.gradients_of(loss, precision == "fp16", *given)[0])(*given)
         return math.sqrt(sum(float((g**2).sum()) for g in found.values()))
 
     wanted = norm("fp32")
@@ -174,7 +174,7 @@ def test_steps_of_the_same_weights_end_where_torch_s_do(
     theirs, wanted = torch_training(job, name, inputs, answers), declared(network)
     monkeypatch.setattr(job, "start", lambda *_, **__: from_torch(theirs.start, wanted))
     monkeypatch.setattr(Jax, "dropout", lambda self, x, rate: x)
-    _, step, state, batch = job._first(network, toy(name), 4)
+    _, step, state, batch = job.first_state(network, toy(name), 4)
     step = jax.jit(step, compiler_options={"xla_backend_optimization_level": 0})  # compiles faster
     for loss in theirs.losses:
         state, ours = step(state, batch)
@@ -195,10 +195,10 @@ def test_an_overflow_is_skipped_and_the_scale_lowered() -> None:
         "sound": array(3),
     }
     new = {**old, "weights": {"w": array(9.0)}, "count": array(6)}
-    kept = job._skip_overflow(old, new, {"w": array(math.inf)})
+    kept = job.skip_overflow(old, new, {"w": array(math.inf)})
     assert int(kept["count"]) == 5  # Adam's; torch's optimizer does not see the step either
     assert (float(kept["weights"]["w"]), float(kept["scale"]), int(kept["sound"])) == (1.0, 2.0, 0)
-    moved = job._skip_overflow(old, new, {"w": array(0.5)})
+    moved = job.skip_overflow(old, new, {"w": array(0.5)})
     assert (float(moved["weights"]["w"]), float(moved["scale"]), int(moved["sound"])) == (9.0, 4.0, 4)
 
 

@@ -112,7 +112,7 @@ def test_parameters_and_operations_are_those_of_torch(
 @pytest.mark.parametrize("name", TOYS)
 def test_same_weights_give_the_answers_of_torch(name: str, torch_answer: Any) -> None:
     network = NETWORKS[name](True)
-    inputs, _ = job._random_input(network, 2)
+    inputs, _ = job.random_input(network, 2)
     state, theirs = torch_answer(name, [x.numpy() for x in inputs])
     model = job.model_of(network, training=False)
     take_over(model, state)
@@ -136,15 +136,15 @@ def test_steps_of_the_same_weights_end_where_torch_s_do(
 ) -> None:
     monkeypatch.setattr(Keras, "dropout", lambda self, x, rate: x)
     network = NETWORKS[name](True)
-    inputs, answers = job._random_input(network, 4)
+    inputs, answers = job.random_input(network, 4)
     inputs = [tf.cast(x, tf.float64) if x.dtype.is_floating else x for x in inputs]
     theirs = torch_training(job, name, [x.numpy() for x in inputs], answers.numpy())
     model = job.model_of(network, training=True)
     take_over(model, theirs.start)
-    optimizer = job._optimizer(network, model, toy(name))
-    local = job._local_step(network, model, inputs, answers, training=True, xla=False)
+    optimizer = job.optimizer_for(network, model, toy(name))
+    local = job.local_step(network, model, inputs, answers, training=True, xla=False)
     one = tf.distribute.OneDeviceStrategy("/CPU:0")
-    step = tf.function(lambda: one.run(lambda: job._update(model, optimizer, local)), autograph=False)
+    step = tf.function(lambda: one.run(lambda: job.update(model, optimizer, local)), autograph=False)
     for loss in theirs.losses:
         assert float(step()) == pytest.approx(loss, rel=1e-6)
     left_out = ("num_batches_tracked", "running_var")  # Keras's have no Bessel correction

@@ -112,7 +112,11 @@ def energies(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[floa
     """(counter, integral of power) over the windows in joules; None where a window is not covered."""
     counter = [(s.at_s, s.energy_j) for s in samples if s.energy_j is not None]
     power = [(s.at_s, s.power_w) for s in samples if s.power_w is not None]
-    return _over(_counted, counter, windows), _over(_trapezoid, power, windows)
+
+    def grown(series: Series, start_s: float, end_s: float) -> float:
+        return _at(series, end_s) - _at(series, start_s)
+
+    return _over(grown, counter, windows), _over(_trapezoid, power, windows)
 
 
 def _over(
@@ -131,11 +135,6 @@ def _at(series: Series, moment_s: float) -> float:
     right = max(1, bisect_left(series, (moment_s,)))
     (t0, v0), (t1, v1) = series[right - 1], series[min(right, len(series) - 1)]
     return v0 if t1 == t0 else v0 + (v1 - v0) * (moment_s - t0) / (t1 - t0)
-
-
-def _counted(series: Series, start_s: float, end_s: float) -> float:
-    """What a cumulative counter grew by."""
-    return _at(series, end_s) - _at(series, start_s)
 
 
 def _trapezoid(series: Series, start_s: float, end_s: float) -> float:

@@ -103,16 +103,12 @@ def start(
     for name, weight in declared.items():
         value = weight.std * source.standard_normal(weight.shape, dtype=np.float32) + weight.constant
         if trained and f"{name.rpartition('.')[0]}.running_mean" in declared:
-            value = _as_if_trained(name, weight.shape, source)
+            ranges = {"running_var": (0.5, 2.0), "weight": (0.5, 1.5)}
+            value = source.uniform(*ranges.get(name.rpartition(".")[2], (-0.5, 0.5)), weight.shape)
             if ".bn3." in name and not name.endswith(STATISTICS):
                 value = value * residual
         values[name] = jnp.asarray(value, jnp.float32)
     return values
-
-
-def _as_if_trained(name: str, shape: tuple[int, ...], source: np.random.Generator) -> np.ndarray:
-    low, high = {"running_var": (0.5, 2.0), "weight": (0.5, 1.5)}.get(name.rpartition(".")[2], (-0.5, 0.5))
-    return source.uniform(low, high, shape)
 
 
 def loss_of(network: Network, outputs: tuple[Array, ...], answers: Array) -> Array:
@@ -153,7 +149,7 @@ def _inference(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
 
 
 def _training(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
-    loss, whole, state, batch_of = _first(network, config, batch)
+    loss, whole, state, batch_of = first_state(network, config, batch)
     run = jax.jit(whole, donate_argnums=0) if config.compile else whole
 
     def step() -> Array:
@@ -169,7 +165,7 @@ def _training(network: Network, config: RunConfig, batch: int) -> ReferenceJob:
     return ReferenceJob(step=step, items=batch, mismatch=mismatch if config.compile else None)
 
 
-def _first(network: Network, config: RunConfig, batch: int) -> tuple[Loss, Step, State, Values]:
+def first_state(network: Network, config: RunConfig, batch: int) -> tuple[Loss, Step, State, Values]:
     """(the loss, a whole step, what the first one begins with and changes, what it reads)."""
     forward, values, inputs, answers = _prepared(network, config, batch)
 
@@ -201,7 +197,7 @@ def _key(step: int | Array) -> Array:
     return jax.random.fold_in(jax.random.key(0, impl="rbg"), step)
 
 
-def _gradients(loss: Loss, scaled: bool, state: State, batch_of: Values) -> tuple[Values, Array, Values]:
+def gradients_of(loss: Loss, scaled: bool, state: State, batch_of: Values) -> tuple[Values, Array, Values]:
     """(gradients, loss, moved statistics)."""
     fixed = {**state["statistics"], **batch_of}
 
@@ -219,15 +215,15 @@ def _step(
     loss: Loss, update: Callable[..., tuple[Values, Any]], scaled: bool,
     state: State, batch_of: Values,
 ) -> tuple[State, Array]:  # fmt: skip
-    gradients, value, moved = _gradients(loss, scaled, state, batch_of)
+    gradients, value, moved = gradients_of(loss, scaled, state, batch_of)
     count = state["count"] + 1
     weights, moments = update(state["weights"], gradients, state["moments"], count)
     new = {**state, "weights": weights, "statistics": {**state["statistics"], **moved},
            "moments": moments, "count": count}  # fmt: skip
-    return (_skip_overflow(state, new, gradients) if scaled else new), value
+    return (skip_overflow(state, new, gradients) if scaled else new), value
 
 
-def _skip_overflow(old: State, new: State, gradients: Values) -> State:
+def skip_overflow(old: State, new: State, gradients: Values) -> State:
     """Keep the old weights where a gradient overflowed; lower the scale then, raise it after a while."""
     sound = jnp.all(jnp.stack([jnp.isfinite(g).all() for g in gradients.values()]))
     kept = {

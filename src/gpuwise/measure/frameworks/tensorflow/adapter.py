@@ -30,11 +30,6 @@ ADAM_EPS = 1e-8
 SCALE = 65536.0
 
 
-def _fetched(outputs: Any) -> float:
-    """The mean over GPUs of the one number that each puts out."""
-    return float(np.mean([output.numpy() for output in outputs]))
-
-
 def _strategy(config: RunConfig) -> Any:
     kind = "GPU" if config.device == "cuda" else "CPU"
     if config.gpus == 1:
@@ -57,7 +52,7 @@ def model_of(network: Network, *, training: bool) -> Any:
     return keras.Model(inputs, list(network.forward(operations, *inputs)))
 
 
-def _random_input(network: Network, batch: int) -> tuple[list[Any], Any]:
+def random_input(network: Network, batch: int) -> tuple[list[Any], Any]:
     source = np.random.default_rng(0)
     if isinstance(network, ImageNetwork):
         images = source.standard_normal((batch, network.image, network.image, 3), dtype=np.float32)
@@ -75,7 +70,7 @@ class Sgd(keras.optimizers.SGD):
         super().update_step(gradient + SGD_DECAY * variable, variable, learning_rate)
 
 
-def _optimizer(network: Network, model: Any, config: RunConfig) -> Any:
+def optimizer_for(network: Network, model: Any, config: RunConfig) -> Any:
     """SGD with momentum, or AdamW for BERT."""
     if isinstance(network, ImageNetwork):
         optimizer = Sgd(SGD_RATE, momentum=SGD_MOMENTUM)
@@ -88,7 +83,7 @@ def _optimizer(network: Network, model: Any, config: RunConfig) -> Any:
     return optimizer
 
 
-def _local_step(
+def local_step(
     network: Network, model: Any, inputs: list[Any], answers: Any, training: bool, xla: bool
 ) -> Callable[..., Any]:
     """One replica's (gradients, loss), or its answer; `scale` multiplies the loss before the gradient."""
@@ -112,7 +107,7 @@ def _outputs(answer: Any) -> list[Any]:
     return list(answer) if isinstance(answer, list | tuple) else [answer]
 
 
-def _update(model: Any, optimizer: Any, local: Callable[..., Any]) -> Any:
+def update(model: Any, optimizer: Any, local: Callable[..., Any]) -> Any:
     """Gradients of this replica into the weights, together with the others', which Keras adds up."""
     share = 1 / tf.distribute.get_replica_context().num_replicas_in_sync
     scale = tf.cast(optimizer.scale_loss(tf.constant(share)), tf.float32)
@@ -189,14 +184,14 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
         training = config.mode == "train"
         with strategy.scope():
             model = model_of(network, training=training)
-            optimizer = _optimizer(network, model, config) if training else None
+            optimizer = optimizer_for(network, model, config) if training else None
         if not training:
             _as_if_trained(model, getattr(network, "residual", 1.0))
-        inputs, answers = _random_input(network, batch)
+        inputs, answers = random_input(network, batch)
         plain, local = (
-            _local_step(network, model, inputs, answers, training, xla) for xla in (False, config.compile)
+            local_step(network, model, inputs, answers, training, xla) for xla in (False, config.compile)
         )
-        replica = local if optimizer is None else partial(_update, model, optimizer, local)
+        replica = local if optimizer is None else partial(update, model, optimizer, local)
 
         def one_number() -> Any:
             # The first of an output; the host waits for it, and copies no more.
@@ -208,8 +203,13 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
         # TensorFlow copies from a GPU only behind everything that is queued by then, so each output must be
         # asked for before the step after it is queued: two threads do, for the outputs of two steps.
         waiting = ThreadPoolExecutor(max_workers=2)
+
+        def mean(outputs: Any) -> float:
+            # Over GPUs, of the one number that each puts out.
+            return float(np.mean([output.numpy() for output in outputs]))
+
         return ReferenceJob(
-            step=lambda: waiting.submit(_fetched, strategy.experimental_local_results(run())),
+            step=lambda: waiting.submit(mean, strategy.experimental_local_results(run())),
             items=batch * strategy.num_replicas_in_sync,
             mismatch=partial(_mismatch, local, plain, training) if compared else None,
         )

@@ -16,7 +16,6 @@ import time
 from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from typing import Any
 
 import psutil
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
@@ -51,7 +50,16 @@ def launch(
             if name is not None:
                 # What travels beside NCCL uses the interface of this machine's own address.
                 os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
-            _start(settings, arguments)
+            give_up = time.monotonic() + MEET_S
+            while True:
+                try:
+                    elastic_launch(settings, ranks.work)(*arguments)
+                    break
+                except RendezvousConnectionError:
+                    # The meeting place may still belong to the measurement before.
+                    if config.nodes == 1 or time.monotonic() > give_up:
+                        raise
+                    time.sleep(1.0)
     except ChildFailedError as error:
         report(first_failure(*error.get_first_failure(), listener.failures, listener.straggler))
 
@@ -72,19 +80,6 @@ def launch_config(config: RunConfig, rendezvous: Rendezvous, logs: str) -> Launc
         max_restarts=0,
         logs_specs=DefaultLogsSpecs(log_dir=logs),
     )
-
-
-def _start(config: LaunchConfig, arguments: tuple[Any, ...]) -> None:
-    """Launch, again where the meeting place still belongs to the measurement before."""
-    give_up = time.monotonic() + MEET_S
-    while True:
-        try:
-            elastic_launch(config, ranks.work)(*arguments)
-            return
-        except RendezvousConnectionError:
-            if config.max_nodes == 1 or time.monotonic() > give_up:
-                raise
-            time.sleep(1.0)
 
 
 def first_failure(
