@@ -6,19 +6,21 @@ import csv
 from datetime import date
 
 from gpuwise.judge.choose import recommend
-from gpuwise.model.choice import Assumptions, Need, Recommendation, Speed
+from gpuwise.model.choice import Assumptions, Need, Recommendation
 from gpuwise.model.gpu import Source
 from gpuwise.model.offer import Offer
 from gpuwise.model.result import Interval
 from gpuwise.show import choice
 from gpuwise.show.table import comma_separated
 
+from ..records import made_up
+
 SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
 
 
 def made(**changes) -> Recommendation:
     interval = Interval(value=100.0, low=80.0, high=125.0, level=0.8, method="made up")
-    speeds = [Speed(gpu_id=gpu, throughput=interval, watts=300.0) for gpu in ("rtx-3090", "rtx-4090", "t4")]
+    speeds = [made_up(gpu_id=gpu, throughput=interval, watts=300.0) for gpu in ("rtx-3090", "rtx-4090", "t4")]
     offers = [
         Offer(gpu=gpu, gpu_ids=(gpu,), count=1, kind=kind, amount=amount, provider="cloud", seen_on=day,
               source=SOURCE)

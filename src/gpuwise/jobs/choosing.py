@@ -13,9 +13,10 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose.need import check, need_for
 from gpuwise.judge.choose.speeds import Forecast
-from gpuwise.model.choice import Need, Recommendation, Speed
+from gpuwise.model.choice import Need, Recommendation
 from gpuwise.model.issue import Issue
 from gpuwise.model.offer import Offer
+from gpuwise.model.record import Record
 from gpuwise.model.result import Result
 
 __all__ = ["choose", "need_for", "offers_with", "owned"]
@@ -39,7 +40,7 @@ def choose(
     results, published, offers, today = facts.results, facts.published, facts.offers, facts.today
     prices.select(offers, today=today, providers=need.providers)  # refuses a provider that nobody knows
 
-    def known(wanted: Need) -> tuple[Speed, ...]:
+    def known(wanted: Need) -> tuple[Record, ...]:
         return speeds.gather(wanted, facts.ids, ask, results=results, published=published)
 
     item = speeds.item_of(need)

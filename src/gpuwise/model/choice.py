@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuwise.model.precision import Precision
+from gpuwise.model.record import Basis
 from gpuwise.model.result import Interval
 from gpuwise.model.shown import Shown
 from gpuwise.model.workload import Mode
@@ -16,8 +17,6 @@ SCHEMA = 1
 Acquire = Literal["own", "rent", "both"]
 Way = Literal["on-demand", "spot", "reserved", "new", "used", "have"]
 """How a GPU is come by: the kinds of offers, or it is there already."""
-Basis = Literal["measured", "published", "calibrated", "transferred", "spec-only"]
-"""What a speed rests on: measured here, stated by others, or the three kinds of prediction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,32 +78,6 @@ class Need:
     have: tuple[str, ...] = ()
     """GPUs that are there already, one entry each."""
     assumptions: Assumptions = Assumptions()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speed:
-    """How fast a number of equal GPUs do the work, and what that is known from."""
-
-    gpu_id: str
-    count: int = 1
-    throughput: Interval | None = None
-    """Items a second of all together, 80 %; None where `refusal` says why."""
-    memory_bytes: float | None = None
-    """Needed on each GPU."""
-    fits_probability: float | None = None
-    """None where it ran, so that it fits."""
-    watts: float | None = None
-    """Of all together."""
-    watts_half: float = 0.0
-    """Half width of them in log space; 0 where they were measured."""
-    batch: int | None = None
-    """Items a step on each GPU."""
-    step_s: float | None = None
-    basis: Basis = "spec-only"
-    bound: str = ""
-    source: str = ""
-    """File or publication."""
-    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

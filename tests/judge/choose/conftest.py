@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from gpuwise.model.choice import Need, Speed
+from gpuwise.model.choice import Need
 from gpuwise.model.gpu import Source
 from gpuwise.model.offer import Offer
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
+
+from ...records import made_up
 
 TODAY = date(2026, 11, 21)
 SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
@@ -36,10 +39,10 @@ def need() -> Callable[..., Need]:
 
 
 @pytest.fixture
-def speed() -> Callable[..., Speed]:
-    def make(gpu: str, value: float, count: int = 1, factor: float = 1.2, **changes: Any) -> Speed:
+def speed() -> Callable[..., Record]:
+    def make(gpu: str, value: float, count: int = 1, factor: float = 1.2, **changes: Any) -> Record:
         given: dict[str, Any] = {"watts": 300.0 * count, "memory_bytes": 8e9, "fits_probability": 1.0}
-        return Speed(gpu_id=gpu, count=count, throughput=interval(value, factor), **(given | changes))
+        return made_up(gpu, count=count, throughput=interval(value, factor), **(given | changes))
 
     return make
 

@@ -14,17 +14,20 @@ from hypothesis import strategies as st
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import recommend, with_precisions
-from gpuwise.model.choice import Need, Speed
+from gpuwise.model.choice import Need
 from gpuwise.model.gpu import Source
 from gpuwise.model.offer import Offer
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
+
+from ...records import made_up
 
 TODAY = date(2026, 11, 21)
 GPUS = ("rtx-3090", "rtx-4090", "rtx-a6000", "l40s", "a100-pcie-80gb", "h100-pcie-80gb")
 SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
 
 
-def made(need: Need, speeds: list[Speed], offers: list[Offer], **more):
+def made(need: Need, speeds: list[Record], offers: list[Offer], **more):
     return recommend(need, speeds, offers, today=TODAY, item="image", **more)
 
 
@@ -98,7 +101,7 @@ def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed,
 def test_precision_is_among_what_would_change_it(need, speed, offer) -> None:
     offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5)]
     found = made(need(), [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)], offers)
-    other = {"fp8": [speed("rtx-4090", 500.0), Speed(gpu_id="rtx-3090", refusal="no fp8")]}
+    other = {"fp8": [speed("rtx-4090", 500.0), made_up(gpu_id="rtx-3090", refusal="no fp8")]}
     more = with_precisions(found, other, offers, today=TODAY)
     assert more.changes[-1] == "in fp8 1 x rtx-4090 would be first, at 0.500 times the cost"
 
@@ -134,7 +137,7 @@ def test_equal_costs_are_ordered_by_speed_not_by_their_last_bits(need, speed, of
 
 
 def test_a_gpu_that_is_there_but_cannot_do_the_work_is_told_of(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), Speed(gpu_id="rtx-4090", refusal="batch 1 does not fit")]
+    speeds = [speed("rtx-3090", 100.0), made_up(gpu_id="rtx-4090", refusal="batch 1 does not fit")]
     found = made(need(have=("rtx-4090", "rtx-4090")), speeds, [offer("rtx-3090", 0.2)])
     assert found.advice[0] == "rtx-4090 that you have is left out: batch 1 does not fit"
 
@@ -181,7 +184,7 @@ def test_every_gpu_without_an_option_has_its_reason(need, speed, offer) -> None:
         speed("rtx-4090", 200.0, fits_probability=0.1, memory_bytes=40e9),
         speed("l40s", 10.0),
         speed("a100-pcie-80gb", 150.0),
-        Speed(gpu_id="t4", refusal="t4 has no stated bf16 rate"),
+        made_up(gpu_id="t4", refusal="t4 has no stated bf16 rate"),
     ]
     offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5), offer("l40s", 0.1)]
     found = made(need(items=3.6e5, deadline_s=7200), speeds, offers)
@@ -206,7 +209,7 @@ def test_every_gpu_without_an_option_has_its_reason(need, speed, offer) -> None:
     ],
 )
 def test_a_contradiction_says_what_to_relax(need, speed, offer, limits, relaxed: str) -> None:
-    speeds = [speed("rtx-3090", 50.0, step_s=0.2), speed("rtx-4090", 100.0, step_s=0.1)]
+    speeds = [speed("rtx-3090", 50.0, seconds=0.2), speed("rtx-4090", 100.0, seconds=0.1)]
     offers = [offer("rtx-3090", 0.1), offer("rtx-4090", 0.5)]
     with pytest.raises(InputError) as error:
         made(need(items=3.6e5, **limits), speeds, offers)
@@ -238,18 +241,18 @@ def test_without_a_price_or_a_speed_there_is_no_answer(need, speed) -> None:
     with pytest.raises(NoDataError, match="has a price"):
         made(need(), [speed("rtx-4090", 100.0)], [])
     with pytest.raises(NoDataError, match="no fp8"):
-        made(need(), [Speed(gpu_id="rtx-3090", refusal="no fp8")], [])
+        made(need(), [made_up(gpu_id="rtx-3090", refusal="no fp8")], [])
 
 
 @st.composite
-def worlds(draw: Callable) -> tuple[list[Speed], list[Offer]]:
+def worlds(draw: Callable) -> tuple[list[Record], list[Offer]]:
     """Random speeds and fresh or old prices of six GPUs."""
     speeds, offers = [], []
     for gpu in GPUS:
         value = draw(st.floats(1, 1000))
         interval = Interval(value=value, low=value / 1.5, high=value * 1.5, level=0.8, method="made up")
         speeds.append(
-            Speed(gpu_id=gpu, throughput=interval, watts=draw(st.floats(50, 700)), memory_bytes=1e9)
+            made_up(gpu_id=gpu, throughput=interval, watts=draw(st.floats(50, 700)), memory_bytes=1e9)
         )
         for kind, least, most in (("on-demand", 0.05, 10.0), ("new", 100.0, 40_000.0)):
             if draw(st.booleans()):
@@ -307,7 +310,7 @@ def test_all_gpus_with_1500_offers_and_8_counts_are_judged_in_half_a_second(slow
     ids = [spec.id for spec in catalog.all_gpus()]
     interval = Interval(value=100.0, low=80.0, high=120.0, level=0.8, method="made up")
     speeds = [
-        Speed(gpu_id=gpu, count=n, throughput=replace(interval, value=100.0 * n + i), watts=300.0 * n)
+        made_up(gpu_id=gpu, count=n, throughput=replace(interval, value=100.0 * n + i), watts=300.0 * n)
         for i, gpu in enumerate(ids)
         for n in range(1, 9)
     ]

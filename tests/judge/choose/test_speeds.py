@@ -6,28 +6,30 @@ from dataclasses import replace
 from math import log
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpuwise.errors import NoDataError
 from gpuwise.facts import published
-from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, gather, item_of, quickest
-from gpuwise.model.choice import Speed
+from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, gather, half_of, item_of, quickest
+from gpuwise.model.choice import Need
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Measurement, Result, Telemetry
 from gpuwise.model.run import Environment, RunConfig
 
-from ...records import predicted
+from ...records import made_up, predicted
 
 
 def around(value: float, factor: float) -> Interval:
     return Interval(value=value, low=value / factor, high=value * factor, level=0.8, method="made up")
 
 
-def forecast(config, gpus, *, count, batch, source=None):
+def forecast(config, gpus, *, count, batch):
     """100 items a second on each GPU within 20 %, 10 ms for each item of the batch."""
     return tuple(
         predicted(
             gpu_id=gpu, count=count, config=config, item="image", throughput=around(100.0 * count, 1.2),
             seconds=0.01 * (batch or 1), watts=around(200.0 * count, 1.1), fits_probability=1.0,
-            evidence="transferred" if source else "spec-only",
         )
         for gpu in gpus
     )  # fmt: skip
@@ -46,31 +48,74 @@ def result(gpu: str, value: float, **changes) -> Result:
     )  # fmt: skip
 
 
-def by_key(speeds) -> dict[tuple[str, int], Speed]:
-    return {(speed.gpu_id, speed.count): speed for speed in speeds}
+def by_key(speeds) -> dict[tuple[str, int], Record]:
+    return {(speed.gpu_id, speed.gpus): speed for speed in speeds}
 
 
 def test_every_number_of_gpus_is_asked_for_and_one_besides(need) -> None:
     found = by_key(gather(need(gpus=(2, 4)), ["rtx-3090"], forecast))
     assert [count for _, count in found] == [1, 2, 3, 4]
-    assert found["rtx-3090", 4].watts == 800
-    assert found["rtx-3090", 4].watts_half == pytest.approx(log(1.1))
+    assert found["rtx-3090", 4].watts.value == 800
+    assert half_of(found["rtx-3090", 4].watts) == pytest.approx(log(1.1))
 
 
-def test_a_measurement_of_the_cell_wins_and_helps_other_gpus(need) -> None:
+def test_a_measurement_of_the_cell_wins(need) -> None:
     results = [result("rtx-3090", 900.0), result("rtx-3090", 950.0), result("l40s", 5.0, status="failed")]
     found = by_key(gather(need(), ["rtx-3090", "l40s"], forecast, results=results))
     assert found["rtx-3090", 1].basis == "measured"
     assert found["rtx-3090", 1].throughput.value == 950.0
-    assert found["rtx-3090", 1].step_s == pytest.approx(64 / 950)
-    assert found["l40s", 1].basis == "transferred"
+    assert found["rtx-3090", 1].seconds == pytest.approx(64 / 950)
+    # It says nothing of the batch at which another card is fastest.
+    assert (found["l40s", 1].basis, found["l40s", 1].throughput.value) == ("spec-only", 100.0)
+
+
+def test_a_measured_batch_corrects_other_cards_at_that_batch_alone(need) -> None:
+    results = [result("rtx-3090", 150.0)]
+    asked = by_key(gather(need(batch=64), ["rtx-3090", "l40s"], forecast, results=results))
+    assert (asked["l40s", 1].basis, asked["l40s", 1].throughput.value) == (
+        "transferred",
+        pytest.approx(150.0),
+    )
+    assert asked["l40s", 1].seconds == pytest.approx(0.64 / 1.5)
+    assert asked["rtx-3090", 1].basis == "measured"
+    other = by_key(gather(need(batch=32), ["rtx-3090", "l40s"], forecast, results=results))
+    assert {record.basis for record in other.values()} == {"spec-only"}
+
+
+@given(
+    st.lists(st.floats(1.0, 1e4), min_size=3, max_size=6, unique=True), st.floats(0.1, 1e5),
+    st.sampled_from([None, 8, 64]), st.sampled_from([8, 64]),
+)  # fmt: skip
+def test_one_measured_card_never_changes_the_order_of_others(
+    values: list[float], speed: float, asked: int | None, ran: int
+) -> None:
+    gpus = ["h200-sxm", "b200-sxm", "gh200-96gb", "h100-sxm5-80gb", "l40s", "a10"][: len(values)]
+
+    def of_each(config, gpus_, *, count, batch):
+        by = dict(zip(gpus, values, strict=True))
+        return tuple(
+            predicted(gpu_id=g, config=config, batch=batch or 256, throughput=around(by[g], 1.2), seconds=0.1)
+            for g in gpus_
+        )
+
+    need = Need(workloads=(("resnet50", 1.0),), mode="train", precision="bf16", batch=asked)
+    measured = [result(gpus[0], speed, batch=ran, items_per_step=ran)]
+    plain, found = (by_key(gather(need, gpus, of_each, results=r)) for r in ((), measured))
+    others = [(gpu, 1) for gpu in gpus[1:]]
+
+    def order(records) -> list:
+        return sorted(others, key=lambda key: records[key].throughput.value)
+
+    assert order(found) == order(plain)
+    if asked != ran:
+        assert all(found[key] == plain[key] for key in others)
 
 
 def test_watts_of_several_gpus_are_measured_together(need) -> None:
     config = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True, gpus=2)
     both = result("rtx-3090", 1800.0, config=config, telemetry=Telemetry(samples=9, power_w=640.0))
     found = by_key(gather(need(gpus=(2, 2)), ["rtx-3090"], forecast, results=[both]))["rtx-3090", 2]
-    assert (found.basis, found.watts, found.watts_half) == ("measured", 640.0, 0.0)
+    assert (found.basis, found.watts.value, half_of(found.watts)) == ("measured", 640.0, 0.0)
 
 
 def test_a_measurement_of_another_cell_does_not_count(need) -> None:
@@ -81,7 +126,7 @@ def test_a_measurement_of_another_cell_does_not_count(need) -> None:
     assert found["rtx-3090", 1].basis == "spec-only"
 
 
-def refuse(config, gpus, *, count, batch, source=None):
+def refuse(config, gpus, *, count, batch):
     return tuple(predicted(gpu_id=g, count=count, config=config, item="image", refusal="no") for g in gpus)
 
 
@@ -124,18 +169,18 @@ def test_a_refusal_keeps_its_reason(need) -> None:
 
 def test_a_latency_takes_the_fastest_batch_that_is_quick_enough() -> None:
     speeds = [
-        Speed(gpu_id="l40s", throughput=around(value, 1.1), step_s=step)
+        made_up(gpu_id="l40s", throughput=around(value, 1.1), seconds=step)
         for value, step in ((10, 0.01), (50, 0.02), (80, 0.05))
     ]
     assert quickest(speeds, 0.03) is speeds[1]
     assert quickest(speeds, None) is speeds[2]
     assert quickest(speeds, 0.001) is speeds[0]
-    refused = Speed(gpu_id="l40s", refusal="batch 1 does not fit")
+    refused = made_up(gpu_id="l40s", refusal="batch 1 does not fit")
     assert quickest([refused], 0.03) is refused
 
 
 def test_a_mix_compares_as_its_times_do_whatever_the_items(need) -> None:
-    def two(config, gpus, *, count, batch, source=None):
+    def two(config, gpus, *, count, batch):
         speeds = {"resnet50": (100.0, 400.0), "bert-large": (10.0, 10.0)}[config.workload]
         return tuple(
             predicted(gpu_id=g, config=config, item="image", throughput=around(v, 1.2))
@@ -151,7 +196,7 @@ def test_a_mix_compares_as_its_times_do_whatever_the_items(need) -> None:
 
 
 def test_a_mix_is_refused_where_one_part_is(need) -> None:
-    def half(config, gpus, *, count, batch, source=None):
+    def half(config, gpus, *, count, batch):
         made = refuse if config.workload == "bert-large" else forecast
         return made(config, gpus, count=count, batch=batch)
 
@@ -172,7 +217,7 @@ def test_the_other_precisions_of_all_workloads(need) -> None:
     assert alternatives(need(), 2)[0].gpus == (2, 2)
 
 
-def rising(config, gpus, *, count, batch, source=None):
+def rising(config, gpus, *, count, batch):
     """A step of 10 ms whatever the batch, of which 256 is the best: as decoding is."""
     items = batch or 256
     return tuple(
@@ -195,7 +240,7 @@ def test_a_measurement_at_a_small_batch_does_not_stand_for_the_best(need) -> Non
 
 
 def test_a_measurement_stands_where_its_batch_has_no_trace(need) -> None:
-    def untraced(config, gpus, *, count, batch, source=None):
+    def untraced(config, gpus, *, count, batch):
         if batch == 8:
             raise NoDataError("no shipped trace")
         return rising(config, gpus, count=count, batch=batch)
@@ -209,18 +254,18 @@ def test_a_measured_step_that_is_too_slow_does_not_hide_a_batch_that_is_quick_en
     slow = result("rtx-3090", 2000.0, batch=64)
     asked = need(latency_s=0.02)
     found = by_key(gather(asked, ["rtx-3090"], forecast, results=[slow]))["rtx-3090", 1]
-    assert (found.basis, found.step_s) == ("transferred", 0.01)
+    assert (found.basis, found.seconds) == ("spec-only", 0.01)
     quick = result("rtx-3090", 1900.0, batch=32, items_per_step=32)
     found = by_key(gather(asked, ["rtx-3090"], forecast, results=[slow, quick]))["rtx-3090", 1]
     assert (found.basis, found.batch) == ("measured", 32)
 
 
 def test_a_measurement_that_ships_with_gpuwise_says_where_it_is_from_and_has_its_own_step(need) -> None:
-    def known(config, gpus, *, count, batch, source=None):
+    def known(config, gpus, *, count, batch):
         (found,) = forecast(config, gpus, count=count, batch=batch)
         own = replace(found, origin="measured", basis="measured", throughput=around(50.0, 1.01))
         return (replace(found, measured=replace(own, notes=("steps.json",)), basis="measured"),)
 
     (found,) = gather(need(), ["rtx-3090"], known)
-    assert (found.source, found.throughput.value) == ("steps.json", 50.0)
-    assert found.step_s == pytest.approx(0.02)
+    assert (found.notes, found.throughput.value) == (("steps.json",), 50.0)
+    assert found.seconds == pytest.approx(0.02)

@@ -7,10 +7,9 @@ from datetime import date
 
 from gpuwise.judge.choose.need import need_for, presets
 from gpuwise.judge.choose.uses import Place, use, uses
-from gpuwise.model.choice import Speed
 from gpuwise.model.result import Interval
 
-from ...records import predicted
+from ...records import made_up, predicted
 
 GPUS = ("rtx-3090", "rtx-4090", "l40s", "a100-pcie-80gb", "h100-pcie-80gb", "h200-sxm")
 
@@ -35,9 +34,9 @@ def test_the_first_third_by_speed_or_cost_is_well_suited(speed, offer, today: da
 def test_a_no_has_its_reason(speed, today: date) -> None:
     need = need_for("llm-inference")
     speeds = [
-        Speed(gpu_id="t4", refusal="t4 has no stated bf16 rate"),
+        made_up(gpu_id="t4", refusal="t4 has no stated bf16 rate"),
         speed("rtx-3090", 100.0, fits_probability=0.2),
-        speed("rtx-4090", 100.0, step_s=9.0),
+        speed("rtx-4090", 100.0, seconds=9.0),
     ]
     reasons = [use("llm-inference", need, s.gpu_id, speeds, [], today).reason for s in speeds]
     assert reasons == ["t4 has no stated bf16 rate", "does not fit its memory", "answers too late"]

@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import prices
-from gpuwise.model.choice import Need, Speed, Way
+from gpuwise.judge.choose.speeds import half_of
+from gpuwise.model.choice import Need, Way
 from gpuwise.model.offer import Offer
+from gpuwise.model.record import Record
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -46,7 +48,7 @@ class Row:
     """USD: of all machines for an hour, of one card bought, or nothing."""
     half: float
     stale: bool
-    speed: Speed
+    speed: Record
     offer: Offer | None
 
 
@@ -72,9 +74,9 @@ class Candidates:
         return len(self.rows)
 
 
-def candidates(need: Need, speeds: Sequence[Speed], offers: Sequence[Offer], *, today: date) -> Candidates:
+def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date) -> Candidates:
     """All combinations that have a speed and a price, in the order of the speeds; limits come later."""
-    known = {(speed.gpu_id, speed.count): speed for speed in speeds if speed.throughput is not None}
+    known = {(speed.gpu_id, speed.gpus): speed for speed in speeds if speed.throughput is not None}
     rows = [*_rents(need, known, offers, today), *_purchases(need, known, offers, today), *_own(need, known)]
     return columns(rows)
 
@@ -94,8 +96,10 @@ def columns(rows: Sequence[Row]) -> Candidates:
         price_half=np.array([row.half for row in rows], dtype=float),
         speed=speed,
         speed_half=half,
-        watts=np.array([np.nan if row.speed.watts is None else row.speed.watts for row in rows], dtype=float),
-        watts_half=np.array([row.speed.watts_half for row in rows], dtype=float),
+        watts=np.array(
+            [np.nan if row.speed.watts is None else row.speed.watts.value for row in rows], dtype=float
+        ),
+        watts_half=np.array([half_of(row.speed.watts) for row in rows], dtype=float),
         own=np.array([row.way in ("new", "used", "have") for row in rows], dtype=bool),
         have=np.array([row.way == "have" for row in rows], dtype=bool),
     )
@@ -130,7 +134,7 @@ def _kind_allowed(need: Need, offer: Offer) -> bool:
     return need.acquire in ("both", "rent" if offer.per_hour else "own")
 
 
-_Speeds = Mapping[tuple[str, int], Speed]
+_Speeds = Mapping[tuple[str, int], Record]
 
 
 def _rents(need: Need, known: _Speeds, offers: Sequence[Offer], today: date) -> Iterator[Row]:
@@ -170,7 +174,7 @@ def _own(need: Need, known: _Speeds) -> Iterator[Row]:
                 yield Row(gpu, count, "have", 0.0, 0.0, False, speed, None)
 
 
-def _slowest(known: _Speeds, gpu_ids: Sequence[str], count: int) -> Speed | None:
+def _slowest(known: _Speeds, gpu_ids: Sequence[str], count: int) -> Record | None:
     """The speed of the slowest GPU that an offer may mean; None where any of them has none."""
     found = [known.get((gpu, count)) for gpu in gpu_ids]
     if any(speed is None for speed in found):
@@ -178,5 +182,5 @@ def _slowest(known: _Speeds, gpu_ids: Sequence[str], count: int) -> Speed | None
     return min((s for s in found if s is not None), key=_pace)
 
 
-def _pace(speed: Speed) -> float:
+def _pace(speed: Record) -> float:
     return speed.throughput.value if speed.throughput is not None else 0.0

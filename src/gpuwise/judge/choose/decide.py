@@ -14,10 +14,11 @@ from gpuwise.judge.choose.candidates import Candidates, candidates
 from gpuwise.judge.choose.cost import Costs, costs
 from gpuwise.judge.choose.fit import Limit, kept, limits
 from gpuwise.judge.choose.reject import contradiction, rejected
-from gpuwise.model.choice import Need, Option, Recommendation, Speed
+from gpuwise.model.choice import Need, Option, Recommendation
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
 from gpuwise.model.precision import Precision
+from gpuwise.model.record import Record
 
 MOST = 100
 """Options that are kept."""
@@ -34,7 +35,7 @@ class _Judged:
 
 
 def recommend(
-    need: Need, speeds: Sequence[Speed], offers: Sequence[Offer], *, today: date, item: str,
+    need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date, item: str,
     specs: Mapping[str, GpuSpec] | None = None, every_provider: bool = False,
 ) -> Recommendation:  # fmt: skip
     """Ranked options with their reasons, by prices as known on `today`.
@@ -57,7 +58,7 @@ def recommend(
 
 def with_precisions(
     found: Recommendation,
-    alternatives: Mapping[Precision, Sequence[Speed]],
+    alternatives: Mapping[Precision, Sequence[Record]],
     offers: Sequence[Offer],
     *,
     today: date,
@@ -72,7 +73,7 @@ def with_precisions(
 
 
 def _judge(
-    need: Need, speeds: Sequence[Speed], offers: Sequence[Offer], today: date, specs: Mapping[str, GpuSpec],
+    need: Need, speeds: Sequence[Record], offers: Sequence[Offer], today: date, specs: Mapping[str, GpuSpec],
     every_provider: bool,
 ) -> _Judged:  # fmt: skip
     them = candidates(need, speeds, offers, today=today)
@@ -87,11 +88,11 @@ def _judge(
 
 
 def _options(
-    need: Need, judged: _Judged, speeds: Sequence[Speed], specs: Mapping[str, GpuSpec]
+    need: Need, judged: _Judged, speeds: Sequence[Record], specs: Mapping[str, GpuSpec]
 ) -> tuple[Option, ...]:
     them, cost, places = judged.them, judged.cost, judged.places
     best, rents = rank.frontier(them, cost, places), [p for p in places if not them.own[p]]
-    one = {s.gpu_id: s.throughput.value for s in speeds if s.count == 1 and s.throughput is not None}
+    one = {s.gpu_id: s.throughput.value for s in speeds if s.gpus == 1 and s.throughput is not None}
     bare = [
         replace(
             rank.option(need, them, cost, place, number, specs), frontier=place in best,
@@ -110,7 +111,7 @@ def _options(
     )
 
 
-def _nothing(need: Need, speeds: Sequence[Speed]) -> NoDataError:
+def _nothing(need: Need, speeds: Sequence[Record]) -> NoDataError:
     refusals = [speed.refusal for speed in speeds if speed.refusal]
     if len(refusals) == len(speeds) and refusals:
         return NoDataError(f"no GPU has a speed: {refusals[0]}", hint="measure it", code="bench")

@@ -14,8 +14,9 @@ from gpuwise.judge.choose.candidates import Candidates
 from gpuwise.judge.choose.cost import Costs, hours_of_use
 from gpuwise.judge.choose.fit import link_of, money
 from gpuwise.judge.choose.rank import chance, worth_per_hour
-from gpuwise.model.choice import Need, Option, Rejected, Speed
+from gpuwise.model.choice import Need, Option, Rejected
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.record import Record
 from gpuwise.model.units import percent, significant
 from gpuwise.predict.collectives import MODULES
 
@@ -33,14 +34,14 @@ MOST = 20
 
 
 def why(
-    need: Need, found: Option, first: Option, speed: Speed, one: float | None, spec: GpuSpec
+    need: Need, found: Option, first: Option, speed: Record, one: float | None, spec: GpuSpec
 ) -> tuple[str, ...]:
     """Reasons of one option, against the first; `one` is the throughput of a single GPU."""
     return tuple(_reasons(need, found, first, speed, one, spec))
 
 
 def _reasons(
-    need: Need, found: Option, first: Option, speed: Speed, one: float | None, spec: GpuSpec
+    need: Need, found: Option, first: Option, speed: Record, one: float | None, spec: GpuSpec
 ) -> Iterator[str]:
     yield _place(found, first)
     if found.count > 1 and one:
@@ -56,9 +57,16 @@ def _reasons(
         yield "a module for the board of a server, not a card for a slot"
     if found.stale:
         yield f"price of {found.seen_on}, old" if found.seen_on else "price without a date"
-    yield "speed " + _BASES[found.basis].format(speed.source)
+    yield "speed " + _BASES[found.basis].format(_where(speed))
     if speed.bound:
         yield f"bound by {speed.bound}"
+
+
+def _where(speed: Record) -> str:
+    """The file of a measurement, the title of a publication."""
+    if speed.source is None:
+        return speed.notes[0] if speed.notes else ""
+    return speed.source.id if speed.origin == "measured" else speed.source.title
 
 
 def _place(found: Option, first: Option) -> str:

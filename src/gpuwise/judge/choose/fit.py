@@ -16,8 +16,9 @@ import numpy as np
 from gpuwise.facts.catalog import tables
 from gpuwise.judge.choose.candidates import Array, Candidates, Mask
 from gpuwise.judge.choose.cost import Costs
-from gpuwise.model.choice import Need, Speed
+from gpuwise.model.choice import Need
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.record import Record
 from gpuwise.model.units import gibibytes, seconds, significant
 from gpuwise.predict.collectives import is_linked
 
@@ -48,7 +49,7 @@ class Limit:
 
 
 def limits(
-    need: Need, them: Candidates, cost: Costs, specs: Mapping[str, GpuSpec], speeds: Sequence[Speed]
+    need: Need, them: Candidates, cost: Costs, specs: Mapping[str, GpuSpec], speeds: Sequence[Record]
 ) -> tuple[Limit, ...]:
     """Every limit that the need sets, and those that hold always: memory and worthwhile scaling."""
     return (
@@ -74,7 +75,9 @@ def money(usd: float) -> str:
 def _fits(them: Candidates) -> Limit:
     chance = [row.speed.fits_probability for row in them.rows]
     ok = np.array([found is None or found >= FITS for found in chance], dtype=bool)
-    wanted = np.array([row.speed.memory_bytes or np.nan for row in them.rows], dtype=float)
+    wanted = np.array(
+        [m.value if (m := row.speed.memory_bytes) else np.nan for row in them.rows], dtype=float
+    )
 
     def reason(needed: float) -> str:
         return "does not fit" + (f": the work needs {gibibytes(needed)}" if needed == needed else "")
@@ -82,8 +85,8 @@ def _fits(them: Candidates) -> Limit:
     return Limit("", ok, wanted, True, reason, lambda v: "a smaller batch or a shorter precision")
 
 
-def _scales(them: Candidates, specs: Mapping[str, GpuSpec], speeds: Sequence[Speed]) -> Limit:
-    one = {s.gpu_id: s.throughput.value for s in speeds if s.count == 1 and s.throughput is not None}
+def _scales(them: Candidates, specs: Mapping[str, GpuSpec], speeds: Sequence[Record]) -> Limit:
+    one = {s.gpu_id: s.throughput.value for s in speeds if s.gpus == 1 and s.throughput is not None}
     single = np.array([one.get(row.gpu, np.nan) for row in them.rows], dtype=float)
     share = np.where(them.count > 1, them.speed / (them.count * single), 1.0)
     ok = ~(share < WORTH)
@@ -149,7 +152,7 @@ def _time(need: Need, them: Candidates, cost: Costs) -> Iterator[Limit]:
         what = "misses the deadline: takes {}"
         yield _bound("deadline", paid, need.deadline_s, seconds, what, lambda v: f"{ceil(v / 60)}min")
     if need.latency_s is not None:
-        step = np.array([row.speed.step_s or np.nan for row in them.rows], dtype=float)
+        step = np.array([row.speed.seconds or np.nan for row in them.rows], dtype=float)
         what = "answers too late: {} a step"
         kind = need.latency_kind
         yield _bound("latency", step, need.latency_s, seconds, what, lambda v: f"{kind}<={ceil(v * 1e3)}ms")

@@ -82,6 +82,7 @@ def option(
     cards = them.count[place] if row.way in ("new", "used") else 1.0
     known = need.items is not None
     joules = float(cost.joules[place])
+    needed, memory = row.speed.memory_bytes, specs[row.gpu].memory_bytes
     return Option(
         rank=rank, gpu_id=row.gpu, count=row.count, way=row.way,
         provider=row.offer.provider if row.offer else "", instance=row.offer.instance if row.offer else "",
@@ -94,7 +95,7 @@ def option(
         cost_usd=_around(float(cost.total[place]), float(cost.half[place])) if known else None,
         cost_per_item_usd=_around(float(cost.per_item[place]), float(cost.half[place])),
         energy_j_per_item=joules if joules == joules else None,
-        memory_spare=_spare(row.speed.memory_bytes, specs[row.gpu].memory_bytes),
+        memory_spare=1 - needed.value / memory if needed and memory else None,
         outlay_usd=float(cost.outlay[place]),
     )  # fmt: skip
 
@@ -103,10 +104,6 @@ def _around(value: float, half: float) -> Interval:
     return Interval(
         value=value, low=value * exp(-half), high=value * exp(half), level=LEVEL, method="log-normal"
     )
-
-
-def _spare(needed: float | None, memory: float | None) -> float | None:
-    return None if needed is None or not memory else 1 - needed / memory
 
 
 def break_even(need: Need, them: Candidates, cost: Costs, place: int, rents: Sequence[int]) -> float | None:

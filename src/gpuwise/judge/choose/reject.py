@@ -15,11 +15,12 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.judge.choose.candidates import Array, Candidates
 from gpuwise.judge.choose.cost import Costs
 from gpuwise.judge.choose.fit import Limit, kept
-from gpuwise.model.choice import Need, Rejected, Speed
+from gpuwise.model.choice import Need, Rejected
+from gpuwise.model.record import Record
 
 
 def rejected(
-    need: Need, them: Candidates, cost: Costs, found: Sequence[Limit], speeds: Sequence[Speed]
+    need: Need, them: Candidates, cost: Costs, found: Sequence[Limit], speeds: Sequence[Record]
 ) -> tuple[Rejected, ...]:
     """Every GPU without an option, by the limits that its nearest candidate breaks."""
     fine = {row.gpu for row, ok in zip(them.rows, kept(found, len(them)), strict=True) if ok}
@@ -37,7 +38,7 @@ def rejected(
 
 def _rejected(
     need: Need, gpu: str, places: Sequence[int], broken: Array, cost: Costs, found: Sequence[Limit],
-    speeds: Sequence[Speed],
+    speeds: Sequence[Record],
 ) -> Rejected:  # fmt: skip
     if not places:
         refusals = [speed.refusal for speed in speeds if speed.gpu_id == gpu]

@@ -1,69 +1,93 @@
 """How fast each GPU does the work, from the best that is known: measured, else published or predicted.
 
-A measurement of this very cell wins, unless another batch is quick enough where its own is not, or gains more
-than the prediction's error (`predict.known`). Else the narrower interval does: a published figure stands
+A measurement of this very question wins, unless another batch is quick enough where its own is not, or gains
+more than the prediction's error (`predict.known`). Else the narrower interval does: a published figure stands
 alone, with other software than the next one, so it counts within a factor of exp(0.5); a prediction says its
-own width.
-For a latency, the largest throughput among batches whose step is quick enough.
+own width. For a latency, the largest throughput among batches whose step is quick enough.
+
+A measurement speaks for its own card first. It corrects predictions of other cards only at the batch that was
+measured, so only where that batch was asked for, and all of them by one factor: a measured card never changes
+the order of two others. (A ratio that was measured at batch 8 says nothing of batch 256: it was off by two.)
 
 A mix of workloads has one speed, the weighted geometric mean: how two GPUs compare then does not depend on
 the GPU on which the shares of time were counted. Widths add as if the errors were one.
+
+Scientific kernels are not predicted: what a stencil, a transform or a factorisation computes and moves is
+stated in closed form by the workload, and the nearer of two limits of the data sheet is reached in part:
+
+    items a second = REACHED x min(peak / operations of an item, bandwidth / bytes of an item)
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import exp, log
 from typing import Protocol
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.judge.choose.sheet import from_sheet
-from gpuwise.model.choice import Basis, Need, Speed
+from gpuwise.facts import catalog, published
+from gpuwise.model.choice import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.published import PublishedResult
 from gpuwise.model.question import Part
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.record import Basis, Record, refused
+from gpuwise.model.result import Interval, Result
 from gpuwise.model.run import RunConfig
+from gpuwise.predict.interval import around, step_half
 from gpuwise.predict.known import answers
+from gpuwise.stats.records import ratio_between
+from gpuwise.store import records
 from gpuwise.workloads import registry
 
+Key = tuple[str, int]
+"""GPU and number of GPUs."""
 PUBLISHED_HALF = 0.5
-"""Half width of a published figure in log space. The same cell on the same GPU from two publishers differed
-by a factor of 1.6 in the median (nine cells of the curated table that state their precision)."""
+"""Half width of a published figure in log space. The same question on the same GPU from two publishers
+differed by a factor of 1.6 in the median (nine of the curated table that state their precision)."""
+REACHED = 0.5
+"""Share of a limit of the data sheet that a scientific kernel reaches, within a factor of two."""
 BATCHES = tuple(2**k for k in range(11))
 WEAKER: tuple[Basis, ...] = ("measured", "calibrated", "transferred", "published", "spec-only")
 """Each says less than the one before; a mix is known as little as its least known part."""
+ANY: tuple[Part, ...] = ("batch", "gpus", "kernels")
+"""Parts of a question in which measurements may differ that speak for one need: any number of GPUs and, where
+none was asked for, any batch, with torch's kernels or gpuwise's."""
 
 
 class Forecast(Protocol):
     """`gpuwise.predict.forecast.forecast`, or a fake."""
 
     def __call__(
-        self, config: RunConfig, gpus: Sequence[str], *, count: int, batch: int | None, source: Result | None
+        self, config: RunConfig, gpus: Sequence[str], *, count: int, batch: int | None
     ) -> tuple[Record, ...]: ...
 
 
 def gather(
     need: Need, gpus: Sequence[str], forecast: Forecast, *,
     results: Sequence[Result] = (), published: Sequence[PublishedResult] = (),
-) -> tuple[Speed, ...]:  # fmt: skip
-    """The speed of every number of each of `gpus`; where there is none, its refusal.
+) -> tuple[Record, ...]:  # fmt: skip
+    """The speed of every number of each of `gpus`, items a second of all together within 80 %; where there is
+    none, its refusal.
 
     Raises InputError for a workload that is unknown or that nothing can tell the cost of.
     """
     counts = sorted({1, *range(need.gpus[0], need.gpus[1] + 1)})
-    asked = (gpus, counts, forecast, results, published)
-    each = [_of_workload(need, name, *asked) for name, _ in need.workloads]
-    return mixed(each, [share for _, share in need.workloads])
+    measured = records(result for result in results if result.environment.gpu_id)
+    each = [
+        _of_workload(need, name, gpus, counts, forecast, measured, published) for name, _ in need.workloads
+    ]
+    if len(each) == 1:
+        return tuple(each[0].values())
+    shares = [share for _, share in need.workloads]
+    return tuple(_mix([found[key] for found in each], shares) for key in each[0])
 
 
 def _of_workload(
     need: Need, workload: str, gpus: Sequence[str], counts: Sequence[int], forecast: Forecast,
-    results: Sequence[Result], published: Sequence[PublishedResult],
-) -> dict[tuple[str, int], Speed]:  # fmt: skip
+    measured: Sequence[Record], stated: Sequence[PublishedResult],
+) -> dict[Key, Record]:  # fmt: skip
     config = RunConfig(
         workload=workload,
         content=registry.get(workload).content,
@@ -72,26 +96,54 @@ def _of_workload(
         compile=need.compiled,
         batch=need.batch,
     )
-    cells = list(_cells(config, results))
-    best = _measured(cells, need.latency_s)
-    source = next((result for result, _ in cells), None)
-    predicted = _predicted(need, config, gpus, counts, forecast, source)
-    stated = _published(config, published)
+    own: dict[Key, list[Record]] = defaultdict(list)
+    for record in measured:
+        same = record.question.key(*ANY) == config.key(*ANY) and config.batch in (None, record.batch)
+        if same and record.usable:
+            own[record.gpu_id, record.gpus].append(record)
+    best = {key: quickest(found, need.latency_s) for key, found in own.items()}
+    predicted = _predicted(need, config, gpus, counts, forecast)
+    if config.batch is not None:
+        predicted = corrected(predicted, best)
+    others = _published(config, stated)
     found = {}
-    for gpu in gpus:
-        for count in counts:
-            key = (gpu, count)
-            own, model = best.get(key), predicted.get(key)
-            if own is not None and (model is None or _stands(need, own, model, config, forecast)):
-                found[key] = own
-                continue
-            known = [speed for speed in (model, stated.get(key)) if speed is not None]
-            found[key] = min(known, key=_width, default=_unknown(gpu, count))
+    for key in ((gpu, count) for gpu in gpus for count in counts):
+        mine, model = best.get(key), predicted.get(key)
+        if mine is not None and (model is None or _stands(need, mine, model, config, forecast)):
+            found[key] = mine
+            continue
+        known = [record for record in (model, others.get(key)) if record is not None]
+        unknown = _blank(config, *key, "no speed is known")
+        found[key] = min(known, key=_width, default=unknown)
     return found
 
 
-def _stands(need: Need, own: Speed, model: Speed, config: RunConfig, forecast: Forecast) -> bool:
-    """Whether a measurement tells what the GPU does at the batch that the prediction found best."""
+def corrected(predicted: Mapping[Key, Record], measured: Mapping[Key, Record]) -> dict[Key, Record]:
+    """Predictions of one batch, each times what the first measured card reaches of its own prediction. Where
+    a card has a measurement beside its prediction, that stands."""
+    both = ((measured[key], predicted[key]) for key in measured if key in predicted)
+    pairs = [pair for pair in both if pair[1].origin == "predicted" and pair[1].throughput]
+    if not pairs:
+        return dict(predicted)
+    # Kernels, recipe and session differ on purpose: the prediction is of torch on any machine.
+    mine, model = pairs[0]
+    ignored = ("origin", "session", "switches", "recipe")
+    factor = ratio_between(model, mine, ignoring=ignored).value
+    return {
+        key: replace(
+            record,
+            basis="transferred",
+            throughput=around(record.throughput.value * factor, step_half("transferred")),
+            seconds=record.seconds / factor if record.seconds else None,
+        )
+        if record.origin == "predicted" and record.throughput
+        else record
+        for key, record in predicted.items()
+    }
+
+
+def _stands(need: Need, own: Record, model: Record, config: RunConfig, forecast: Forecast) -> bool:
+    """True where a measurement says what the GPU does at the batch that the prediction found best."""
     if own.throughput is None or model.throughput is None:
         return True
     if _late(own, need.latency_s) and not _late(model, need.latency_s):
@@ -99,160 +151,140 @@ def _stands(need: Need, own: Speed, model: Speed, config: RunConfig, forecast: F
     if own.batch is None or model.batch in (None, own.batch):
         return True
     try:
-        (there,) = forecast(config, (own.gpu_id,), count=own.count, batch=own.batch, source=None)
+        (there,) = forecast(config, (own.gpu_id,), count=own.gpus, batch=own.batch)
     except GpuwiseError:  # a batch without a trace
         return True
     return there.throughput is None or answers(own.throughput, there.throughput, model.throughput)
 
 
-def _unknown(gpu: str, count: int) -> Speed:
-    return Speed(gpu_id=gpu, count=count, refusal="no speed is known")
+def _blank(config: RunConfig, gpu: str, count: int, refusal: str = "") -> Record:
+    """A record without figures."""
+    return Record(
+        question=replace(config, gpus=count), gpu_id=gpu, item=registry.get(config.workload).spec.item,
+        origin="predicted", basis="spec-only", issues=refused(refusal) if refusal else (),
+    )  # fmt: skip
 
 
-def _width(speed: Speed) -> float:
+def _width(record: Record) -> float:
     """Of the interval in log space; infinite for a refusal."""
-    interval = speed.throughput
+    interval = record.throughput
     return log(interval.high / interval.low) if interval and interval.low > 0 else float("inf")
 
 
-def _cells(config: RunConfig, results: Sequence[Result]) -> Iterable[tuple[Result, Measurement]]:
-    """Every measurement of the cell on a GPU that the catalog knows, with torch's kernels or gpuwise's."""
-    ignored: tuple[Part, ...] = ("batch", "kernels")
-    for result in results:
-        for m in result.measurements:
-            same = replace(config, gpus=m.config.gpus).key(*ignored) == m.config.key(*ignored)
-            batch = config.batch in (None, m.batch)
-            if result.environment.gpu_id and same and batch and m.status == "ok" and m.throughput is not None:
-                yield result, m
-
-
-def _measured(
-    cells: Iterable[tuple[Result, Measurement]], latency_s: float | None
-) -> dict[tuple[str, int], Speed]:
-    found = defaultdict[tuple[str, int], list[Speed]](list)
-    for result, m in cells:
-        assert result.environment.gpu_id is not None
-        assert m.throughput is not None
-        key = (result.environment.gpu_id, m.config.gpus)
-        watts = m.telemetry.power_w if m.telemetry else None
-        speed = Speed(
-            gpu_id=key[0], count=key[1], throughput=m.throughput, memory_bytes=m.memory_peak_bytes,
-            watts=watts, basis="measured", source=result.id, batch=m.batch,
-            step_s=m.items_per_step / m.throughput.value if m.items_per_step else None,
-        )  # fmt: skip
-        found[key].append(speed)
-    return {key: quickest(speeds, latency_s) for key, speeds in found.items()}
-
-
-def _published(config: RunConfig, rows: Sequence[PublishedResult]) -> dict[tuple[str, int], Speed]:
+def _published(config: RunConfig, rows: Sequence[PublishedResult]) -> dict[Key, Record]:
     """The fastest figure of each GPU and number without a caution."""
-    found: dict[tuple[str, int], Speed] = {}
+    found: dict[Key, Record] = {}
+    # A precision that is only likely ("tf32?") is another one.
     wanted = (config.workload, config.mode, config.precision)
-    for row in sorted(rows, key=lambda row: row.throughput):
-        fits = config.batch in (None, row.batch_per_gpu)
-        if row.gpu_id and fits and not row.cautions and (row.workload, row.mode, row.precision) == wanted:
-            found[row.gpu_id, row.n_gpus] = _stated(row, row.gpu_id)
+    asked = [row for row in rows if (row.workload, row.mode, row.precision) == wanted]
+    for record in published.records(asked):
+        value = record.throughput.value if record.throughput else 0.0
+        best = found.get((record.gpu_id, record.gpus))
+        slower = best is not None and best.throughput is not None and best.throughput.value > value
+        if config.batch in (None, record.batch) and not slower:
+            found[record.gpu_id, record.gpus] = replace(
+                record,
+                throughput=around(value, PUBLISHED_HALF, method="spread of publishers"),
+                seconds=record.batch * record.gpus / value if record.batch else None,
+            )
     return found
-
-
-def _stated(row: PublishedResult, gpu_id: str) -> Speed:
-    value, factor = row.throughput, exp(PUBLISHED_HALF)
-    return Speed(
-        gpu_id=gpu_id, count=row.n_gpus, basis="published", source=row.source.title,
-        throughput=Interval(
-            value=value, low=value / factor, high=value * factor, level=0.8, method="spread of publishers"
-        ),
-        step_s=row.batch_per_gpu * row.n_gpus / value if row.batch_per_gpu else None,
-    )  # fmt: skip
 
 
 def _predicted(
-    need: Need, config: RunConfig, gpus: Sequence[str], counts: Sequence[int], forecast: Forecast,
-    source: Result | None,
-) -> dict[tuple[str, int], Speed]:  # fmt: skip
+    need: Need, config: RunConfig, gpus: Sequence[str], counts: Sequence[int], forecast: Forecast
+) -> dict[Key, Record]:
     if config.mode == "compute":
-        return from_sheet(config, gpus)
+        return {(gpu, 1): _from_sheet(config, gpu) for gpu in gpus}
     batches = BATCHES if need.latency_s is not None and need.batch is None else (need.batch,)
-    found: dict[tuple[str, int], Speed] = {}
+    found: dict[Key, Record] = {}
     for count in counts:
-        tried = [forecast(config, gpus, count=count, batch=batch, source=source) for batch in batches]
+        tried = [forecast(config, gpus, count=count, batch=batch) for batch in batches]
         for of_one_gpu in zip(*tried, strict=True):
-            speeds = [_speed(prediction) for prediction in of_one_gpu]
-            found[speeds[0].gpu_id, count] = quickest(speeds, need.latency_s)
+            best = quickest([_best(record) for record in of_one_gpu], need.latency_s)
+            found[best.gpu_id, count] = best
     return found
 
 
-def quickest(speeds: Sequence[Speed], latency_s: float | None) -> Speed:
-    """The highest throughput among steps that are quick enough; where none is, the quickest step."""
-    known = [speed for speed in speeds if speed.throughput is not None]
-    if not known:
-        return speeds[0]
-    fine = [speed for speed in known if not _late(speed, latency_s)]
-    if fine:
-        return max(fine, key=lambda s: s.throughput.value if s.throughput else 0.0)
-    return min(known, key=lambda s: s.step_s if s.step_s is not None else float("inf"))
+def _best(record: Record) -> Record:
+    """What was measured beside a prediction, at its step; else the prediction."""
+    own, speed = record.measured, record.throughput
+    if own is None or own.throughput is None or speed is None:
+        return record
+    seconds = record.seconds * speed.value / own.throughput.value if record.seconds else None
+    # The prediction's batch stays: `answers` found that the measurement stands for it.
+    return replace(own, question=record.question, seconds=seconds, measured=None)
 
 
-def _late(speed: Speed, latency_s: float | None) -> bool:
-    return latency_s is not None and (speed.step_s is None or speed.step_s > latency_s)
-
-
-def _speed(found: Record) -> Speed:
-    seconds = found.seconds
-    if seconds and found.throughput and found.measured and found.best:
-        seconds *= found.throughput.value / found.best.value
-    return Speed(
-        gpu_id=found.gpu_id, count=found.gpus, throughput=found.best,
-        memory_bytes=found.memory_bytes.value if found.memory_bytes else None,
-        fits_probability=found.fits_probability, watts=found.watts.value if found.watts else None,
-        watts_half=log(found.watts.value / found.watts.low) if found.watts else 0.0,
-        batch=found.batch, step_s=seconds,
-        basis=found.basis, bound=found.bound or "", source=found.measured.notes[0] if found.measured else "",
-        refusal=found.refusal,
-    )  # fmt: skip
-
-
-def mixed(each: Sequence[Mapping[tuple[str, int], Speed]], shares: Sequence[float]) -> tuple[Speed, ...]:
-    """One speed of a mix for every GPU and number; a GPU that refuses one workload refuses the mix."""
-    if len(each) == 1:
-        return tuple(each[0].values())
-    return tuple(_mix([found[key] for found in each], shares) for key in each[0])
-
-
-def _mix(speeds: Sequence[Speed], shares: Sequence[float]) -> Speed:
-    first = speeds[0]
-    refusals = [speed.refusal or "no speed" for speed in speeds if speed.throughput is None]
-    if refusals:
-        return Speed(gpu_id=first.gpu_id, count=first.count, refusal=refusals[0])
-    intervals = [speed.throughput for speed in speeds if speed.throughput is not None]
-    value, low, high = (
-        _mean([getattr(i, end) for i in intervals], shares) for end in ("value", "low", "high")
+def _from_sheet(config: RunConfig, gpu_id: str) -> Record:
+    """One GPU. Raises InputError for a workload that does not state its cost."""
+    spec, gpu = registry.get(config.workload).spec, catalog.get(gpu_id)
+    if spec.cost is None:
+        raise InputError(f"{config.workload} does not state what it costs", hint="measure it")
+    cost = spec.cost(config.mode, config.precision, config.batch or spec.default_batch)
+    peak, bandwidth = gpu.peak(config.precision), gpu.memory_bytes_per_s
+    if peak is None or bandwidth is None:
+        lacking = f"a dense {config.precision} rate" if peak is None else "memory bandwidth"
+        return _blank(config, gpu_id, 1, f"no {config.precision.upper()}: no source states {lacking}")
+    arithmetic = peak.flop_per_s / cost.flop_per_item
+    memory = bandwidth / cost.bytes_per_item if cost.bytes_per_item else float("inf")
+    value, watts = REACHED * min(arithmetic, memory), gpu.power_w
+    return replace(
+        _blank(config, gpu_id, 1),
+        throughput=Interval(value=value, low=value / 2, high=value * 2, level=0.8, method="data sheet"),
+        watts=Interval(value=watts, low=watts, high=watts, level=None, method="stated") if watts else None,
+        bound="compute" if arithmetic < memory else "memory",
     )
-    watts = [speed.watts for speed in speeds if speed.watts is not None]
-    memory = [speed.memory_bytes for speed in speeds if speed.memory_bytes is not None]
-    chances = [speed.fits_probability for speed in speeds if speed.fits_probability is not None]
-    weakest = max(speeds, key=lambda speed: WEAKER.index(speed.basis))
-    return Speed(
-        gpu_id=first.gpu_id, count=first.count,
+
+
+def quickest(found: Sequence[Record], latency_s: float | None) -> Record:
+    """The highest throughput among steps that are quick enough; where none is, the quickest step."""
+    known = [record for record in found if record.throughput is not None]
+    if not known:
+        return found[0]
+    fine = [record for record in known if not _late(record, latency_s)]
+    if fine:
+        return max(fine, key=lambda r: r.throughput.value if r.throughput else 0.0)
+    return min(known, key=lambda r: r.seconds if r.seconds is not None else float("inf"))
+
+
+def _late(record: Record, latency_s: float | None) -> bool:
+    return latency_s is not None and (record.seconds is None or record.seconds > latency_s)
+
+
+def _mix(parts: Sequence[Record], shares: Sequence[float]) -> Record:
+    """One speed of a mix; a GPU that refuses one workload refuses the mix."""
+    question = replace(parts[0].question, workload="+".join(part.question.workload for part in parts))
+    blank = replace(parts[0], question=replace(question, batch=None), source=None, raw=None, measured=None)
+    refusals = [part.refusal or "no speed" for part in parts if part.throughput is None]
+    if refusals:
+        return replace(blank, throughput=None, issues=refused(refusals[0]))
+    value, low, high = (
+        exp(
+            sum(share * log(getattr(part.throughput, end)) for part, share in zip(parts, shares, strict=True))
+        )
+        for end in ("value", "low", "high")
+    )
+    watts = [part.watts for part in parts if part.watts is not None]
+    memory = [part.memory_bytes for part in parts if part.memory_bytes is not None]
+    chances = [part.fits_probability for part in parts if part.fits_probability is not None]
+    drawn = sum(w.value * share for w, share in zip(watts, shares, strict=False))
+    weakest = max(parts, key=lambda part: WEAKER.index(part.basis))
+    return replace(
+        blank,
         throughput=Interval(value=value, low=low, high=high, level=0.8, method="geometric mean"),
-        memory_bytes=max(memory, default=None), fits_probability=min(chances, default=None),
-        watts=sum(w * s for w, s in zip(watts, shares, strict=True)) if len(watts) == len(speeds) else None,
-        watts_half=max(speed.watts_half for speed in speeds), basis=weakest.basis, source=weakest.source,
+        memory_bytes=max(memory, key=lambda m: m.value, default=None),
+        fits_probability=min(chances, default=None),
+        watts=around(drawn, max(map(half_of, watts))) if len(watts) == len(parts) else None,
+        seconds=None, bound=None, basis=weakest.basis, source=weakest.source, notes=weakest.notes,
     )  # fmt: skip
 
 
-def _mean(values: Sequence[float], shares: Sequence[float]) -> float:
-    """Weighted geometric mean."""
-    return exp(sum(share * log(value) for share, value in zip(shares, values, strict=True)))
+def half_of(interval: Interval | None) -> float:
+    """Half width in log space; 0 where nothing is known of it."""
+    return log(interval.value / interval.low) if interval and interval.low > 0 else 0.0
 
 
-OTHERS: tuple[Precision, ...] = (
-    Precision.FP8,
-    Precision.BF16,
-    Precision.FP16,
-    Precision.TF32,
-    Precision.FP32,
-)
+OTHERS = (Precision.FP8, Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 """Precisions that a need without one of its own might as well use."""
 
 

@@ -21,9 +21,10 @@ from gpuwise.judge.choose.cost import costs
 from gpuwise.judge.choose.fit import FITS, forms
 from gpuwise.judge.choose.need import need_for, presets
 from gpuwise.judge.choose.speeds import Forecast
-from gpuwise.model.choice import Basis, Need, Speed
+from gpuwise.model.choice import Need
 from gpuwise.model.offer import Offer
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import Basis, Record
 from gpuwise.model.result import Interval, Result
 
 FIRST = 1 / 3
@@ -70,12 +71,12 @@ def uses(
     for name in presets():
         need = need_for(name, gpus=(1, 1))
         known = speeds.gather(need, every, forecast, results=results, published=published)
-        found.append(use(name, need, gpu_id, [s for s in known if s.count == 1], offers, today))
+        found.append(use(name, need, gpu_id, [s for s in known if s.gpus == 1], offers, today))
     return tuple(found)
 
 
 def use(
-    name: str, need: Need, gpu_id: str, known: Sequence[Speed], offers: Sequence[Offer], today: date
+    name: str, need: Need, gpu_id: str, known: Sequence[Record], offers: Sequence[Offer], today: date
 ) -> Use:
     """One preset; `known` are the speeds of every GPU in it."""
     (own,) = (speed for speed in known if speed.gpu_id == gpu_id)
@@ -92,7 +93,7 @@ def use(
     )  # fmt: skip
 
 
-def _reason(need: Need, speed: Speed) -> str:
+def _reason(need: Need, speed: Record) -> str:
     """Why the GPU is not for this, or nothing."""
     if need.form is not None:
         field, values = forms()[need.form]
@@ -102,12 +103,12 @@ def _reason(need: Need, speed: Speed) -> str:
         return speed.refusal
     if speed.fits_probability is not None and speed.fits_probability < FITS:
         return "does not fit its memory"
-    if need.latency_s is not None and (speed.step_s is None or speed.step_s > need.latency_s):
+    if need.latency_s is not None and (speed.seconds is None or speed.seconds > need.latency_s):
         return "answers too late"
     return ""
 
 
-def _costs(need: Need, able: Sequence[Speed], offers: Sequence[Offer], today: date) -> dict[str, float]:
+def _costs(need: Need, able: Sequence[Record], offers: Sequence[Offer], today: date) -> dict[str, float]:
     """Least cost of an item on each GPU that has a price."""
     them = candidates(need, able, offers, today=today)
     found: dict[str, float] = {}
