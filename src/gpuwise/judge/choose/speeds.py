@@ -37,7 +37,7 @@ from gpuwise.model.result import Interval, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.interval import around, step_half
 from gpuwise.predict.known import answers
-from gpuwise.stats.records import ratio_between
+from gpuwise.stats.records import Condition, ratio_between
 from gpuwise.store import records
 from gpuwise.workloads import registry
 
@@ -127,7 +127,7 @@ def corrected(predicted: Mapping[Key, Record], measured: Mapping[Key, Record]) -
         return dict(predicted)
     # Kernels, recipe and session differ on purpose: the prediction is of torch on any machine.
     mine, model = pairs[0]
-    ignored = ("origin", "session", "switches", "recipe")
+    ignored: tuple[Condition, ...] = ("origin", "session", "switches", "recipe")
     factor = ratio_between(model, mine, ignoring=ignored).value
     return {
         key: replace(
