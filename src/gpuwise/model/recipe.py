@@ -45,7 +45,7 @@ class Switches:
     layout: Layout = "channels-last"
     """Of images and convolutions where tensor cores run; IEEE fp32 is always channels-first."""
     pooling: Pooling = "torch"
-    """Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`models.pooling`)."""
+    """Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`kernels.pooling`)."""
     compiler: Compiler = "default"
     """torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels."""
     region: Region = "step"
@@ -58,10 +58,10 @@ class Switches:
     masters are copied to."""
     stream: Stream = "fp32"
     """What runs from layer to layer of a transformer under autocast: the norms' results in fp32, or
-    rounded to 16 bits, or these by gpuwise's kernels (`models.residual`). Norms are computed in fp32."""
+    rounded to 16 bits, or these by gpuwise's kernels (`kernels.residual`). Norms are computed in fp32."""
     attention: Attention = "auto"
     """Which kernel scaled_dot_product_attention takes; auto is torch's choice. Or, under 16 bits, gpuwise's
-    own (`models.attention`)."""
+    own (`kernels.attention`)."""
     exchange: Exchange = "overlapped"
     """When several GPUs average their gradients: bucket by bucket within the backward pass, at whose
     buckets compiled graphs are cut, or all after it, so that graphs stay whole."""

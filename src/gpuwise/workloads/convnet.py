@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 CLASSES = 1000
 SGD_RATE, SGD_MOMENTUM, SGD_DECAY = 0.01, 0.9, 1e-4
 
+# Of a recipe, for every network of convolutions.
 SWITCHES = ("pooling", "weights", "layout", "compiler", "graph")
-"""Of a recipe, for every network of convolutions."""
 
 WRITTEN_PASSES, READ_PASSES, POOLED_PASSES, OPTIMISER_BYTES = 11, 3, 2, 32
 
@@ -96,8 +96,8 @@ class Count:
         )
 
 
+# (channels, side) of a square image.
 Shape = tuple[int, int]
-"""(channels, side) of a square image."""
 
 
 def same(channels: int, high: int, wide: int | None = None) -> Conv:

@@ -25,8 +25,8 @@ Sample = tuple[Tensor, ...]
 STORED, STORED_SIDE = 64, 256
 CORPUS = 2**20
 ENDLESS = 2**40
+# Of the pixels of ImageNet, as torchvision's weights expect them.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the pixels of ImageNet, as torchvision's weights expect them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 _HALVES: dict[Half, torch.dtype] = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
+# Steps over which the norm of gradients is averaged, which dropout moves by percents; one elsewhere.
 NORMS = {"cuda": 4}
-"""Steps over which the norm of gradients is averaged, which dropout moves by percents; one elsewhere."""
+# Times that the fp16 scaler may halve its scale before gradients fit: from 2^16 to below 1.
 SCALES = 20
-"""Times that the fp16 scaler may halve its scale before gradients fit: from 2^16 to below 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

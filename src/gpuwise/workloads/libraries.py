@@ -33,10 +33,10 @@ from gpuwise.model.workload import WorkloadSpec
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
 from gpuwise.workloads.workload import Workload
 
+# Elements of a tensor that is filled where only the form of a network is asked.
 MOST_DRAWN = 4096
-"""Elements of a tensor that is filled where only the form of a network is asked."""
+# Weight of the losses of side heads (GoogLeNet, Inception), as their papers train them.
 AUXILIARY = 0.3
-"""Weight of the losses of side heads (GoogLeNet, Inception), as their papers train them."""
 
 
 class WithoutDraws(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -149,8 +149,8 @@ HEADS = (
     "AutoModelForImageClassification",
     "AutoModelForSpeechSeq2Seq", "AutoModelForCTC", "AutoModelForAudioClassification",
 )  # fmt: skip
+# Samples of one second of speech.
 WAVEFORM = 16_000
-"""Samples of one second of speech."""
 EXAMPLE = "hf:BertConfig, or hf:./config.json"
 
 

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 CostOf = Callable[[Mode, Precision, int], Cost]
 
+# 8192^3 in bf16 touches 400 MB, so a step finds the L2 cache cold for most of its operands.
 PRODUCT_SIDE, CPU_PRODUCT_SIDE, TOY_PRODUCT_SIDE = 8192, 2048, 256
-"""8192^3 in bf16 touches 400 MB, so a step finds the L2 cache cold for most of its operands."""
+# Bytes of one place in both operands and the result together; fp8 puts out bf16.
 PLACE_BYTES = {"fp64": 24, "fp32": 12, "tf32": 12, "fp16": 6, "bf16": 6, "fp8": 4}
-"""Bytes of one place in both operands and the result together; fp8 puts out bf16."""
 
+# 4 GiB are dozens of times any L2, so every byte comes from and goes to device memory.
 COPY_BYTES, CPU_COPY_BYTES, TOY_COPY_BYTES = 2**32, 2**28, 2**22
-"""4 GiB are dozens of times any L2, so every byte comes from and goes to device memory."""
 
+# A CPU does not tell torch its caches; a core of today has about one MiB of L2.
 CPU_L2_BYTES, TOY_L2_BYTES = 2**20, 2**14
-"""A CPU does not tell torch its caches; a core of today has about one MiB of L2."""
 L2_STEP_BYTES, TOY_L2_STEP_BYTES = 2**30, 2**22
+# Eighths.
 HALF_OF_L2 = 4
-"""Eighths."""
 
 LAUNCHES, TOY_LAUNCHES = 1000, 300
 TRANSFER_BYTES, PEER_BYTES, TOY_LINK_BYTES = 2**28, 2**30, 2**22

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
     from gpuwise.workloads.job import Job
 
+# A parameter and step. fp32: AdamW 28 (weight, gradient, two moments read, three written), the two passes
+# 12. With everything in bf16 half of that.
 OPTIMISER_BYTES, OPTIMISER_BYTES_BF16 = 40, 20
-"""A parameter and step. fp32: AdamW 28 (weight, gradient, two moments read, three written), the two
-passes 12. With everything in bf16 half of that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,12 +156,12 @@ def cache_bytes(shape: DecoderShape, tokens: int, precision: Precision) -> float
 
 
 Kind = Literal["pretrain", "finetune", "lora"]
+# So small that some hundred steps do not fit the one batch: a fitted one has vanishing gradients, which
+# draw less power. With all weights in bf16 a smaller one would round away altogether.
 LEARNING_RATES: dict[Kind, float] = {"pretrain": 1e-6, "finetune": 5e-6, "lora": 1e-5}
-"""So small that some hundred steps do not fit the one batch: a fitted one has vanishing gradients,
-which draw less power. With all weights in bf16 a smaller one would round away altogether."""
 RANK = 16
+# For chunks of logits, adapters, one layer's gradients and the allocator's slack.
 RESERVE_BYTES = 4 * 2**30
-"""For chunks of logits, adapters, one layer's gradients and the allocator's slack."""
 
 
 def train_cost(

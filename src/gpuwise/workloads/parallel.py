@@ -38,10 +38,10 @@ from gpuwise.workloads.switches import blocks, by_blocks
 if TYPE_CHECKING:
     from torch.optim import Optimizer
 
+# Copies of a trained weight: itself, its gradient and two moments of Adam.
 STATE = 4
-"""Copies of a trained weight: itself, its gradient and two moments of Adam."""
+# Share of the device's memory that the state may take; the rest is for activations.
 ROOM = 0.8
-"""Share of the device's memory that the state may take; the rest is for activations."""
 
 
 def fits(model: nn.Module, config: RunConfig) -> bool:
@@ -96,11 +96,11 @@ def shard(
         group["params"] = [new[names[parameter]] for parameter in group["params"]]
 
 
+# Large enough for a link's full speed, small enough that filling one hides behind sending another. What the
+# switch `bucket` says goes before it.
 LATE_BUCKET_MIB = 256
-"""Large enough for a link's full speed, small enough that filling one hides behind sending another. What the
-switch `bucket` says goes before it."""
+# Every gradient begins at a multiple of so many values, as kernels that read several at once want it.
 ALIGNED = 64
-"""Every gradient begins at a multiple of so many values, as kernels that read several at once want it."""
 
 
 class Bucket:
@@ -173,8 +173,8 @@ def packed(parameters: Sequence[nn.Parameter], most: int) -> Iterator[list[nn.Pa
 
 Parallel = Literal["ddp", "ddp-after", "fsdp2"]
 
+# Gradients that travel together under DDP, unless the switch `bucket` says otherwise: torch's default.
 BUCKET_MIB = 25
-"""Gradients that travel together under DDP, unless the switch `bucket` says otherwise: torch's default."""
 
 Loss = Callable[[], Tensor]
 

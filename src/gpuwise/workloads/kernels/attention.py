@@ -25,8 +25,8 @@ from gpuwise.workloads.kernels.residual import dropped
 
 FORWARD = {"M": 128, "N": 64, "num_warps": 8, "num_stages": 3}
 QUERIES = {"M": 64, "N": 32, "num_warps": 4, "num_stages": 3}
+# Queries (M) and keys (N) of a block: forward, and the gradients of queries and of keys and values.
 KEYS = {"M": 32, "N": 64, "num_warps": 4, "num_stages": 3}
-"""Queries (M) and keys (N) of a block: forward, and the gradients of queries and of keys and values."""
 
 
 @triton.jit

@@ -23,8 +23,8 @@ INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 
 CAST = {"R": 128, "C": 128, "num_warps": 4}
 GELU = {"R": 64, "C": 128, "num_warps": 4}
+# Rows and columns of a tile: of a cast, and of those with GELU and with its gradient.
 PULL = {"R": 128, "C": 64, "num_warps": 4}
-"""Rows and columns of a tile: of a cast, and of those with GELU and with its gradient."""
 
 
 @triton.jit

@@ -23,8 +23,8 @@ LARGEST = 448.0
 
 TINY = 1e-12
 
+# Cast (M, N), its transpose (N, M), largest magnitude () and column sums (N) or (0).
 Cast = tuple[Tensor, Tensor, Tensor, Tensor]
-"""Cast (M, N), its transpose (N, M), largest magnitude () and column sums (N) or (0)."""
 
 
 def _has_kernels(x: Tensor) -> bool:

@@ -16,8 +16,8 @@ from torch import Tensor
 from gpuwise.workloads.kernels.normal import TAIL
 from gpuwise.workloads.kernels.residual import ROWS, WARPS, programs_of
 
+# Columns of a program.
 WIDE = 1024
-"""Columns of a program."""
 
 
 C0, C1, C2, C3, C4, C5 = (tl.constexpr(c) for c in TAIL)

@@ -17,10 +17,10 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
+# A cell has at most four pixels, and a place in a window is stored in one byte.
 MOST_STRIDE, MOST_KERNEL = 2, 11
-"""A cell has at most four pixels, and a place in a window is stored in one byte."""
+# Values that one program handles.
 ELEMENTS = 1024
-"""Values that one program handles."""
 
 
 @triton.jit

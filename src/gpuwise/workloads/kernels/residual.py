@@ -21,16 +21,16 @@ import triton
 import triton.language as tl
 from torch import Tensor, nn
 
+# Values that share a draw; a row must be a multiple of it.
 SHARE = 8
-"""Values that share a draw; a row must be a multiple of it."""
+# Of a value's random bits.
 LEVELS = 2**16
-"""Of a value's random bits."""
+# Of a backward kernel at most; each sums over many rows what goes to norms and biases.
 PROGRAMS = 1056
-"""Of a backward kernel at most; each sums over many rows what goes to norms and biases."""
+# Rows that a program holds at a time.
 ROWS, WARPS = 4, 4
-"""Rows that a program holds at a time."""
+# The same of a norm's backward kernel, whose sums over rows take registers.
 PULL_ROWS, PULL_WARPS = 1, 1
-"""The same of a norm's backward kernel, whose sums over rows take registers."""
 
 
 @triton.jit

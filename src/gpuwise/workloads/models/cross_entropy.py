@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+# Of fp32 logits, at most.
 CHUNK_BYTES = 2**30
-"""Of fp32 logits, at most."""
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):

@@ -21,13 +21,13 @@ from torch import Tensor, nn
 
 from gpuwise.workloads.kernels.float8_product import FeedForward, Product
 
+# Largest magnitudes of activations, weights and gradients assumed at first. Rather too large: what is
+# clipped misleads the layers behind it, what vanishes is below a 200,000th of the largest.
 START = (8.0, 8.0, 2.0**-4)
-"""Largest magnitudes of activations, weights and gradients assumed at first. Rather too large: what is
-clipped misleads the layers behind it, what vanishes is below a 200,000th of the largest."""
+# Steps that are only seen: the first finds magnitudes, the others those that follow from them.
 PASSES = 3
-"""Steps that are only seen: the first finds magnitudes, the others those that follow from them."""
+# FP8 products need sides that are multiples of it.
 MULTIPLE = 16
-"""FP8 products need sides that are multiples of it."""
 
 
 class Float8Linear(nn.Linear):

@@ -27,8 +27,8 @@ Network = TypeVar("Network", bound=nn.Module)
 FP8 = torch.float8_e4m3fn
 FP8_MAX = 448.0
 TINY = 1e-12
+# Most rows that are multiplied by 8-bit weights as they are.
 FEW = 64
-"""Most rows that are multiplied by 8-bit weights as they are."""
 HAS_TRITON = find_spec("triton") is not None
 
 
