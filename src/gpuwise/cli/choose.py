@@ -88,7 +88,7 @@ def command(
     that was kept with -o FILE.json, which is then made again. Without anything: five questions.
     """
     from gpuwise.jobs import Facts, choosing
-    from gpuwise.judge.choose import again
+    from gpuwise.judge.choose import differences
     from gpuwise.show import choice as show
     from gpuwise.store import choice as kept
 
@@ -113,7 +113,7 @@ def command(
         given += there
     facts = Facts(given=given, offers=offers, today=today(), tell=printer.talk)
     answer = choosing.choose(need, facts, every_provider=every_provider)
-    changed = again.differences(old, answer.found) if old is not None else ()
+    changed = differences(old, answer.found) if old is not None else ()
     whole = as_json or output is not None
     table = show.whole(answer.found, changed) if whole else show.table(
         answer.found, top=top or None, wide=wide, changed=changed

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpuwise.facts.published.record import UNSURE
+from gpuwise.facts.published.load import UNSURE
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
 from gpuwise.model.precision import Precision

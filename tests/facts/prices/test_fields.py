@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.facts.prices import fields
+from gpuwise.facts.prices.read import count_of, day
 from gpuwise.model import units
 
 
@@ -55,21 +55,21 @@ def test_a_comma_that_could_be_either_is_refused() -> None:
 
 @pytest.mark.parametrize(("text", "gpus"), [("8", 8), ("0.5", 0.5), ("1/4", 0.25), ("7/2", 3.5)])
 def test_counts(text: str, gpus: float) -> None:
-    assert fields.count(text) == gpus
+    assert count_of(text) == gpus
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1/0", "eight", "1e999999999", "nan", "8x"])
 def test_no_counts(text: str) -> None:
     with pytest.raises(ValueError, match="unreadable number of GPUs"):
-        fields.count(text)
+        count_of(text)
 
 
 def test_days() -> None:
-    assert fields.day("2026-05-31") == date(2026, 5, 31)
-    assert fields.day("2026-05") == date(2026, 5, 1)
+    assert day("2026-05-31") == date(2026, 5, 31)
+    assert day("2026-05") == date(2026, 5, 1)
     for text in ("2026-02-30", "31.05.2026", "20260531", "0000-01-01", "yesterday"):
         with pytest.raises(ValueError, match="unreadable date"):
-            fields.day(text)
+            day(text)
 
 
 @given(st.floats(min_value=0.01, max_value=99_999))
@@ -86,8 +86,8 @@ def test_any_text_is_read_or_refused_with_a_reason(text: str) -> None:
         units.read_number,
         units.read_unit,
         units.read_currency,
-        fields.count,
-        fields.day,
+        count_of,
+        day,
     ):
         # Anything else than ValueError would end the whole file instead of one row.
         with suppress(ValueError):

@@ -10,17 +10,22 @@ from gpuwise.facts.prices.load import PriceList, collect, offers, sources
 from gpuwise.facts.prices.names import Wanted, wanted
 from gpuwise.facts.prices.query import (
     STALE_DAYS,
+    Change,
     Limit,
+    Line,
+    Spread,
     age_days,
+    changes,
     is_quote,
     is_stale,
     newest,
     ordered,
     per_gpu_hour,
     select,
+    spread,
+    summary,
 )
 from gpuwise.facts.prices.read import Skipped, read
-from gpuwise.facts.prices.summary import Change, Line, Spread, changes, spread, summary
 
 __all__ = [
     "STALE_DAYS",

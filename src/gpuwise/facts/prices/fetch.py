@@ -11,10 +11,8 @@ from __future__ import annotations
 import csv
 import io
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -23,7 +21,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gpuwise.errors import InputError, MachineError, NoDataError
+from gpuwise import store
+from gpuwise.errors import MachineError, NoDataError
 from gpuwise.facts.prices.load import fetched_path
 
 COLUMNS = ("gpu", "count", "kind", "amount", "currency", "per", "provider", "instance", "region", "seen_on")
@@ -61,7 +60,11 @@ def update(today: date, library: Any = None) -> Update:
     path = fetched_path()
     providers = {row["provider"] for row in kept}
     former = tuple(row for row in _former(path) if row["provider"] not in providers)
-    _write(path, kept + former)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(kept + former)
+    store.write(text.getvalue().encode(), path)
     return Update(
         path=path,
         seen_on=today.isoformat(),
@@ -191,27 +194,3 @@ def _former(path: Path) -> list[_Row]:
     except (OSError, UnicodeDecodeError, csv.Error):
         return []
     return [row for row in rows if list(row) == list(COLUMNS) and None not in row.values()]
-
-
-def _write(path: Path, rows: tuple[_Row, ...]) -> None:
-    """Write the rows so that a reader sees the old file or the new one, never half of it."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8", newline="") as file:
-            file.write(text.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as failure:
-        raise InputError(
-            f"cannot write {path}: {failure.strerror}", hint="set GPUWISE_HOME to a folder you may write"
-        ) from failure
-    finally:
-        # After the rename it is gone; after anything else, Ctrl-C included, it must go.
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)

@@ -18,8 +18,7 @@ from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.facts.catalog import tables
-from gpuwise.facts.prices import fields
-from gpuwise.facts.prices.read import Reading, Skipped, read
+from gpuwise.facts.prices.read import Reading, Skipped, day, read
 from gpuwise.model.gpu import GpuSpec, Source
 from gpuwise.model.offer import Offer, OfferKind
 
@@ -51,7 +50,7 @@ def collect(
     """Every offer known on `today`, with the rows that were skipped."""
     readings = [_fetched(today), *(read(path, today=today, rates=rates) for path in user)]
     fixed = (*shipped(), *launch_prices())
-    late = tuple(offer for offer in fixed if offer.seen_on and fields.day(offer.seen_on) > today)
+    late = tuple(offer for offer in fixed if offer.seen_on and day(offer.seen_on) > today)
     known = tuple(offer for offer in fixed if offer not in late) if late else fixed
     return PriceList(
         offers=known + tuple(offer for reading in readings for offer in reading.offers),

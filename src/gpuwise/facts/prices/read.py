@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -19,7 +20,6 @@ from types import MappingProxyType
 from typing import cast, get_args
 
 from gpuwise.errors import InputError
-from gpuwise.facts.prices import fields
 from gpuwise.facts.prices.names import seller_ids
 from gpuwise.model import units
 from gpuwise.model.gpu import Source
@@ -175,7 +175,7 @@ def _offer(
     if money.amount <= 0:
         raise ValueError(f"an amount of {money.amount:g} is no price")
     kind, per = _kind(row.get("kind", ""), row.get("per", ""), money.per)
-    count = fields.count(row.get("count") or "1")
+    count = count_of(row.get("count") or "1")
     amount, note = _usd(money, row.get("currency", ""), rates)
     amount *= count if per == "gpu-hour" else 1
     most = MOST_PER_GPU_HOUR if kind in _RENT else MOST_PER_GPU
@@ -245,7 +245,7 @@ def _seen_on(text: str, today: date) -> str:
     """The date as ISO text, empty where none is given."""
     if not text:
         return ""
-    if fields.day(text) > today:
+    if day(text) > today:
         raise ValueError(f"dated {text}, after today ({today.isoformat()})")
     return text.strip()
 
@@ -253,3 +253,30 @@ def _seen_on(text: str, today: date) -> str:
 def _plain(text: str) -> str:
     """One line of printable text: a file never controls the terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+_COUNT = re.compile(r"\d{1,6}(\.\d{1,6})?(/\d{1,4})?", re.ASCII)
+_ISO = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
+
+
+def count_of(text: str) -> float:
+    """GPUs in an offer: `8`, `0.5` or `1/6` for a slice of one."""
+    # The pattern bounds the work: Fraction("1e999999999") would never return.
+    readable = _COUNT.fullmatch(text.strip())
+    parts = text.strip().split("/") if readable else ["0"]
+    divisor = float(parts[1]) if len(parts) > 1 else 1.0
+    value = float(parts[0]) / divisor if divisor else 0.0
+    if value <= 0:
+        raise ValueError(f"unreadable number of GPUs {text[:30]!r}")
+    return value
+
+
+def day(text: str) -> date:
+    """The day of an ISO date; `2024-05` and `2024` are their first day."""
+    match = _ISO.fullmatch(text.strip())
+    try:
+        if match is not None:
+            return date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
+    except ValueError:
+        pass
+    raise ValueError(f"unreadable date {text[:30]!r}; write it like 2026-05-31")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from gpuwise.facts.published.importers import FORMATS, import_file, import_text
 from gpuwise.facts.published.importers.figure import Imported, Skip
-from gpuwise.facts.published.load import all_results, sources
+from gpuwise.facts.published.load import all_results, records, sources
 from gpuwise.facts.published.query import check_source, check_workload, select, workloads
-from gpuwise.facts.published.record import records
 
 __all__ = [
     "FORMATS",

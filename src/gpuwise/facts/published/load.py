@@ -7,15 +7,21 @@ fastest; of sources whose publisher grants nothing, a few single figures, cited,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from gpuwise.facts.catalog import tables
 from gpuwise.facts.published.importers import judged
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
+from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.published import PublishedResult
+from gpuwise.model.question import Framework, Question
+from gpuwise.model.record import Record, Records
+from gpuwise.model.result import Interval
+from gpuwise.model.workload import Mode
 
 DATA = Path(__file__).with_name("data")
 
@@ -61,3 +67,39 @@ def _known(text: str) -> tuple[Issue, ...]:
         return ()
     code, detail = text.split(": ", 1)
     return (Issue(code=code, severity="warning", detail=detail, fix="do not use this figure: measure it"),)
+
+
+UNSURE = Issue(
+    code="precision-unsure", severity="info",
+    detail="called fp32 by its source, but TF32 was the default there, or the figure needs more than the "
+    "FP32 peak",
+)  # fmt: skip
+
+
+def records(rows: Iterable[PublishedResult]) -> Records:
+    """The figures of GPUs of the catalog that no check of plausibility flags.
+
+    A precision that the source does not state is None; a publisher's other frameworks than ours are named in
+    `software` and told apart by `session`.
+    """
+    return Records(_record(row, row.gpu_id) for row in rows if row.gpu_id is not None and not row.cautions)
+
+
+def _record(row: PublishedResult, gpu_id: str) -> Record:
+    named = row.precision.rstrip("?")
+    known = named in PRECISIONS
+    framework = next((f for f in ("tensorflow", "jax") if row.framework.casefold().startswith(f)), "torch")
+    value = row.throughput
+    return Record(
+        question=Question(
+            workload=row.workload, mode=cast(Mode, row.mode), precision=Precision(named) if known else None,
+            compile=row.compiled, batch=row.batch_per_gpu, gpus=row.n_gpus,
+            framework=cast(Framework, framework),
+        ),
+        gpu_id=gpu_id, gpu=row.gpu, item=row.item, origin="published", basis="published",
+        # A publisher states a value without its uncertainty.
+        throughput=Interval(value=value, low=value, high=value, level=None, method="stated"),
+        source=row.source, session=f"{row.source.id} {row.framework}".strip(), date=row.date,
+        software=row.framework, issues=(UNSURE,) if known and named != row.precision else (),
+        notes=(row.note,) if row.note else (),
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """Which GPU to buy or rent for a piece of work, why, and what would change the answer.
 
 A need (`need`) meets speeds (`speeds`) and prices: every combination is a candidate (`candidates`), costs
-something (`cost`), keeps the limits or not (`fit`, `reject`), and has its place (`rank`, `explain`). Only
+something (`cost`), keeps the limits or not (`fit`), and has its place (`rank`, `explain`). Only
 `speeds` asks the predictor; all the rest are pure functions of their arguments.
 """
 
@@ -10,12 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpuwise.judge.choose.decide import recommend, with_precisions
+    from gpuwise.judge.choose.decide import differences, recommend, with_precisions
     from gpuwise.judge.choose.speeds import alternatives, gather
 
-_LATER = {"alternatives": "speeds", "gather": "speeds", "recommend": "decide", "with_precisions": "decide"}
+_LATER = {
+    "alternatives": "speeds",
+    "differences": "decide",
+    "gather": "speeds",
+    "recommend": "decide",
+    "with_precisions": "decide",
+}
 
-__all__ = ["alternatives", "gather", "recommend", "with_precisions"]
+__all__ = ["alternatives", "differences", "gather", "recommend", "with_precisions"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge.choose import recommend
-from gpuwise.judge.choose.again import differences
+from gpuwise.judge.choose.decide import differences
 from gpuwise.store import choice as kept
 
 
