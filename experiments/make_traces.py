@@ -17,10 +17,9 @@ from pathlib import Path
 from gpuwise.errors import InputError
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
-from gpuwise.predict.cache import dumps, variant
 from gpuwise.predict.graph import Tape
 from gpuwise.predict.trace import about, record_workload, trace_of
-from gpuwise.predict.tracefile import encode
+from gpuwise.predict.trace_store import dumps, encode, variant
 from gpuwise.workloads import get, names
 
 FOLDER = Path(__file__).parent.parent / "src" / "gpuwise" / "predict" / "data" / "traces"

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from evaluation.predict.case import Case
 from gpuwise.errors import NoDataError
-from gpuwise.predict import calibrate
+from gpuwise.predict import evidence
 from gpuwise.predict.interval import LEVEL, Difficulty
 from gpuwise.stats.interval import t_quantile
 
@@ -143,7 +143,7 @@ def owned(known: Errors, others: Array, networks: Sequence[str]) -> Array:
         folds = _dealt(names[at])
         for fold in sorted(set(folds)):
             mine, other = at[folds == fold], at[folds != fold]
-            halves[mine] = others[mine] * calibrate.own_width(relative[other])
+            halves[mine] = others[mine] * evidence.own_width(relative[other])
     return halves
 
 
@@ -155,7 +155,7 @@ def with_own_factor(cases: Sequence[Case], values: Array) -> Array:
         folds = _dealt(names[at])
         for fold in sorted(set(folds)):
             other = at[folds != fold]
-            found[at[folds == fold]] *= calibrate.own_factor(measured[other], values[other])
+            found[at[folds == fold]] *= evidence.own_factor(measured[other], values[other])
     return found
 
 

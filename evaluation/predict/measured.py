@@ -17,7 +17,7 @@ from gpuwise.model.recipe import USUAL
 from gpuwise.model.result import Measurement
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
-from gpuwise.predict import cache
+from gpuwise.predict import trace_store
 from gpuwise.predict.card import card
 from gpuwise.predict.rates import Parameters, general
 from gpuwise.predict.time import step_seconds
@@ -124,7 +124,7 @@ def trace_of(row: Row) -> Trace | None:
         workload=workload, mode=mode, precision=precision, compile=how == "compiled", recipe=recipe,
         batch=row.batch,
     )  # fmt: skip
-    return cache.find(config, registry.get(workload).spec.version)
+    return trace_store.find(config, registry.get(workload).spec.version)
 
 
 def seconds(row: Row, parameters: Parameters) -> float | None:

@@ -21,9 +21,9 @@ from evaluation.predict.protocols import load
 from evaluation.predict.sets import gemm
 from gpuwise.errors import GpuwiseError
 from gpuwise.model.result import Measurement
-from gpuwise.predict import cache
-from gpuwise.predict.calibrate import with_limits
+from gpuwise.predict import trace_store
 from gpuwise.predict.card import Card, card
+from gpuwise.predict.evidence import with_limits
 from gpuwise.predict.rates import Parameters, general
 from gpuwise.predict.time import step_seconds
 from gpuwise.store import load as load_result
@@ -86,7 +86,7 @@ def report(gpu: Card, levels: Mapping[str, Parameters], measured: list[Measureme
     for m in measured:
         if not is_step(m) or m.config.gpus > 1 or not m.throughput:
             continue
-        trace = cache.obtain(m.config, m.batch)
+        trace = trace_store.obtain(m.config, m.batch)
         line = f"{m.config.workload:12} {m.config.recipe:7} {m.config.mode:6} {m.config.precision:5} "
         line += f"{m.batch:5} {'compiled' if m.config.compile else 'eager':9} {m.throughput.value:9.1f}"
         for level, parameters in levels.items():

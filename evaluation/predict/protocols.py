@@ -33,7 +33,7 @@ from evaluation.predict import cross, rivals, shipped
 from evaluation.predict.case import Case, Row
 from evaluation.predict.sets import eager, gemm, power, serving, training, vision
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.predict import calibrate
+from gpuwise.predict.evidence import transferred
 
 Array = NDArray[np.float64]
 Holdout = Literal["none", "gpu", "family", "model"]
@@ -254,4 +254,4 @@ def _transfer(
     ratios = np.log(there / here)
     reference = float(np.median(ratios[np.isfinite(ratios)])) if np.isfinite(ratios).any() else None
     own = np.array([peer.measured for peer in peers])
-    return calibrate.transferred(own, here, there, reference)
+    return transferred(own, here, there, reference)

@@ -45,15 +45,14 @@ from evaluation.predict.protocols import load
 from evaluation.predict.sets import gemm
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.predict import known
-from gpuwise.predict.calibrate import own_factor, own_width, transferred
+from gpuwise.predict import evidence as known
 from gpuwise.predict.card import card
 from gpuwise.predict.collectives import exchange
+from gpuwise.predict.evidence import own_factor, own_width, transferred
 from gpuwise.predict.forecast import LIKELY
 from gpuwise.predict.interval import ERRORS
-from gpuwise.predict.memory import workspace_bytes
+from gpuwise.predict.memory import CONTEXT, VISIBLE, workspace_bytes
 from gpuwise.predict.rates import Parameters, general
-from gpuwise.predict.room import CONTEXT, VISIBLE
 from gpuwise.predict.step import step, traits
 from gpuwise.predict.time import step_seconds
 from gpuwise.store import load as load_result
@@ -110,7 +109,7 @@ def shipped(document: dict[str, Any]) -> dict[str, Any]:
 
 def ship_measured(paths: Sequence[Path]) -> None:
     """The fastest measurement of each cell and batch, for `gpuwise predict` to show beside its own."""
-    found: dict[tuple[str, str, int], known.Known] = {}
+    found: dict[tuple[str, str, int], known.MeasuredStep] = {}
     for path in paths:
         try:
             steps = tuple(known.steps(load_result(path), path.name))

@@ -17,7 +17,7 @@ from gpuwise import workloads
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Kernel, Memory, Trace
-from gpuwise.predict import cache, tracefile
+from gpuwise.predict import trace_store
 from gpuwise.predict.graph import grouped
 
 ROOT = Path(__file__).parent.parent.parent
@@ -56,9 +56,9 @@ def grouped_trace(trace: Trace) -> Trace:
     return replace(trace, kernels=grouped(trace.kernels))
 
 
-def encoded(*traces: Trace) -> tracefile.Document:
+def encoded(*traces: Trace) -> trace_store.Document:
     """A document of one variant "x", as a file gives it back."""
-    found = json.loads(cache.dumps(tracefile.encode({"x": traces})))
+    found = json.loads(trace_store.dumps(trace_store.encode({"x": traces})))
     assert isinstance(found, dict)
     return found
 
@@ -67,8 +67,8 @@ def encoded(*traces: Trace) -> tracefile.Document:
 @pytest.mark.parametrize("batch", [2, 4, 8, 1, 5, 100])
 def test_a_document_gives_every_batch_back(batch: int, chunks: bool) -> None:
     document = encoded(*(made(b, chunks=chunks) for b in (2, 4, 8)))
-    assert tracefile.covers(document, "x", batch)
-    same = tracefile.at(document, "x", batch)
+    assert trace_store.covers(document, "x", batch)
+    same = trace_store.at(document, "x", batch)
     expected = grouped_trace(made(batch, chunks=chunks))
     assert len(same.kernels) == len(expected.kernels)
     for mine, theirs in zip(same.kernels, expected.kernels, strict=True):
@@ -78,35 +78,35 @@ def test_a_document_gives_every_batch_back(batch: int, chunks: bool) -> None:
 
 
 def test_variants_share_what_is_equal() -> None:
-    alone = len(json.dumps(tracefile.encode({"x": [made(2)]})))
-    both = tracefile.encode({"x": [made(2)], "y": [replace(made(2), precision="fp16")]})
+    alone = len(json.dumps(trace_store.encode({"x": [made(2)]})))
+    both = trace_store.encode({"x": [made(2)], "y": [replace(made(2), precision="fp16")]})
     assert len(json.dumps(both)) < 1.5 * alone
-    assert tracefile.at(both, "y", 2).precision == "fp16"
-    assert tracefile.at(both, "y", 2).kernels == tracefile.at(both, "x", 2).kernels
+    assert trace_store.at(both, "y", 2).precision == "fp16"
+    assert trace_store.at(both, "y", 2).kernels == trace_store.at(both, "x", 2).kernels
 
 
 def test_one_batch_gives_that_batch_only() -> None:
     document = encoded(made(4))
-    assert tracefile.covers(document, "x", 4)
-    assert not tracefile.covers(document, "x", 5)
-    assert not tracefile.covers(document, "y", 4)
-    assert tracefile.at(document, "x", 4) == grouped_trace(made(4))
+    assert trace_store.covers(document, "x", 4)
+    assert not trace_store.covers(document, "x", 5)
+    assert not trace_store.covers(document, "y", 4)
+    assert trace_store.at(document, "x", 4) == grouped_trace(made(4))
 
 
 def test_what_is_not_linear_in_the_batch_is_refused() -> None:
     with pytest.raises(InputError, match="not linear"):
-        tracefile.encode({"x": [made(2), made(4, odd=1.0), made(8)]})
+        trace_store.encode({"x": [made(2), made(4, odd=1.0), made(8)]})
     fewer = replace(made(4), kernels=made(4).kernels[:1])
     with pytest.raises(InputError, match="number of its kernels"):
-        tracefile.encode({"x": [made(2), fewer]})
+        trace_store.encode({"x": [made(2), fewer]})
 
 
 def test_a_sister_precision_is_the_same_under_other_names() -> None:
     document = encoded(made(2), made(4), made(8))
-    assert {k.dtype for k in tracefile.at(document, "x", 4, "fp16").kernels} == {"fp16"}
+    assert {k.dtype for k in trace_store.at(document, "x", 4, "fp16").kernels} == {"fp16"}
     matmul = replace(made(4).kernels[0], kind="matmul", dtype="fp32")
     single = replace(made(4), precision="fp32", kernels=(matmul, replace(matmul, kind="pointwise")))
-    tf32 = tracefile.at(encoded(single), "x", 4, "tf32")
+    tf32 = trace_store.at(encoded(single), "x", 4, "tf32")
     assert [k.dtype for k in tf32.kernels] == ["tf32", "fp32"]
 
 
@@ -114,7 +114,7 @@ def test_memory_is_interpolated_between_the_nearest_batches() -> None:
     last = made(8)
     assert last.memory is not None
     document = encoded(made(2), made(4), replace(last, memory=replace(last.memory, peak=20_000.0)))
-    peaks = [tracefile.at(document, "x", b).memory for b in (3, 4, 6)]
+    peaks = [trace_store.at(document, "x", b).memory for b in (3, 4, 6)]
     assert [m.peak for m in peaks if m] == [3000.0, 4000.0, 12_000.0]
 
 
@@ -123,11 +123,11 @@ def test_a_broken_file_is_an_input_error_and_an_old_schema_is_passed_over(tmp_pa
         path = tmp_path / f"{number}.json"
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="is no trace"):
-            cache.read(path)
+            trace_store.read(path)
     old = tmp_path / "old.json"
     old.write_text('{"schema": 0}', encoding="utf-8")
-    assert cache.read(old) is None
-    assert cache.read(tmp_path / "none.json") is None
+    assert trace_store.read(old) is None
+    assert trace_store.read(tmp_path / "none.json") is None
 
 
 # -- shipped -------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def models() -> list[str]:
 def test_shipped_traces_are_small_and_of_current_versions() -> None:
     assert {path.stem for path in SHIPPED.glob("*.json")} == set(models())
     for path in SHIPPED.glob("*.json"):
-        document = cache.read(path)
+        document = trace_store.read(path)
         assert document is not None
         assert document["version"] == workloads.get(document["workload"]).spec.version, path.name
         assert {u for v in document["variants"].values() for u in v["unknown"]} == set(), path.name
@@ -172,7 +172,7 @@ def test_every_model_is_shipped_in_its_default_batch_and_every_precision(name: s
         asked = RunConfig(
             workload=name, mode=mode, precision=precision, compile=compiled, batch=spec.default_batch
         )
-        trace = cache.find(asked, spec.version)
+        trace = trace_store.find(asked, spec.version)
         assert trace is not None, asked.key("batch")
         assert (trace.mode, trace.precision, trace.compiled) == (mode, precision, compiled)
         assert trace.items > 0
@@ -185,7 +185,7 @@ def test_a_shipped_trace_needs_no_torch() -> None:
 import sys
 sys.modules["torch"] = None
 from gpuwise.model.run import (RunConfig)
-from gpuwise.predict.cache import obtain
+from gpuwise.predict.trace_store import obtain
 trace = obtain(RunConfig(workload="resnet50", mode="train", precision="tf32", compile=True), 100)
 print(trace.batch, trace.items, sum(k.count for k in trace.kernels if k.kind == "convolution"))
 """
@@ -198,7 +198,7 @@ def test_a_shipped_trace_is_what_tracing_gives() -> None:
 
     for precision in ("bf16", "tf32"):
         asked = RunConfig(workload="resnet50", mode="infer", precision=precision, compile=True)
-        shipped, now = cache.obtain(asked, 37), trace_workload(asked, 37)
+        shipped, now = trace_store.obtain(asked, 37), trace_workload(asked, 37)
         assert [k.shape for k in shipped.kernels] == [k.shape for k in now.kernels]
         assert [k.bytes_read for k in shipped.kernels] == pytest.approx([k.bytes_read for k in now.kernels])
         assert {k.dtype for k in shipped.kernels} == {k.dtype for k in now.kernels}
@@ -211,37 +211,37 @@ def test_a_shipped_trace_is_what_tracing_gives() -> None:
 
 def test_what_was_traced_once_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = RunConfig(workload="bert-base", mode="infer", precision="bf16", recipe="script")
-    first = cache.obtain(asked, 2)
+    first = trace_store.obtain(asked, 2)
     (kept,) = (tmp_path / "traces").rglob("*.json")
     assert kept.name == "bert-base-infer-bf16-script-eager-b2.json"
-    monkeypatch.setattr(cache, "find_spec", lambda name: None)
-    assert cache.obtain(asked, 2).flop == pytest.approx(first.flop)
+    monkeypatch.setattr(trace_store, "find_spec", lambda name: None)
+    assert trace_store.obtain(asked, 2).flop == pytest.approx(first.flop)
     with pytest.raises(MachineError, match="needs torch"):
-        cache.obtain(asked, 3)
-    monkeypatch.setattr(cache, "__version__", "99.0")  # may have recorded it otherwise
+        trace_store.obtain(asked, 3)
+    monkeypatch.setattr(trace_store, "__version__", "99.0")  # may have recorded it otherwise
     with pytest.raises(MachineError, match="needs torch"):
-        cache.obtain(asked, 2)
+        trace_store.obtain(asked, 2)
 
 
 def test_toys_are_not_kept(tmp_path: Path) -> None:
-    cache.obtain(RunConfig(workload="resnet50", mode="infer", precision="bf16", size="toy"), 2)
+    trace_store.obtain(RunConfig(workload="resnet50", mode="infer", precision="bf16", size="toy"), 2)
     assert not (tmp_path / "traces").exists()
 
 
 def test_a_series_holds_what_is_shipped_or_follows_from_it() -> None:
-    whole = cache.series(RunConfig(workload="resnet50", mode="train", precision="bf16"))
-    assert (whole.batches[0], whole.batches[-1], whole.start) == (1, cache.MOST_ITEMS, 256)
+    whole = trace_store.series(RunConfig(workload="resnet50", mode="train", precision="bf16"))
+    assert (whole.batches[0], whole.batches[-1], whole.start) == (1, trace_store.MOST_ITEMS, 256)
     assert whole.at(512).batch == 512
-    uneven = cache.series(RunConfig(workload="llm-1b", mode="train", precision="bf16"))
+    uneven = trace_store.series(RunConfig(workload="llm-1b", mode="train", precision="bf16"))
     assert uneven.batches == (1, 2, 4, 8)
-    asked = cache.series(RunConfig(workload="resnet50", mode="train", precision="bf16", batch=7))
+    asked = trace_store.series(RunConfig(workload="resnet50", mode="train", precision="bf16", batch=7))
     assert asked.batches == (7,)
     assert asked.at(7).batch == 7
 
 
 def test_a_series_of_what_was_kept_before_is_as_long_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     traced = {b: replace(made(b), workload="resnet50", version=1) for b in (256, 512, 1024)}
-    monkeypatch.setattr(cache, "find", lambda config, version: traced.get(config.batch))
-    found = cache.series(RunConfig(workload="resnet50", mode="train", precision="bf16"))
+    monkeypatch.setattr(trace_store, "find", lambda config, version: traced.get(config.batch))
+    found = trace_store.series(RunConfig(workload="resnet50", mode="train", precision="bf16"))
     assert len(found.batches) > 10
     assert found.at(64).items == 128.0

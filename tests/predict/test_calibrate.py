@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.predict.calibrate import (
+from gpuwise.predict.card import card
+from gpuwise.predict.evidence import (
     TRUST,
     large_product,
     own_factor,
@@ -14,9 +15,7 @@ from gpuwise.predict.calibrate import (
     transferred,
     with_limits,
 )
-from gpuwise.predict.card import card
-from gpuwise.predict.power import mean_watts
-from gpuwise.predict.rates import on_card, shipped
+from gpuwise.predict.rates import mean_watts, on_card, shipped
 
 H100 = card("h100-sxm5-80gb")
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.model.trace import Kernel, Phase, Trace
-from gpuwise.predict.host import QUEUE, waits
+from gpuwise.predict.time import QUEUE
+from gpuwise.predict.time import host_waits as waits
 
 RATES = {"dispatch": 1e-5}
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from gpuwise.model.recipe import USUAL
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
-from gpuwise.predict.cache import obtain
 from gpuwise.predict.graph import ALLOCATE, FREE, Event, Tape
 from gpuwise.predict.memory import KIB, MIB, Allocator, memory_of, replay, workspace_bytes
 from gpuwise.predict.trace import About, record_workload, trace_of
+from gpuwise.predict.trace_store import obtain
 
 RESULTS = Path(__file__).parent.parent.parent / "results" / "h200"
 

@@ -11,7 +11,7 @@ import pytest
 
 from evaluation.predict.transformers import transformer
 from gpuwise.model.trace import Memory
-from gpuwise.predict import room as r
+from gpuwise.predict import memory as r
 from gpuwise.predict.card import card
 from gpuwise.predict.interval import errors, memory_errors, step_difficulty, step_half
 
@@ -19,9 +19,11 @@ GPU = card("rtx-4090")
 RAW = Path(__file__).parents[2] / "results" / "predict" / "steps.json"
 
 
-def at(peak: float) -> r.Room:
+def at(peak: float) -> r.MemoryNeed:
     memory = Memory(parameters=0.0, gradients=0.0, optimiser=0.0, peak=peak, largest=0.0)
-    found = r.room(replace(transformer("bert_large", batch=1, length=8, train=False), memory=memory), GPU)
+    found = r.fits_in_memory(
+        replace(transformer("bert_large", batch=1, length=8, train=False), memory=memory), GPU
+    )
     assert found is not None
     return found
 
@@ -37,14 +39,14 @@ def test_small_fits_large_does_not_and_between_falls() -> None:
 def test_buckets_need_room_too() -> None:
     trace = transformer("bert_large", batch=1, length=8, train=False)
     memory = Memory(parameters=0.0, gradients=0.0, optimiser=0.0, peak=1e9, largest=0.0)
-    alone, more = (r.room(replace(trace, memory=memory), GPU, more=x) for x in (0.0, 5e8))
+    alone, more = (r.fits_in_memory(replace(trace, memory=memory), GPU, more=x) for x in (0.0, 5e8))
     assert alone is not None
     assert more is not None
     assert more.peak.value - alone.peak.value == 5e8
 
 
 def test_without_lifetimes_nothing_is_said() -> None:
-    assert r.room(transformer("bert_large", batch=1, length=8, train=False), GPU) is None
+    assert r.fits_in_memory(transformer("bert_large", batch=1, length=8, train=False), GPU) is None
 
 
 def test_shipped_errors_are_those_of_the_raw_file() -> None:

@@ -203,7 +203,9 @@ def test_no_workload_but_a_built_in_one_is_looked_at(
 
 
 def test_nothing_is_traced_for_a_page(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuwise.predict.cache.find_spec", trap)  # asked before torch is loaded to trace
+    monkeypatch.setattr(
+        "gpuwise.predict.trace_store.find_spec", trap
+    )  # asked before torch is loaded to trace
     for batch in ("", "1", "3", "777", "16384"):
         for precision in ("fp8", "bf16"):
             asks = {"batch": batch, "precision": precision}

@@ -16,7 +16,7 @@ from gpuwise.model.record import Record
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
-from gpuwise.predict import cache as traces
+from gpuwise.predict import trace_store as traces
 from gpuwise.predict.forecast import forecast
 from gpuwise.workloads import registry
 

@@ -1,14 +1,214 @@
-"""Costs of what moves and reduces: element-wise work, copies, norms, reductions, lookups, optimisers."""
+"""Costs of what multiplies: matrix products, convolutions, attention; and how a node is made of a call.
+
+Costs of what moves and reduces: element-wise work, copies, norms, reductions, lookups, optimisers.
+
+What each operator costs: class, shape, operations and bytes of the kernels it launches.
+
+Bytes are those of one pass over each operand (a cold cache, no reuse lost), with these exceptions:
+training batch norm reads its input twice (statistics, then apply) and its backward reads gradient and
+input twice, as does layer norm's (input, then weight gradients); a lookup reads the rows it takes, not
+the table. Operations count a multiply-add as two; element-wise work counts one an element.
+Attention: two products forward, five backward (one recomputes the scores); a causal one computes the
+half of them that it keeps, (T + 1) / 2T.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from gpuwise.model.trace import KernelClass
-from gpuwise.predict.graph import STRIDED, Call, Node, Role, Value
-from gpuwise.predict.products import biggest, node_of, touch
+from gpuwise.predict.graph import STRIDED, Call, Node, Role, Touch, Value
+from gpuwise.predict.kernels import CAUSAL, DROPOUT
+
+
+def touch(*values: Any) -> tuple[Touch, ...]:
+    return tuple((v.id, v.bytes) for v in values if isinstance(v, Value))
+
+
+def biggest(values: Sequence[Value]) -> Value:
+    return max(values, key=lambda v: v.numel)
+
+
+def format_of(call: Call) -> str:
+    """Format of the largest floating operand, else of the result."""
+    floats = [v for v in (*call.outs, *call.ins) if v.dtype in ("fp64", "fp32", "fp16", "bf16", "fp8")]
+    return biggest(floats).dtype if floats else biggest(call.outs or call.ins).dtype
+
+
+def node_of(
+    call: Call,
+    kind: KernelClass,
+    *,
+    suffix: str = "",
+    reads: tuple[Touch, ...] | None = None,
+    writes: tuple[Touch, ...] | None = None,
+    shape: tuple[int, ...] | None = None,
+    flop: float = 0.0,
+    role: Role = "opaque",
+    dtype: str | None = None,
+    domain: int | None = None,
+    launches: int = 1,
+) -> Node:
+    """A node that reads all arguments and writes all results unless told otherwise."""
+    result = biggest(call.outs or call.ins)
+    return Node(
+        kind=kind,
+        name=call.name + suffix,
+        dtype=dtype or format_of(call),
+        shape=result.shape if shape is None else shape,
+        flop=flop,
+        phase=call.phase,
+        reads=touch(*call.ins) if reads is None else reads,
+        writes=touch(*call.outs) if writes is None else writes,
+        role=role,
+        domain=result.numel if domain is None else domain,
+        launches=launches,
+    )
+
+
+def matmul(call: Call) -> tuple[Node, ...]:
+    """(batch, m, n, k) of the last two matrix arguments; a bias or addend is read as well."""
+    skip = 1 if call.name.rpartition(".")[2].lstrip("_").startswith(("add", "baddbmm")) else 0
+    a, b = [v for v in call.args[skip:] if isinstance(v, Value)][:2]
+    return _matmul(call, a, b.shape[-1] if len(b.shape) > 1 else 1)
+
+
+def grouped_product(call: Call) -> tuple[Node, ...]:
+    """A product for each group of rows, of which all are as many: the experts of a layer, chosen evenly."""
+    a, b = call.args[:2]
+    groups = next(v.shape[0] for v in (b, a, *call.outs) if len(v.shape) == 3)
+    m, n, k = a.shape[-2], b.shape[-1], a.shape[-1]
+    if len(a.shape) == len(b.shape) == 2:
+        k //= groups  # rows are summed over, a part of them for each group
+    elif len(a.shape) == 2:
+        m //= groups
+    elif len(b.shape) == 2:
+        n //= groups
+    shape = (groups, max(1, m), max(1, n), max(1, k))
+    return (node_of(call, "matmul", shape=shape, flop=2.0 * groups * m * n * k, dtype=a.dtype),)
+
+
+def product_with_rows(call: Call) -> tuple[Node, ...]:
+    """The first matrix times the transpose of the second."""
+    a, b = call.args[:2]
+    return _matmul(call, a, b.shape[0])
+
+
+def _matmul(call: Call, a: Value, n: int) -> tuple[Node, ...]:
+    k = a.shape[-1]
+    batch = a.shape[0] if a.numel and len(a.shape) == 3 else 1
+    m = a.shape[-2] if len(a.shape) > 1 else 1
+    dtype = "tf32" if call.tf32 and a.dtype == "fp32" else a.dtype
+    return (node_of(call, "matmul", shape=(batch, m, n, k), flop=2.0 * batch * m * n * k, dtype=dtype),)
+
+
+def convolution_shape(x: Value, w: Value, y: Value, stride: Sequence[int], groups: int) -> tuple[int, ...]:
+    """Shape of the table in `model.trace`; a 1-D height is 1, a 3-D depth counts as images and channels."""
+    depth_in, depth_w, depth_out = 1, 1, 1
+    spatial = [list(v.shape[2:]) for v in (x, w, y)]
+    if len(spatial[0]) == 1:
+        spatial = [[1, *s] for s in spatial]
+    if len(spatial[0]) == 3:
+        depth_in, depth_w, depth_out = (s.pop(0) for s in spatial)
+    (high, wide), (kernel_high, kernel_wide), (out_high, out_wide) = spatial
+    images = x.shape[0] * (depth_out if depth_in > 1 or depth_out > 1 else 1)
+    sizes = (images, x.shape[1] * depth_w, high, wide, y.shape[1], kernel_high, kernel_wide)
+    return (*sizes, stride[-1], groups, out_high, out_wide)
+
+
+def _products(w: Value, spatial: Value) -> float:
+    """Multiply-adds as two: every weight meets every position of `spatial` (the result, or the input of a
+    transposed convolution)."""
+    return 2.0 * w.numel * spatial.shape[0] * math.prod(spatial.shape[2:])
+
+
+def _layout(x: Value) -> str:
+    return "" if x.channels_last or len(x.shape) != 4 else ":nchw"
+
+
+def convolution(call: Call) -> tuple[Node, ...]:
+    x, w, bias, stride, _, _, transposed, _, groups = call.args[:9]
+    (y,) = call.outs
+    shape = convolution_shape(x, w, y, stride, groups)
+    dtype = "tf32" if call.tf32 and x.dtype == "fp32" else x.dtype
+    flop = _products(w, x if transposed else y)
+    node = node_of(call, "convolution", suffix=_layout(x), shape=shape, flop=flop, dtype=dtype)
+    if bias is None:
+        return (node,)
+    # cuDNN convolves without the bias; torch spreads it over the result in a kernel of its own.
+    added = Node(
+        kind="pointwise", name="aten.add_" + STRIDED, dtype=y.dtype, shape=y.shape, flop=float(y.numel),
+        phase=call.phase, reads=touch(y, bias), writes=touch(y), role="map", domain=y.numel,
+    )  # fmt: skip
+    return (node, added)
+
+
+def convolution_backward(call: Call) -> tuple[Node, ...]:
+    """One kernel for each gradient asked for: input, weight, bias."""
+    grad, x, w, _, stride, _, _, transposed, _, groups, mask = call.args[:11]
+    outs = iter(call.outs)
+    gx, gw, gb = (next(outs) if asked else None for asked in mask)
+    shape = convolution_shape(x, w, grad, stride, groups)
+    dtype = "tf32" if call.tf32 and x.dtype == "fp32" else x.dtype
+    flop = _products(w, x if transposed else grad)
+    one = partial(node_of, call, "convolution", shape=shape, flop=flop, dtype=dtype)
+    made = []
+    if gx is not None:
+        made.append(one(suffix=":input" + _layout(grad), reads=touch(grad, w), writes=touch(gx)))
+    if gw is not None:
+        made.append(one(suffix=":weight" + _layout(x), reads=touch(grad, x), writes=touch(gw)))
+    if gb is not None:
+        bias = node_of(
+            call, "reduction", suffix=":bias", reads=touch(grad), writes=touch(gb), shape=gb.shape,
+            flop=float(grad.numel), role="column", domain=grad.numel, dtype=grad.dtype,
+        )  # fmt: skip
+        made.append(bias)
+    return tuple(made)
+
+
+def attention(call: Call) -> tuple[Node, ...]:
+    """Shape (batch, heads, queries, keys, head width, kv heads) from tensors (B, H, T, D)."""
+    backward = call.name.endswith("_backward")
+    q, k, v = (call.args[1:4]) if backward else call.args[:3]
+    batch, heads, queries, width = q.shape
+    kv_heads, keys, value_width = k.shape[1], k.shape[2], v.shape[3]
+    pair = 2.0 * batch * heads * queries * keys
+    flop = pair * (3 * width + 2 * value_width if backward else width + value_width)
+    causal = call.kwargs.get("is_causal", any(x is True for x in _causal_argument(call)))
+    if causal and queries > 1:
+        flop *= (queries + 1) / (2 * queries)
+    shape = (batch, heads, queries, keys, width, kv_heads)
+    suffix = (CAUSAL if causal else "") + (DROPOUT if _dropout(call) else "")
+    return (node_of(call, "attention", suffix=suffix, shape=shape, flop=flop, dtype=q.dtype),)
+
+
+IS_CAUSAL = {
+    "aten._scaled_dot_product_flash_attention": 4,
+    "aten._scaled_dot_product_efficient_attention": 6,
+    "aten._scaled_dot_product_cudnn_attention": 6,
+    "aten._scaled_dot_product_flash_attention_backward": 11,
+    "aten._scaled_dot_product_efficient_attention_backward": 11,
+    "aten._scaled_dot_product_cudnn_attention_backward": 14,
+}
+"""Fused attention, with the position of `is_causal` among its arguments."""
+
+
+def _causal_argument(call: Call) -> tuple[Any, ...]:
+    place = IS_CAUSAL[call.name]
+    return call.args[place : place + 1]
+
+
+def _dropout(call: Call) -> bool:
+    """Whether any weight is dropped: the share stands before `is_causal`, in one operator further ahead."""
+    place = _EARLY.get(call.name, IS_CAUSAL[call.name] - 1)
+    return float(call.kwargs.get("dropout_p", next(iter(call.args[place : place + 1]), 0.0))) > 0.0
+
+
+_EARLY = {"aten._scaled_dot_product_efficient_attention_backward": 9}
+
 
 LONGEST_ROW = 16_384
 """Elements of a row that one thread block reduces on chip, so that maps around it merge with it."""
@@ -182,3 +382,89 @@ def batch_norm(call: Call) -> tuple[Node, ...]:
 
 def group_norm(call: Call) -> tuple[Node, ...]:
     return two_pass(call, call.args[0])
+
+
+Rule = Callable[[Call], tuple[Node, ...]]
+
+
+def nodes_of(call: Call) -> tuple[Node, ...] | None:
+    """The kernels of one call; none for one that moves nothing, None where no rule is known."""
+    base = call.name.removesuffix("_")
+    rule = _RULES.get(call.name) or _RULES.get(base)
+    if rule is not None:
+        return rule(call)
+    if call.name.startswith(("aten._foreach_", "aten._fused_", "aten._amp_foreach_")):
+        return many(call)
+    if call.name.startswith(("c10d.", "_c10d_functional.", "c10d_functional.")):
+        return (node_of(call, "collective"),)
+    if call.pointwise:
+        return (elementwise(call),)
+    return None
+
+
+def _table() -> dict[str, Rule]:
+    """Operator -> rule."""
+    pairs: list[tuple[str, Rule]] = [
+        (
+            "mm addmm bmm baddbmm mv addmv dot vdot addbmm _scaled_mm _int_mm _addmm_activation "
+            "_weight_int8pack_mm",
+            matmul,
+        ),
+        ("_grouped_mm", grouped_product),
+        ("convolution _convolution", convolution),
+        ("convolution_backward", convolution_backward),
+        (" ".join(name.removeprefix("aten.") for name in IS_CAUSAL), attention),
+        (
+            "native_batch_norm cudnn_batch_norm _native_batch_norm_legit _native_batch_norm_legit_functional "
+            "_batch_norm_with_update _batch_norm_no_update _native_batch_norm_legit_no_training",
+            batch_norm,
+        ),
+        ("native_group_norm", group_norm),
+        ("native_batch_norm_backward batch_norm_backward cudnn_batch_norm_backward "
+         "native_group_norm_backward", two_pass_backward),
+        ("native_layer_norm _fused_rms_norm _softmax _safe_softmax _log_softmax _softmax_backward_data "
+         "_log_softmax_backward_data", row_norm),
+        ("native_layer_norm_backward _fused_rms_norm_backward", row_backward),
+        ("sum mean amax amin max min argmax argmin any all prod var var_mean std std_mean norm "
+         "linalg_vector_norm logsumexp nansum nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss "
+         "huber_loss count_nonzero _adaptive_avg_pool2d adaptive_avg_pool2d", reduction),
+        ("sort topk histc bincount nonzero masked_select _unique2 cummax cummin _cdist_forward "
+         "cumsum cumprod multinomial max_pool2d_with_indices max_pool3d_with_indices avg_pool2d "
+         "avg_pool3d max_pool2d_with_indices_backward avg_pool2d_backward avg_pool3d_backward "
+         "max_pool3d_with_indices_backward adaptive_max_pool2d adaptive_max_pool2d_backward",
+         partial(opaque, "reduction")),
+        ("embedding index index_select gather take upsample_nearest2d _upsample_nearest_exact2d "
+         "upsample_bilinear2d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa "
+         "upsample_linear1d upsample_nearest1d upsample_nearest3d upsample_trilinear3d grid_sampler_2d "
+         "grid_sampler_3d _embedding_bag", lookup),
+        ("embedding_dense_backward upsample_nearest2d_backward upsample_bilinear2d_backward "
+         "upsample_bicubic2d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
+         "upsample_linear1d_backward upsample_nearest1d_backward upsample_nearest3d_backward "
+         "upsample_trilinear3d_backward grid_sampler_3d_backward "
+         "grid_sampler_2d_backward scatter scatter_add scatter_reduce index_put _index_put_impl index_add "
+         "index_copy masked_scatter", scatter),
+        ("copy _to_copy clone cat stack constant_pad_nd repeat roll flip tril triu slice_backward "
+         "select_backward slice_scatter select_scatter diagonal_scatter as_strided_scatter "
+         "split_with_sizes_copy _reshape_copy pixel_shuffle pixel_unshuffle channel_shuffle unfold_backward "
+         "im2col col2im reflection_pad2d replication_pad2d", copied),
+        ("fill zero zeros zeros_like ones ones_like full full_like new_zeros new_ones new_full arange "
+         "linspace rand randn rand_like randn_like randint randint_like randperm bernoulli normal uniform "
+         "random exponential eye scalar_tensor", write_only),
+        ("native_dropout native_dropout_backward where masked_fill lerp addcmul addcdiv "
+         "nll_loss_backward nll_loss2d_backward _adaptive_avg_pool2d_backward gelu_backward "
+         "threshold_backward hardtanh_backward silu_backward sigmoid_backward tanh_backward "
+         "mse_loss_backward smooth_l1_loss_backward huber_loss_backward elu_backward leaky_relu_backward "
+         "hardswish_backward hardsigmoid_backward mish_backward softplus_backward glu glu_backward "
+         "hardswish hardsigmoid mish softplus floor_divide bucketize searchsorted "
+         "_prelu_kernel _prelu_kernel_backward complex real imag view_as_real polar celu_backward "
+         "_amp_update_scale logit_backward log_sigmoid_forward log_sigmoid_backward",
+         lambda c: (elementwise(c),)),
+        ("empty empty_like empty_strided new_empty new_empty_strided empty_permuted detach alias lift "
+         "lift_fresh _unsafe_view _reshape_alias as_strided set_ resize_ _local_scalar_dense "
+         "sym_size", nothing),
+    ]  # fmt: skip
+    table = {f"aten.{name}": rule for names, rule in pairs for name in names.split()}
+    return table | {"gpuwise.float8_product": product_with_rows}
+
+
+_RULES = _table()

@@ -25,8 +25,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from gpuwise.predict.contents import META, Contents
-from gpuwise.predict.refuse import refuse
+from gpuwise.predict.contents import META, Contents, refuse
 
 _PLENTY = 2**50
 KEY: Any = torch._C._parse_dispatch_key("AutocastPrivateUse1")

@@ -1,4 +1,21 @@
-"""What was measured before and what it says of a prediction: of this card, of this cell, or of another card.
+"""Sharpen a prediction with what was measured: limits of the card, its workloads, or another card's.
+
+    limits     rate of a format = what a large product reached / what the model says of the same product
+               share of bandwidth = measured copy / stated bandwidth
+    workloads  factor = exp(mean log(measured / predicted)), shrunk to 1 as n / (n + shrink); so is the width
+               of the interval, to that of other cards
+    transfer   on Y = measured on X x predicted on Y / predicted on X
+
+A ratio of two predictions carries the noise of both, which a common factor does not: the logarithm of the
+ratio is therefore drawn part of the way to its median over reference workloads where those are given.
+
+What was measured of a cell on a GPU: in the user's store, and by the project (`data/measured.csv`).
+
+Shown beside a prediction and never mixed with it: a measurement is of one machine and one build of software.
+A measurement at a small batch does not answer for the best batch: a decode step of 8 sequences takes about as
+long as one of 64. It does where the batch matters less than the prediction's own error.
+
+What was measured before and what it says of a prediction: of this card, of this cell, or of another card.
 
     calibrated   the steps of a result took `factor` times what was predicted for its card, and scatter around
                  that, which sets the width of the interval
@@ -10,26 +27,191 @@ Only results that gpuwise measured count, on a device of the catalog, of workloa
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import log
+from functools import cache, lru_cache
+from math import ceil, exp, log
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuwise.errors import InputError
-from gpuwise.model.result import Measurement, Result
+from gpuwise import store
+from gpuwise.errors import GpuwiseError, InputError
+from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
-from gpuwise.predict import cache, calibrate
+from gpuwise.predict import trace_store
 from gpuwise.predict.card import Card, card
-from gpuwise.predict.rates import Parameters, general
+from gpuwise.predict.interval import LEVEL
+from gpuwise.predict.kernels import Products
+from gpuwise.predict.rates import Parameters, Rates, general, on_card
 from gpuwise.predict.step import half_of, usual
+from gpuwise.predict.time import product_seconds
 from gpuwise.workloads import registry
 
 Array = NDArray[np.float64]
+SIDE = 8192.0
+"""Of the square matrices of the product limit (`workloads.matmul`)."""
+_BYTES = {"fp32": 4.0, "tf32": 4.0, "fp8": 1.0}
+TRUST = 0.7
+"""How much of a workload's own ratio is kept beside the median ratio of the two cards."""
+_SHRINK = 4.0
+"""Measured workloads that the prior weighs: they differ from each other as much as cards do."""
+_LEAST_WIDTH = 0.1
+"""Of other cards' half width: a few lucky errors do not make a prediction certain."""
+
+
+def with_limits(
+    parameters: Parameters, card: Card, *, products: Mapping[str, float], copy: float | None = None
+) -> Parameters:
+    """Parameters with this card's measured limits as its own effects.
+
+    `products` are FLOP/s of large matrix products by format, `copy` bytes/s read plus written. Raises
+    InputError for a limit above the stated peak by more than 5 %: another card's file, or a wrong unit.
+    """
+    found, rates = dict(parameters), on_card(parameters, card)
+    for dtype, reached in products.items():
+        if dtype not in card.peaks:
+            continue
+        _check(reached, card.peak(dtype), f"FLOP/s in {dtype}", card)
+        found |= _own(f"format.{dtype}", reached / large_product(card, rates, dtype), card)
+    if copy is not None:
+        _check(copy, card.bytes_per_s, "bytes/s", card)
+        effect = f"memory@{card.id}"
+        found[effect] = found.get(effect, 0.0) + log(copy / (card.bytes_per_s * rates["memory"]))
+    return found
+
+
+def large_product(card: Card, rates: Rates, dtype: str) -> float:
+    """FLOP/s that the model predicts of the measured product, a square of `SIDE`."""
+    side, size = np.array([SIDE]), np.array([_BYTES.get(dtype, 2.0)])
+    work = Products(b=np.ones(1), m=side, n=side, k=side, size=size, out=np.maximum(size, 2.0))
+    return float(2.0 * SIDE**3 / product_seconds(work, card, rates, dtype)[0])
+
+
+def _own(name: str, factor: float, card: Card) -> dict[str, float]:
+    """A factor that this card has and no other."""
+    return {name: 0.0, f"{name}@{card.id}": log(factor)}
+
+
+def _check(reached: float, stated: float, unit: str, card: Card) -> None:
+    if reached > 1.05 * stated:
+        raise InputError(
+            f"{reached:.3g} {unit} is above {card.id}'s {stated:.3g}",
+            hint="use a file that was measured on this card, in operations or bytes a second",
+        )
+
+
+def own_factor(measured: Sequence[float] | Array, predicted: Sequence[float] | Array) -> float:
+    """Factor on predictions of a card from workloads that were measured on it; 1 without any."""
+    if not len(measured):
+        return 1.0
+    ratios = np.log(np.asarray(measured) / np.asarray(predicted))
+    return exp(float(ratios.mean()) * len(ratios) / (len(ratios) + _SHRINK))
+
+
+def own_width(relative: Sequence[float] | Array, level: float = LEVEL) -> float:
+    """Factor on a half width from workloads measured on the card: `relative` are sizes of their errors over
+    the half widths that other cards gave them. The conformal quantile, shrunk to 1; 1 without any."""
+    sizes = np.sort(np.asarray(relative, dtype=float))
+    if not len(sizes):
+        return 1.0
+    reached = max(float(sizes[min(len(sizes), ceil((len(sizes) + 1) * level)) - 1]), _LEAST_WIDTH)
+    return exp(log(reached) * len(sizes) / (len(sizes) + _SHRINK))
+
+
+def transferred(
+    measured: Array | float, here: Array | float, there: Array | float, reference: float | None = None
+) -> Array:
+    """Figures on card Y from figures `measured` on X, given predictions `here` (X) and `there` (Y).
+
+    `reference` is the median of log(there / here) over usual workloads.
+    """
+    ratio = np.log(np.asarray(there) / np.asarray(here))
+    if reference is not None:
+        ratio = TRUST * ratio + (1.0 - TRUST) * reference
+    return np.asarray(np.asarray(measured) * np.exp(ratio))
+
+
+MEASURED = Path(__file__).with_name("data") / "measured.csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredStep:
+    """One measured step."""
+
+    gpu_id: str
+    cell: str
+    """Its question, whosever kernels ran: predictions are of torch's."""
+    batch: int
+    version: int
+    throughput: Interval
+    where: str
+    """The file that holds it."""
+
+
+def fastest_measured(config: RunConfig) -> Mapping[str, MeasuredStep]:
+    """GPU -> the fastest measurement of the configuration's cell, at its batch where it has one."""
+    cell, version = config.key("batch", "kernels"), registry.get(config.workload).spec.version
+    found: dict[str, MeasuredStep] = {}
+    for step in (*shipped(), *own()):
+        if (step.cell, step.version) != (cell, version) or config.batch not in (None, step.batch):
+            continue
+        best = found.setdefault(step.gpu_id, step)
+        if step.throughput.value > best.throughput.value:
+            found[step.gpu_id] = step
+    return found
+
+
+@cache
+def shipped() -> tuple[MeasuredStep, ...]:
+    """Steps that the project measured (`python -m evaluation.predict.steps`)."""
+    with MEASURED.open(encoding="utf-8", newline="") as file:
+        return tuple(_known(row) for row in csv.DictReader(file))
+
+
+def _known(row: dict[str, str]) -> MeasuredStep:
+    value, low, high = (float(row[name]) for name in ("items_per_s", "low", "high"))
+    return MeasuredStep(
+        gpu_id=row["gpu_id"], cell=row["cell"], batch=int(row["batch"]), version=int(row["version"]),
+        throughput=Interval(value=value, low=low, high=high, method="measured"), where=row["file"],
+    )  # fmt: skip
+
+
+def answers(measured: Interval, there: Interval, best: Interval) -> bool:
+    """Whether what was `measured` at one batch tells the speed at another, of which `there` and `best` are
+    the predictions: where `best` gains less than its own error, or was reached already."""
+    return best.value <= max(measured.value, there.value * best.high / best.value)
+
+
+def own() -> tuple[MeasuredStep, ...]:
+    """Steps of the results in the store; a file that cannot be read is no measurement."""
+    return tuple(step for path in store.saved() for step in _read(path, path.stat().st_mtime_ns))
+
+
+@cache
+def _read(path: Path, _: int) -> tuple[MeasuredStep, ...]:
+    try:
+        return tuple(steps(store.load(path), path.name))
+    except GpuwiseError:
+        return ()
+
+
+def steps(result: Result, where: str) -> Iterator[MeasuredStep]:
+    """The measured steps of networks in a result, of the framework that predictions are for."""
+    gpu_id = result.environment.gpu_id
+    for m in result.measurements if result.origin == "measured" and gpu_id is not None else ():
+        step = m.config.framework == "torch" and m.config.mode in ("train", "infer")
+        if step and m.status == "ok" and m.throughput is not None and m.batch:
+            yield MeasuredStep(
+                gpu_id=str(gpu_id), cell=m.config.key("batch", "kernels"), batch=m.batch,
+                version=m.workload_version, throughput=m.throughput, where=where,
+            )  # fmt: skip
+
+
 _POSSIBLE = 0.4
 """Of the time at peak: 3 x 3 convolutions take 2.25 times fewer operations by Winograd's method."""
 
@@ -73,7 +255,7 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
         )
     products, copy = _limits(result, "matmul"), _limits(result, "copy")
     if not list(_steps(result)) and products:
-        limited = calibrate.with_limits(general(), own, products=products, copy=copy.get("fp32"))
+        limited = with_limits(general(), own, products=products, copy=copy.get("fp32"))
         return Calibration(card_id=own.id, parameters=limited)
     steps = steps_of(result, own)
     measured = np.array([trace.items / speed for _, speed, trace in steps])
@@ -81,9 +263,9 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     networks = np.array([m.config.workload for m, _, _ in steps])
     return Calibration(
         card_id=own.id,
-        factor=calibrate.own_factor(measured, predicted),
+        factor=own_factor(measured, predicted),
         steps=len(steps),
-        width=calibrate.own_width(
+        width=own_width(
             np.abs(_left_out(measured, predicted, networks))
             / np.array([half_of(trace, "calibrated") for *_, trace in steps])
         ),
@@ -95,7 +277,7 @@ def _left_out(measured: Array, predicted: Array, networks: NDArray[np.str_]) -> 
     errors = np.log(predicted / measured)
     for network in set(networks):
         mine = networks == network
-        errors[mine] += log(calibrate.own_factor(measured[~mine], predicted[~mine]))
+        errors[mine] += log(own_factor(measured[~mine], predicted[~mine]))
     return np.asarray(errors)
 
 
@@ -123,7 +305,7 @@ class Transfer:
         """Items a second of `trace`, the same cell, on `target`."""
         here, there = _speed(self.trace, self.source), _speed(trace, target)
         reference = _reference(self.source, target, self.others)
-        return float(calibrate.transferred(self.speed, here, there, reference))
+        return float(transferred(self.speed, here, there, reference))
 
 
 def _speed(trace: Trace, card: Card) -> float:
@@ -199,6 +381,6 @@ def _steps(result: Result) -> Iterator[tuple[Measurement, float, Trace]]:
         network = m.config.mode in ("train", "infer") and m.status == "ok" and m.config.framework == "torch"
         if not network or m.throughput is None or m.batch is None or not built_in:
             continue
-        trace = cache.find(replace(m.config, batch=m.batch), m.workload_version)
+        trace = trace_store.find(replace(m.config, batch=m.batch), m.workload_version)
         if trace is not None:
             yield m, m.throughput.value, trace

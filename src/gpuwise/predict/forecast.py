@@ -20,13 +20,20 @@ from gpuwise.model.record import refused as refused_by
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
-from gpuwise.predict import cache
+from gpuwise.predict import trace_store
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.collectives import Exchange, beside, exchange, is_split
-from gpuwise.predict.evidence import Calibration, Transfer, calibration_of, transfer_of
+from gpuwise.predict.evidence import (
+    Calibration,
+    MeasuredStep,
+    Transfer,
+    answers,
+    calibration_of,
+    fastest_measured,
+    transfer_of,
+)
 from gpuwise.predict.interval import around, scaling_half
-from gpuwise.predict.known import Known, answers, known
-from gpuwise.predict.room import Room, free_bytes, room
+from gpuwise.predict.memory import MemoryNeed, fits_in_memory, free_bytes
 from gpuwise.predict.step import Step, step
 from gpuwise.workloads import registry
 
@@ -43,7 +50,7 @@ class Asked:
     """What is the same for every card."""
 
     config: RunConfig
-    series: cache.Series
+    series: trace_store.Series
     count: int
     calibration: Calibration | None
     transfer: Transfer | None
@@ -69,11 +76,11 @@ def forecast(
     ids = tuple(dict.fromkeys(_id(gpu) for gpu in gpus))
     config = replace(config, gpus=count, batch=batch or config.batch)
     asked = Asked(
-        config=config, series=cache.series(replace(config, gpus=1)), count=count,
+        config=config, series=trace_store.series(replace(config, gpus=1)), count=count,
         calibration=calibration_of(calibration, ids) if calibration is not None else None,
         transfer=transfer_of(source, config) if source is not None else None,
     )  # fmt: skip
-    measured = known(config)
+    measured = fastest_measured(config)
     return tuple(_beside(asked, _predict(asked, gpu), measured.get(gpu)) for gpu in ids)
 
 
@@ -105,7 +112,7 @@ def laptops() -> frozenset[str]:
     return frozenset(spec.id for spec in catalog.all_gpus() if spec.text("form") == "laptop")
 
 
-def _beside(asked: Asked, p: Record, found: Known | None) -> Record:
+def _beside(asked: Asked, p: Record, found: MeasuredStep | None) -> Record:
     """The prediction with what was measured of it, where it was; at a batch that says little, as a note."""
     if found is None:
         return p
@@ -121,7 +128,7 @@ def _beside(asked: Asked, p: Record, found: Known | None) -> Record:
     return replace(p, measured=own, basis="measured", notes=(*p.notes, note))
 
 
-def _answers(asked: Asked, p: Record, found: Known) -> bool:
+def _answers(asked: Asked, p: Record, found: MeasuredStep) -> bool:
     """Whether a measurement tells the speed at the prediction's batch."""
     if p.throughput is None or p.batch == found.batch:
         return True
@@ -149,18 +156,18 @@ def _predict(asked: Asked, gpu: str) -> Record:
         return replace(blank, issues=refused_by(str(refused)))
 
 
-def _rooms(asked: Asked, found: Card) -> Iterator[tuple[Trace, Room | None]]:
+def _rooms(asked: Asked, found: Card) -> Iterator[tuple[Trace, MemoryNeed | None]]:
     """Every batch up to the first that does not fit: memory grows with the batch."""
     for batch in asked.series.batches:
         trace = asked.series.at(batch)
         split = is_split(trace, found.memory_bytes, asked.count)
-        space = room(trace, found, more=beside(trace, asked.count, split=split))
+        space = fits_in_memory(trace, found, more=beside(trace, asked.count, split=split))
         yield trace, space
         if space is not None and space.fits < asked.least:
             return
 
 
-def _at(asked: Asked, blank: Record, found: Card, trace: Trace, space: Room | None) -> Record:
+def _at(asked: Asked, blank: Record, found: Card, trace: Trace, space: MemoryNeed | None) -> Record:
     """The prediction at one batch."""
     own = asked.calibration if asked.calibration and asked.calibration.card_id == found.id else None
     alone = _alone(trace, found, own, asked.transfer)
@@ -206,7 +213,7 @@ def _best(found: Sequence[Record]) -> Record:
     return next(p for p, speed in zip(found, speeds, strict=True) if speed * GAIN >= max(speeds))
 
 
-def _too_large(asked: Asked, blank: Record, trace: Trace, space: Room | None, found: Card) -> Record:
+def _too_large(asked: Asked, blank: Record, trace: Trace, space: MemoryNeed | None, found: Card) -> Record:
     assert space is not None
     # Rounded apart, so that what lacks a little does not look equal.
     tenth = 2**30 / 10
@@ -222,7 +229,13 @@ def _too_large(asked: Asked, blank: Record, trace: Trace, space: Room | None, fo
 
 
 def _notes(
-    trace: Trace, own: Calibration | None, shared: Exchange, space: Room | None, *, split: bool, gain: float
+    trace: Trace,
+    own: Calibration | None,
+    shared: Exchange,
+    space: MemoryNeed | None,
+    *,
+    split: bool,
+    gain: float,
 ) -> tuple[str, ...]:
     """What stands behind the figures; `gain` is the speed of all GPUs over that of one at this batch."""
     notes = []

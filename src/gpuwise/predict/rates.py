@@ -9,6 +9,13 @@
 Parameters are named numbers in log space, shipped in data/parameters.json. `name` holds for all cards;
 `name/engine`, `name/family` and `name@card` are the factors by which those that were fitted depart from
 it. A family that was not fitted has none: that is what makes its interval wide.
+
+Mean watts of a step: what it computes and moves, each at its energy, beside what the card draws anyway.
+
+    watts = busy x active share x limit + (operations x J each + bytes x J each) / time, at most the limit
+
+A card at work draws a share of its limit for clocks, registers and caches whatever its kernels do; while it
+waits for the host it draws less.
 """
 
 from __future__ import annotations
@@ -159,3 +166,18 @@ def _joules(rates: Rates, card: Card) -> float:
 def _process_clock(nm: float) -> float:
     """Clock in Hz at which desktop parts of a process boost: 1.5 GHz at 16 nm, 2.5 GHz at 5 nm."""
     return float(1.5e9 * (16.0 / nm) ** 0.45)
+
+
+LEAST_SHARE = 0.12
+"""Of the limit: a card that waits."""
+
+
+def mean_watts(
+    rates: Rates, card: Card, *, dtype: str, flop: float, moved: float, seconds: float,
+    busy: float = 1.0,
+) -> float:  # fmt: skip
+    """Watts of steps of `seconds` that do `flop` operations in `dtype` and move `moved` bytes; the card is at
+    work for the share `busy` of the time."""
+    each, byte = energies(rates, card, dtype)
+    share = LEAST_SHARE + busy * (ACTIVE_SHARE - LEAST_SHARE)
+    return float(min(card.power_w, share * card.power_w + (flop * each + moved * byte) / seconds))

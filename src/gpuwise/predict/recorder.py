@@ -20,11 +20,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpuwise.model.trace import Phase
-from gpuwise.predict.contents import DEPENDENT, META, Contents, on_meta, swapped, tensors_in
+from gpuwise.predict.contents import DEPENDENT, META, Contents, on_meta, refusals, refuse, swapped, tensors_in
+from gpuwise.predict.costs import nodes_of
 from gpuwise.predict.cuda_on_meta import attention, cuda_on_meta, dropout
 from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape, Value
-from gpuwise.predict.operators import nodes_of
-from gpuwise.predict.refuse import refusals, refuse
 
 DTYPES = {
     torch.float64: "fp64",

@@ -14,13 +14,12 @@ import numpy as np
 
 from gpuwise.model.result import Interval
 from gpuwise.model.trace import Trace
-from gpuwise.predict import host, rates
+from gpuwise.predict import rates
 from gpuwise.predict.card import Card
 from gpuwise.predict.interval import around, step_difficulty, step_half, watts_half, widened
 from gpuwise.predict.kernels import KEPT_TRACES, Array, Kernels, of_trace
-from gpuwise.predict.power import mean_watts
-from gpuwise.predict.rates import Parameters, Rates
-from gpuwise.predict.time import trace_seconds
+from gpuwise.predict.rates import Parameters, Rates, mean_watts
+from gpuwise.predict.time import host_waits, trace_seconds
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
 Bound = Literal["compute", "memory", "launch"]
@@ -68,7 +67,7 @@ def usual(trace: Trace, card: Card) -> Spent:
 def spent(trace: Trace, card: Card, on: Rates) -> Spent:
     """The time of a step by these rates of the card. Raises NoDataError where the card lacks a format."""
     each = trace_seconds(trace, card, on) * of_trace(trace).counts
-    waits = host.waits(trace, each, on)
+    waits = host_waits(trace, each, on)
     return Spent(busy=float(each.sum()), waits=waits, shares=_shares(of_trace(trace), card, each, waits))
 
 

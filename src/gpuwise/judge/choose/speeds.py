@@ -35,8 +35,8 @@ from gpuwise.model.question import Part
 from gpuwise.model.record import Basis, Record, refused
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.run import RunConfig
+from gpuwise.predict.evidence import answers
 from gpuwise.predict.interval import around, step_half
-from gpuwise.predict.known import answers
 from gpuwise.stats.records import Condition, ratio_between
 from gpuwise.store import records
 from gpuwise.workloads import registry
