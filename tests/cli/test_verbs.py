@@ -123,7 +123,7 @@ def test_show_a_result(gpuwise: Call) -> None:
 def test_show_last_and_prefixes(gpuwise: Call) -> None:
     code, _, err = gpuwise("show", "last")
     assert code == 5
-    assert "next: gpuwise bench --quick" in err
+    assert "gpuwise bench --quick" in err
     result = store.load(Path(TUNED))
     store.save(result)
     assert gpuwise("show", "last")[0] == 0
@@ -221,7 +221,7 @@ def test_doctor_fails_without_torch(gpuwise: Call, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(telemetry, "torch_build", lambda: None)
     code, _, err = gpuwise("doctor")
     assert code == 3
-    assert 'pip install "gpuwise[torch]"' in err
+    assert "gpuwise[torch]" in err
 
 
 INFO = DeviceInfo(
@@ -252,3 +252,21 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
     assert (code, out) == (3, "")
     assert "busy with process 4711" in err
     assert "next: " in err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("compare", "rtx-4090"), 2, "gpuwise compare rtx-4090 rtx-5090"),
+        (("compare", "l40s"), 2, "gpuwise compare l40s rtx-4090"),
+        (("show", "results/nope.json"), 5, "there is no file results/nope.json"),
+        (("show", "README.md"), 2, "README.md is not a result file"),
+    ],
+)
+def test_a_slip_is_named_with_what_helps(
+    gpuwise: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int, says: str
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    left, out, err = gpuwise(*words)
+    assert (left, out) == (code, "")
+    assert says in err

@@ -129,7 +129,7 @@ def test_missing_optional_keys_take_their_defaults(example: Result) -> None:
 def test_a_newer_schema_asks_for_an_upgrade(example: Result) -> None:
     error = refusal(edited(example, schema=SCHEMA + 1, id=["new", "type"]))
     assert f"schema {SCHEMA + 1}" in str(error)
-    assert "pip install -U gpuwise" in str(error.hint)
+    assert error.code == "upgrade"
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,14 @@ def test_other_json_is_no_result(data: bytes) -> None:
     assert "not a gpuwise result" in str(refusal(data))
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\x00\xff", b'{"schema": 1, "id": "\xff"}', b"GPU,ms\n"])
+@pytest.mark.parametrize("data", [b"{", b'{"schema": 1, "id": "\xff"}'])
 def test_no_json_is_damaged(data: bytes) -> None:
     assert "is damaged" in str(refusal(data))
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\xff", b"GPU,ms\n", b"# An article"])
+def test_what_never_was_json_is_not_a_result_file(data: bytes) -> None:
+    assert "is not a result file" in str(refusal(data))
 
 
 def test_endless_nesting_is_damaged() -> None:

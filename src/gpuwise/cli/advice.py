@@ -16,7 +16,7 @@ _COMMANDS = {
     "modes": "gpuwise workloads",
     "no-price": "--prices FILE adds your own; speeds without prices: gpuwise predict",
     "output": "another file with -o FILE.json, or set GPUWISE_HOME",
-    "show": "gpuwise show last",
+    "show": "gpuwise show last, or gpuwise bench --quick",
     "upgrade": "pip install -U gpuwise",
     "workload": "gpuwise workloads",
 }

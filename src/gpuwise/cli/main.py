@@ -111,6 +111,11 @@ def run(arguments: list[str] | None = None) -> None:
         sys.exit(leave.exit_code)
     except click.ClickException as usage:
         usage.show()
+        if isinstance(usage, click.exceptions.NoArgsIsHelpError):
+            printer.error("a command is missing", "one of those above")
+        elif isinstance(usage, click.UsageError) and usage.ctx is None:
+            verb = arguments[0] if arguments and arguments[0] in VERBS else ""
+            printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         printer.error("interrupted", None)

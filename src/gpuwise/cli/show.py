@@ -120,7 +120,7 @@ def find_result(what: str) -> Path | None:
 
     Raises what `store.find` raises where `what` is clearly meant as a result.
     """
-    if what == "last" or Path(what).suffix in (".json", ".html") or Path(what).exists():
+    if what == "last" or Path(what).suffix in (".json", ".html") or store.is_file(what):
         return store.find(what)
     try:
         return store.find(what)

@@ -72,14 +72,14 @@ def check_traced(config: RunConfig, batch: int | None = None) -> None:
     if config.workload not in traced():
         raise NoDataError(
             f"{config.workload!r} is not forecast here: no trace of it is shipped",
-            hint=f"gpuwise predict {config.workload}",
+            hint="predict it by the command line or from Python, which trace it",
         )
     spec = registry.get(config.workload).spec
     at = replace(config, batch=batch or config.batch or spec.default_batch, gpus=1)
     if traces.find(at, spec.version) is None:
         raise NoDataError(
             f"{config.workload} {config.mode} {config.precision} at batch {at.batch} has no shipped trace",
-            hint=f"gpuwise predict {config.workload} --mode {config.mode} --precision {config.precision}",
+            hint="predict it by the command line or from Python, which trace it",
         )
 
 

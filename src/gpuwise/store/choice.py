@@ -10,7 +10,7 @@ from gpuwise.errors import InputError
 from gpuwise.model.choice import SCHEMA, Recommendation
 from gpuwise.store.files import read
 
-AGAIN = "make it again: gpuwise choose WORKLOAD ... -o FILE.json"
+AGAIN = "make it again"
 
 
 def encode(found: Recommendation) -> bytes:
@@ -24,10 +24,13 @@ def load(path: Path) -> Recommendation:
     try:
         found = msgspec.json.decode(data, type=Recommendation)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is no recommendation of gpuwise choose: {error}", hint=AGAIN) from error
+        raise InputError(
+            f"{path} is no recommendation of gpuwise choose: {error}", hint=AGAIN, code="choose-again"
+        ) from error
     if found.schema > SCHEMA:
         raise InputError(
             f"{path} has schema {found.schema}; this gpuwise reads up to {SCHEMA}",
-            hint="pip install -U gpuwise",
+            hint="install a newer one",
+            code="upgrade",
         )
     return found

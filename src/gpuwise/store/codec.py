@@ -20,7 +20,7 @@ from gpuwise.model.result import SCHEMA, Measurement, Result
 from gpuwise.model.units import percent, significant
 from gpuwise.stats.interval import value_of
 
-NEW = "measure again: gpuwise bench"
+NEW = "measure again"
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 """Ids name files and pages: never a path, never hidden."""
 LARGEST = 1e30
@@ -96,12 +96,17 @@ def decode(data: bytes, origin: str) -> Result:
     except msgspec.ValidationError:
         schema = None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if data.lstrip()[:1] != b"{":  # an article, a table, a picture
+            problem = f"{origin} is not a result file of gpuwise"
+            raise InputError(problem, hint="give the .json file of a result, or a report") from error
         raise _damaged(origin, error) from error
     if schema is None or schema < 1:
-        raise InputError(f"{origin} is not a gpuwise result: it has no schema number", hint=NEW)
+        raise InputError(f"{origin} is not a gpuwise result: it has no schema number", hint=NEW, code="bench")
     if schema > SCHEMA:
         raise InputError(
-            f"{origin} has schema {schema}; this gpuwise reads up to {SCHEMA}", hint="pip install -U gpuwise"
+            f"{origin} has schema {schema}; this gpuwise reads up to {SCHEMA}",
+            hint="install a newer one",
+            code="upgrade",
         )
     try:
         if schema < SCHEMA:
@@ -109,17 +114,17 @@ def decode(data: bytes, origin: str) -> Result:
         else:
             result = msgspec.json.decode(data, type=Result)
     except msgspec.ValidationError as error:
-        raise InputError(f"{origin} is no valid result: {error}", hint=NEW) from error
+        raise InputError(f"{origin} is no valid result: {error}", hint=NEW, code="bench") from error
     except (UnicodeDecodeError, RecursionError) as error:
         # The check of the header skips the text of other keys.
         raise _damaged(origin, error) from error
     for fault in _faults(result):
-        raise InputError(f"{origin} is no valid result: {fault}", hint=NEW)
+        raise InputError(f"{origin} is no valid result: {fault}", hint=NEW, code="bench")
     return replace(result, measurements=tuple(map(_rechecked, result.measurements)))
 
 
 def _damaged(origin: str, error: Exception) -> InputError:
-    return InputError(f"{origin} is damaged, no complete JSON: {error}", hint=NEW)
+    return InputError(f"{origin} is damaged, no complete JSON: {error}", hint=NEW, code="bench")
 
 
 def _faults(result: Result) -> Iterator[str]:

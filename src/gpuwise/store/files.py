@@ -62,15 +62,18 @@ def find(reference: str) -> Path:
         exact = tuple(path for path in kept if path.stem == reference)
         # The empty text begins every id: an unset shell variable must not mean the only result.
         matching = exact or tuple(p for p in kept if reference and p.stem.startswith(reference))
+    if not matching and reference != "last" and (Path(reference).suffix or "/" in reference):
+        raise NoDataError(f"there is no file {reference}", hint="check the path and the folder you are in")
     if not kept:
-        raise NoDataError(f"no result has been kept yet in {results_dir()}", hint="gpuwise bench --quick")
+        message = f"no result has been kept yet in {results_dir()}"
+        raise NoDataError(message, hint="measure first", code="bench-quick")
     if not matching:
         message = f"no file and none of {len(kept)} kept results is called {reference!r}"
-        raise NoDataError(message, hint="gpuwise show last, or measure: gpuwise bench --quick")
+        raise NoDataError(message, hint="see the last one, or measure", code="show")
     if len(matching) > 1:
         some = ", ".join(path.stem for path in matching[-5:])
         message = f"{reference!r} begins {len(matching)} results: {some}"
-        raise InputError(message, hint=f"gpuwise show {matching[-1].stem}")
+        raise InputError(message, hint=f"write more of it, like {matching[-1].stem}")
     return matching[0]
 
 
@@ -115,7 +118,8 @@ def unwritable(path: Path, error: OSError) -> InputError:
     """The error for a result that cannot be written."""
     return InputError(
         f"cannot write {path}: {error.strerror or error}",
-        hint="choose another place: gpuwise bench -o FILE.json, or set GPUWISE_HOME",
+        hint="choose another place",
+        code="output",
     )
 
 
@@ -182,7 +186,8 @@ def load(path: str | Path) -> Result:
     found = load_all(path)
     if len(found) > 1:
         raise InputError(
-            f"{path} is a report of {len(found)} results where one is needed", hint=f"gpuwise show {path}"
+            f"{path} is a report of {len(found)} results where one is needed",
+            hint="give one of its result files",
         )
     return found[0]
 
@@ -193,7 +198,7 @@ def load_all(path: str | Path) -> tuple[Result, ...]:
     from gpuwise.store.codec import decode
 
     path = Path(path)
-    data = read(path, hint="gpuwise show last")
+    data = read(path, hint="give the file of a result")
     if path.suffix.lower() in pages.SUFFIXES:
         return pages.results(data, str(path))
     return (decode(data, str(path)),)

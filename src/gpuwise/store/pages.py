@@ -62,7 +62,8 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
         at = end
     if not found:
         raise InputError(
-            f"{origin} holds no gpuwise result", hint="only `gpuwise report ... -o FILE.html` keeps its data"
+            f"{origin} holds no gpuwise result",
+            hint="only a report that gpuwise wrote as HTML keeps its data",
         )
     return tuple(found)
 
