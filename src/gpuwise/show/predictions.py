@@ -48,8 +48,8 @@ _KEYS: dict[str, Callable[[Record], Any]] = {
 }
 
 
-def table(found: Sequence[Record]) -> Table:
-    """One row a GPU; a refused one says why, and many of them share a note."""
+def table(found: Sequence[Record], *, every: bool = False) -> Table:
+    """One row a GPU; a refused one says why, and many of them share a note unless `every` one is wanted."""
     first, given = found[0], [p for p in found if not p.refusal]
     several = f" on {first.gpus} GPUs" if first.gpus > 1 else ""
     name = replace(first.question, gpus=1).label("batch")
@@ -57,7 +57,7 @@ def table(found: Sequence[Record]) -> Table:
         name = name.replace(" eager", "")
     # Two GPUs have the same reason where only their names in it differ.
     refused = [p.refusal.replace(p.gpu_id, "").split(":")[0].strip() for p in found if p.refusal]
-    many = len(refused) > _REFUSED and bool(given)
+    many = len(refused) > _REFUSED and bool(given) and not every
     notes = [f"{p.gpu_id}: {note}" for p in given[:_LISTED] for note in p.notes]
     if many:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in Counter(refused).most_common())

@@ -77,7 +77,7 @@ def _forecast(facts: Facts, asked: Asked, asks: Question) -> tuple[Record, ...]:
 
 
 def _view(asked: Asked, asks: Question, found: Sequence[Record], problem: Message | None) -> View:
-    table = report.table(found).last(LAST) if found else Table(columns=("GPU",), rows=())
+    table = report.table(found, every=True).last(LAST) if found else Table(columns=("GPU",), rows=())
     given = [p for p in found if not p.refusal]
     sheet = Sheet(
         table=replace(report.table(given).last(LAST), title="") if given else Table(columns=(), rows=()),
