@@ -70,7 +70,7 @@ def test_the_price_that_would_change_the_answer_does(need, speed, offer) -> None
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
     offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5)]
     text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
-    assert "1 x rtx-4090 on-demand at cloud becomes first at $0.400/h (now $0.500, -20.0%)" in text
+    assert "1 x rtx-4090 on-demand at cloud becomes first at $0.40/h (now $0.50, -20.0%)" in text
     cheaper = [offers[0], offer("rtx-4090", 0.399)]
     assert made(need(), speeds, cheaper).options[0].gpu_id == "rtx-4090"
 

@@ -23,7 +23,7 @@ def test_what_changed_is_named(need, speed, offer, today: date) -> None:
     new = made(need, speed, [offer("rtx-4090", 0.3), offer("l40s", 0.6)], today)
     assert differences(old, new) == (
         "first was 1 x rtx-3090 on-demand at cloud, is 1 x rtx-4090 on-demand at cloud",
-        "1 x rtx-4090 on-demand at cloud: price $0.500 to $0.300 (-40%)",
+        "1 x rtx-4090 on-demand at cloud: price $0.50 to $0.30 (-40%)",
         "new: 1 x l40s on-demand at cloud, place 2",
         "gone: 1 x rtx-3090 on-demand at cloud, was in place 1",
     )

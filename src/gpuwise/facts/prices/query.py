@@ -104,11 +104,13 @@ def newest(offers: Sequence[Offer]) -> tuple[Offer, ...]:
 
     A dated sight is later than an undated one.
     """
+    # A key costs more than all the rest: one for each offer.
+    keys = {id(offer): series(offer) if is_quote(offer) else offer for offer in offers}
     latest: dict[object, str] = {}
     for offer in offers:
-        key = _sight(offer)
+        key = keys[id(offer)]
         latest[key] = max(latest.get(key, ""), offer.seen_on)
-    return tuple(offer for offer in offers if offer.seen_on == latest[_sight(offer)])
+    return tuple(offer for offer in offers if offer.seen_on == latest[keys[id(offer)]])
 
 
 def ordered(offers: Sequence[Offer], by: Order = "price") -> tuple[Offer, ...]:
@@ -118,10 +120,6 @@ def ordered(offers: Sequence[Offer], by: Order = "price") -> tuple[Offer, ...]:
     if by == "provider":
         return tuple(sorted(ordered(offers), key=lambda offer: offer.provider.casefold()))
     return tuple(sorted(offers, key=lambda offer: (not is_quote(offer), not offer.per_hour, offer.per_gpu)))
-
-
-def _sight(offer: Offer) -> object:
-    return series(offer) if is_quote(offer) else offer
 
 
 def _younger(offer: Offer, days: int, today: date) -> bool:

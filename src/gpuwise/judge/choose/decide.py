@@ -15,12 +15,13 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose import explain, rank
 from gpuwise.judge.choose.candidates import Candidates, candidates
 from gpuwise.judge.choose.cost import Costs, costs
-from gpuwise.judge.choose.fit import Limit, contradiction, kept, limits, money, rejected
+from gpuwise.judge.choose.fit import Limit, contradiction, kept, limits, rejected
 from gpuwise.model.choice import Need, Option, Recommendation
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
 from gpuwise.model.precision import Precision
 from gpuwise.model.record import Record
+from gpuwise.model.units import usd
 
 MOST = 100
 """Options that are kept."""
@@ -154,7 +155,7 @@ def _changed(was: Option, now: Option) -> Iterator[str]:
         ("speed", was.throughput.value, now.throughput.value),
     ):
         if a > 0 and abs(b / a - 1) > WORTH_SAYING:
-            shown = f"{money(a)} to {money(b)}" if what == "price" else f"{a:,.4g} to {b:,.4g}"
+            shown = f"{usd(a)} to {usd(b)}" if what == "price" else f"{a:,.4g} to {b:,.4g}"
             yield f"{_name(now)}: {what} {shown} ({b / a - 1:+.0%})"
     if was.basis != now.basis:
         yield f"{_name(now)}: speed was {was.basis}, is {now.basis}"

@@ -12,12 +12,12 @@ from math import exp
 
 from gpuwise.judge.choose.candidates import Candidates
 from gpuwise.judge.choose.cost import Costs, hours_of_use
-from gpuwise.judge.choose.fit import link_of, money
+from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.rank import chance, worth_per_hour
 from gpuwise.model.choice import Need, Option, Rejected
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
-from gpuwise.model.units import percent, significant
+from gpuwise.model.units import percent, significant, usd
 from gpuwise.predict.collectives import MODULES
 
 _BASES = {
@@ -105,7 +105,7 @@ def _price_change(
         wanted, unit = (price + need.assumptions.host_usd) * share - need.assumptions.host_usd, " a card"
     change = wanted / price - 1
     if wanted > 0:
-        yield f"{_name(them, place)} {says} {money(wanted)}{unit} (now {money(price)}, {change:+.1%})"
+        yield f"{_name(them, place)} {says} {usd(wanted)}{unit} (now {usd(price)}, {change:+.1%})"
     else:
         yield f"{_name(them, place)} is not first at any price: the rest of its cost alone is more"
 

@@ -23,7 +23,7 @@ from gpuwise.judge.choose.cost import Costs
 from gpuwise.model.choice import Need, Rejected
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
-from gpuwise.model.units import gibibytes, seconds, significant
+from gpuwise.model.units import gibibytes, seconds, significant, usd
 from gpuwise.predict.collectives import is_linked
 
 DATA = Path(__file__).with_name("data")
@@ -69,11 +69,6 @@ def limits(
 def kept(found: Sequence[Limit], size: int) -> Mask:
     """Candidates that keep all limits."""
     return reduce(np.logical_and, (limit.ok for limit in found), np.ones(size, dtype=bool))
-
-
-def money(usd: float) -> str:
-    """`$0.0412`, `$3.20`, `$1,250`: cents where there are few."""
-    return f"${significant(usd)}" if usd < 1 else f"${usd:,.2f}" if usd < 100 else f"${usd:,.0f}"
 
 
 def _fits(them: Candidates) -> Limit:
@@ -168,7 +163,7 @@ def _money(need: Need, them: Candidates, cost: Costs) -> Iterator[Limit]:
     unit = "/h" if need.budget_per_hour else ""
     spent = cost.per_hour if need.budget_per_hour else np.where(them.own, cost.outlay, cost.total)
     what = "over budget: {}" + unit
-    yield _bound("budget", spent, need.budget_usd, money, what, lambda v: f"${ceil(v * 100) / 100:.2f}{unit}")
+    yield _bound("budget", spent, need.budget_usd, usd, what, lambda v: f"${ceil(v * 100) / 100:.2f}{unit}")
 
 
 def _bound(
