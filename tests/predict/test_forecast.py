@@ -263,3 +263,9 @@ def test_several_gpus_that_are_slower_than_one_say_so() -> None:
     dit = RunConfig(workload="dit-xl2", mode="train", precision="tf32", compile=True)
     assert any("slower than one alone: 0.9" in note for note in one(dit, "rtx-4090", count=2).notes)
     assert not any("slower than" in note for note in one(dit, "h100-sxm5-80gb", count=2).notes)
+
+
+def test_a_card_of_another_vendor_is_an_order_of_magnitude() -> None:
+    (issue,) = one(RESNET, "mi300x-oam").issues
+    assert (issue.code, issue.severity) == ("order-of-magnitude", "warning")
+    assert one(RESNET, "rtx-4090").issues == ()

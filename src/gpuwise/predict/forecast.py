@@ -15,6 +15,7 @@ from math import hypot, log
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model import units
+from gpuwise.model.issue import Issue
 from gpuwise.model.record import Bound, Record
 from gpuwise.model.record import refused as refused_by
 from gpuwise.model.result import Result
@@ -181,6 +182,7 @@ def _at(asked: Asked, blank: Record, found: Card, trace: Trace, space: MemoryNee
         memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
         watts=alone.watts.times(asked.count),
         shares=_shares(alone, shared), bound=_shares(alone, shared)[0][0], basis=alone.evidence,
+        issues=_issues(found, alone),
         notes=_notes(trace, own, shared, space, split=split, gain=asked.count * alone.seconds / seconds),
     )  # fmt: skip
 
@@ -226,6 +228,16 @@ def _too_large(asked: Asked, blank: Record, trace: Trace, space: MemoryNeed | No
         blank, question=replace(blank.question, batch=trace.batch), memory_bytes=space.peak,
         fits_probability=space.fits, issues=refused_by(f"batch {trace.batch} does not fit: {why}"),
     )  # fmt: skip
+
+
+def _issues(found: Card, alone: Step) -> tuple[Issue, ...]:
+    """What keeps a figure from being read like the others: no step of another vendor's cards was fitted."""
+    if found.vendor == "NVIDIA" or alone.evidence != "spec-only":
+        return ()
+    why = (
+        f"order of magnitude only: no network measured on a card of {found.vendor} is known to the predictor"
+    )
+    return (Issue(code="order-of-magnitude", severity="warning", detail=why, fix="measure one on the card"),)
 
 
 def _notes(
