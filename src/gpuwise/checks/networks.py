@@ -58,30 +58,23 @@ def all_networks() -> tuple[Network, ...]:
     return tuple(dict.fromkeys(_by_key().values()))
 
 
-def _names(row: dict[str, str]) -> tuple[str, ...]:
-    return (row["id"], *(alias for alias in row["aliases"].split(";") if alias))
-
-
 def _key(name: str) -> str:
     return re.sub(r"[^a-z0-9.]", "", name.casefold())
 
 
 @cache
-def _rows() -> tuple[dict[str, str], ...]:
-    with _DATA.open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
-
-
-@cache
 def _by_key() -> Mapping[str, Network]:
     found: dict[str, Network] = {}
-    for row in _rows():
-        network = Network(
-            id=row["id"],
-            item=row["item"],
-            forward_flop=float(row["forward_flop"]),
-            family=row["family"],
-            winograd=float(row["winograd"]),
-        )
-        found |= {_key(name): network for name in _names(row)}
+    with _DATA.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            network = Network(
+                id=row["id"],
+                item=row["item"],
+                forward_flop=float(row["forward_flop"]),
+                family=row["family"],
+                winograd=float(row["winograd"]),
+            )
+            # An alias may be empty: a list of none ends in one.
+            names = filter(None, (row["id"], *row["aliases"].split(";")))
+            found |= {_key(name): network for name in names}
     return found
