@@ -19,7 +19,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.facts.catalog import tables
 from gpuwise.facts.prices.read import Reading, Skipped, day, read
-from gpuwise.model.gpu import GpuSpec, Source
+from gpuwise.model.gpu import Source
 from gpuwise.model.offer import Offer, OfferKind
 
 DATA = Path(__file__).with_name("data")
@@ -52,9 +52,18 @@ def collect(
     fixed = (*shipped(), *launch_prices())
     late = tuple(offer for offer in fixed if offer.seen_on and day(offer.seen_on) > today)
     known = tuple(offer for offer in fixed if offer not in late) if late else fixed
+    # A wrong clock, not a wrong price: they are left out, and named.
+    unborn = tuple(
+        Skipped(
+            file="shipped prices",
+            line=0,
+            reason=f"{offer.provider} {offer.gpu} dated {offer.seen_on}, after today ({today.isoformat()})",
+        )
+        for offer in late
+    )
     return PriceList(
         offers=known + tuple(offer for reading in readings for offer in reading.offers),
-        skipped=_late(late, today) + tuple(skip for reading in readings for skip in reading.skipped),
+        skipped=unborn + tuple(skip for reading in readings for skip in reading.skipped),
         ignored=tuple(column for reading in readings for column in reading.ignored),
     )
 
@@ -74,8 +83,25 @@ def shipped() -> tuple[Offer, ...]:
 @cache
 def launch_prices() -> tuple[Offer, ...]:
     """What each GPU of the catalog cost when it came out, as its facts state it."""
-    found = (_launch_price(spec) for spec in catalog.all_gpus())
-    return tuple(offer for offer in found if offer is not None)
+    found = []
+    for spec in catalog.all_gpus():
+        fact, launch = spec.facts.get("launch_price_usd"), spec.text("launch")
+        if fact is None or isinstance(fact.value, str):
+            continue
+        offer = Offer(
+            gpu=spec.name,
+            gpu_ids=(spec.id,),
+            count=1,
+            kind="new",
+            amount=float(fact.value),
+            provider=(spec.vendor or "vendor").lower(),
+            seen_on=launch or "",
+            source=fact.source,
+            locator=fact.locator,
+            note="; ".join(text for text in ("launch price", fact.note) if text),
+        )
+        found.append(offer)
+    return tuple(found)
 
 
 def fetched_path() -> Path:
@@ -130,17 +156,6 @@ def _variants() -> Mapping[tuple[str, str], str]:
     return {key: ids[0] for key, ids in single if len(ids) == 1}
 
 
-def _late(late: tuple[Offer, ...], today: date) -> tuple[Skipped, ...]:
-    return tuple(
-        Skipped(
-            file="shipped prices",
-            line=0,
-            reason=f"{offer.provider} {offer.gpu} dated {offer.seen_on}, after today ({today.isoformat()})",
-        )
-        for offer in late
-    )
-
-
 def _offer(row: dict[str, str]) -> Offer:
     return Offer(
         gpu=row["gpu"],
@@ -156,22 +171,4 @@ def _offer(row: dict[str, str]) -> Offer:
         source=sources()[row["source"]],
         locator=row["locator"],
         note=row["note"],
-    )
-
-
-def _launch_price(spec: GpuSpec) -> Offer | None:
-    fact, launch = spec.facts.get("launch_price_usd"), spec.text("launch")
-    if fact is None or isinstance(fact.value, str):
-        return None
-    return Offer(
-        gpu=spec.name,
-        gpu_ids=(spec.id,),
-        count=1,
-        kind="new",
-        amount=float(fact.value),
-        provider=(spec.vendor or "vendor").lower(),
-        seen_on=launch or "",
-        source=fact.source,
-        locator=fact.locator,
-        note="; ".join(text for text in ("launch price", fact.note) if text),
     )

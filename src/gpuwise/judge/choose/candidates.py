@@ -114,7 +114,8 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         for offer in prices.newest(offers)
         if prices.is_quote(offer)
         and offer.gpu_ids
-        and _kind_allowed(need, offer)
+        and (need.spot or offer.kind != "spot")
+        and need.acquire in ("both", "rent" if offer.per_hour else "own")
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and (age is None or (prices.age_days(offer, today) or 10**6) <= age)
@@ -126,12 +127,6 @@ def price_half(offer: Offer, today: date) -> float:
     days = prices.age_days(offer, today)
     years = UNDATED_YEARS if days is None else max(0, days) / 365
     return max(LEAST_HALF, DRIFT * sqrt(years))
-
-
-def _kind_allowed(need: Need, offer: Offer) -> bool:
-    if offer.kind == "spot" and not need.spot:
-        return False
-    return need.acquire in ("both", "rent" if offer.per_hour else "own")
 
 
 _Speeds = Mapping[tuple[str, int], Record]
@@ -179,8 +174,5 @@ def _slowest(known: _Speeds, gpu_ids: Sequence[str], count: int) -> Record | Non
     found = [known.get((gpu, count)) for gpu in gpu_ids]
     if any(speed is None for speed in found):
         return None
-    return min((s for s in found if s is not None), key=_pace)
-
-
-def _pace(speed: Record) -> float:
-    return speed.throughput.value if speed.throughput is not None else 0.0
+    every = (speed for speed in found if speed is not None)
+    return min(every, key=lambda speed: speed.throughput.value if speed.throughput else 0.0)

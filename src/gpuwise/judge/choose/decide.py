@@ -106,8 +106,10 @@ def _options(
     return tuple(
         replace(
             found,
-            why=explain.why(
-                need, found, bare[0], them.rows[place].speed, one.get(found.gpu_id), specs[found.gpu_id]
+            why=tuple(
+                explain.why(
+                    need, found, bare[0], them.rows[place].speed, one.get(found.gpu_id), specs[found.gpu_id]
+                )
             ),
         )
         for found, place in zip(bare, places, strict=False)

@@ -35,15 +35,16 @@ MOST = 20
 
 def why(
     need: Need, found: Option, first: Option, speed: Record, one: float | None, spec: GpuSpec
-) -> tuple[str, ...]:
-    """Reasons of one option, against the first; `one` is the throughput of a single GPU."""
-    return tuple(_reasons(need, found, first, speed, one, spec))
-
-
-def _reasons(
-    need: Need, found: Option, first: Option, speed: Record, one: float | None, spec: GpuSpec
 ) -> Iterator[str]:
-    yield _place(found, first)
+    """Reasons of one option, against the first; `one` is the throughput of a single GPU."""
+    faster = significant(found.throughput.value / first.throughput.value)
+    if found.rank == 1:
+        yield "least cost for the work, old prices counted at their upper end"
+    elif not first.cost_per_item_usd.value:  # a card that is there already
+        yield f"{faster} times as fast as the first"
+    else:
+        dearer = significant(found.cost_per_item_usd.value / first.cost_per_item_usd.value)
+        yield f"{dearer} times the cost of the first, {faster} times as fast"
     if found.count > 1 and one:
         share = found.throughput.value / (found.count * one)
         how = link_of(spec, found.count) if need.mode == "train" else "each works by itself"
@@ -57,26 +58,13 @@ def _reasons(
         yield "a module for the board of a server, not a card for a slot"
     if found.stale:
         yield f"price of {found.seen_on}, old" if found.seen_on else "price without a date"
-    yield "speed " + _BASES[found.basis].format(_where(speed))
+    # The file of a measurement, the title of a publication.
+    where = speed.notes[0] if speed.notes else ""
+    if speed.source is not None:
+        where = speed.source.id if speed.origin == "measured" else speed.source.title
+    yield "speed " + _BASES[found.basis].format(where)
     if speed.bound:
         yield f"bound by {speed.bound}"
-
-
-def _where(speed: Record) -> str:
-    """The file of a measurement, the title of a publication."""
-    if speed.source is None:
-        return speed.notes[0] if speed.notes else ""
-    return speed.source.id if speed.origin == "measured" else speed.source.title
-
-
-def _place(found: Option, first: Option) -> str:
-    if found.rank == 1:
-        return "least cost for the work, old prices counted at their upper end"
-    faster = found.throughput.value / first.throughput.value
-    if not first.cost_per_item_usd.value:
-        return f"{significant(faster)} times as fast as the first"
-    dearer = found.cost_per_item_usd.value / first.cost_per_item_usd.value
-    return f"{significant(dearer)} times the cost of the first, {significant(faster)} times as fast"
 
 
 def changes(need: Need, them: Candidates, cost: Costs, places: Sequence[int]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from gpuwise.model.record import Basis, Record
 from gpuwise.model.result import Interval, Result
 
 FIRST = 1 / 3
-Verdict = Literal["well suited", "runs", "no"]
+Suitability = Literal["well suited", "runs", "no"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Use:
 
     preset: str
     title: str
-    verdict: Verdict
+    verdict: Suitability
     reason: str = ""
     """Of a no."""
     item: str
