@@ -8,8 +8,10 @@ from gpuwise.errors import GpuwiseError
 
 _COMMANDS = {
     "accept": "gpuwise doctor, or gpuwise accept --device cpu",
+    "against": "gpuwise accept --against FILE",
     "bench": "gpuwise bench",
     "bench-quick": "gpuwise bench --quick",
+    "bundle": "gpuwise accept -o bundle.zip",
     "catalog": "gpuwise gpus",
     "choose-again": "gpuwise choose WORKLOAD ... -o FILE.json",
     "doctor": "gpuwise doctor",

@@ -147,6 +147,7 @@ def _need(
         latency=read("latency", units.parse_latency), gpus=read("gpus", units.parse_count_range),
         form=options["form"],
     )  # fmt: skip
+    # A result file says both what is there and how fast it is.
     have: list[str] = []
     results = []
     for text in options["have"]:

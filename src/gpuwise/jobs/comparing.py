@@ -46,6 +46,7 @@ def compare(request: CompareRequest) -> Answer[Compared]:
     if not every:
         raise NoDataError("the results have no measurement in common", hint="see what each of them holds")
     failed = violations(every, request.fail_if) if request.fail_if is not None else ()
+    # A row that silently drops out would look like one that is fine.
     issues = [Issue(code="gate", severity="invalid", detail=comparison.cell) for comparison in failed]
     for (other, comparisons), name in zip(found, names[1:], strict=True):
         met = {id(m) for c in comparisons for m in (c.a, c.b)}

@@ -80,6 +80,7 @@ def bench(
     plan, skipped = plan_for(request.plan, target, suite=request.suite)
     plan, known = _with_recipes(plan, request, target.id)
     earlier = earlier_session(request.resume, request.output) if request.resume is not None else None
+    # One measurement at a time on a device: a second one would slow both.
     with only_ours(target.devices(plan), request.command, free=target.free):
         made = prepare(
             plan,

@@ -107,6 +107,7 @@ class Guard:
 
 def _same_site(headers: Headers) -> bool:
     """False where a browser says that another site sends the request; a program says neither."""
+    # Browsers send these two by themselves; no script of a page can change them.
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")

@@ -117,7 +117,7 @@ def unpack(path: Path) -> tuple[TestedCard, ...]:
         NotImplementedError, msgspec.MsgspecError,
     ) as error:  # fmt: skip
         raise InputError(
-            f"{path} is no bundle of gpuwise: {error}", hint="gpuwise accept -o bundle.zip writes one"
+            f"{path} is no bundle of gpuwise: {error}", hint="an acceptance test writes one", code="bundle"
         ) from error
 
 
@@ -194,7 +194,9 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
             skipped.append((str(path), str(error)))
     hosts = tuple(Host(name=name, cards=_distinct(found)) for name, found in cards.items() if found)
     if not hosts:
-        raise NoDataError("no result was found", hint="gpuwise accept -o bundle.zip on each host makes them")
+        raise NoDataError(
+            "no result was found", hint="an acceptance test on each host makes them", code="bundle"
+        )
     return hosts, tuple(skipped)
 
 
@@ -202,7 +204,7 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
     """(file, its host, True where it was named itself)."""
     for path in paths:
         if not path.exists():
-            raise InputError(f"there is no {path}", hint="gpuwise accept FOLDER")
+            raise InputError(f"there is no {path}", hint="give result files, bundles or folders of them")
         every = (
             sorted(p for p in path.rglob("*") if p.suffix in (".json", ".zip")) if path.is_dir() else [path]
         )
@@ -222,9 +224,7 @@ def _read(path: Path) -> tuple[TestedCard, ...]:
     else:
         result = store.load(path)
         if result.origin != "measured":
-            raise InputError(
-                f"{path} holds published figures", hint="give a result that `gpuwise bench` wrote"
-            )
+            raise InputError(f"{path} holds published figures", hint="give a result that was measured")
         cards = (TestedCard(name=path.stem, result=result),)
     return tuple(
         replace(card, result=replace(card.result, measurements=tuple(

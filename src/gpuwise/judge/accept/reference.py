@@ -90,17 +90,18 @@ def lookup(against: str | None) -> Lookup:
         if not (chosen := known(spec.id)):
             raise NoDataError(
                 f"nothing is known of what {spec.name} reaches",
-                hint="gpuwise accept --against FILE, a result of a card that is known to be good",
+                hint="compare with a result of a card that is known to be good",
+                code="against",
             ) from None
         return lambda result: chosen
     if path.suffix == ".zip":
         raise InputError(
             f"{path.name} is a bundle of all cards of a host, and one result is a reference",
-            hint=f"unzip {path} results/gpu-0.json, then gpuwise accept --against results/gpu-0.json",
+            hint="take one result out of it, such as results/gpu-0.json, and compare with that",
         )
     file = Reference(name=path.name, result=store.load(path))
     if not speeds(file.result):
-        raise InputError(f"{path.name} holds no speed to compare with", hint=f"gpuwise show {path.name}")
+        raise InputError(f"{path.name} holds no speed to compare with", hint="see what it holds")
     return lambda result: (file,)
 
 
@@ -109,7 +110,8 @@ def check_last(card: Environment) -> None:
     if not any(_same_card(kept.environment, card) for _, kept in _newest_first(store.saved())):
         raise NoDataError(
             f"no result of this {card.device} is kept, and another card's would say nothing of it",
-            hint="gpuwise accept --against FILE, or without --against: it keeps a result for next time",
+            hint="compare with a file, or with what is known: that keeps a result for next time",
+            code="against",
         )
 
 
