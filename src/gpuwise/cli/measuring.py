@@ -53,6 +53,9 @@ class Screen:
 def finish(done: Bench, output: Path | None, *, as_json: bool) -> None:
     """The table, where the file is, and an error where something failed."""
     result, kept = done.result, done.kept
+    # Said first: where the output cannot be written, the table is lost and the file is not.
+    if kept is not None:
+        printer.talk(f"kept in {kept}; see it again with: gpuwise show {kept}")
     if as_json or (kept is None and result.measurements):
         # Where no disk takes it, the terminal is the last place to keep it.
         printer.out(printer.json_text(store.encode(result)))
@@ -63,8 +66,6 @@ def finish(done: Bench, output: Path | None, *, as_json: bool) -> None:
                 printer.table(beside)
     if output is not None and output.suffix != ".json":
         printer.write(output, show.measurements(result), lambda: store.encode(result))
-    if kept is not None:
-        printer.talk(f"kept in {kept}; see it again with: gpuwise show {kept}")
     if done.trouble is not None:
         raise done.trouble
     failed = [m for m in result.measurements if m.status in ("oom", "failed")]
