@@ -168,7 +168,7 @@ def test_a_suite_runs_and_says_what_it_leaves_out(gpuwise: Call, monkeypatch: py
     assert code == 0
     assert "skipped: not supported on this machine: tf32" in err
     rows = [line.split("  ")[0] for line in out.splitlines()[:3]]
-    assert rows == ["matmul fp32 toy", "copy toy", "launch toy"]
+    assert rows == ["matmul fp32 toy", "copy fp32 toy", "launch fp32 toy"]
 
 
 def test_a_workload_that_needs_a_gpu_is_refused_on_a_cpu(gpuwise: Call) -> None:
