@@ -49,7 +49,7 @@ def test_yes_or_no_and_the_exit_code_tells(gpuwise: Call, tmp_path: Path) -> Non
         if m.config.mode != "limit"
     ]
     assert halved[0].throughput is not None
-    faster = replace(halved[0].throughput, value=1e4 * halved[0].throughput.value)
+    faster = halved[0].throughput.times(1e4)
     store.save(replace(slow, measurements=(replace(halved[0], throughput=faster),)), kept)
     code, _, err = gpuwise("reproduce", str(kept), "-q")
     assert code == 1
