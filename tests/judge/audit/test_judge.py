@@ -63,12 +63,15 @@ def test_a_third_party_does_not_dispute_a_vendor() -> None:
     [
         # A vendor's other word, or two others that agree.
         ("The Gaudi 3 delivers 1,835 TFLOPS of BF16.", "cannot tell"),
-        ("The Gaudi 3 delivers 2,835 TFLOPS of BF16.", "differs"),
+        ("The Gaudi 3 delivers 1,500 TFLOPS of BF16.", "differs"),
+        # Far from what either states.
+        ("The Gaudi 3 delivers 2,835 TFLOPS of BF16.", "contradicts"),
         ("The B300 has a TDP of 1,400 W.", "cannot tell"),
-        ("The B300 has a TDP of 1,800 W.", "differs"),
+        ("The B300 has a TDP of 1,300 W.", "differs"),
+        ("The B300 has a TDP of 1,800 W.", "contradicts"),
         ("The RTX 2080 Ti has a boost clock of 1635 MHz.", "cannot tell"),
         ("The H100 SXM is made in a 4 nm process.", "cannot tell"),
-        ("The H100 SXM is made in a 7 nm process.", "differs"),
+        ("The H100 SXM is made in a 7 nm process.", "contradicts"),
         # The size by which it is sold; variants outside the catalog.
         ("The GH200 144GB has 144 GB of HBM3e.", "agrees"),
         ("The RTX 3080 has 12 GB of memory.", "agrees"),

@@ -19,6 +19,8 @@ PLAIN = 7
 """The level of a heading that is only a short line: below all marked ones."""
 DIE_LINES = 8
 """So many lines below the name of a chip its counts may still be meant."""
+SHORT = 24
+"""Characters of a line that is a value and nothing else."""
 WRAPPED = 50
 """A line of a paragraph that is at least so long may go on in the next."""
 _FOOTNOTE = re.compile(r"[^\d:|]{0,70}\bwith (?:structured )?sparsity\b[^\d:|]{0,40}(?:\.|$)", re.IGNORECASE)
@@ -61,7 +63,8 @@ class _Walk:
             named = {t.field if t.kind == "name" else t.kind for t in tokens}
             if "chip" in named and "gpu" not in named and not isinstance(block, Table):
                 self.dies.append(block.line)
-        self.topic = label_of("")
+        # Fields that the last heading names, and the last line that may be a value without a label.
+        self.topic, self.below = label_of(""), 0
 
     @property
     def about(self) -> Subject | None:
@@ -85,7 +88,7 @@ class _Walk:
             block = self.blocks[at]
             at += 1
             if isinstance(block, Heading):
-                self.heading(block.level, block.text)
+                self.heading(block.level, block.text, block.line)
                 # A heading may claim something itself: "RTX 4090 (24 GB)".
                 yield from self.prose([Line(block.line, block.text, False, 0)])
             elif isinstance(block, Table):
@@ -97,17 +100,23 @@ class _Walk:
                     at += 1
                 yield from self.lines(run)
 
-    def heading(self, level: int, text: str) -> None:
+    def heading(self, level: int, text: str, line: int) -> None:
         found, before = subject_of(text), self.about
         for below in [known for known in self.headings if known >= level]:
             del self.headings[below]
         if found is None and level == PLAIN and before is not None:
-            # A plain line without a GPU may be a heading below the last one or the end of its section.
-            found = replace(before, sure=False)
+            # A plain line without a GPU may be a heading below the last one or the end of its section;
+            # one that names fields is a part of the specification.
+            found = before if self.named(text) else replace(before, sure=False)
         self.headings[level] = found
         self.recent = None
-        self.topic = label_of(text if found is None else "")
+        self.topic, self.below = label_of("" if subject_of(text) else text), line + 2
         self.section += 1
+
+    def named(self, text: str) -> bool:
+        """Whether a heading is made of words for fields: "Memory & VRAM", "Compute Performance"."""
+        fields = [t for t in scan(text) if t.kind == "field" and t.field]
+        return bool(fields) and len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
 
     def table(self, table: Table) -> Iterator[Claim]:
         self.tables += 1
@@ -127,13 +136,13 @@ class _Walk:
             if isinstance(part, Table):
                 yield from self.table(part)
             elif joins or not self.is_title(part):
-                pairs = [] if joins else list(_pairs(part.text)) or self.headed(part.text)
+                pairs = [] if joins else list(_pairs(part.text)) or self.headed(part)
                 if pairs:
                     yield from self.pairs(part, pairs)
                 else:
                     paragraph.append(part)
             else:
-                self.heading(PLAIN, part.text)
+                self.heading(PLAIN, part.text, part.line)
         yield from self.prose(paragraph)
 
     def is_title(self, line: Line) -> bool:
@@ -162,9 +171,14 @@ class _Walk:
             t.kind == "field" for t in tokens
         ) > (not tokens)
 
-    def headed(self, text: str) -> list[tuple[str, str]]:
-        """A GPU and its value under a heading that names the field: a pair with the name as its label."""
+    def headed(self, line: Line) -> list[tuple[str, str]]:
+        """A value, or a GPU and its value, under a heading that names the field: a pair with its label."""
+        text = line.text
         tokens = scan(text) if self.topic.fields and len(text) < 90 else ()
+        if len(tokens) == 1 and tokens[0].kind == "value" and line.line <= self.below and len(text) < SHORT:
+            # The value of a list of specifications that has labels and values on a line each.
+            words = text[: tokens[0].start] + text[tokens[0].end :]
+            return [(self.topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 else []
         if len(tokens) != 2 or tokens[0].kind != "gpu" or tokens[0].start > 9 or tokens[1].kind != "value":
             return []
         return [(f"{text[: tokens[0].end]} {self.topic.text}", text[tokens[0].end :])]
@@ -210,15 +224,29 @@ class _Walk:
 
     def shared(self, line: Line, value: str, gpus: Sequence[Token], label: str) -> Iterator[Claim]:
         """A label whose value names several GPUs: what stands between two names is the first one's."""
-        ends = [*(g.start for g in gpus[1:]), len(value)]
-        before = value[: gpus[0].start]
-        if any(t.kind == "value" for t in scan(before)):
-            return
-        for gpu, end in zip(gpus, ends, strict=True):
+        ends = [g.end for g in gpus]
+        spans = list(zip(ends, [*(g.start for g in gpus[1:]), len(value)], strict=True))
+        if any(t.kind == "value" for t in scan(value[: gpus[0].start])):
+            # "750 W (one), 550 W (other)": a name in parentheses owns what stands before it.
+            if not all(value[g.start - 1] == "(" for g in gpus):
+                return
+            spans = [(begin, gpu.start) for begin, gpu in zip([0, *ends[:-1]], gpus, strict=True)]
+        for gpu, (begin, end) in zip(gpus, spans, strict=True):
             one = subject([gpu])
-            for reading in readings(label_of(label), value[gpu.end : end], starred=self.starred):
+            for reading in readings(label_of(label), value[begin:end], starred=self.starred):
                 if one is not None:
                     yield claim_of(reading, one, line.line, self.section, len(gpus) == 1)
+
+
+def _glued(text: str, tokens: Sequence[Token], place: int) -> int:
+    """Where the value that touches a label begins: "TDP300 W", "FP16 dense312 TFLOPS"; 0 where none does."""
+    for token in tokens[place + 1 :]:
+        if token.kind == "value":
+            label = text[tokens[place].end : token.start]
+            return token.start if re.fullmatch(r"(?:[A-Za-z ()]{0,20}[A-Za-z)])?", label) else 0
+        if token.field not in ("dense", "sparse", "peak:", "peak:tensor"):
+            return 0
+    return 0
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -246,13 +274,8 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
         if after is not None and after.end() < len(text) and (first or parted):
             begin = 0 if first else token.start
             starts.append((begin, after.end()))
-        elif (
-            first
-            and place + 1 < len(tokens)
-            and tokens[place + 1].kind == "value"
-            and tokens[place + 1].start == token.end
-        ):
-            starts.append((0, token.end))
+        elif first and (glued := _glued(text, tokens, place)):
+            starts.append((0, glued))
         elif first and len(text) < 48 and place + 1 == len(tokens) - 1 and tokens[-1].kind == "value":
             gap = text[token.end : tokens[-1].start]
             # "TDP 450 W" and nothing else on the line.

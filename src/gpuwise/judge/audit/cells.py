@@ -141,7 +141,10 @@ def _of_value(
 ) -> Iterator[Reading]:
     token = tokens[place]
     dimension = _DIMENSIONS.get(token.dimension, token.dimension)
-    field = own_field(cell, tokens, place) or _of_label(label, cell, token, dimension)
+    own = own_field(cell, tokens, place)
+    # "FP16 | 312 TFLOPS peak": the words beside the value name no format, the label does.
+    unnamed = own == "peak:" and any(f.startswith("peak:") for f in label.fields)
+    field = own if own and not unnamed else _of_label(label, cell, token, dimension)
     if field in (None, "none") or (field == "launch" and label.fields[:1] != ("launch",)):
         return
     numbers = scaled(token, field, label)
@@ -182,6 +185,11 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     inside = next((f for f in FIELDS if f[:5] == "peak:" and f[5:] and f[5:] in token.text.lower()), None)
     if inside is not None:
         return inside
+    # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
+    if place and dimension == "op/s" and tokens[place - 1].end == token.start and (
+        tokens[place - 1].field.startswith("peak:")
+    ):  # fmt: skip
+        return tokens[place - 1].field
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
     after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):

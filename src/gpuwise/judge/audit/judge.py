@@ -39,6 +39,8 @@ COARSE = 0.12
 """The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32."""
 ROUGH = 0.05
 """For "about" and "nearly"."""
+FAR = 0.25
+"""Relative difference beyond anything by which sources differ."""
 MONTHS = 8
 """Announcement, release and first delivery of one GPU lie this far apart."""
 SHARED = frozenset(
@@ -162,8 +164,24 @@ def _witnessed(claim: Claim, text: kinds.Around) -> bool:
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone)
     # Siblings share a chip: that another one has this value says nothing of how it came here.
     needed = WITNESSES - (telling and claim.field not in SHARED)
-    known = (max((k.witnesses for k in evidence.of(i, claim.field)), default=0) for i in claim.gpu_ids)
-    return all(witnesses >= needed for witnesses in known)
+    for gpu_id in claim.gpu_ids:
+        known = evidence.of(gpu_id, claim.field)
+        # Sources that differ from each other still agree that a figure far from all of them is wrong.
+        others = any(k.alternatives for k in known) and _far(claim, known)
+        if max((k.witnesses for k in known), default=0) + others < needed:
+            return False
+    return True
+
+
+def _far(claim: Claim, known: Sequence[evidence.Evidence]) -> bool:
+    """Whether a figure is far from all that any source states."""
+    values = [v for k in known for v in (k.value, *k.alternatives)]
+    return all(
+        isinstance(stated, Number) and isinstance(value, float) and abs(stated.value / value - 1) > FAR
+        for stated in claim.values
+        for value in values
+        if value
+    )
 
 
 def _agrees(claim: Claim) -> bool:

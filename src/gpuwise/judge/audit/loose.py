@@ -10,32 +10,47 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from gpuwise.judge.audit.cells import label_of
-from gpuwise.judge.audit.fields import FIELDS
+from gpuwise.judge.audit import evidence, kinds
+from gpuwise.judge.audit.cells import Label, label_of, readings
+from gpuwise.judge.audit.fields import COUNTS, FIELDS
 from gpuwise.judge.audit.read import Cell, Line, Table
 from gpuwise.judge.audit.scan import Token, scan
+from gpuwise.judge.audit.tables import claim_of, subject
 
 SHORT = 64
 """Characters of a line that may be one cell of a table."""
 MOST_GPUS = 12
+LONGEST = 10
+"""Characters of one number of a row that ran together."""
+EXPLAINED = 1.5
+"""What a number is worth that is wrong in a known way; a right one has 2, one of likely size 0.5."""
+CLEAR = 1.0
+"""By so much the best way to split digits must be better than the next."""
 MOST_LINES = 40
 """Between two labels of a table with a cell on each line."""
 _NAMED = re.compile(r"(?:\w+ ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w+)?")
+_DIGITS = re.compile(r"[\d.,]{2,60}")
+_PLAIN = re.compile(r"(?!0\d)(?:\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,3})?)")
+_WORD = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
+_NONE = re.compile(r"(?:No|None|N/?A|TBD|Not \w+|[\u2013\u2014\u2717-])(?: \([^)\d]*\))?")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 _TITLE = re.compile(
     r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.IGNORECASE
 )
 _PARTED = re.compile(r" *\| *| *\t *| {3,}|\s+\u2502\s+")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
-_MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|GB\d{3})"
+_MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
-_GLUE = re.compile(rf"(?<=[A-Za-z0-9)])(?<![GM])(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)")
+_GLUE = re.compile(
+    rf"(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
+)
 
 
 def tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
     """The lines, with those that are rows of a table replaced by it."""
+    lines = _whole(lines)
     at = 0
     while at < len(lines):
         for reader in (_delimited, _under_fields, _under_gpus, _one_cell_a_line):
@@ -47,6 +62,21 @@ def tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
         else:
             yield lines[at]
             at += 1
+
+
+def _whole(lines: Sequence[Line]) -> list[Line]:
+    """The lines, with a row whose value and last pipe stand on lines of their own put together."""
+    found: list[Line] = []
+    at = 0
+    while at < len(lines):
+        label, *after = (li.text.strip() for li in lines[at : at + 3])
+        if label.endswith("|") and label.count("|") == 1 and after[1:] == ["|"] and "|" not in after[0]:
+            found.append(replace(lines[at + 1], text=f"{label} {after[0]}"))
+            at += 3
+        else:
+            found.append(lines[at])
+            at += 1
+    return found
 
 
 Found = tuple[Table, int] | None
@@ -210,23 +240,23 @@ def _under_gpus(lines: Sequence[Line], start: int) -> Found:
     rows: list[tuple[Cell, ...]] = []
     at, missed = start + 1, 0
     while at < len(lines) and missed < 2:
-        row = _values_of(lines[at], len(gpus))
+        row = _values_of(lines[at], gpus)
         missed = 0 if row else missed + 1
         if row:
             rows.append(row)
         at += 1
     at -= missed
-    if len(rows) < 2 and not (rows and at == len(lines)):
+    if not any(len(row) > 1 for row in rows) or (len(rows) < 2 and at < len(lines)):
         return None
     header = (Cell(lines[start].line, ""), *(Cell(lines[start].line, text[t.start : t.end]) for t in gpus))
     return Table((header, *rows)), at
 
 
-def _values_of(line: Line, count: int) -> tuple[Cell, ...] | None:
+def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """A field and as many values as there are GPUs; None for a line that is something else."""
     text = line.text
     tokens = scan(text)
-    if len(text) > 300 or not tokens or text.endswith("."):
+    if len(text) > 300 or not tokens or text.endswith(".") or any(t.kind == "gpu" for t in tokens):
         return None
     first = next((n for n, t in enumerate(tokens) if t.kind in ("value", "name")), None)
     labels = [t for t in tokens[:first] if t.kind == "field"] if first else []
@@ -238,7 +268,11 @@ def _values_of(line: Line, count: int) -> tuple[Cell, ...] | None:
     # With a unit on some of them, what has none is something else.
     if len(kinds) > 1:
         main = [t for t in main if t.dimension != "bare"]
-    if len(main) != count or main[0] is not tokens[first]:
+    if len(main) != len(gpus) or main[0] is not tokens[first]:
+        cells = text[labels[-1].end :]
+        parts = _split(cells, label, gpus) if _DIGITS.fullmatch(cells) else _words(cells, label)
+        if len(parts) == len(gpus):
+            return tuple(Cell(line.line, part.strip()) for part in (text[: labels[-1].end], *parts))
         # A row that belongs to the table, though nobody can tell its values apart.
         return (Cell(line.line, text),) if tokens[first].start < SHORT and len(label.fields) else None
     ends = [*(t.start for t in main[1:]), len(text)]
@@ -246,6 +280,58 @@ def _values_of(line: Line, count: int) -> tuple[Cell, ...] | None:
         Cell(line.line, label.text.strip()),
         *(Cell(line.line, _cut(text[t.start : end])) for t, end in zip(main, ends, strict=True)),
     )
+
+
+def _words(cells: str, label: Label) -> Sequence[str]:
+    """Cells that capitals part, "Yes (600 GB/s)No": each one value of the label's kind or a word for none."""
+    parts = _WORD.split(cells)
+    values = [scan(part) for part in parts if not _NONE.fullmatch(part.strip())]
+    plain = all(len(tokens) == 1 and any(_fit(tokens[0], f) > 1 for f in label.fields) for tokens in values)
+    return parts if values and plain else ()
+
+
+def _split(digits: str, label: Label, gpus: Sequence[Token]) -> Sequence[str]:
+    """Numbers that ran together, one for each GPU; empty where two splits explain them about as well."""
+
+    @cache
+    def best(at: int, column: int) -> list[tuple[float, tuple[str, ...]]]:
+        """The two likeliest splits of what is left over what GPUs are left."""
+        if column == len(gpus) or at == len(digits):
+            return [(0.0, ())] if column == len(gpus) and at == len(digits) else []
+        found: list[tuple[float, tuple[str, ...]]] = []
+        for end in range(at + 1, min(at + LONGEST, len(digits)) + 1):
+            part = digits[at:end]
+            score = _likely(part, label, gpus[column]) if _PLAIN.fullmatch(part) else None
+            if score is not None:
+                found += ((score + rest, (part, *parts)) for rest, parts in best(end, column + 1))
+        return sorted(found, reverse=True)[:2]
+
+    found = best(0, 0)
+    if not found or (len(found) == 2 and found[0][0] - found[1][0] < CLEAR):
+        return ()
+    # Of digits alone all but one number must be known ones.
+    parts = found[0][1]
+    known = [(_likely(part, label, gpu) or 0.0) >= EXPLAINED for part, gpu in zip(parts, gpus, strict=True)]
+    return parts if "," in digits or (known.count(False) < 2 <= len(known) and any(known)) else ()
+
+
+def _likely(part: str, label: Label, gpu: Token) -> float | None:
+    """How well a number explains itself as this field of a GPU; None where it cannot be that."""
+    reading, owner = next(readings(label, part), None), subject([gpu])
+    if reading is None or owner is None:
+        return None
+    stated = reading.values[0]
+    known = [
+        k.value for i in gpu.gpu_ids for k in evidence.of(i, reading.field) if isinstance(k.value, float)
+    ]
+    if isinstance(stated, str) or not known:
+        return 0.0
+    near = 0.0 if reading.field in COUNTS else evidence.CLOSE
+    if any(abs(stated.value - value) <= near * value for value in known):
+        return 2.0
+    if kinds.mechanism(claim_of(reading, owner, 0, 0, True)):
+        return EXPLAINED
+    return 0.5 if any(0.5 < stated.value / value < 2 for value in known if value) else 0.0
 
 
 def _cut(cell: str) -> str:

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence, kinds
-from gpuwise.judge.audit.cells import Reading, mark_near, own_field, scaled
+from gpuwise.judge.audit.cells import NEAR, Reading, mark_near, own_field, scaled
 from gpuwise.judge.audit.fields import COUNTS, FIELDS
 from gpuwise.judge.audit.scan import Token, scan
 from gpuwise.judge.audit.tables import Subject, claim_of, subject
@@ -28,6 +28,7 @@ PLAUSIBLE = 2.2
 TELEGRAM = 9
 """Characters of words for each value below which a line is a table without its line ends."""
 _PER_CHARACTER = 1 / 45
+_OF_MEMORY = ("memory_bytes", "memory_type", "memory_bus_bits")
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d+\]){0,4}\s+(?=[A-Z\[(\"'\u201c$]|\d+ ?x )|\n\n"
@@ -40,7 +41,7 @@ _TURN = re.compile(
 )
 _COMPARED = re.compile(
     r"(?:\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|over|beats?|outperforms?|like"
-    r"|from|replaces|successor to|exceeds|match(?:es)?|same as|similar to|identical to"
+    r"|from|replaces|successor to|exceeds|match(?:es)?|same (?:[\w-]+ ){0,3}as|similar to|identical to"
     r"|of|generation)|\()\s+(?:the |an? |prior-generation |older |previous |nvidia'?s? )*$",
     re.IGNORECASE,
 )
@@ -48,7 +49,8 @@ _RELATED = re.compile(
     r"\b(?:than|versus|vs\.?|compared (?:to|with)|against|unlike|(?:versions?|variants?"
     r"|siblings?|brother|sister|successor|predecessor"
     r"|compromise|alternative|similar|equal|identical) (?:of|to)|replaces|like|over|beats?"
-    r"|outperforms?|generation)\s+(?:the |an? |older |previous |nvidia |amd |single )*$",
+    r"|outperforms?|generation|same (?:[\w-]+ ){0,3}as)"
+    r"\s+(?:the |an? |older |previous |nvidia |amd |single )*$",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -200,6 +202,10 @@ def _doubtful(sentence: str, tokens: Sequence[Token], place: int) -> bool:
     # Values that touch are the cells of a table that ran together.
     if any(a.end == b.start and {a.kind, b.kind} <= {"value", "name"} for a, b in pairwise(tokens)):
         return True
+    # A rate that no word names is taken for that of the memory; it may be that of a link.
+    rates = ("memory_bytes_per_s", "link_bytes_per_s", *_OF_MEMORY)
+    if token.dimension in ("bytes/s", "bits/s") and not any(t.field in rates for t in tokens):
+        return True
     # "350 W against 300 W" compares two GPUs in the order of a list that only a reader sees.
     beside = [tokens[n] for n in (place - 1, place + 1) if 0 <= n < len(tokens)]
     for other in beside:
@@ -287,7 +293,16 @@ def _field(sentence: str, tokens: Sequence[Token], place: int, topic: str | None
             return None
         if near in ("link_bytes_per_s", "memory_bytes_per_s"):
             return near
-        return "memory_bytes_per_s" if near in ("memory_bytes", "memory_type", "memory_bus_bits") else None
+        if near in _OF_MEMORY:
+            return "memory_bytes_per_s"
+        before_that = tokens[max(0, place - 2) : place]
+        if not before_that or before_that[-1].kind != "gpu" or not token.start - before_that[-1].end < NEAR:
+            return None
+        # "1.0 TB/s compared to the other one's 0.9 TB/s": what is compared is of one field.
+        if before_that[0].kind == "value" and before_that[0].dimension == token.dimension:
+            return _field(sentence, tokens, place - 2, topic)
+        gap = sentence[before_that[-1].end : token.start]
+        return "memory_bytes_per_s" if gap.strip() and _HAS.fullmatch(gap) else None
     if dimension == "op/s":
         # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
         found = near if near is not None and near.startswith("peak:") and near != "peak:" else topic

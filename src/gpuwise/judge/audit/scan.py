@@ -65,7 +65,7 @@ _NAMES = (
     r"|(?P<chip>(?-i:(?:G[AHKMPVB]|AD|TU)\d{3}|Navi ?\d\d)(?![0-9]))"
     r"|(?P<architecture>ada[ -]?lovelace|(?:grace )?(?:black|rub)(?:well|in)(?: ultra)?|hopper"
     r"|ampere|turing|volta|pascal|maxwell"
-    r"|kepler|(?-i:Ada)(?! ?\d)|cdna[ -]?\d?|rdna[ -]?\d?(?:\.\d)?)(?![a-z0-9])"
+    r"|kepler|(?-i:Ada)(?! ?\d)|cdna[ -]?\d?|rdna[ -]?\d?(?:\.\d)?)(?-i:(?![a-z0-9]))"
     r"|(?P<pcie>pci[ -]?e(?:xpress)?[ -]?(?:gen(?:eration)?[ .-]?)?(?P<gen>[1-6])(?:\.0"
     r"|(?![\d.]))(?: ?x\d{1,2})?|gen ?(?P<gen2>[3-6]) x16)"
     r"|(?P<sparse>with(?:out)? (?:structured )?sparsity|w/o? sparsity|sparsity|sparse"

@@ -1,0 +1,127 @@
+"""Text scraped from web pages: rows run together, labels apart from their values, names in labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gpuwise.judge import audit
+
+Read = Callable[..., list[tuple[str, str, str]]]
+HEAD = "FeatureRTX 3080RTX 3070\nVRAM10 GB8 GB\n"
+
+
+def judged(text: str, name: str = "a.txt") -> list[tuple[str, str, str]]:
+    """(field, value as written, verdict) of every finding."""
+    return [(f.field, f.stated, f.verdict) for f in audit.audit_text(text, name).findings]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("CUDA cores87045888", [("8704", "agrees"), ("5888", "agrees")]),
+        ("CUDA cores8,7045,888", [("8,704", "agrees"), ("5,888", "agrees")]),
+        # All of GA104's for the product, beside a right one.
+        ("CUDA cores87046144", [("8704", "agrees"), ("6144", "contradicts")]),
+        ("Tensor cores272184", [("272", "agrees"), ("184", "agrees")]),
+        # Nothing known in it: no reading at all.
+        ("Tensor cores12345678", []),
+        ("Tensor cores300199", []),
+        ("CUDA cores8704", []),
+    ],
+)
+def test_digits_that_ran_together(row: str, expected: list[tuple[str, str]]) -> None:
+    found = judged(HEAD + row + "\nTDP320 W220 W")
+    assert [(value, verdict) for field, value, verdict in found if "cores" in field] == expected
+
+
+def test_rates_of_four_gpus_that_ran_together() -> None:
+    text = "SpecA10T4A30V100 SXM\nVRAM24 GB16 GB24 GB32 GB\nFP16 TFLOPS12565165125"
+    rates = [(value, verdict) for field, value, verdict in judged(text) if field == "peak:fp16"]
+    assert rates == [(value, "agrees") for value in ("125", "65", "165", "125")]
+
+
+def test_a_name_behind_the_form_of_the_one_before(claimed: Read) -> None:
+    found = claimed("SpecH100 SXML40S\nTDP700 W350 W\nVRAM80 GB48 GB", "a.txt")
+    assert ("L40S", "power_w", "350 W") in found
+
+
+def test_words_that_ran_together(claimed: Read) -> None:
+    head = "FeatureA100 SXMV100 SXMT4\nVRAM40 GB32 GB16 GB\n"
+    found = claimed(head + "NVLinkYes (600 GB/s)Yes (300 GB/s)No\nArchitectureAmpereVoltaTuring", "a.txt")
+    assert [v for _, field, v in found if field == "link_bytes_per_s"] == ["600 GB/s", "300 GB/s"]
+    assert [v for _, field, v in found if field == "architecture"] == ["Ampere", "Volta", "Turing"]
+    # A cell with another kind of value in it leaves open where the cells part.
+    assert "link_bytes_per_s" not in {f for _, f, _ in claimed(head + "LinkNonePCIe 4.0900 GB/s NVLinkT4")}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Instinct series\n\n- Variants: MI210, MI300X\n- Memory (MI300X): 192 GB HBM3, 5.3 TB/s bandwidth",
+         {("MI300X", "memory_bytes", "192 GB"), ("MI300X", "memory_type", "HBM3"),
+          ("MI300X", "memory_bytes_per_s", "5.3 TB/s")}),
+        ("- TDP: 300 W (MI210), 750 W (MI300X)",
+         {("MI210", "power_w", "300 W"), ("MI300X", "power_w", "750 W")}),
+        ("- Peak compute (A100 SXM): ~312 TFLOPS FP16", {("A100 SXM", "peak:fp16", "312 TFLOPS")}),
+    ],
+)  # fmt: skip
+def test_a_label_that_names_its_gpu(claimed: Read, text: str, expected: set[tuple[str, str, str]]) -> None:
+    assert set(claimed(text)) == expected
+
+
+def test_a_list_with_names_in_its_labels_is_judged() -> None:
+    assert judged("## MI200\n- TDP: 400 W (MI300X)") == [("power_w", "400 W", "contradicts")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The T4 has 320 GB/s, the L4 has 300 GB/s, and the A10 has 600 GB/s.", ["agrees"] * 3),
+        # No word says that these are the memory's: a link's are no error.
+        ("The T4 has 900 GB/s, the L4 has 450 GB/s.", ["cannot tell"] * 2),
+        ("The RTX 3080 has a memory bandwidth of 760 GB/s compared to the 3070's 448 GB/s.", ["agrees"] * 2),
+    ],
+)
+def test_several_gpus_each_with_its_rate(text: str, expected: list[str]) -> None:
+    assert [verdict for field, _, verdict in judged(text) if field == "memory_bytes_per_s"] == expected
+
+
+def test_what_is_the_same_as_another_one_s_leaves_the_subject() -> None:
+    text = "The MI300X has 192 GB, the same memory size as a B200, and does 2,615 TFLOPS in FP16."
+    (found,) = [f for f in audit.audit_text(text).findings if f.field == "peak:fp16"]
+    assert found.gpu == "AMD Instinct MI300X"
+
+
+def test_a_value_and_its_last_pipe_on_lines_of_their_own(claimed: Read) -> None:
+    card = "{}\nFP32 performance |\n{} TFLOPS\n|\nMemory size | {} GB |\nMemory bus |\n{} bit\n|\n"
+    found = claimed(card.format("RTX 3080", 29.8, 10, 320) + card.format("RTX 3070", 20.3, 8, 256))
+    assert {(gpu, value) for gpu, field, value in found if field == "memory_bus_bits"} == {
+        ("RTX 3080", "320 bit"),
+        ("RTX 3070", "256 bit"),
+    }
+    assert len(found) == 6
+
+
+def test_values_below_their_labels_and_parts_of_a_specification() -> None:
+    text = "Tesla T4\n\nVRAM\n16 GB\n\nCompute performance\n\nFP1665.1 TFLOPS TFLOPS\n\nMemory & VRAM\n\n{}"
+    found = judged(text.format("Bandwidth620 GB/s"))
+    assert found == [
+        ("memory_bytes", "16 GB", "agrees"),
+        ("peak:fp16", "65.1 TFLOPS", "agrees"),
+        ("memory_bytes_per_s", "620 GB/s", "contradicts"),
+    ]
+    # A heading of other words may end the section of the GPU.
+    other = text.replace("Memory & VRAM", "Our other machine").format("Bandwidth620 GB/s")
+    assert "contradicts" not in {verdict for _, _, verdict in judged(other)}
+
+
+def test_a_label_goes_on_up_to_its_value() -> None:
+    assert judged("## A100 SXM\n\nFP16 dense624 TFLOPS") == [("peak:fp16", "624 TFLOPS", "contradicts")]
+
+
+@pytest.mark.parametrize(("stated", "verdict"), [("532 GB/s", "contradicts"), ("3.6 TB/s", "differs")])
+def test_far_from_every_source(stated: str, verdict: str) -> None:
+    # Two sources print 3.90 and 3.94 TB/s.
+    assert [v for _, _, v in judged(f"## H100 NVL\n- Memory bandwidth: {stated}")] == [verdict]
