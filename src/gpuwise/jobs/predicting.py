@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
@@ -18,16 +19,19 @@ from gpuwise.workloads import registry
 
 USUAL = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 """Precisions in the order in which they are taken where none is asked for."""
-SERVED = "served:"
+SERVED, MODULE = "served:", "module:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictRequest:
     """One workload on GPUs of the catalog."""
 
-    workload: str
-    """A built-in workload, a file (`./my_model.py`), `timm:NAME`, `torchvision:NAME`, `hf:CONFIG`, or
-    `served:NAME` for a language model behind an engine."""
+    workload: str | Any
+    """A built-in workload, a file (`./my_model.py`), `timm:NAME`, `torchvision:NAME`, `hf:CONFIG`,
+    `served:NAME` for a language model behind an engine; or a torch module itself, with `inputs`."""
+    inputs: tuple[Any, ...] | Mapping[str, Any] | None = None
+    """Example arguments of a module's forward pass; only their shapes and formats count. The first size of
+    the first one is the batch."""
     gpus: tuple[str, ...] = ()
     """Ids or names; empty = the whole catalog."""
     mode: Mode | None = None
@@ -59,7 +63,12 @@ def predict(request: PredictRequest) -> Answer[tuple[Record, ...]]:
     from gpuwise.show import predictions as show
 
     gpus = request.gpus or tuple(spec.id for spec in catalog.all_gpus())
-    found = _served(request, gpus) if request.workload.startswith(SERVED) else _traced(request, gpus)
+    if not isinstance(request.workload, str):
+        found = _module(request, request.workload, gpus)
+    elif request.workload.startswith(SERVED):
+        found = _served(request, request.workload, gpus)
+    else:
+        found = _traced(request, request.workload, gpus)
     ordered = show.ordered(found, "speed")
     return Answer(
         found=ordered, records=ordered,
@@ -68,15 +77,37 @@ def predict(request: PredictRequest) -> Answer[tuple[Record, ...]]:
     )  # fmt: skip
 
 
-def _traced(request: PredictRequest, gpus: Sequence[str]) -> tuple[Record, ...]:
+def _module(request: PredictRequest, module: Any, gpus: Sequence[str]) -> tuple[Record, ...]:
+    from gpuwise.predict.forecast import forecast_trace
+    from gpuwise.predict.trace import trace_module  # torch, which the module has loaded anyway
+
+    if request.inputs is None:
+        raise InputError("a module is predicted with example inputs", hint="give inputs=(tensor, ...)")
+    if request.calibration or request.source:
+        raise InputError("a module has no measured steps", hint="leave out calibration and source")
+    mode = request.mode or "train"
+    if mode not in ("train", "infer"):
+        raise InputError(f"a module has no mode {mode}", hint="train or infer")
+    config = RunConfig(
+        workload=f"{MODULE}{type(module).__name__}", mode=mode, recipe="stock",
+        precision=Precision(request.precision or Precision.BF16), compile=request.compile,
+    )  # fmt: skip
+    trace = trace_module(
+        module, request.inputs, name=config.workload, mode=mode, precision=config.precision,
+        compiled=request.compile,
+    )  # fmt: skip
+    return forecast_trace(trace, config, gpus, item="item", count=request.count)
+
+
+def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tuple[Record, ...]:
     from gpuwise.predict.forecast import forecast  # numpy: only when it is asked
 
     try:
-        found = registry.get(request.workload)
+        found = registry.get(workload)
     except InputError as error:
         from gpuwise.predict.serve import models
 
-        name = request.workload.casefold()
+        name = workload.casefold()
         if name not in models():
             raise
         raise InputError(str(error), hint=f"as an engine serves it: {SERVED}{name}", code="served") from None
@@ -93,13 +124,13 @@ def _traced(request: PredictRequest, gpus: Sequence[str]) -> tuple[Record, ...]:
     )  # fmt: skip
 
 
-def _served(request: PredictRequest, gpus: Sequence[str]) -> tuple[Record, ...]:
+def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tuple[Record, ...]:
     from gpuwise.predict.serve import Lengths, forecast_served
 
     if request.calibration or request.source:
         raise InputError("served models take no result", hint="leave out the result")
     config = RunConfig(
-        workload=request.workload, mode="infer", precision=Precision(request.precision or Precision.BF16),
+        workload=workload, mode="infer", precision=Precision(request.precision or Precision.BF16),
         batch=request.batch,
     )  # fmt: skip
     lengths = Lengths(prompt=request.prompt, answer=request.answer)

@@ -51,10 +51,12 @@ class Asked:
     """What is the same for every card."""
 
     config: RunConfig
+    item: str
+    """What throughput counts."""
     series: trace_store.Series
     count: int
-    calibration: Calibration | None
-    transfer: Transfer | None
+    calibration: Calibration | None = None
+    transfer: Transfer | None = None
 
     @property
     def least(self) -> float:
@@ -77,12 +79,24 @@ def forecast(
     ids = tuple(dict.fromkeys(_id(gpu) for gpu in gpus))
     config = replace(config, gpus=count, batch=batch or config.batch)
     asked = Asked(
-        config=config, series=trace_store.series(replace(config, gpus=1)), count=count,
+        config=config, item=registry.get(config.workload).spec.item,
+        series=trace_store.series(replace(config, gpus=1)), count=count,
         calibration=calibration_of(calibration, ids) if calibration is not None else None,
         transfer=transfer_of(source, config) if source is not None else None,
     )  # fmt: skip
     measured = fastest_measured(config)
     return tuple(_beside(asked, _predict(asked, gpu), measured.get(gpu)) for gpu in ids)
+
+
+def forecast_trace(
+    trace: Trace, config: RunConfig, gpus: Sequence[str], *, item: str, count: int = 1
+) -> tuple[Record, ...]:
+    """Predict a step that is traced already, at its own batch. Raises InputError for an unknown GPU."""
+    asked = Asked(
+        config=replace(config, gpus=count, batch=trace.batch), item=item, count=count,
+        series=trace_store.Series((trace.batch,), trace.batch, lambda _: trace),
+    )  # fmt: skip
+    return tuple(_predict(asked, gpu) for gpu in dict.fromkeys(_id(gpu) for gpu in gpus))
 
 
 def _check(config: RunConfig, count: int, batch: int | None) -> None:
@@ -141,8 +155,7 @@ def _answers(asked: Asked, p: Record, found: MeasuredStep) -> bool:
 def _predict(asked: Asked, gpu: str) -> Record:
     """One GPU, at the batch that a measurement would choose: from the workload's default on the smallest that
     is as fast as any larger one, below it only the largest that fits. What no source states is a refusal."""
-    item = registry.get(asked.config.workload).spec.item
-    blank = Record(question=asked.config, gpu_id=gpu, item=item, origin="predicted", basis="spec-only")
+    blank = Record(question=asked.config, gpu_id=gpu, item=asked.item, origin="predicted", basis="spec-only")
     try:
         found = card(gpu)
         if asked.count > 1 and found.id in laptops():

@@ -53,7 +53,7 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
     first, given = found[0], [p for p in found if not p.refusal]
     several = f" on {first.gpus} GPUs" if first.gpus > 1 else ""
     name = replace(first.question, gpus=1).label("batch")
-    if _served(first):  # an engine compiles as it likes
+    if _without_bench(first):  # an engine compiles as it likes
         name = name.replace(" eager", "")
     # Two GPUs have the same reason where only their names in it differ.
     refused = [p.refusal.replace(p.gpu_id, "").split(":")[0].strip() for p in found if p.refusal]
@@ -64,7 +64,7 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
         notes.append(f"{len(refused)} GPUs are left out ({reasons}); --json lists them")
     if any(p.measured for p in given) and any(p.basis == "spec-only" for p in given):
         notes.append(_TOLD)
-    if given and not _served(given[0]):
+    if given and not _without_bench(given[0]):
         notes.append(f"measure it: {measure_command(given[0].question)}")
     return Table(
         title=f"{name}{several}, predicted",
@@ -142,7 +142,7 @@ def one(p: Record) -> dict[str, Any]:
         "shares": dict(p.shares),
         "evidence": p.basis,
         "refusal": p.refusal,
-        "measure_command": measure_command(p.question) if not _served(p) else "",
+        "measure_command": measure_command(p.question) if not _without_bench(p) else "",
         "notes": p.notes,
     }
 
@@ -151,6 +151,6 @@ def _interval(found: Interval | None) -> dict[str, Any] | None:
     return asdict(found) if found else None
 
 
-def _served(p: Record) -> bool:
-    """True for a model behind an engine, which `gpuwise bench` does not run."""
-    return p.question.workload.startswith("served:")
+def _without_bench(p: Record) -> bool:
+    """True for a model behind an engine and for a module in memory, which `gpuwise bench` does not run."""
+    return p.question.workload.startswith(("served:", "module:"))
