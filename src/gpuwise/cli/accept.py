@@ -24,6 +24,7 @@ from gpuwise.show.table import markdown
 
 BUNDLE = ".zip"
 GUIDE = "gpuwise accept RESULT|FOLDER... takes --against FILE|GPU, --margin, -o and --json"
+# Options that mean nothing where files are judged.
 MEASURING = {
     "suite_text": "--suite",
     "indices": "--gpu",
@@ -31,7 +32,6 @@ MEASURING = {
     "time_text": "--time",
     "with_serials": "--with-serials",
 }
-"""Options that mean nothing where files are judged."""
 
 
 @click.command("accept", short_help="Pass or fail: is every GPU as good as it should be?")

@@ -6,6 +6,7 @@ import shlex
 
 from gpuwise.errors import GpuwiseError
 
+# Code of an error -> the command that helps, behind the error's own words.
 _COMMANDS = {
     "accept": "gpuwise doctor, or gpuwise accept --device cpu",
     "against": "gpuwise accept --against FILE",
@@ -22,7 +23,6 @@ _COMMANDS = {
     "upgrade": "pip install -U gpuwise",
     "workload": "gpuwise workloads",
 }
-"""Code of an error -> the command that helps, behind the error's own words."""
 
 
 def next_step(error: GpuwiseError) -> str | None:

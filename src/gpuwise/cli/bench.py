@@ -28,8 +28,8 @@ from gpuwise.model.run import DEVICES, PROTOCOLS, RunConfig
 from gpuwise.model.workload import MODES
 from gpuwise.show.tuning import used
 
+# Enough to see that a shrunken workload can be timed; its figures mean nothing.
 TOY_S = 0.5
-"""Enough to see that a shrunken workload can be timed; its figures mean nothing."""
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
 
 

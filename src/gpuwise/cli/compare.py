@@ -15,8 +15,8 @@ from gpuwise.errors import GateFailed, InputError
 from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
 from gpuwise.stats import parse_condition
 
+# Measurements without a counterpart that are named.
 LISTED = 10
-"""Measurements without a counterpart that are named."""
 
 
 @click.command("compare", short_help="Compare result files, or GPUs by name.")

@@ -19,8 +19,8 @@ from gpuwise import __version__
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, GpuwiseError, MachineError
 
+# EX_SOFTWARE of sysexits.h.
 DEFECT = 70
-"""EX_SOFTWARE of sysexits.h."""
 
 VERBS = {
     "bench": "Measure this machine.",

@@ -22,8 +22,8 @@ from gpuwise.show import prices as report
 
 KINDS: tuple[str, ...] = get_args(OfferKind)
 
+# Characters that the full table needs.
 FULL_WIDTH = 190
-"""Characters that the full table needs."""
 
 
 def today() -> date:

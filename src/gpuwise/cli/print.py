@@ -26,10 +26,10 @@ from gpuwise.show.table import Table, comma_separated, fits, markdown, narrow
 if TYPE_CHECKING:
     from rich.console import Console
 
+# Of lines above and below a table, also where they wrap.
 _INDENT = (0, 0, 0, 2)
-"""Of lines above and below a table, also where they wrap."""
+# Rows from which a table is laid out without rich, which takes a millisecond a row.
 _LONG = 100
-"""Rows from which a table is laid out without rich, which takes a millisecond a row."""
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
 )

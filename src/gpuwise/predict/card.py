@@ -1,4 +1,4 @@
-"""A GPU as the time model sees it: peaks, bandwidth, L2, units, clock, watts. Facts, never a guess.
+"""A GPU as the time model sees it: peaks, bandwidth, L2, units, clock, power limit. Facts, never a guess.
 
 Facts come from the catalog. `data/cards.csv` holds the few that it lacks, each with its source, and a
 few cards of public measurements that it does not hold; `data/names.csv` says what a spelling means
@@ -28,14 +28,14 @@ _FAMILIES = {
     "Blackwell (RTX)": "Blackwell RTX",
     "Ada Lovelace": "Ada",
 }
+# Families that the model was compared with; of others (RDNA, Arc, Apple) the data sheet promises what no
+# kernel library was seen to reach.
 _MEASURED = frozenset(
     {
         *("Pascal", "Volta", "Turing", "Ampere GA100", "Ampere GA10x", "Ada", "Hopper", "Blackwell"),
         *("Blackwell RTX", "CDNA", "CDNA 2", "CDNA 3", "CDNA 4", "Gaudi 2", "Gaudi 3"),
     }
 )
-"""Families that the model was compared with; of others (RDNA, Arc, Apple) the data sheet promises what
-no kernel library was seen to reach."""
 _ENGINES = {"Hopper": "wgmma", "Blackwell": "tcgen05"}
 _COUNT = re.compile(r"\b\d{1,2}\s?x\s?")
 

@@ -41,30 +41,30 @@ from gpuwise.predict.memory import MIB
 from gpuwise.predict.rates import usual
 from gpuwise.predict.time import moved_seconds
 
+# GPUs of one machine; what lies between machines is not a property of the card.
 MOST = 8
-"""GPUs of one machine; what lies between machines is not a property of the card."""
+# Of one step of the ring: 1 MiB among eight A100 takes 0.10 ms in nccl-tests.
 LATENCY_S = 6e-6
-"""Of one step of the ring: 1 MiB among eight A100 takes 0.10 ms in nccl-tests."""
 BUCKET = 25 * MIB
+# Standard deviation of the step times of equal GPUs, as a share (a physical prior, not fitted).
 SPREAD = 0.01
-"""Standard deviation of the step times of equal GPUs, as a share (a physical prior, not fitted)."""
+# Of a GPU that an exchange takes from what runs beside it: up to 24 of some 130 units, and memory traffic
+# of about three times its bytes (physical prior, not fitted).
 CROWDED = 0.3
-"""Of a GPU that an exchange takes from what runs beside it: up to 24 of some 130 units, and memory traffic of
-about three times its bytes (physical prior, not fitted)."""
+# Of the stated bandwidth each way: 234.9 of 300 GB/s among eight A100 in nccl-tests.
 LINK_SHARE = 0.78
-"""Of the stated bandwidth each way: 234.9 of 300 GB/s among eight A100 in nccl-tests."""
+# Share of the memory that the state may take before it is split; the rest is for activations.
 ROOM = 0.8
-"""Share of the memory that the state may take before it is split; the rest is for activations."""
+# Share of the weights that is whole at a time while they are split: two of some dozen blocks.
 GATHERED = 0.15
-"""Share of the weights that is whole at a time while they are split: two of some dozen blocks."""
+# Operations that a card does in the time of a byte from memory; of usual cards 50 to 300.
 INTENSITY = 100.0
-"""Operations that a card does in the time of a byte from memory; of usual cards 50 to 300."""
+# Bytes/s each way of a lane by generation, after its coding (PCI-SIG).
 PCIE_LANE: Mapping[int, float] = MappingProxyType({3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.56e9})
-"""Bytes/s each way of a lane by generation, after its coding (PCI-SIG)."""
+# Of PCIe's bandwidth that a ring reaches with and without peer-to-peer (physical priors, not fitted).
 PCIE_SHARE, STAGED_SHARE = 0.5, 0.25
-"""Of PCIe's bandwidth that a ring reaches with and without peer-to-peer (physical priors, not fitted)."""
+# Forms that no slot takes: they sit on the board of a server.
 MODULES = ("sxm", "oam")
-"""Forms that no slot takes: they sit on the board of a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,4 @@
-"""Refuse what cannot be traced, with the operator and the line that called it; never a silent guess.
-
-What tensors contain while a step is recorded: computed where they are small, else assumed or unknown.
+"""What tensors contain while a step is recorded: computed where small, else assumed, else refused.
 
 Networks derive their structure from small tensors (`torch.linspace(0, rate, depth).tolist()`), so small ones
 are computed for real: those of the host, and a copy of those of the device. Weights, inputs and random draws
@@ -8,7 +6,8 @@ are large or arbitrary: they are *hollow*, no memory of theirs is touched and no
 
 Where the course of a step depends on what is unknown, an assumption takes its place and is written down: the
 choices of a router are spread evenly, so that of E experts each sees k/E of the tokens, and a comparison of
-numbers holds for half of them. Anything else is refused with the operator and the line.
+numbers holds for half of them. Anything else is refused with the operator and the line that called it; never
+a silent guess.
 """
 
 from __future__ import annotations
@@ -64,14 +63,14 @@ def refusals() -> Iterator[None]:
 
 
 META = torch.device("meta")
+# Elements up to which a tensor is computed; those of random draws on the host.
 MOST_ON_DEVICE, MOST_ON_HOST, MOST_DRAWN = 2**16, 2**22, 2**12
-"""Elements up to which a tensor is computed; those of random draws on the host."""
 SCALARS = ("aten._local_scalar_dense", "aten.item", "aten.equal", "aten.is_nonzero")
+# Operators whose result, or its shape, depends on what a tensor contains.
 DEPENDENT = (
     *SCALARS, "aten.nonzero", "aten.masked_select", "aten._unique2", "aten.unique_consecutive",
     "aten.unique_dim", "aten.bincount",
 )  # fmt: skip
-"""Operators whose result, or its shape, depends on what a tensor contains."""
 _NEVER = ("aten.isnan", "aten.isinf", "aten.eq")
 _ALWAYS = ("aten.isfinite", "aten.ne")
 _COMPARED = ("aten.gt", "aten.ge", "aten.lt", "aten.le")

@@ -1,8 +1,7 @@
-"""Costs of what multiplies: matrix products, convolutions, attention; and how a node is made of a call.
+"""What each operator costs: class, shape, operations and bytes of the kernels it launches.
 
-Costs of what moves and reduces: element-wise work, copies, norms, reductions, lookups, optimisers.
-
-What each operator costs: class, shape, operations and bytes of the kernels it launches.
+In this order: what multiplies (matrix products, convolutions, attention), what moves and reduces
+(element-wise work, copies, norms, reductions, lookups, optimisers), and the table of operators.
 
 Bytes are those of one pass over each operand (a cold cache, no reuse lost), with these exceptions:
 training batch norm reads its input twice (statistics, then apply) and its backward reads gradient and
@@ -185,6 +184,7 @@ def attention(call: Call) -> tuple[Node, ...]:
     return (node_of(call, "attention", suffix=suffix, shape=shape, flop=flop, dtype=q.dtype),)
 
 
+# Fused attention, with the position of `is_causal` among its arguments.
 IS_CAUSAL = {
     "aten._scaled_dot_product_flash_attention": 4,
     "aten._scaled_dot_product_efficient_attention": 6,
@@ -193,7 +193,6 @@ IS_CAUSAL = {
     "aten._scaled_dot_product_efficient_attention_backward": 11,
     "aten._scaled_dot_product_cudnn_attention_backward": 14,
 }
-"""Fused attention, with the position of `is_causal` among its arguments."""
 
 
 def _causal_argument(call: Call) -> tuple[Any, ...]:
@@ -210,11 +209,11 @@ def _dropout(call: Call) -> bool:
 _EARLY = {"aten._scaled_dot_product_efficient_attention_backward": 9}
 
 
+# Elements of a row that one thread block reduces on chip, so that maps around it merge with it.
 LONGEST_ROW = 16_384
-"""Elements of a row that one thread block reduces on chip, so that maps around it merge with it."""
 
+# Bytes of a table of which every later read finds a copy in cache.
 CACHED = 65_536
-"""Bytes of a table of which every later read finds a copy in cache."""
 
 
 def _strided(*values: Value) -> str:

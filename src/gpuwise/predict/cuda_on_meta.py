@@ -28,21 +28,22 @@ from torch.overrides import TorchFunctionMode
 from gpuwise.predict.contents import META, Contents, refuse
 
 _PLENTY = 2**50
+# A key of which no device makes use.
 KEY: Any = torch._C._parse_dispatch_key("AutocastPrivateUse1")
-"""A key of which no device makes use."""
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# Operators whose arguments CUDA's autocast casts to the lower precision.
 LOWER = _words(
     """linear matmul mm bmm mv addmm addmv addbmm addr baddbmm chain_matmul linalg_multi_dot linalg_vecdot
     prelu conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution
     gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention"""
 )
-"""Operators whose arguments CUDA's autocast casts to the lower precision."""
 
+# Operators whose arguments it casts to fp32.
 FULL = _words(
     """acos asin cosh erfinv exp expm1 log log10 log1p log2 reciprocal rsqrt sinh tan pow softplus layer_norm
     group_norm frobenius_norm nuclear_norm cosine_similarity poisson_nll_loss cosine_embedding_loss nll_loss
@@ -50,15 +51,14 @@ FULL = _words(
     multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss dist pdist cdist renorm
     logsumexp binary_cross_entropy_with_logits upsample_nearest2d upsample_bilinear2d upsample_bicubic2d"""
 )
-"""Operators whose arguments it casts to fp32."""
 
+# Operators that it lets compute in fp32 by their `dtype` argument.
 FULL_RESULT = _words("prod softmax log_softmax cumprod cumsum sum")
-"""Operators that it lets compute in fp32 by their `dtype` argument."""
 
+# Operators whose arguments it casts to the widest format among them.
 WIDEST = _words(
     "addcdiv addcmul atan2 bilinear cross dot grid_sampler index_put tensordot scatter_add cat stack"
 )
-"""Operators whose arguments it casts to the widest format among them."""
 
 
 class Autocast:

@@ -1,26 +1,18 @@
-"""Sharpen a prediction with what was measured: limits of the card, its workloads, or another card's.
+"""What was measured before, and how it sharpens a prediction: of this card, of this cell, or of another card.
 
-    limits     rate of a format = what a large product reached / what the model says of the same product
-               share of bandwidth = measured copy / stated bandwidth
-    workloads  factor = exp(mean log(measured / predicted)), shrunk to 1 as n / (n + shrink); so is the width
-               of the interval, to that of other cards
-    transfer   on Y = measured on X x predicted on Y / predicted on X
+    calibrated   time = predicted x factor, factor = exp(mean log(measured / predicted)) over measured steps
+                 of the card, shrunk to 1 as n / (n + shrink); so is the width, to that of other cards
+    limits       rate of a format = what a large product reached / what the model says of the same product,
+                 share of bandwidth = measured copy / stated bandwidth
+    transferred  items/s on Y = measured on X x predicted on Y / predicted on X
+    measured     the cell itself on this GPU: in the user's store, or by the project (`data/measured.csv`)
 
 A ratio of two predictions carries the noise of both, which a common factor does not: the logarithm of the
-ratio is therefore drawn part of the way to its median over reference workloads where those are given.
+ratio is therefore drawn part of the way to its median over the other steps of the same result.
 
-What was measured of a cell on a GPU: in the user's store, and by the project (`data/measured.csv`).
-
-Shown beside a prediction and never mixed with it: a measurement is of one machine and one build of software.
-A measurement at a small batch does not answer for the best batch: a decode step of 8 sequences takes about as
-long as one of 64. It does where the batch matters less than the prediction's own error.
-
-What was measured before and what it says of a prediction: of this card, of this cell, or of another card.
-
-    calibrated   the steps of a result took `factor` times what was predicted for its card, and scatter around
-                 that, which sets the width of the interval
-    transferred  items/s here = items/s measured there x predicted here / predicted there
-    measured     the cell itself, on this GPU
+A measured cell is shown beside the prediction and never mixed with it: it is of one machine and one build
+of software. A measurement at a small batch does not answer for the best batch: a decode step of 8 sequences
+takes about as long as one of 64. It does where the batch matters less than the prediction's own error.
 
 Only results that gpuwise measured count, on a device of the catalog, of workloads whose traces are at hand.
 """
@@ -53,15 +45,15 @@ from gpuwise.predict.time import product_seconds
 from gpuwise.workloads import registry
 
 Array = NDArray[np.float64]
+# Of the square matrices of the product limit (`workloads.matmul`).
 SIDE = 8192.0
-"""Of the square matrices of the product limit (`workloads.matmul`)."""
 _BYTES = {"fp32": 4.0, "tf32": 4.0, "fp8": 1.0}
+# How much of a workload's own ratio is kept beside the median ratio of the two cards.
 TRUST = 0.7
-"""How much of a workload's own ratio is kept beside the median ratio of the two cards."""
+# Measured workloads that the prior weighs: they differ from each other as much as cards do.
 _SHRINK = 4.0
-"""Measured workloads that the prior weighs: they differ from each other as much as cards do."""
+# Of other cards' half width: a few lucky errors do not make a prediction certain.
 _LEAST_WIDTH = 0.1
-"""Of other cards' half width: a few lucky errors do not make a prediction certain."""
 
 
 def with_limits(
@@ -212,8 +204,8 @@ def steps(result: Result, where: str) -> Iterator[MeasuredStep]:
             )  # fmt: skip
 
 
+# Of the time at peak: 3 x 3 convolutions take 2.25 times fewer operations by Winograd's method.
 _POSSIBLE = 0.4
-"""Of the time at peak: 3 x 3 convolutions take 2.25 times fewer operations by Winograd's method."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """One configuration on GPUs that need not be here: speed, memory, watts, what bounds it, or why not.
 
-Everything of a prediction comes together here: the trace (`cache`), the time of its kernels (`step`), what
-was measured before (`evidence`), memory (`room`) and several GPUs (`collectives`).
+Everything of a prediction comes together here: the trace (`trace_store`), the time of its kernels (`step`),
+what was measured before (`evidence`), memory (`memory`) and several GPUs (`collectives`).
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from gpuwise.predict.memory import MemoryNeed, fits_in_memory, free_bytes
 from gpuwise.predict.step import Step, step
 from gpuwise.workloads import registry
 
+# Probability of fitting that a batch must have to be chosen.
 LIKELY = 0.9
-"""Probability of fitting that a batch must have to be chosen."""
+# Below it, a batch that was asked for does not fit.
 FITS = 0.5
-"""Below it, a batch that was asked for does not fit."""
+# A larger batch is chosen only where it is faster by this: else it costs memory for nothing.
 GAIN = 1.01
-"""A larger batch is chosen only where it is faster by this: else it costs memory for nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What is the same for every card."""
+class Inputs:
+    """What every card is asked: the configuration, its traces, and what was measured before."""
 
     config: RunConfig
     item: str
@@ -78,7 +78,7 @@ def forecast(
     _check(config, count, batch)
     ids = tuple(dict.fromkeys(_id(gpu) for gpu in gpus))
     config = replace(config, gpus=count, batch=batch or config.batch)
-    asked = Asked(
+    asked = Inputs(
         config=config, item=registry.get(config.workload).spec.item,
         series=trace_store.series(replace(config, gpus=1)), count=count,
         calibration=calibration_of(calibration, ids) if calibration is not None else None,
@@ -92,7 +92,7 @@ def forecast_trace(
     trace: Trace, config: RunConfig, gpus: Sequence[str], *, item: str, count: int = 1
 ) -> tuple[Record, ...]:
     """Predict a step that is traced already, at its own batch. Raises InputError for an unknown GPU."""
-    asked = Asked(
+    asked = Inputs(
         config=replace(config, gpus=count, batch=trace.batch), item=item, count=count,
         series=trace_store.Series((trace.batch,), trace.batch, lambda _: trace),
     )  # fmt: skip
@@ -127,7 +127,7 @@ def laptops() -> frozenset[str]:
     return frozenset(spec.id for spec in catalog.all_gpus() if spec.text("form") == "laptop")
 
 
-def _beside(asked: Asked, p: Record, found: MeasuredStep | None) -> Record:
+def _beside(asked: Inputs, p: Record, found: MeasuredStep | None) -> Record:
     """The prediction with what was measured of it, where it was; at a batch that says little, as a note."""
     if found is None:
         return p
@@ -143,7 +143,7 @@ def _beside(asked: Asked, p: Record, found: MeasuredStep | None) -> Record:
     return replace(p, measured=own, basis="measured", notes=(*p.notes, note))
 
 
-def _answers(asked: Asked, p: Record, found: MeasuredStep) -> bool:
+def _answers(asked: Inputs, p: Record, found: MeasuredStep) -> bool:
     """Whether a measurement tells the speed at the prediction's batch."""
     if p.throughput is None or p.batch == found.batch:
         return True
@@ -152,7 +152,7 @@ def _answers(asked: Asked, p: Record, found: MeasuredStep) -> bool:
     return there is not None and answers(found.throughput, there, p.throughput)
 
 
-def _predict(asked: Asked, gpu: str) -> Record:
+def _predict(asked: Inputs, gpu: str) -> Record:
     """One GPU, at the batch that a measurement would choose: from the workload's default on the smallest that
     is as fast as any larger one, below it only the largest that fits. What no source states is a refusal."""
     blank = Record(question=asked.config, gpu_id=gpu, item=asked.item, origin="predicted", basis="spec-only")
@@ -160,17 +160,17 @@ def _predict(asked: Asked, gpu: str) -> Record:
         found = card(gpu)
         if asked.count > 1 and found.id in laptops():
             raise NoDataError("a laptop holds one GPU")
-        rooms = list(_rooms(asked, found))
-        fitting = [at for at in rooms if at[1] is None or at[1].fits >= asked.least]
+        tried = list(_at_batches(asked, found))
+        fitting = [at for at in tried if at[1] is None or at[1].fits >= asked.least]
         if not fitting:
-            return _too_large(asked, blank, *rooms[0], found)
+            return _too_large(asked, blank, *tried[0], found)
         usual = [at for at in fitting if at[0].batch >= asked.series.start] or fitting[-1:]
         return _best([_at(asked, blank, found, *at) for at in usual])
     except NoDataError as refused:
         return replace(blank, issues=refused_by(str(refused)))
 
 
-def _rooms(asked: Asked, found: Card) -> Iterator[tuple[Trace, MemoryNeed | None]]:
+def _at_batches(asked: Inputs, found: Card) -> Iterator[tuple[Trace, MemoryNeed | None]]:
     """Every batch up to the first that does not fit: memory grows with the batch."""
     for batch in asked.series.batches:
         trace = asked.series.at(batch)
@@ -181,7 +181,7 @@ def _rooms(asked: Asked, found: Card) -> Iterator[tuple[Trace, MemoryNeed | None
             return
 
 
-def _at(asked: Asked, blank: Record, found: Card, trace: Trace, space: MemoryNeed | None) -> Record:
+def _at(asked: Inputs, blank: Record, found: Card, trace: Trace, space: MemoryNeed | None) -> Record:
     """The prediction at one batch."""
     own = asked.calibration if asked.calibration and asked.calibration.card_id == found.id else None
     alone = _alone(trace, found, own, asked.transfer)
@@ -228,7 +228,7 @@ def _best(found: Sequence[Record]) -> Record:
     return next(p for p, speed in zip(found, speeds, strict=True) if speed * GAIN >= max(speeds))
 
 
-def _too_large(asked: Asked, blank: Record, trace: Trace, space: MemoryNeed | None, found: Card) -> Record:
+def _too_large(asked: Inputs, blank: Record, trace: Trace, space: MemoryNeed | None, found: Card) -> Record:
     assert space is not None
     # Rounded apart, so that what lacks a little does not look equal.
     tenth = 2**30 / 10

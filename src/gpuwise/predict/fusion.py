@@ -28,11 +28,11 @@ from dataclasses import replace
 from gpuwise.model.trace import KernelClass
 from gpuwise.predict.graph import ALLOCATE, FREE, RUN, STRIDED, Event, Node, Tape, Touch
 
+# (level, phase, elements): only nodes of one key merge.
 Key = tuple[int, str, int]
-"""(level, phase, elements): only nodes of one key merge."""
 
+# The class of a merged kernel is the first of these among its members.
 _RANK: tuple[KernelClass, ...] = ("normalisation", "reduction", "gather", "pointwise", "copy")
-"""The class of a merged kernel is the first of these among its members."""
 
 
 _POOLS = ("aten.max_pool2d_with_indices", "aten.max_pool3d_with_indices")

@@ -13,17 +13,17 @@ from typing import Any, Literal
 
 from gpuwise.model.trace import Kernel, KernelClass, Phase
 
+# How a compiler may merge it. map: one output element from the same element of its inputs. row: also a
+# reduction over a row that fits on chip, so that maps before and after it merge with it. column: a
+# reduction after which the whole grid must wait. opaque: a library call, or an order of its own.
 Role = Literal["map", "row", "column", "opaque"]
-"""How a compiler may merge it. map: one output element from the same element of its inputs. row: also a
-reduction over a row that fits on chip, so that maps before and after it merge with it. column: a
-reduction after which the whole grid must wait. opaque: a library call, or an order of its own."""
 
+# How names of kernels end that compute the place of every element, for their operands do not lie alike.
 STRIDED = ":strided"
-"""How names of kernels end that compute the place of every element, for their operands do not lie alike."""
 
 ALLOCATE, FREE, RUN = 0, 1, 2
+# (ALLOCATE, storage, bytes), (FREE, storage, 0) or (RUN, index of the node, 0), in order.
 Event = tuple[int, int, float]
-"""(ALLOCATE, storage, bytes), (FREE, storage, 0) or (RUN, index of the node, 0), in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +91,8 @@ def values_of(tree: Any) -> Iterable[Value]:
             yield from values_of(item)
 
 
+# (id of the value, bytes).
 Touch = tuple[int, float]
-"""(id of the value, bytes)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,13 +29,13 @@ from gpuwise.predict.rates import document
 Array = NDArray[np.float64]
 ERRORS = Path(__file__).with_name("data") / "errors.json"
 LEVEL = 0.8
+# Share of a step's time that must be of known kernels.
 LEAST_KNOWN = 0.9
-"""Share of a step's time that must be of known kernels."""
+# Factor on the half width for a number format that no fitted card ran in this group of kernels.
 _UNSEEN_FORMAT = 1.5
-"""Factor on the half width for a number format that no fitted card ran in this group of kernels."""
 _UNSEEN_FAMILY = 1.25
+# Standard deviations at which a trait is cut off: nothing is extrapolated.
 _FARTHEST = 2.0
-"""Standard deviations at which a trait is cut off: nothing is extrapolated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,10 @@
-"""Fused attention where groups of warps feed the matrix units: tiles of queries that meet key after key.
+"""The kernels of a step as arrays: made once of a trace, then priced on every card.
 
-A unit takes 128 queries of one head, also where there are fewer, and multiplies and exponentiates in turn:
+Kernels of one kind and format form a group, which is timed as a whole; convolutions are implicit products
+(Chetlur et al. 2014, "cuDNN"): pixels x output channels x (input channels x window).
+
+Fused attention, where groups of warps feed the matrix units, is tiles of queries that meet key after key. A
+unit takes 128 queries of one head, also where there are fewer, and multiplies and exponentiates in turn:
 
     one tile   (keys + 150) x 128 x (4 x width / rate + exponentials / 16 a clock)
     a kernel   its tiles, dealt to the units in whole waves
@@ -10,11 +14,6 @@ five products for two, and takes as much longer for what is between them. 16 exp
 stated (NVIDIA, "CUDA C++ programming guide", throughput of native arithmetic instructions); the 150 keys in
 whose time a tile starts and ends, and what dropout adds, were set on profiles of the project's own H200, and
 public tables of an engine's kernels on H100 and H200 show the same fall at short lengths.
-
-The kernels of a step as arrays: made once of a trace, then priced on every card.
-
-Kernels of one kind and format form a group, which is timed as a whole; convolutions are implicit products
-(Chetlur et al. 2014, "cuDNN"): pixels x output channels x (input channels x window).
 """
 
 from __future__ import annotations
@@ -31,23 +30,23 @@ from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.card import Card
 
 Array = NDArray[np.float64]
+# How matrix units are fed on cards with such kernels: cuDNN's, which torch takes there in 16 bits.
 ENGINES = frozenset({"wgmma", "tcgen05"})
-"""How matrix units are fed on cards with such kernels: cuDNN's, which torch takes there in 16 bits."""
+# Formats of 16 bits.
 HALF = frozenset({"bf16", "fp16"})
-"""Formats of 16 bits."""
+# Operators that are one such kernel there.
 FUSED = ("_flash_attention", "_cudnn_attention")
-"""Operators that are one such kernel there."""
+# Of a tile; keys and the width of a head are filled up.
 _QUERIES, _KEYS, _WIDTH = 128.0, 128.0, 64.0
-"""Of a tile; keys and the width of a head are filled up."""
+# Keys in whose time a tile starts and ends.
 _EDGES = 150.0
-"""Keys in whose time a tile starts and ends."""
+# A clock and unit.
 _EXPONENTIALS = 16.0
-"""A clock and unit."""
 _BACKWARD_PASS = 2.5
+# Exponentials in whose time a value is drawn for dropout, set on the project's own H200.
 _RANDOM = 2.0
-"""Exponentials in whose time a value is drawn for dropout, set on the project's own H200."""
+# How names of attention end that is masked, or drops.
 CAUSAL, DROPOUT = ":causal", ":dropout"
-"""How names of attention end that is masked, or drops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +90,17 @@ def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
 Places = NDArray[np.intp]
 KEPT_TRACES = 1024
 
+# Kinds with arithmetic that counts, and the length of their shapes.
 _SHAPES: Mapping[str, int] = {"matmul": 4, "convolution": 11, "attention": 6}
-"""Kinds with arithmetic that counts, and the length of their shapes."""
+# Operators whose result the host needs before it goes on.
 _WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
-"""Operators whose result the host needs before it goes on."""
+# Of the rate of attention by single warps that its backward pass reaches: five products for two, and sums
+# that blocks share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less if short).
 _BACKWARD = 0.75
-"""Of the rate of attention by single warps that its backward pass reaches: five products for two, and sums
-that blocks share (Dao 2023, "FlashAttention-2": up to 63 % of the peak against 73 %; less if short)."""
+# Queries, keys and width of a head that it computes whole; decoding has fewer queries.
 _BLOCK = (128.0, 64.0, 32.0)
-"""Queries, keys and width of a head that it computes whole; decoding has fewer queries."""
+# How names of convolutions end whose tensors are in that order.
 CHANNELS_FIRST = ":nchw"
-"""How names of convolutions end whose tensors are in that order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,15 @@
-"""Device memory of a step: a replay of its allocations through torch's caching allocator.
+"""Device memory of a step, and the probability that it fits a card.
 
-The allocator (c10/cuda/CUDACachingAllocator.cpp) rounds every request up to 512 bytes and serves it from
-the smallest free block that holds it. Requests up to 1 MiB come from segments of 2 MiB; larger ones from
-segments of 20 MiB, or from 10 MiB on from their own, rounded up to 2 MiB. A block is split where at least
-512 bytes (small) or more than 1 MiB (large) remain; neighbours merge when freed.
+The step's allocations are replayed through torch's caching allocator (c10/cuda/CUDACachingAllocator.cpp). It
+rounds every request up to 512 bytes and serves it from the smallest free block that holds it. Requests up to
+1 MiB come from segments of 2 MiB; larger ones from segments of 20 MiB, or from 10 MiB on from their own,
+rounded up to 2 MiB. A block is split where at least 512 bytes (small) or more than 1 MiB (large) remain;
+neighbours merge when freed.
 
 `peak` is what `torch.cuda.max_memory_allocated` counts, `reserved` what the driver has given. Neither holds
-the CUDA context, nor what libraries ask for themselves: see `workspace_bytes`.
+the CUDA context, nor what libraries ask for themselves (`workspace_bytes`). A step fits where
 
-Whether a step fits a card: what it needs of the device's memory against what a process can get.
-
-    needed = (peak + workspaces) x error + context
-    room   = stated memory x share that the driver leaves
+    (peak + workspaces) x error <= stated memory x share that the driver leaves - context
 
 The error is the distribution of log(measured / predicted) of peaks that were measured (`data/errors.json`),
 so that "fits" is a probability: the share of the known errors with which it would fit.
@@ -37,9 +35,9 @@ KIB, MIB = 2**10, 2**20
 SMALLEST, SMALL, SMALL_SEGMENT = 512, 1 * MIB, 2 * MIB
 LARGE_SEGMENT, OWN_SEGMENT, OWN_ROUNDING = 20 * MIB, 10 * MIB, 2 * MIB
 
+# Bytes that torch gives each cuBLAS handle (aten/src/ATen/cuda/CublasHandlePool.cpp): seen as 33,554,432
+# beside the operands of a lone product on one H200. Backward has a thread, so a handle, of its own.
 CUBLAS_WORKSPACE = {"hopper": 32 * MIB, "earlier": 8 * MIB + 128 * KIB}
-"""Bytes that torch gives each cuBLAS handle (aten/src/ATen/cuda/CublasHandlePool.cpp): seen as 33,554,432
-beside the operands of a lone product on one H200. Backward has a thread, so a handle, of its own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -172,10 +170,10 @@ def workspace_bytes(kernels: Iterable[Kernel], *, generation: str = "hopper") ->
     return float(len(threads) * CUBLAS_WORKSPACE[generation])
 
 
+# Of a process with torch's kernels loaded: what the driver takes beside the allocator.
 CONTEXT = 600 * MIB
-"""Of a process with torch's kernels loaded: what the driver takes beside the allocator."""
+# Share of the stated memory that a process sees: ECC on GDDR and firmware take some.
 VISIBLE = 0.98
-"""Share of the stated memory that a process sees: ECC on GDDR and firmware take some."""
 
 
 def free_bytes(card: Card) -> float:

@@ -1,21 +1,18 @@
-"""What a card achieves of its peaks: sustained clock under the power limit, and efficiencies.
+"""What a card achieves of its peaks, and the energy it takes: sustained clock, efficiencies, watts.
 
     clock     f = min(1, (budget / demand)^(1/a)): dynamic power grows as V^2 f, which over the usual
               range of voltages is f to the power `a` of 2 to 3; demand = operations/s x energy of one
               operation, which falls with the process (Horowitz, ISSCC 2014) and with the voltage, so
               with how far the boost clock is below what the process runs at
     rate      peak x clock x efficiency; efficiencies stay in (0, 1]
+    watts     busy x active share x limit + (operations x J each + bytes x J each) / time, at most the limit
+
+Watts are a step's mean: a card at work draws a share of its limit for clocks, registers and caches whatever
+its kernels do; while it waits for the host it draws less.
 
 Parameters are named numbers in log space, shipped in data/parameters.json. `name` holds for all cards;
 `name/engine`, `name/family` and `name@card` are the factors by which those that were fitted depart from
 it. A family that was not fitted has none: that is what makes its interval wide.
-
-Mean watts of a step: what it computes and moves, each at its energy, beside what the card draws anyway.
-
-    watts = busy x active share x limit + (operations x J each + bytes x J each) / time, at most the limit
-
-A card at work draws a share of its limit for clocks, registers and caches whatever its kernels do; while it
-waits for the host it draws less.
 """
 
 from __future__ import annotations
@@ -33,25 +30,25 @@ from numpy.typing import NDArray
 from gpuwise.predict.card import Card
 
 PARAMETERS = Path(__file__).with_name("data") / "parameters.json"
+# `name`, `name/family` or `name@card` -> natural logarithm of the value, or of the factor on it.
 Parameters = Mapping[str, float]
-"""`name`, `name/family` or `name@card` -> natural logarithm of the value, or of the factor on it."""
 Array = NDArray[np.float64]
+# Values on one card, in SI units or as shares of a peak.
 Rates = Mapping[str, float]
-"""Values on one card, in SI units or as shares of a peak."""
 
+# What nothing lifts above 1.
 SHARES = frozenset({"matmul", "memory", "wave"})
-"""What nothing lifts above 1."""
 MATRIX = frozenset({"tf32", "fp16", "bf16", "fp8", "fp4", "int8"})
+# Energy of one operation against fp16's: about in proportion to the bits multiplied.
 _NARROW = {"tf32": 2.0, "fp8": 0.5, "fp4": 0.3, "int8": 0.5}
-"""Energy of one operation against fp16's: about in proportion to the bits multiplied."""
+# Of the power limit, for what a card at work draws beside its arithmetic and memory: clocks, registers and
+# caches. Set on the project's own H200, whose copy takes 65 % of its limit; of other cards no step's watts
+# were at hand.
 ACTIVE_SHARE = 0.4
-"""Of the power limit, for what a card at work draws beside its arithmetic and memory: clocks, registers and
-caches. Set on the project's own H200, whose copy takes 65 % of its limit; of other cards no step's watts
-were at hand."""
+# Of the boost clock: below it the voltage falls no further.
 LEAST_CLOCK = 0.3
-"""Of the boost clock: below it the voltage falls no further."""
+# Of the power limit, for leakage, memory and fans.
 IDLE_SHARE = 0.2
-"""Of the power limit, for leakage, memory and fans."""
 
 
 @cache
@@ -67,6 +64,10 @@ def shipped(group: str) -> Parameters:
     return found
 
 
+# What the tables of products do not say: shares of a library's convolutions and fused attention beside its
+# products, of kernels that compute while they move beside plain reads, the host's time to launch an
+# operator. Physical priors, not fitted; the shares of convolutions and of moving kernels were set on
+# profiles of the project's own H200.
 GENERAL: Parameters = {
     "convolution": log(0.9),
     "attention": log(0.45),
@@ -79,10 +80,6 @@ GENERAL: Parameters = {
     "step.byte": log(100.0),
     "step.stacked": log(40.0),
 }
-"""What the tables of products do not say: shares of a library's convolutions and fused attention beside
-its products, of kernels that compute while they move beside plain reads, the host's time to launch an
-operator. Physical priors, not fitted; the shares of convolutions and of moving kernels were set on profiles
-of the project's own H200."""
 
 
 def general(products: Parameters | None = None) -> Parameters:
@@ -168,8 +165,8 @@ def _process_clock(nm: float) -> float:
     return float(1.5e9 * (16.0 / nm) ** 0.45)
 
 
+# Of the limit: a card that waits.
 LEAST_SHARE = 0.12
-"""Of the limit: a card that waits."""
 
 
 def mean_watts(

@@ -32,8 +32,8 @@ DTYPES = {
     torch.bfloat16: "bf16",
     torch.int8: "int8",
 }
+# Positions of input and weight.
 CONVOLUTIONS = {"aten.convolution": (0, 1), "aten.convolution_backward": (1, 2)}
-"""Positions of input and weight."""
 
 OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout}
 SCALARS = ("aten._local_scalar_dense", "aten.item", "aten.equal", "aten.is_nonzero")
@@ -368,8 +368,8 @@ class Form(NamedTuple):
         return torch.empty_strided(self.shape, self.strides, dtype=self.dtype, device=META)
 
 
+# Of the results of an operator that returns several.
 Forms = tuple[Form | None, ...]
-"""Of the results of an operator that returns several."""
 
 
 class Rules:

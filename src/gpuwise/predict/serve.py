@@ -45,20 +45,20 @@ from gpuwise.predict.rates import Rates, document, on_card, shipped
 
 Array = NDArray[np.float64]
 PREFIX = "served:"
+# Bytes of a weight; the KV cache stays in bf16.
 WEIGHT = {"bf16": 2.0, "fp8": 1.0}
-"""Bytes of a weight; the KV cache stays in bf16."""
 KV_BYTES = 2.0
+# Share of the memory that engines take for weights and cache.
 RESERVED = 0.9
-"""Share of the memory that engines take for weights and cache."""
+# Sequences that are tried where none are asked.
 MOST = 256
-"""Sequences that are tried where none are asked."""
 ENGINES = ("vllm", "sglang", "trtllm")
+# Bytes/s in one direction of NVLink 4, doubled on Blackwell.
 _LINK = 450e9
-"""Bytes/s in one direction of NVLink 4, doubled on Blackwell."""
+# Tokens of a prompt that are read at a time; engines differ, which `chunk` takes up.
 _CHUNK = 2048.0
-"""Tokens of a prompt that are read at a time; engines differ, which `chunk` takes up."""
+# GPUs that read a prompt together; wider deployments are several such groups, with a queue each.
 _TOGETHER = 8.0
-"""GPUs that read a prompt together; wider deployments are several such groups, with a queue each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,10 +23,10 @@ from gpuwise.predict.time import host_waits, trace_seconds
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
 Bound = Literal["compute", "memory", "launch"]
+# Formats of fitted products; fp16 runs in the kernels of bf16.
 _FITTED = frozenset({"bf16", "fp16", "fp8", "fp32"})
-"""Formats of fitted products; fp16 runs in the kernels of bf16."""
+# Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
-"""Steps, each of one trace on one card, that are remembered: some two hundred bytes each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +75,8 @@ def step(
     trace: Trace, card: Card, *, parameters: Parameters | None = None, evidence: Evidence = "spec-only",
     factor: float = 1.0, width: float = 1.0,
 ) -> Step:  # fmt: skip
-    """The step of `trace` on `card`; `factor` multiplies its time (`calibrate.own_factor`), `width` the half
-    width of its interval (`calibrate.own_width`).
+    """The step of `trace` on `card`; `factor` multiplies its time (`evidence.own_factor`), `width` the half
+    width of its interval (`evidence.own_width`).
 
     Raises NoDataError where the card lacks a format of the trace, or where more than a tenth of the
     launched operators have no known cost.

@@ -1,4 +1,6 @@
-"""Time of each kernel: the slowest of arithmetic, L2 and DRAM, above a launch floor.
+"""Seconds of every kernel of a step on one card, and of the waits for the host between them.
+
+A kernel takes the slowest of arithmetic, L2 and DRAM, above a launch floor:
 
     t = launch + (arithmetic^p + L2^p + DRAM^p)^(1/p) + drain        p large: the largest alone
 
@@ -9,7 +11,15 @@ was just used comes from there. A tile starts with an empty pipeline and ends by
 much of that other tiles hide is a matter of how the matrix units are fed (`EXPOSED`). All kernels of a
 step are computed together as arrays (`kernels`).
 
-The host that launches a step's kernels: how long the GPU waits for it.
+The code of some kernels sets their time, rather than their operations and traffic (`kernel_overheads`):
+
+    time = times x what operations and traffic need, times at least 1 where instructions are waited for
+
+`times` is that of an H200, whose units have 18.4 bytes of memory a clock each. A kernel with too many
+instructions for that, or with too little on the way to hide the memory's latency (Little's law), is nearer
+to the memory's speed on a card with fewer bytes a clock: `times` shrinks in proportion.
+
+The host launches the kernels, and the GPU waits where it is late (`host_waits`):
 
     step = max(sum of busy, sum of host, sum over phases of max(busy, host) - queue)
 
@@ -17,14 +27,6 @@ Forward pass, backward pass and optimiser follow each other, each bound by the G
 runs ahead by what the driver holds, 1,024 launches: an optimiser of thousands of small kernels starves
 the GPU at the end of a step that its products would otherwise hide. Compiled passes are launched by generated
 code; their optimiser is not compiled.
-
-Kernels that take longer than their operations and traffic need, or less: their code sets their time.
-
-    time = times x what operations and traffic need, times at least 1 where instructions are waited for
-
-`times` is that of an H200, whose units have 18.4 bytes of memory a clock each. A kernel with too many
-instructions for that, or with too little on the way to hide the memory's latency (Little's law), is nearer
-to the memory's speed on a card with fewer bytes a clock: `times` shrinks in proportion.
 """
 
 from __future__ import annotations
@@ -55,40 +57,39 @@ from gpuwise.predict.rates import MATRIX, Parameters, Rates, held, on_card, oper
 Array = NDArray[np.float64]
 _TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64))
 _SPLITS = (1, 2, 4, 8, 16)
+# Every tiling that is tried, as columns: tile rows, tile columns, parts of K.
 ROWS, COLUMNS, SPLIT = (
     np.array(axis, dtype=float)[:, None]
     for axis in zip(*((r, c, s) for r, c in _TILES for s in _SPLITS), strict=True)
 )
-"""Every tiling that is tried, as columns: tile rows, tile columns, parts of K."""
+# Share of a tile's start and end that nothing hides, by how matrix units are fed; else none is assumed.
+#
+# Registers hold one tile at a time. Hopper's two groups of warps can take turns, one multiplying while the
+# other writes. Blackwell's tensor memory holds the next tile's sums while this one's are written (NVIDIA,
+# CUTLASS documentation, "Efficient GEMM", ping-pong kernels; PTX ISA, tensor memory).
 EXPOSED: Mapping[str, float] = {"mma": 1.0, "wgmma": 0.5}
-"""Share of a tile's start and end that nothing hides, by how matrix units are fed; else none is assumed.
-
-Registers hold one tile at a time. Hopper's two groups of warps can take turns, one multiplying while the
-other writes. Blackwell's tensor memory holds the next tile's sums while this one's are written (NVIDIA,
-CUTLASS documentation, "Efficient GEMM", ping-pong kernels; PTX ISA, tensor memory).
-"""
+# Cycles in which a tile multiplies nothing: first operands from L2 or DRAM, last results to memory, about
+# 700 each, and the barriers between.
 _FILL = 2000.0
-"""Cycles in which a tile multiplies nothing: first operands from L2 or DRAM, last results to memory, about
-700 each, and the barriers between."""
+# Share of the time to write all results that falls between multiplications: a wave of tiles ends at once.
 _DRAIN = 0.5
-"""Share of the time to write all results that falls between multiplications: a wave of tiles ends at once."""
+# Bytes a clock and unit from L2 where no two units share what they read: 5,120 B a clock and A100 are 47
+# for each of 108 units (NVIDIA A100 whitepaper, 2020), of which a kernel reaches about two thirds. Later
+# parts of the data centre hand one read to a cluster of units.
 _FROM_L2 = 32.0
-"""Bytes a clock and unit from L2 where no two units share what they read: 5,120 B a clock and A100 are 47
-for each of 108 units (NVIDIA A100 whitepaper, 2020), of which a kernel reaches about two thirds. Later
-parts of the data centre hand one read to a cluster of units."""
+# Operations a clock and unit: 62 % of an H100's 3,790.
 _WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
-"""Operations a clock and unit: 62 % of an H100's 3,790."""
+# Share of the bandwidth at which a tensor's dimensions change order: reads or writes are strided.
 _REORDER = 0.5
-"""Share of the bandwidth at which a tensor's dimensions change order: reads or writes are strided."""
+# Vector lanes of a unit that shared memory feeds.
 _LANES = 64.0
-"""Vector lanes of a unit that shared memory feeds."""
+# Operations a clock and unit in 16 bits of cards that are not held back in the matrix units.
 _FULL_RATE = 1024.0
-"""Operations a clock and unit in 16 bits of cards that are not held back in the matrix units."""
+# Size of an operand against 16 bits.
 _WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
-"""Size of an operand against 16 bits."""
 _FULL_TILE = 128
+# K that one step of the inner loop takes.
 _DEPTH = 32
-"""K that one step of the inner loop takes."""
 
 
 def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Array:
@@ -270,8 +271,8 @@ def step_seconds(trace: Trace, card: Card, parameters: Parameters) -> float:
     return float(each.sum()) + host_waits(trace, each, rates)
 
 
+# Launches that wait in the driver (CUDA; further ones block the host).
 QUEUE = 1024
-"""Launches that wait in the driver (CUDA; further ones block the host)."""
 _PHASES = ("forward", "backward", "optimiser")
 
 
@@ -295,42 +296,43 @@ def _launches(trace: Trace) -> tuple[Places, Array]:
     return phase, launches * (trace.launches / max(1.0, launches.sum()))
 
 
+# Of memory, for each unit of an H200.
 _BYTES_A_CLOCK = 18.4
-"""Of memory, for each unit of an H200."""
+# Eager pooling in 16 bits: instructions for each element and each place of a window decide, 4.5 and 8
+# picoseconds an element read or written by max pooling on the project's H200, 12 and 18 by average pooling,
+# which divides and compares.
 _POOLS: Mapping[str, float] = {
     "max_pool2d_with_indices_backward": 4.9, "max_pool2d_with_indices": 3.6,
     "aten.avg_pool2d_backward": 19.0, "aten.avg_pool2d": 19.0,
 }  # fmt: skip
-"""Eager pooling in 16 bits: instructions for each element and each place of a window decide, 4.5 and 8
-picoseconds an element read or written by max pooling on the project's H200, 12 and 18 by average pooling,
-which divides and compares."""
+# Of these times in fp32, whose elements have twice the bytes in nearly the same time.
 _WIDE = 0.7
-"""Of these times in fp32, whose elements have twice the bytes in nearly the same time."""
+# Random bits and erf take longer than the memory there, eager and compiled (docs/performance.md).
 _HARD: Mapping[str, float] = {"native_dropout": 1.8, "gelu": 1.4}
-"""Random bits and erf take longer than the memory there, eager and compiled (docs/performance.md)."""
+# Of a compiled step.
 _GENERATED: Mapping[str, float] = {"max_pool2d_with_indices_backward": 4.0, **_HARD}
-"""Of a compiled step."""
+# Of an eager one: sums over rows read, and tensors put together write, across the order of memory; group
+# norm spreads a factor of each group over its places.
 _SLOW: Mapping[str, float] = {
     "aten.sum": 2.0, "layer_norm_backward:weight": 2.0, "aten.cat": 2.0, "native_group_norm:apply": 2.2,
     **_HARD,
 }  # fmt: skip
-"""Of an eager one: sums over rows read, and tensors put together write, across the order of memory; group
-norm spreads a factor of each group over its places."""
+# Eager kernels that divide to find the place of every element, in 16 bits, on average of what rotary
+# embeddings, parts of a tensor, caches and transposes take on the project's H200.
 _STRIDED: Mapping[str, float] = {"pointwise": 2.2, "copy": 4.0}
-"""Eager kernels that divide to find the place of every element, in 16 bits, on average of what rotary
-embeddings, parts of a tensor, caches and transposes take on the project's H200."""
+# Eager element-wise kernels of operands that lie alike, as fast as a copy: compiled ones do more at once.
 _STREAMED = 0.8
-"""Eager element-wise kernels of operands that lie alike, as fast as a copy: compiled ones do more at once."""
+# Kinds whose time is told elsewhere; the optimiser's is of fp32.
 _WITH_ARITHMETIC = frozenset({"matmul", "convolution", "attention", "optimiser"})
-"""Kinds whose time is told elsewhere; the optimiser's is of fp32."""
+# By what convolutions of 3 x 3 in IEEE fp32 are quicker: 2.25 times fewer operations, less transforms
+# (Lavin & Gray 2016, "Fast algorithms for convolutional neural networks"). Matrix units have no such
+# kernels.
 _WINOGRAD = 1.8
-"""By what convolutions of 3 x 3 in IEEE fp32 are quicker: 2.25 times fewer operations, less transforms (Lavin
-& Gray 2016, "Fast algorithms for convolutional neural networks"). Matrix units have no such kernels."""
+# Batch norm in training where nothing is compiled: torch's own in bf16, and cuDNN's in channels-first
+# order. Channels last has kernels as fast as memory in other formats.
 _BATCH_NORM = 1.5
-"""Batch norm in training where nothing is compiled: torch's own in bf16, and cuDNN's in channels-first order.
-Channels last has kernels as fast as memory in other formats."""
+# Window, groups and depth of a convolution, of its shape.
 _3X3 = (3, 3, 1, 1)
-"""Window, groups and depth of a convolution, of its shape."""
 
 
 def kernel_overheads(trace: Trace, card: Card) -> Array:

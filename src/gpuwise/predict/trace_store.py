@@ -1,20 +1,19 @@
-"""One JSON document for the traces of a workload: small, and good for every batch.
+"""Where traces come from without tracing: shipped for the built-in workloads, kept for what was traced here.
 
-A kernel's sizes are linear in the batch for a step of fixed structure: every operand has either one
-dimension that grows with it or none. So a number is kept as constant and slope, from the step recorded at
-two batches; those between are compared when the document is made. Memory is kept at every recorded batch and
-interpolated, for its peak may move from one place of the step to another.
+Shipped documents (`data/traces/WORKLOAD.json`, made by experiments/make_traces.py) hold every mode and
+precision of the tuned recipe, eager and compiled, so that predicting a built-in workload needs no torch.
+What else is asked for is traced once and kept in the user's folder, a file each.
+
+One JSON document holds the traces of a workload for every batch. A kernel's sizes are linear in the batch
+for a step of fixed structure: every operand has either one dimension that grows with it or none. So a
+number is kept as constant and slope, from the step recorded at two batches; those between are compared when
+the document is made. Memory is kept at every recorded batch and interpolated, for its peak may move from
+one place of the step to another.
 
 Layout (`SCHEMA` counts changes): `words` are the strings and `numbers` the sizes, each a number, [slope] or
 [constant, slope]. A row of `kernels` is [kind, name, dtype, phase, fused, flop, bytes read, bytes written,
 *shape]: places in `words` four times, itself, then places in `numbers`. A variant (mode, precision, recipe,
 eager or compiled) lists its kernels as [row, count, row, count, ...], counts being places in `numbers`.
-
-Where traces come from without tracing: shipped for the built-in workloads, kept for what was traced here.
-
-Shipped documents (`data/traces/WORKLOAD.json`, made by experiments/make_traces.py) hold every mode and
-precision of the tuned recipe, eager and compiled, so that predicting a built-in workload needs no torch.
-What else is asked for is traced once and kept in the user's folder, a file each.
 """
 
 from __future__ import annotations
@@ -244,8 +243,8 @@ def _memory(document: dict[str, Any], batch: int) -> Memory | None:
     return Memory(**dict(zip(_MEMORY, values, strict=True)))
 
 
+# The largest batch that is tried.
 MOST_ITEMS = 2**14
-"""The largest batch that is tried."""
 
 
 @dataclass(frozen=True, slots=True)

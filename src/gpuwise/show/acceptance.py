@@ -15,8 +15,8 @@ from gpuwise.model.units import percent
 from gpuwise.show.results import rate
 from gpuwise.show.table import Table
 
+# Hosts on the screen; --json has all.
 NAMED = 20
-"""Hosts on the screen; --json has all."""
 
 
 def acceptance(found: Acceptance) -> Table:

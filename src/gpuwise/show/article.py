@@ -36,19 +36,20 @@ from gpuwise.show.results import per_joule, spanned
 from gpuwise.show.table import Table
 from gpuwise.stats.records import Curve, ratio_between
 
+# Differences below this share decide nothing: the data sheets themselves are rounded.
 EVEN = 0.05
-"""Differences below this share decide nothing: the data sheets themselves are rounded."""
+# A weight in 16 bit.
 WEIGHT_BYTES = 2
-"""A weight in 16 bit."""
+# Training with Adam in mixed precision: weight, gradient and two moments in fp32 (ZeRO, Rajbhandari et al.
+# 2020, counts the same 16 bytes a parameter).
 ADAM_BYTES = 16
-"""Training with Adam in mixed precision: weight, gradient and two moments in fp32 (ZeRO, Rajbhandari et
-al. 2020, counts the same 16 bytes a parameter)."""
+# Single figures of one card that a table shows; the rest: gpuwise results.
 LISTED = 16
-"""Single figures of one card that a table shows; the rest: gpuwise results."""
 _SUMMARY = (
     ("memory_bytes", "Memory"), ("memory_bytes_per_s", "Memory bandwidth"),
     ("peak:fp16", "16-bit matrix peak"), ("power_w", "Board power"),
 )  # fmt: skip
+# (quantity, its name, what follows it).
 _SPEEDS = (
     (
         "memory_bytes_per_s", "Memory bandwidth",
@@ -65,7 +66,6 @@ _SPEEDS = (
     ("rt_flop_per_s", "Ray tracing", "rendering beside learning follows it"),
     ("link_bytes_per_s", "Link between GPUs", "gradients of several GPUs travel over it"),
 )  # fmt: skip
-"""(quantity, its name, what follows it)."""
 _FLAGS = (("ecc", "errors in memory are found and mended"), ("mig", "one card can be split into several"))
 _LARGER = (
     ("memory_bytes", "models and batches that need memory", "more memory"),

@@ -12,8 +12,8 @@ from gpuwise.model.claim import NOT_IN_CATALOG, Audit
 from gpuwise.show.gpus import label
 from gpuwise.show.table import Table
 
+# GPUs and values that a summary names.
 LISTED = 4
-"""GPUs and values that a summary names."""
 
 
 def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:

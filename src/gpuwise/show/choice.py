@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
+# Options whose reasons stand below the table.
 _REASONED = 3
-"""Options whose reasons stand below the table."""
 
 
 def table(

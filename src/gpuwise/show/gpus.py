@@ -12,10 +12,10 @@ from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, watts
 from gpuwise.show.table import Table
 
+# Numbers of which a multiple means nothing.
 _NO_RATIO = frozenset(
     {"pcie_generation", "tensor_core_generation", "rt_core_generation", "process_nm", "slots"}
 )
-"""Numbers of which a multiple means nothing."""
 
 
 def ratio_means(field: str) -> bool:
@@ -243,8 +243,8 @@ def match_document(match: Match) -> dict[str, Any]:
     return {"count": match.count, **document(match.spec)}
 
 
+# (quantity, place counted from 1, GPUs that state it, name of the quantity).
 Rank = tuple[str, int, int, str]
-"""(quantity, place counted from 1, GPUs that state it, name of the quantity)."""
 _RANKED = (
     ("memory", "memory_bytes"), ("memory bandwidth", "memory_bytes_per_s"), ("16-bit peak", "fp16"),
     ("fp32 peak", "fp32"), ("16-bit peak per watt", "fp16/W"),

@@ -24,10 +24,10 @@ _TOLD = (
     "spec-only: from the data sheet alone; with --from FILE, and in gpuwise choose, from what was measured "
     "of this work on another card"
 )
+# Predictions whose notes are written out below the table.
 _LISTED = 3
-"""Predictions whose notes are written out below the table."""
+# Refused GPUs that still have a row each; more are counted by their reason.
 _REFUSED = 12
-"""Refused GPUs that still have a row each; more are counted by their reason."""
 
 
 def ordered(found: Sequence[Record], sort: str) -> tuple[Record, ...]:

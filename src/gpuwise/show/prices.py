@@ -23,10 +23,10 @@ _COLUMNS = (
     *("seen on", "age", "source", "note"),
 )
 _COMPACT = ("USD/GPU-h", "offer", "GPU", "provider", "age", "source")
+# What a short name carries where it is not one catalog entry; `_mark_notes` says it in words.
 _MARKS = ("", " *", " **")
-"""What a short name carries where it is not one catalog entry; `_mark_notes` says it in words."""
+# Most expensive over cheapest from which the span itself is worth a warning.
 FAR_APART = 5.0
-"""Most expensive over cheapest from which the span itself is worth a warning."""
 
 
 def listing(

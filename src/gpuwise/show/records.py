@@ -28,8 +28,8 @@ COLUMNS = (
     "software", "date", "source", "cautions",
 )  # fmt: skip
 NUMERIC = frozenset({"count", "batch", "throughput", "per GPU"})
+# Issues written out below a table; the rest is counted.
 LISTED = 12
-"""Issues written out below a table; the rest is counted."""
 UNTOLD = f"tf32?: {UNSURE.detail}. ?: the source does not say."
 FORECAST = Source(
     id="gpuwise-predict",
@@ -37,8 +37,8 @@ FORECAST = Source(
     kind="derived",
     read_on="",
 )
+# What may differ between the speeds of two GPUs: each ran by itself, at the batch that its memory allows.
 TWO_GPUS: tuple[Condition, ...] = ("gpu", "batch", "session")
-"""What may differ between the speeds of two GPUs: each ran by itself, at the batch that its memory allows."""
 _YES = {True: "yes", False: "no", None: ""}
 
 
@@ -295,10 +295,10 @@ KINDS = (
     Kind(title="generating images", workload="unet-sd15", mode="infer"),
     Kind(title="scientific stencils", workload="stencil", mode="compute", precision=Precision.FP32),
 )
+# Those whose items people pay for; cells of a stencil are not counted by the million.
 DEEP = tuple(kind for kind in KINDS if kind.mode != "compute")
-"""Those whose items people pay for; cells of a stencil are not counted by the million."""
+# Those whose throughput on several GPUs a card's page shows.
 SCALED = tuple(k for k in KINDS if k.mode == "train" and k.workload in ("resnet50", "bert-large", "llm-1b"))
-"""Those whose throughput on several GPUs a card's page shows."""
 COUNTS = (1, 2, 4, 8)
 
 

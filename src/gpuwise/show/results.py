@@ -19,22 +19,22 @@ _PLURAL = {
     "image": "images", "image-step": "image-steps", "sequence": "sequences", "token": "tokens",
     "launch": "launches",
 }  # fmt: skip
+# Items that come by the billion, with their symbol.
 _PREFIXED = {"FLOP": "FLOP", "byte": "B", "cell": "cell"}
-"""Items that come by the billion, with their symbol."""
+# Names that a list says before it counts the rest.
 NAMED = 4
-"""Names that a list says before it counts the rest."""
+# Cells of a terminal that the longest bar takes.
 BAR = 32
-"""Cells of a terminal that the longest bar takes."""
+# Of a kernel's name at most.
 LETTERS = 60
-"""Of a kernel's name at most."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 # Alone, not within a name or a version such as fp16, x4, 2.11.0.
 _NUMBER = re.compile(r"(?<![\w.,-])-?\d+(?:,\d{3})*(?:\.\d+)?(?!\w|[.,]\d)")
 # What numbers name: each is listed, because a range would name others, too.
 _NAMES = re.compile(r"\b(?:GPU|rank|process) $")
 _ELEMENTWISE = re.compile(r"elementwise_kernel.*?<.*?\b(?!gpu_kernel)(\w+(?:_kernel\w*|Functor\w*|_impl))")
+# What to do about figures of our own that look alike or stand in a wrong order: nobody invented them.
 REMEASURE = "measure both again, in one session"
-"""What to do about figures of our own that look alike or stand in a wrong order: nobody invented them."""
 _OWN = frozenset({"order", "repeated", "linear", "halves"})
 
 COLUMNS = (

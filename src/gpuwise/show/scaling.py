@@ -20,12 +20,12 @@ COLUMNS = (
 )  # fmt: skip
 NUMERIC = frozenset(COLUMNS[2:6]) | {"shared", "waiting", "exchange", "power"}
 BAR = 20
+# A scale factor from which nothing is lost that would be worth a word.
 GOOD = 0.99
-"""A scale factor from which nothing is lost that would be worth a word."""
+# From which difference in speed cards are said to differ.
 DIFFER = 0.01
-"""From which difference in speed cards are said to differ."""
+# Points from which a line says more than the share of linear at its end.
 CURVED = 3
-"""Points from which a line says more than the share of linear at its end."""
 _MEANS = {
     "sharing": "what the GPUs share: power, heat or the host",
     "waiting": "waiting for the slowest GPU",

@@ -19,13 +19,13 @@ Row = tuple[str, ...]
 _ACTIVE = re.compile(r"[\\|<>*`]|\[(?!\d{1,3}\])")
 _FORMULA = ("=", "+", "-", "@", "\t")
 
+# Characters of a line below which prose and figures with their intervals become hard to read.
 READABLE = 28
-"""Characters of a line below which prose and figures with their intervals become hard to read."""
 TIGHT = 16
 _GAP = "   "
 _AND = "\xa0· "
+# A space at which no line ends.
 _TIED = "\xa0"
-"""A space at which no line ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

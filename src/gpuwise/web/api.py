@@ -42,5 +42,5 @@ ADDRESSES = (
     Address(path="/choose", view=choose.choose),
     Address(path="/choose/{name}", view=choose.choose, prepared=lambda facts: tuple(presets())),
 )
+# Pages that need a server.
 LIVE = (Address(path="/audit", view=audit.form), Address(path="/upload", view=results.upload))
-"""Pages that need a server."""

@@ -29,8 +29,8 @@ from gpuwise.web.view import Message, View, message
 from gpuwise.web.views import audit, compare, results
 
 STATIC = Path(__file__).with_name("static")
+# The only files that are served, by name.
 FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
-"""The only files that are served, by name."""
 
 
 def create(facts: Facts, *, token: str | None = None, hosts: frozenset[str] | None = LOOPBACK) -> Starlette:

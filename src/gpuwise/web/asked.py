@@ -7,8 +7,8 @@ from math import isfinite
 
 from gpuwise.errors import InputError
 
+# Characters of one value of a form.
 LONGEST = 200
-"""Characters of one value of a form."""
 MOST_VALUES = 60
 
 

@@ -20,10 +20,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+# Bytes of an upload, with everything around it.
 LARGEST_BODY = 8 * 2**20
-"""Bytes of an upload, with everything around it."""
+# For the whole body: a sender that trickles must not hold a connection.
 SLOWEST_BODY_S = 30.0
-"""For the whole body: a sender that trickles must not hold a connection."""
 COOKIE = "gpuwise-token"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -28,8 +28,8 @@ MENU = (
     ("/gpus", "GPUs"), ("/compare", "Compare"), ("/results", "Results"), ("/scaling", "Scaling"),
     ("/predict", "Predict"), ("/choose", "Choose"), ("/audit", "Audit"), ("/upload", "Upload"),
 )  # fmt: skip
+# Pages that mean nothing without a server.
 LIVE_ONLY = frozenset({"/audit", "/upload"})
-"""Pages that mean nothing without a server."""
 
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._,:+-]{0,150}", re.IGNORECASE | re.ASCII)

@@ -15,14 +15,14 @@ from gpuwise.web.app import create
 from gpuwise.web.guard import LOOPBACK
 from gpuwise.web.rehearsal import rehearse
 
+# Connections that wait to be accepted.
 WAITING = 256
-"""Connections that wait to be accepted."""
+# At once; more are answered with 503, so that half-open ones cannot take all memory and files.
 MOST_CONNECTIONS = 400
-"""At once; more are answered with 503, so that half-open ones cannot take all memory and files."""
+# A connection without a request is closed after this time.
 IDLE_S = 5
-"""A connection without a request is closed after this time."""
+# Requests that are still answered after Ctrl-C.
 STOP_S = 3
-"""Requests that are still answered after Ctrl-C."""
 LONGEST_HEADERS = 32 * 1024
 
 

@@ -11,8 +11,8 @@ from gpuwise.model.result import Interval
 from gpuwise.show.page import Page, Section
 from gpuwise.show.table import Table
 
+# Width of every bar's drawing, in its own units.
 ROOM = 100.0
-"""Width of every bar's drawing, in its own units."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

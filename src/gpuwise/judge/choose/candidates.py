@@ -28,13 +28,13 @@ from gpuwise.model.record import Record
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+# Half width, as a logarithm, of a price one year old. Two AWS machines with A100s lost a third in three
+# years (0.23 a root of a year), one with eight H100s 44 % in two (0.41), those with T4 and A10G nothing.
 DRIFT = 0.4
-"""Half width, as a logarithm, of a price one year old. Two AWS machines with A100s lost a third in three
-years (0.23 a root of a year), one with eight H100s 44 % in two (0.41), those with T4 and A10G nothing."""
+# Of a price seen today: regions and days differ.
 LEAST_HALF = 0.05
-"""Of a price seen today: regions and days differ."""
+# Age at which a price without a date counts.
 UNDATED_YEARS = 2.0
-"""Age at which a price without a date counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.record import Record
 from gpuwise.model.units import usd
 
+# Options that are kept.
 MOST = 100
-"""Options that are kept."""
+# Options of which the chance against the first is told.
 COMPARED = 10
-"""Options of which the chance against the first is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ def _nothing(need: Need, speeds: Sequence[Record]) -> NoDataError:
     )
 
 
+# Smaller changes of a price or speed are rounding.
 WORTH_SAYING = 0.01
-"""Smaller changes of a price or speed are rounding."""
 
 
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:

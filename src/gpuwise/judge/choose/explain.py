@@ -27,10 +27,10 @@ _BASES = {
     "transferred": "predicted from another card's measurement",
     "spec-only": "predicted from the data sheet",
 }
+# Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
-"""Share of memory below which what stays free is worth a word."""
+# Options of each number that are looked at for a pair.
 MOST = 20
-"""Options of each number that are looked at for a pair."""
 
 
 def why(

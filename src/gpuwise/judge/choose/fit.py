@@ -27,12 +27,12 @@ from gpuwise.model.units import gibibytes, seconds, significant, usd
 from gpuwise.predict.collectives import is_linked
 
 DATA = Path(__file__).with_name("data")
+# Least probability that the work fits the memory.
 FITS = 0.5
-"""Least probability that the work fits the memory."""
+# Numbers on products are rounded.
 HALF_GB = 0.5
-"""Numbers on products are rounded."""
+# Least share of n times one GPU that n GPUs must reach: below it, half of them do nothing.
 WORTH = 0.5
-"""Least share of n times one GPU that n GPUs must reach: below it, half of them do nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.result import Interval
 
 LEVEL = 0.8
+# Half width of an 80 % interval in standard deviations.
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-"""Half width of an 80 % interval in standard deviations."""
 
 
 def ordered(them: Candidates, cost: Costs, ok: Mask, *, every_provider: bool = True) -> list[int]:

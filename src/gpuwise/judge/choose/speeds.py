@@ -1,7 +1,7 @@
 """How fast each GPU does the work, from the best that is known: measured, else published or predicted.
 
 A measurement of this very question wins, unless another batch is quick enough where its own is not, or gains
-more than the prediction's error (`predict.known`). Else the narrower interval does: a published figure stands
+more than the prediction's error (`evidence`). Else the narrower interval does: a published figure stands
 alone, with other software than the next one, so it counts within a factor of exp(0.5); a prediction says its
 own width. For a latency, the largest throughput among batches whose step is quick enough.
 
@@ -41,19 +41,19 @@ from gpuwise.stats.records import Condition, ratio_between
 from gpuwise.store import records
 from gpuwise.workloads import registry
 
+# GPU and number of GPUs.
 Key = tuple[str, int]
-"""GPU and number of GPUs."""
+# Half width of a published figure in log space. The same question on the same GPU from two publishers
+# differed by a factor of 1.6 in the median (nine of the curated table that state their precision).
 PUBLISHED_HALF = 0.5
-"""Half width of a published figure in log space. The same question on the same GPU from two publishers
-differed by a factor of 1.6 in the median (nine of the curated table that state their precision)."""
+# Share of a limit of the data sheet that a scientific kernel reaches, within a factor of two.
 REACHED = 0.5
-"""Share of a limit of the data sheet that a scientific kernel reaches, within a factor of two."""
 BATCHES = tuple(2**k for k in range(11))
+# Each says less than the one before; a mix is known as little as its least known part.
 WEAKER: tuple[Basis, ...] = ("measured", "calibrated", "transferred", "published", "spec-only")
-"""Each says less than the one before; a mix is known as little as its least known part."""
+# Parts of a question in which measurements may differ that speak for one need: any number of GPUs and,
+# where none was asked for, any batch, with torch's kernels or gpuwise's.
 ANY: tuple[Part, ...] = ("batch", "gpus", "kernels")
-"""Parts of a question in which measurements may differ that speak for one need: any number of GPUs and, where
-none was asked for, any batch, with torch's kernels or gpuwise's."""
 
 
 class Forecast(Protocol):
@@ -284,8 +284,8 @@ def half_of(interval: Interval | None) -> float:
     return log(interval.value / interval.low) if interval and interval.low > 0 else 0.0
 
 
+# Precisions that a need without one of its own might as well use.
 OTHERS = (Precision.FP8, Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
-"""Precisions that a need without one of its own might as well use."""
 
 
 def alternatives(need: Need, count: int) -> tuple[Need, ...]:

@@ -22,15 +22,15 @@ from gpuwise.show.charts.theme import (
     shape,
 )
 
+# (question, precision, operations a byte, operations a second).
 Point = tuple[str, str, float, float]
-"""(question, precision, operations a byte, operations a second)."""
+# (precision, operations a second at most, bytes a second at most).
 Roof = tuple[str, float, float]
-"""(precision, operations a second at most, bytes a second at most)."""
 HEIGHT = 250
+# Points from one line of text to the next.
 LINE = 13
-"""Points from one line of text to the next."""
+# Half of a point's mark.
 DOT = 5
-"""Half of a point's mark."""
 TALL = 230
 _POINT = {"type": "point", "filled": True, "size": 60, "opacity": 1}
 

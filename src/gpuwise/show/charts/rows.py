@@ -28,8 +28,9 @@ from gpuwise.show.charts.theme import (
     shape,
 )
 
+# Share of the longest bar that the axis reaches, so that the text beside it has room.
 ROOM = 1.5
-"""Share of the longest bar that the axis reaches, so that the text beside it has room."""
+# Kind of kernel -> colour, in the order in which they are drawn.
 KINDS: Mapping[str, str] = MappingProxyType(
     {
         "matmul": PALETTE["blue"][0],
@@ -41,19 +42,18 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "other": PALETTE["grey"][0],
     }
 )
-"""Kind of kernel -> colour, in the order in which they are drawn."""
+# Kind, of those that have a colour -> share of all kernel time.
 Shares = Mapping[str, float]
-"""Kind, of those that have a colour -> share of all kernel time."""
 
+# held down at times: of which no samples were kept that would say when.
 State = Literal["full clock", "held down at times", "held down", "unknown"]
-"""held down at times: of which no samples were kept that would say when."""
 STATES: dict[State, str] = dict(
     zip(get_args(State), (PALETTE[name][0] for name in ("blue", "orange", "red", "grey")), strict=True)
 )
+# A clock that is held down is a lower bar, for those who see no colours.
 HEIGHTS: dict[State, int] = dict(zip(get_args(State), (12, 9, 6, 3), strict=True))
-"""A clock that is held down is a lower bar, for those who see no colours."""
+# (begin, end, what the clock did), in seconds on the chart's axis.
 Stretch = tuple[float, float, State]
-"""(begin, end, what the clock did), in seconds on the chart's axis."""
 _TICKS = (
     (3, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 3)),
     (20, (0.05, 0.1, 0.2, 0.3, 0.5, 1, 1.5, 2, 3, 4, 6, 10, 20)),

@@ -15,9 +15,10 @@ from typing import Any
 
 from gpuwise.model.units import visible
 
+# A Vega-Lite specification with its data in it.
 Chart = dict[str, Any]
-"""A Vega-Lite specification with its data in it."""
 
+# Name -> (light, dark). The light ones are those that charts are drawn in.
 PALETTE: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "paper": ("#fffffe", "#14171b"),
@@ -35,7 +36,6 @@ PALETTE: Mapping[str, tuple[str, str]] = MappingProxyType(
         "grey": ("#6c737e", "#979eaa"),
     }
 )
-"""Name -> (light, dark). The light ones are those that charts are drawn in."""
 
 INK, MUTED, RULE = (PALETTE[name][0] for name in ("ink", "muted", "rule"))
 SERIES = tuple(PALETTE[name][0] for name in ("blue", "orange", "green", "purple", "brown", "red", "grey"))
@@ -50,14 +50,14 @@ PRECISION_COLOURS: Mapping[str, str] = MappingProxyType(
         "fp64": PALETTE["grey"][0],
     }
 )
+# Of a drawing without its labels, in points: about that of a page, so that text keeps its size there.
 WIDTH = 760
-"""Of a drawing without its labels, in points: about that of a page, so that text keeps its size there."""
+# Size of labels, in points.
 LABEL = 12
-"""Size of labels, in points."""
+# Mean width of a letter in points, at the size of labels.
 LETTER = 6.2
-"""Mean width of a letter in points, at the size of labels."""
+# Fields of rows that are text to be read: the names of rows and what stands beside them.
 TEXTS = frozenset({"label", "shown"})
-"""Fields of rows that are text to be read: the names of rows and what stands beside them."""
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 
@@ -160,8 +160,8 @@ def in_order(values: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
+# Labels of an axis of amounts, each with its own prefix: 0, 500, 1k.
 AMOUNT = "format(datum.value, '~s')"
-"""Labels of an axis of amounts, each with its own prefix: 0, 500, 1k."""
 CONFIG: dict[str, Any] = {
     "aria": False,  # the page names the drawing as a whole and has a table beside it
     "font": FONT,

@@ -21,8 +21,8 @@ from gpuwise.show.results import by_work, per_joule, value
 from gpuwise.show.table import Table
 
 JOULES_PER_KWH = 3.6e6
+# Workloads that are drawn: those measured in the most precisions.
 DRAWN = 3
-"""Workloads that are drawn: those measured in the most precisions."""
 
 
 def energy(given: ReportInput, cited: References) -> Section:

@@ -11,8 +11,8 @@ from gpuwise.model.offer import Offer
 from gpuwise.model.record import Record
 from gpuwise.model.result import Measurement, Result
 
+# Rows of a table that is shown from the start; longer ones are folded.
 FEW = 8
-"""Rows of a table that is shown from the start; longer ones are folded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,10 @@ from gpuwise.show.report.input import ReportInput, raw
 from gpuwise.show.results import codes, counted, rate, slowest, speed, value
 from gpuwise.show.table import Table
 
+# Bars of kernel time at most.
 DRAWN = 12
-"""Bars of kernel time at most."""
+# Kinds of kernels that are shown together with others.
 AS = {"transfer": "link", "collective": "link", "copy": "other"}
-"""Kinds of kernels that are shown together with others."""
 
 
 def limits(given: ReportInput) -> Section:

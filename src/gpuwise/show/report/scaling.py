@@ -14,8 +14,8 @@ from gpuwise.show.scaling import shown
 from gpuwise.show.table import Table
 from gpuwise.stats.records import curves
 
+# Charts over the batch, and over GPUs: of more, those with the most points.
 DRAWN = 2
-"""Charts over the batch, and over GPUs: of more, those with the most points."""
 
 
 def scaling(given: ReportInput, cited: References) -> Section:

@@ -19,11 +19,11 @@ from gpuwise.show.results import by_work, over_sessions, rate, settings, speed, 
 from gpuwise.show.table import Table
 from gpuwise.stats.records import Condition, ratio_between
 
+# Workloads and modes that have a chart, and bars of each: of more, those with the most configurations, and
+# the fastest.
 DRAWN, BARS = 5, 10
-"""Workloads and modes that have a chart, and bars of each: of more, those with the most configurations, and
-the fastest."""
+# (base, other).
 Pair = tuple[Record, Record]
-"""(base, other)."""
 
 
 def throughput(given: ReportInput) -> Section:

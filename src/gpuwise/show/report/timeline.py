@@ -20,10 +20,10 @@ from gpuwise.show.report.input import FEW, ReportInput
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table
 
+# Sessions that have a chart each; more are drawn in one, a row each.
 DETAILED = 2
-"""Sessions that have a chart each; more are drawn in one, a row each."""
+# Between two measurements, as a share of all.
 GAP = 0.006
-"""Between two measurements, as a share of all."""
 COLUMNS = (
     "measurement", "began (UTC)", "length", "power of a GPU", "median clock", "highest temperature",
     "samples", "clock held down",

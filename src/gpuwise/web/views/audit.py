@@ -17,8 +17,8 @@ from gpuwise.show.table import Table
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import View
 
+# Bytes of an article; the longest have some 100 kB.
 LARGEST = 512 * 1024
-"""Bytes of an article; the longest have some 100 kB."""
 EXAMPLE = """The RTX 4090 has 16,348 CUDA cores and draws up to 450 W.
 
 | | GeForce RTX 4090 | A100 PCIe 80GB |

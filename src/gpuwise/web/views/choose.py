@@ -30,11 +30,11 @@ REASONED = 3
 GPUS = ("1", "1..2", "1..4", "1..8")
 WAYS: tuple[Acquire, ...] = ("both", "rent", "own")
 FORMS = ("", "pcie", "sxm", "oam", "workstation", "mobile")
+# Work that takes about a day, so that budget and deadline mean something from the start.
 USUAL_WORK = {
     "image": "100M images", "sequence": "10M sequences", "token": "1B tokens",
     "image-step": "10M image-steps", "cell": "1000T cells",
 }  # fmt: skip
-"""Work that takes about a day, so that budget and deadline mean something from the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, message, plain
 from gpuwise.web.views.compare import neighbours
 
+# Words of `gpuwise gpus` for form and segment.
 FORMS = ("pcie", "sxm", "oam", "laptop", "consumer", "workstation", "server")
-"""Words of `gpuwise gpus` for form and segment."""
 SORTS = {
     "GPU": "name", "memory": "memory", "bandwidth": "bandwidth", "16 bit, dense": "fp16", "fp32": "fp32",
     "power": "power", "launch": "launch", "at launch": "price", "rent": "rent",

@@ -20,8 +20,8 @@ from gpuwise.show.table import Table
 from gpuwise.web.asked import Asked
 from gpuwise.web.view import Message, Sheet, View, bars, message
 
+# Columns that a narrow screen reaches by scrolling; what bounds a forecast and backs it comes before.
 LAST = ("step", "first token", "peak memory", "fits", "power", "power, 80 %", "per joule", "why not")
-"""Columns that a narrow screen reaches by scrolling; what bounds a forecast and backs it comes before."""
 MACHINES = tuple(str(count) for count in COUNTS)
 MOST_BATCH = 2**14
 

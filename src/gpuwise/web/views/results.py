@@ -29,10 +29,10 @@ from gpuwise.web.view import Sheet, View, bars, plain
 
 GLANCE = ("configuration", "throughput (95 %)", "cautions")
 SHOWN = tuple(mode for mode in MODES if mode != "limit")
+# Results that the list shows from the start.
 NEWEST = 10
-"""Results that the list shows from the start."""
+# Of one uploaded file; a full suite has some two hundred.
 MOST_MEASUREMENTS = 500
-"""Of one uploaded file; a full suite has some two hundred."""
 
 
 def listing(facts: Facts, asked: Asked) -> View:
