@@ -27,7 +27,10 @@ def json_schema() -> dict[str, Any]:
     for each in made["$defs"].values():
         if "description" in each:  # the docstring, which Python 3.13 gives without its indent
             each["description"] = inspect.cleandoc(each["description"])
-    for (owner, field), text in _descriptions(result, run, question, recipe, issue).items():
+    # In a file a run is one object with the question that it inherits from.
+    inherited = {"Question": "RunConfig"}
+    for (owner, field), text in _descriptions(question, result, run, recipe, issue).items():
+        owner = inherited.get(owner, owner)
         if owner in made["$defs"]:
             made["$defs"][owner]["properties"][field]["description"] = text
     return {
