@@ -99,7 +99,7 @@ def test_it_does_not_measure_beside_other_processes(pytester: pytest.Pytester) -
     ("options", "told"),
     [
         (("--gpu-bench-fail", "slower>5%"), "needs a baseline"),
-        (("--gpu-bench-compare", "missing.json"), "no result has been kept"),
+        (("--gpu-bench-compare", "missing.json"), "there is no file missing.json"),
         (("--gpu-bench-time", "soon"), "soon"),
     ],
 )

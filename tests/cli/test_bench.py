@@ -31,7 +31,8 @@ def test_lines_table_and_file(gpuwise: Call) -> None:
     code, out, err = gpuwise(*TOY, "--mode", "train,infer", "--precision", "fp32")
     assert code == 0
     lines = out.splitlines()
-    starts = ["matmul fp32", "copy", "resnet50 train fp32 eager", "resnet50 infer fp32 eager"]
+    work = ("matmul fp32", "copy fp32", "resnet50 train fp32 eager", "resnet50 infer fp32 eager")
+    starts = [f"{each} toy" for each in work]
     assert [line.split("  ")[0].strip() for line in lines[:4]] == starts
     assert "throughput (95 %)" in out
     assert "kept in" in err
@@ -301,7 +302,7 @@ def test_a_dead_reader_is_no_error(process: Start) -> None:
 def test_with_input_tells_what_either_side_does_alone(gpuwise: Call) -> None:
     code, out, _ = gpuwise("bench", "bert-base", *CPU, "--mode", "infer", "--with-input", "--time", "0.2s")
     assert code == 0, out
-    assert "bert-base infer fp32 eager with-input" in out
+    assert "bert-base infer fp32 eager with input" in out
     (m,) = (m for m in store.load(store.find("last")).measurements if m.config.mode != "limit")
     assert m.config.input == "host"
     assert m.input is not None

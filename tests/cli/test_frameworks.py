@@ -56,7 +56,7 @@ def test_the_suite_of_the_a5000_is_measured_in_tensorflow_on_two_replicas_of_a_c
     suite = ("--suite", "tf-cnn", "--compile", "off", "--framework", "tensorflow")
     code, out, err = gpuwise(*TOY, *suite, "-o", mine)
     assert code == 0, err
-    assert "resnet50 train fp32 eager tensorflow x2" in out
+    assert "resnet50 train fp32 eager tensorflow toy, 2 GPUs" in out
     assert "weak scaling" in out
     assert "skipped: not supported on this machine: fp16, 4 GPUs, 8 GPUs" in err
     single, double = store.load(Path(mine)).measurements
@@ -99,5 +99,5 @@ def test_the_guide_s_commands_can_be_planned() -> None:
         gpuwise, verb, *words = shlex.split(text)
         assert (gpuwise, verb) == ("gpuwise", "bench")
         options = bench.command.make_context(verb, words).params
-        plan = schedule(bench._plan(options))
+        plan = schedule(bench._asked(options))
         assert {c.framework for c in plan if c.mode != "limit"} == {options["framework"]}

@@ -190,7 +190,7 @@ def test_output_file_tells_the_origin(gpuwise, kept, tmp_path):
     ("arguments", "code", "said", "next_step"),
     [
         (("resnet5",), 2, "did you mean resnet50", "gpuwise results"),
-        (("resnet50", "--gpu", "h300"), 2, "h300", "gpuwise"),
+        (("resnet50", "--gpu", "h300"), 2, "h300", "ask for"),
         (("resnet50", "--gpu", "gb300"), 5, "with --gpu gb300", "gpuwise results resnet50"),
         (("resnet50", "--source", "lambda"), 2, "lambda_dlbench", "--source lambda_dlbench"),
         (("--gpu", "gb300", "--gpus", "7"), 5, "--gpu gb300 --gpus 7", "gpuwise results"),

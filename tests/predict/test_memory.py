@@ -173,8 +173,8 @@ def rows() -> list[Row]:
     return list(found.values())
 
 
-RECIPES = {"tuned": "stock", "parity": "script"}
-"""Raw files of version 0.1 -> today's, where no switch is set."""
+RECIPES = {"tuned": "stock", "parity": "script", "stock": "stock", "script": "script"}
+"""Raw files of either version -> today's, where no switch is set."""
 
 
 def measurements(path: Path) -> list[dict[str, Any]]:

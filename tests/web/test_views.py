@@ -175,8 +175,10 @@ def test_a_lone_speed_is_no_bar(client: TestClient, facts: Facts) -> None:
     assert "bert-large infer" in lone.split("Machine and its health")[0]
 
 
-def test_a_command_that_helps_is_shown_as_one(client: TestClient) -> None:
-    assert "On the command line: <code>gpuwise gpus</code>" in client.get("/gpus?q=zzzz").text
+def test_an_error_has_a_next_step_and_speaks_no_shell(client: TestClient) -> None:
+    (message,) = re.findall(r'class="message"[^>]*>(.*?)</div>', client.get("/gpus?q=zzzz").text)
+    assert message.count("<p>") == 2
+    assert "gpuwise " not in message
 
 
 def test_results_lead_to_their_files_from_every_list(client: TestClient, facts: Facts) -> None:

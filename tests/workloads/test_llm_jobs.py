@@ -91,7 +91,7 @@ def test_the_position_cycles_within_the_last_block(monkeypatch: pytest.MonkeyPat
     tokens, position, seen = torch.zeros(2, 1, dtype=torch.long), torch.tensor([9]), []
     for likeliest in range(6):
         logits = torch.nn.functional.one_hot(torch.tensor([likeliest, 7]), 8).float()
-        assert llm_infer._advance(logits, tokens, position, 10) is logits
+        assert llm_infer.advance(logits, tokens, position, 10) is logits
         assert tokens.tolist() == [[likeliest], [7]]
         seen.append(int(position))
     assert seen == [6, 7, 8, 9, 6, 7]
@@ -100,7 +100,7 @@ def test_the_position_cycles_within_the_last_block(monkeypatch: pytest.MonkeyPat
 def test_a_toy_cache_is_shorter_than_a_block() -> None:
     tokens, position, seen = torch.zeros(1, 1, dtype=torch.long), torch.tensor([2]), set()
     for _ in range(3):
-        llm_infer._advance(torch.zeros(1, 4), tokens, position, 3)
+        llm_infer.advance(torch.zeros(1, 4), tokens, position, 3)
         seen.add(int(position))
     assert seen == {0, 1, 2}
 

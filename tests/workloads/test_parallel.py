@@ -56,7 +56,7 @@ def losses(how: str) -> list[float]:
         switches = Switches(exchange="after" if how == "ddp-after" else "overlapped")
         spreading = spread(net, run, optimizer, replace(CONFIG, switches=switches))
         assert spreading.how == how
-        step, finish = spreading.loss, spreading.finish
+        step, finish = spreading.loss, spreading.finish or finish
     found = []
     for _ in range(5):
         loss = step()

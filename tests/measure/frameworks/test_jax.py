@@ -159,6 +159,7 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All of it in 64 bits: batch norms over a toy's few values magnify rounding until it hides mistakes."""
     monkeypatch.setattr(np, "float32", np.float64)
     monkeypatch.setattr(jax.numpy, "float32", jax.numpy.float64)
+    monkeypatch.setitem(job.DTYPES, "fp32", jax.numpy.float64)
     jax.config.update("jax_enable_x64", True)
     yield
     jax.config.update("jax_enable_x64", False)
