@@ -84,12 +84,28 @@ class Card:
         return found
 
 
-@lru_cache(maxsize=2**12)
 def card(name: str) -> Card:
     """The card that `name` names: a catalog id, a driver's name, or a spelling of the public data.
 
-    Raises InputError where it is none or may be several, as the catalog does.
+    Raises InputError where it is none or may be several, as the catalog does, and NoDataError for a GPU that
+    cannot be predicted.
     """
+    found = _found(name)
+    if isinstance(found, NoDataError):
+        raise NoDataError(str(found), hint=found.hint)
+    return found
+
+
+@lru_cache(maxsize=2**12)
+def _found(name: str) -> Card | NoDataError:
+    # Half of the catalog is refused, and a choice asks for all of it at each batch: refusals are kept too.
+    try:
+        return _named(name)
+    except NoDataError as refused:
+        return refused
+
+
+def _named(name: str) -> Card:
     written = re.sub(r"[_\s]+", " ", name).strip()
     key = _COUNT.sub("", written.casefold()).strip()
     if key in _names():

@@ -195,13 +195,17 @@ def _predicted(
 ) -> dict[Key, Record]:
     if config.mode == "compute":
         return {(gpu, 1): _from_sheet(config, gpu) for gpu in gpus}
-    batches = BATCHES if need.latency_s is not None and need.batch is None else (need.batch,)
+    smallest, *larger = BATCHES if need.latency_s is not None and need.batch is None else (need.batch,)
     found: dict[Key, Record] = {}
     for count in counts:
-        tried = [forecast(config, gpus, count=count, batch=batch) for batch in batches]
-        for of_one_gpu in zip(*tried, strict=True):
-            best = quickest([_best(record) for record in of_one_gpu], need.latency_s)
-            found[best.gpu_id, count] = best
+        tried = {each.gpu_id: [each] for each in forecast(config, gpus, count=count, batch=smallest)}
+        # What is refused at the smallest batch, for want of memory or of facts, is refused at every other.
+        left = [gpu for gpu, (first,) in tried.items() if first.throughput is not None]
+        for batch in larger:
+            for record in forecast(config, left, count=count, batch=batch):
+                tried[record.gpu_id].append(record)
+        for gpu, each in tried.items():
+            found[gpu, count] = quickest([_best(record) for record in each], need.latency_s)
     return found
 
 
