@@ -7,9 +7,10 @@ what was measured before (`evidence`), memory (`memory`) and several GPUs (`coll
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache as once
+from itertools import takewhile
 from math import hypot, log
 
 from gpuwise.errors import InputError, NoDataError
@@ -148,55 +149,99 @@ def _answers(asked: Inputs, p: Record, found: MeasuredStep) -> bool:
     if p.throughput is None or p.batch == found.batch:
         return True
     nearest = min(asked.series.batches, key=lambda batch: abs(log(batch / found.batch)))
-    there = _at(asked, p, card(p.gpu_id), asked.series.at(nearest), None).throughput
+    on = card(p.gpu_id)
+    there = _record(asked, p, _timed(asked, on, _need(asked, on, nearest))).throughput
     return there is not None and answers(found.throughput, there, p.throughput)
 
 
 def _predict(asked: Inputs, gpu: str) -> Record:
-    """One GPU, at the batch that a measurement would choose: from the workload's default on the smallest that
-    is as fast as any larger one, below it only the largest that fits. What no source states is a refusal."""
+    """One GPU, at the batch that a measurement would choose: the smallest that is as fast as any larger one.
+    What no source states is a refusal."""
     blank = Record(question=asked.config, gpu_id=gpu, item=asked.item, origin="predicted", basis="spec-only")
     try:
         found = card(gpu)
         if asked.count > 1 and found.id in laptops():
             raise NoDataError("a laptop holds one GPU")
-        tried = list(_at_batches(asked, found))
-        fitting = [at for at in tried if at[1] is None or at[1].fits >= asked.least]
+        fitting = _fitting(asked, found)
         if not fitting:
-            return _too_large(asked, blank, *tried[0], found)
-        usual = [at for at in fitting if at[0].batch >= asked.series.start] or fitting[-1:]
-        return _best([_at(asked, blank, found, *at) for at in usual])
+            return _too_large(asked, blank, _need(asked, found, asked.series.batches[0]), found)
+        timed = [_timed(asked, found, need) for need in fitting]
+        fastest = max(each.speed for each in timed)
+        return _record(asked, blank, next(each for each in timed if each.speed * GAIN >= fastest))
     except NoDataError as refused:
         return replace(blank, issues=refused_by(str(refused)))
 
 
-def _at_batches(asked: Inputs, found: Card) -> Iterator[tuple[Trace, MemoryNeed | None]]:
-    """Every batch up to the first that does not fit: memory grows with the batch."""
-    for batch in asked.series.batches:
-        trace = asked.series.at(batch)
-        split = is_split(trace, found.memory_bytes, asked.count)
-        space = fits_in_memory(trace, found, more=beside(trace, asked.count, split=split))
-        yield trace, space
-        if space is not None and space.fits < asked.least:
-            return
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one batch takes of a card's memory."""
+
+    trace: Trace
+    split: bool
+    """Whether the state of training is spread over the GPUs."""
+    space: MemoryNeed | None
 
 
-def _at(asked: Inputs, blank: Record, found: Card, trace: Trace, space: MemoryNeed | None) -> Record:
-    """The prediction at one batch."""
-    own = asked.calibration if asked.calibration and asked.calibration.card_id == found.id else None
-    alone = _alone(trace, found, own, asked.transfer)
+def _need(asked: Inputs, found: Card, batch: int) -> Need:
+    trace = asked.series.at(batch)
     split = is_split(trace, found.memory_bytes, asked.count)
-    shared = exchange(trace, found.id, alone.seconds, asked.count, split=split)
-    seconds = alone.seconds + shared.seconds
+    return Need(trace, split, fits_in_memory(trace, found, more=beside(trace, asked.count, split=split)))
+
+
+def _fitting(asked: Inputs, found: Card) -> list[Need]:
+    """The batches that fit: from the workload's default on all, below it the largest alone; or none."""
+
+    def fits(need: Need) -> bool:
+        return need.space is None or need.space.fits >= asked.least
+
+    # Memory grows with the batch, so the walk ends at the first that does not fit, or that does.
+    batches, start = asked.series.batches, asked.series.start
+    upward = (_need(asked, found, batch) for batch in batches if batch >= start)
+    if usual := list(takewhile(fits, upward)):
+        return usual
+    downward = (_need(asked, found, batch) for batch in reversed(batches) if batch < start)
+    return [need for need in (next(filter(fits, downward), None),) if need is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One batch on a card with its time: what decides between batches."""
+
+    need: Need
+    own: Calibration | None
+    alone: Step
+    shared: Exchange
+    count: int
+
+    @property
+    def seconds(self) -> float:
+        """Of a step, with what it waits for the other GPUs."""
+        return self.alone.seconds + self.shared.seconds
+
+    @property
+    def speed(self) -> float:
+        """Items a second of all GPUs together."""
+        return self.count * self.need.trace.items / self.seconds
+
+
+def _timed(asked: Inputs, found: Card, need: Need) -> Timed:
+    own = asked.calibration if asked.calibration and asked.calibration.card_id == found.id else None
+    alone = _alone(need.trace, found, own, asked.transfer)
+    shared = exchange(need.trace, found.id, alone.seconds, asked.count, split=need.split)
+    return Timed(need, own, alone, shared, asked.count)
+
+
+def _record(asked: Inputs, blank: Record, at: Timed) -> Record:
+    """The prediction at one batch."""
+    alone, shared, space = at.alone, at.shared, at.need.space
     half = hypot(log(alone.throughput.high / alone.throughput.value), scaling_half() if shared.total else 0.0)
+    shares = _shares(alone, shared)
     return replace(
-        blank, question=replace(blank.question, batch=trace.batch), seconds=seconds,
-        throughput=around(asked.count * trace.items / seconds, half, method=alone.throughput.method),
+        blank, question=replace(blank.question, batch=at.need.trace.batch), seconds=at.seconds,
+        throughput=around(at.speed, half, method=alone.throughput.method),
         memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
-        watts=alone.watts.times(asked.count),
-        shares=_shares(alone, shared), bound=_shares(alone, shared)[0][0], basis=alone.evidence,
-        issues=_issues(found, alone),
-        notes=_notes(trace, own, shared, space, split=split, gain=asked.count * alone.seconds / seconds),
+        watts=alone.watts.times(asked.count), shares=shares, bound=shares[0][0], basis=alone.evidence,
+        issues=_issues(card(blank.gpu_id), alone), notes=_notes(at),
     )  # fmt: skip
 
 
@@ -222,20 +267,15 @@ def _shares(alone: Step, shared: Exchange) -> tuple[tuple[Bound, float], ...]:
     return tuple(sorted(found, key=lambda pair: -pair[1]))
 
 
-def _best(found: Sequence[Record]) -> Record:
-    """The smallest batch that is as fast as any."""
-    speeds = [p.throughput.value if p.throughput else 0.0 for p in found]
-    return next(p for p, speed in zip(found, speeds, strict=True) if speed * GAIN >= max(speeds))
-
-
-def _too_large(asked: Inputs, blank: Record, trace: Trace, space: MemoryNeed | None, found: Card) -> Record:
+def _too_large(asked: Inputs, blank: Record, need: Need, found: Card) -> Record:
+    trace, space = need.trace, need.space
     assert space is not None
     # Rounded apart, so that what lacks a little does not look equal.
     tenth = 2**30 / 10
     needed = units.gibibytes(math.ceil(space.peak.value / tenth) * tenth)
     free = units.gibibytes(math.floor(free_bytes(found) / tenth) * tenth)
     why = f"it allocates {needed}, {found.id} leaves {free} of {units.gibibytes(found.memory_bytes)}"
-    if asked.count > 1 and not is_split(trace, found.memory_bytes, asked.count):
+    if asked.count > 1 and not need.split:
         why += f"; each of the {asked.count} holds the whole model"
     return replace(
         blank, question=replace(blank.question, batch=trace.batch), memory_bytes=space.peak,
@@ -253,16 +293,10 @@ def _issues(found: Card, alone: Step) -> tuple[Issue, ...]:
     return (Issue(code="order-of-magnitude", severity="warning", detail=why, fix="measure one on the card"),)
 
 
-def _notes(
-    trace: Trace,
-    own: Calibration | None,
-    shared: Exchange,
-    space: MemoryNeed | None,
-    *,
-    split: bool,
-    gain: float,
-) -> tuple[str, ...]:
-    """What stands behind the figures; `gain` is the speed of all GPUs over that of one at this batch."""
+def _notes(at: Timed) -> tuple[str, ...]:
+    """What stands behind the figures."""
+    trace, split, own, shared = at.need.trace, at.need.split, at.own, at.shared
+    gain = at.count * at.alone.seconds / at.seconds
     notes = []
     if own is not None:
         notes.append(str(own))
@@ -275,6 +309,6 @@ def _notes(
     if trace.unknown:
         notes.append(f"without the time of {', '.join(trace.unknown[:3])}: no cost is known")
     notes += trace.notes[:3]
-    if space is None:
+    if at.need.space is None:
         notes.append("memory is not known: the trace has no lifetimes")
     return tuple(notes)
