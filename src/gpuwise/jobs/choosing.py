@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from gpuwise.facts import prices
 from gpuwise.jobs.answer import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import decide, speeds
+from gpuwise.judge.choose.candidates import offered
+from gpuwise.judge.choose.fit import no_price
 from gpuwise.judge.choose.need import check, need_for
 from gpuwise.judge.choose.speeds import Forecast
-from gpuwise.model.choice import Need, Recommendation
+from gpuwise.model.choice import Need, Recommendation, Rejected
 from gpuwise.model.issue import Issue
 from gpuwise.model.offer import Offer
 from gpuwise.model.record import Record
@@ -41,10 +44,15 @@ def choose(
     prices.select(offers, today=today, providers=need.providers)  # refuses a provider that nobody knows
 
     def known(wanted: Need) -> tuple[Record, ...]:
-        return speeds.gather(wanted, facts.ids, ask, results=results, published=published)
+        asked = offered(wanted, offers, today)
+        return speeds.gather(wanted, asked, ask, results=results, published=published)
 
     item = speeds.item_of(need)
     found = decide.recommend(need, known(need), offers, today=today, item=item, every_provider=every_provider)
+    # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
+    priced = offered(need, offers, today)
+    unpriced = tuple(Rejected(gpu_id=gpu, reason=no_price(need)) for gpu in facts.ids if gpu not in priced)
+    found = replace(found, rejected=(*found.rejected, *unpriced))
     if other_precisions:
         others = {n.precision: known(n) for n in speeds.alternatives(need, found.options[0].count)}
         found = decide.with_precisions(found, others, offers, today=today)

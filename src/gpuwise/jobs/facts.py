@@ -66,9 +66,9 @@ class Facts:
     @property
     def studied(self) -> tuple[str, ...]:
         """Of the GPUs of which more than the data sheet is known: a rent, a published or a measured speed."""
-        spoken_of = {row.gpu_id for row in self.published}
+        spoken_of = {row.gpu_id for row in self.published} | self.rents.keys()
         spoken_of |= {result.environment.gpu_id for result in self.results}
-        return tuple(gpu_id for gpu_id in self.ids if gpu_id in spoken_of or gpu_id in self.rents)
+        return tuple(gpu_id for gpu_id in self.ids if gpu_id in spoken_of)
 
     @property
     def offers(self) -> tuple[Offer, ...]:

@@ -7,7 +7,14 @@ from datetime import date
 
 import pytest
 
-from gpuwise.judge.choose.candidates import DRIFT, LEAST_HALF, UNDATED_YEARS, candidates, price_half
+from gpuwise.judge.choose.candidates import (
+    DRIFT,
+    LEAST_HALF,
+    UNDATED_YEARS,
+    candidates,
+    offered,
+    price_half,
+)
 
 
 def keys(them):
@@ -75,3 +82,16 @@ def test_a_provider_rents_and_does_not_sell_cards(need, speed, offer, today: dat
 )
 def test_an_old_price_is_known_less_well(offer, today: date, seen_on: str, half: float) -> None:
     assert price_half(offer("rtx-4090", 1.0, seen_on=seen_on), today) == pytest.approx(half)
+
+
+def test_only_what_is_offered_is_asked_of_the_predictor(need, offer, today: date) -> None:
+    offers = [
+        *(offer("rtx-4090", 0.5, count=4), offer("l4", 0.1, count=0.5), offer("a10", 1.0, "spot")),
+        *(offer("rtx-3090", 700, "used"), offer("a100-sxm4-80gb;a100-pcie-80gb", 2.0)),
+    ]
+    found = offered(need(gpus=(1, 4), have=("t4",)), offers, today)
+    assert found == {
+        "t4": (1, 2, 3, 4), "rtx-4090": (1, 4), "rtx-3090": (1, 2, 3, 4),
+        "a100-sxm4-80gb": (1,), "a100-pcie-80gb": (1,),
+    }  # fmt: skip
+    assert offered(need(gpus=(1, 8), mode="infer"), offers[:1], today) == {"rtx-4090": (1, 4, 8)}

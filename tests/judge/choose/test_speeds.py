@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import NoDataError
 from gpuwise.facts import published
-from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, gather, half_of, item_of, quickest
+from gpuwise.judge.choose import speeds
+from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, half_of, item_of, quickest
 from gpuwise.model.choice import Need
 from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Measurement, Result, Telemetry
@@ -46,6 +47,12 @@ def result(gpu: str, value: float, **changes) -> Result:
         measurements=(replace(m, **changes),),
         environment=Environment(device=gpu, gpu_id=gpu),
     )  # fmt: skip
+
+
+def gather(need, gpus, forecast, **known):
+    """Every number that the need allows, and one."""
+    counts = tuple(sorted({1, *range(need.gpus[0], need.gpus[1] + 1)}))
+    return speeds.gather(need, dict.fromkeys(gpus, counts), forecast, **known)
 
 
 def by_key(speeds) -> dict[tuple[str, int], Record]:

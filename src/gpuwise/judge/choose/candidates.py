@@ -10,7 +10,7 @@ A family offer ("A100 80 GB") counts as the slowest GPU that it may be.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -122,6 +122,31 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
     )
 
 
+def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple[int, ...]]:
+    """Each GPU that has a usable offer, or is there already, with the numbers in which it comes; and one of
+    it, which the speed of several is compared with."""
+    found: dict[str, set[int]] = defaultdict(lambda: {1})
+    every = range(need.gpus[0], need.gpus[1] + 1)
+    for gpu in need.have:
+        found[gpu].update(every)
+    for offer in usable(need, offers, today):
+        counts = {n for n, _ in machines(need, offer)} if offer.per_hour else set(every)
+        for gpu in offer.gpu_ids if counts else ():
+            found[gpu] |= counts
+    return {gpu: tuple(sorted(counts)) for gpu, counts in found.items()}
+
+
+def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
+    """GPUs, and how many of the offered machine that takes: several only where each works by itself."""
+    # A slice is another machine than the GPU; half a card has no speed of its own.
+    if offer.count < 1 or offer.count % 1:
+        return
+    size = int(offer.count)
+    for number in range(1, (need.gpus[1] // size if need.mode == "infer" else 1) + 1):
+        if need.gpus[0] <= size * number <= need.gpus[1]:
+            yield size * number, number
+
+
 def price_half(offer: Offer, today: date) -> float:
     """Half width of a price in log space, from its age."""
     days = prices.age_days(offer, today)
@@ -134,16 +159,13 @@ _Speeds = Mapping[tuple[str, int], Record]
 
 def _rents(need: Need, known: _Speeds, offers: Sequence[Offer], today: date) -> Iterator[Row]:
     for offer in usable(need, offers, today):
-        # A slice is another machine than the GPU; half a card has no speed of its own.
-        if not offer.per_hour or offer.count < 1 or offer.count % 1:
+        if not offer.per_hour:
             continue
-        size, half, stale = int(offer.count), price_half(offer, today), prices.is_stale(offer, today)
-        most = need.gpus[1] // size if need.mode == "infer" else 1
-        for machines in range(1, most + 1):
-            count = size * machines
+        half, stale = price_half(offer, today), prices.is_stale(offer, today)
+        for count, number in machines(need, offer):
             speed = _slowest(known, offer.gpu_ids, count)
-            if speed is not None and need.gpus[0] <= count <= need.gpus[1]:
-                price = offer.amount * machines
+            if speed is not None:
+                price = offer.amount * number
                 yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer)
 
 

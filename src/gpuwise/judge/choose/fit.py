@@ -229,14 +229,15 @@ def _rejected(
         refusals = [speed.refusal for speed in speeds if speed.gpu_id == gpu]
         if all(refusals):
             return Rejected(gpu_id=gpu, reason=refusals[0])
-        return Rejected(gpu_id=gpu, reason=_no_price(need))
+        return Rejected(gpu_id=gpu, reason=no_price(need))
     nearest = min(places, key=lambda place: (broken[place], cost.ranked[place]))
     faults = [limit for limit in found if not limit.ok[nearest]]
     reason = "; ".join(limit.reason(float(limit.needed[nearest])) for limit in faults)
     return Rejected(gpu_id=gpu, reason=reason, constraint=faults[0].code)
 
 
-def _no_price(need: Need) -> str:
+def no_price(need: Need) -> str:
+    """Why a GPU has no option that nobody offers within the limits."""
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
     age = need.assumptions.max_age_days
     parts = (

@@ -65,19 +65,16 @@ class Forecast(Protocol):
 
 
 def gather(
-    need: Need, gpus: Sequence[str], forecast: Forecast, *,
+    need: Need, wanted: Mapping[str, Sequence[int]], forecast: Forecast, *,
     results: Sequence[Result] = (), published: Sequence[PublishedResult] = (),
 ) -> tuple[Record, ...]:  # fmt: skip
-    """The speed of every number of each of `gpus`, items a second of all together within 80 %; where there is
-    none, its refusal.
+    """The speed of each GPU of `wanted` in each of its numbers, items a second of all together within 80 %;
+    where there is none, its refusal.
 
     Raises InputError for a workload that is unknown or that nothing can tell the cost of.
     """
-    counts = sorted({1, *range(need.gpus[0], need.gpus[1] + 1)})
     measured = records(result for result in results if result.environment.gpu_id)
-    each = [
-        _of_workload(need, name, gpus, counts, forecast, measured, published) for name, _ in need.workloads
-    ]
+    each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
     if len(each) == 1:
         return tuple(each[0].values())
     shares = [share for _, share in need.workloads]
@@ -85,7 +82,7 @@ def gather(
 
 
 def _of_workload(
-    need: Need, workload: str, gpus: Sequence[str], counts: Sequence[int], forecast: Forecast,
+    need: Need, workload: str, wanted: Mapping[str, Sequence[int]], forecast: Forecast,
     measured: Sequence[Record], stated: Sequence[PublishedResult],
 ) -> dict[Key, Record]:  # fmt: skip
     config = RunConfig(
@@ -102,12 +99,12 @@ def _of_workload(
         if same and record.usable:
             own[record.gpu_id, record.gpus].append(record)
     best = {key: quickest(found, need.latency_s) for key, found in own.items()}
-    predicted = _predicted(need, config, gpus, counts, forecast)
+    predicted = _predicted(need, config, wanted, forecast)
     if config.batch is not None:
         predicted = corrected(predicted, best)
     others = _published(config, stated)
     found = {}
-    for key in ((gpu, count) for gpu in gpus for count in counts):
+    for key in ((gpu, count) for gpu, counts in wanted.items() for count in counts):
         mine, model = best.get(key), predicted.get(key)
         if mine is not None and (model is None or _stands(need, mine, model, config, forecast)):
             found[key] = mine
@@ -191,13 +188,14 @@ def _published(config: RunConfig, rows: Sequence[PublishedResult]) -> dict[Key, 
 
 
 def _predicted(
-    need: Need, config: RunConfig, gpus: Sequence[str], counts: Sequence[int], forecast: Forecast
+    need: Need, config: RunConfig, wanted: Mapping[str, Sequence[int]], forecast: Forecast
 ) -> dict[Key, Record]:
     if config.mode == "compute":
-        return {(gpu, 1): _from_sheet(config, gpu) for gpu in gpus}
+        return {(gpu, 1): _from_sheet(config, gpu) for gpu in wanted}
     smallest, *larger = BATCHES if need.latency_s is not None and need.batch is None else (need.batch,)
     found: dict[Key, Record] = {}
-    for count in counts:
+    for count in sorted({count for counts in wanted.values() for count in counts}):
+        gpus = [gpu for gpu, counts in wanted.items() if count in counts]
         tried = {each.gpu_id: [each] for each in forecast(config, gpus, count=count, batch=smallest)}
         # What is refused at the smallest batch, for want of memory or of facts, is refused at every other.
         left = [gpu for gpu, (first,) in tried.items() if first.throughput is not None]

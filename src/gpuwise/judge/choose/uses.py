@@ -66,7 +66,7 @@ def uses(
     results: Sequence[Result] = (), published: Sequence[PublishedResult] = (),
 ) -> tuple[Use, ...]:  # fmt: skip
     """Every preset, for one GPU of the kind alone."""
-    every = [spec.id for spec in catalog.all_gpus()]
+    every = {spec.id: (1,) for spec in catalog.all_gpus()}
     found = []
     for name in presets():
         need = need_for(name, gpus=(1, 1))

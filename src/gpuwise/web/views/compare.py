@@ -165,7 +165,8 @@ def comparable(found: Sequence[Record], specs: Sequence[GpuSpec]) -> bool:
 
 def pairs(facts: Facts) -> tuple[str, ...]:
     """Each GPU with the next two in 16-bit peak: what is compared in pages that are exported."""
-    studied = [spec for spec in facts.gpus if spec.id in facts.studied]
+    known = set(facts.studied)
+    studied = [spec for spec in facts.gpus if spec.id in known]
     stated = [(peak.flop_per_s, spec.id) for spec in studied if (peak := spec.peak("fp16"))]
     ids = [gpu_id for _, gpu_id in sorted(stated)]
     return tuple(f"{a},{b}" for step in (1, 2) for a, b in zip(ids, ids[step:], strict=False))
