@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gpuwise import Measurement, load, workloads
 from gpuwise.facts.recipes import book
-from gpuwise.model.tuning import Tuned
+from gpuwise.model.result import Tuned
 from gpuwise.model.units import significant
 from gpuwise.show.results import measured_speed as interval
 from gpuwise.show.results import rate, spread

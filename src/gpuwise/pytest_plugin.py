@@ -27,7 +27,7 @@ import pytest
 from gpuwise.errors import GpuwiseError
 
 if TYPE_CHECKING:
-    from gpuwise.model.answer import Comparison
+    from gpuwise.model.record import Comparison
     from gpuwise.model.result import Measurement, Result
     from gpuwise.model.run import Device, Environment
     from gpuwise.stats import Condition

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpuwise.model.gpu import Source
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 
 SOURCE = Source(id="test", title="test", kind="article", read_on="2026-01-01")
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpuwise.checks import networks, physics
 from gpuwise.facts import catalog
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 
 Row = Callable[..., PublishedResult]
 

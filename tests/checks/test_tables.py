@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpuwise.checks import tables
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 
 Row = Callable[..., PublishedResult]
 

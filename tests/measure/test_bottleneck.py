@@ -8,9 +8,17 @@ import pytest
 
 from gpuwise.measure.bottleneck import bottleneck
 from gpuwise.model.recipe import Switches
-from gpuwise.model.result import InputPipeline, Interval, Measurement, Telemetry, Window
+from gpuwise.model.result import (
+    Bound,
+    InputPipeline,
+    Interval,
+    KernelTime,
+    Measurement,
+    Profile,
+    Telemetry,
+    Window,
+)
 from gpuwise.model.run import RunConfig
-from gpuwise.model.verdict import Bound, KernelTime, Profile
 
 STEP_S = 0.1
 

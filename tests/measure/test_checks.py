@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.measure.checks import check, unprofiled
-from gpuwise.model.result import Interval, Measurement, Telemetry, Window
+from gpuwise.model.result import Interval, Measurement, Telemetry, Verdict, Window
 from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.verdict import Verdict
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 

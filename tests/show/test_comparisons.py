@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.model.answer import Comparison, Verdict
+from gpuwise.model.record import Change, Comparison
 from gpuwise.model.result import Interval, Measurement
 from gpuwise.show import comparisons as report
 from gpuwise.stats import pair
@@ -22,7 +22,7 @@ def compared(
     a: Measurement,
     b: Measurement,
     ratio: Interval | None = RATIO,
-    verdict: Verdict = "faster",
+    verdict: Change = "faster",
     note: str = "",
 ) -> Comparison:
     return Comparison(cell=a.config.key("batch"), a=a, b=b, ratio=ratio, verdict=verdict, note=note)

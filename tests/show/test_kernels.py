@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.model.verdict import KernelTime, Profile
+from gpuwise.model.result import KernelTime, Profile
 from gpuwise.show.results import LETTERS, called, details, slowest
 
 from .conftest import OK

@@ -53,7 +53,7 @@ def test_what_no_page_shows_is_refused() -> None:
 
 
 def test_the_nouns_load_nothing_for_it() -> None:
-    nouns = "import sys, gpuwise.model.result, gpuwise.model.answer"
+    nouns = "import sys, gpuwise.model.result, gpuwise.model.record"
     code = f"{nouns}\nprint([m for m in ('jinja2', 'gpuwise.show') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpuwise import store
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 from gpuwise.show import records as speeds
 
 from .conftest import NOISY, OK, OOM, result

@@ -15,9 +15,9 @@ from gpuwise.model.result import (
     Measurement,
     Result,
     Telemetry,
+    Verdict,
 )
 from gpuwise.model.run import Environment
-from gpuwise.model.verdict import Verdict
 from gpuwise.show import results
 
 from .conftest import COPY, MATMUL, NOISY, OK, OOM, PUBLISHED, THROTTLED, result

@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 
 from gpuwise.model.recipe import Switches
-from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.result import Interval, Measurement, Setting, Trial, Tuning
 from gpuwise.model.run import RunConfig
-from gpuwise.model.tuning import Setting, Trial, Tuning
 from gpuwise.show import tuning as report
 
 from ..examples import TUNED

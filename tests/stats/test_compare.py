@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.model.answer import Comparison
 from gpuwise.model.recipe import Switches
+from gpuwise.model.record import Comparison
 from gpuwise.model.result import Interval, Measurement, Result, Window
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.stats import (

@@ -9,7 +9,7 @@ from gpuwise.checks import physics, tables
 from gpuwise.checks.measured import judge_measured
 from gpuwise.checks.physics import ABOVE, ran_as
 from gpuwise.model.issue import Issue
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 
 __all__ = ["ABOVE", "judge", "judge_measured", "ran_as"]
 

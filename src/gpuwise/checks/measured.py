@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpuwise.checks import networks, physics, tables
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 from gpuwise.model.result import Measurement
 from gpuwise.model.run import Environment
 from gpuwise.model.units import percent, significant

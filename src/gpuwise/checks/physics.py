@@ -13,7 +13,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.issue import Issue
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 from gpuwise.model.units import percent, si
 
 ABOVE = 1.02

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from gpuwise.checks import networks
 from gpuwise.model.issue import Issue
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 from gpuwise.model.units import percent, significant
 
 OVER = 1.02

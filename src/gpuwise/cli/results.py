@@ -15,8 +15,7 @@ from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, published
 from gpuwise.jobs.facts import Facts
-from gpuwise.model.published import PublishedResult
-from gpuwise.model.record import Record
+from gpuwise.model.record import PublishedResult, Record
 from gpuwise.show import records as report
 from gpuwise.workloads import registry
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.jobs.answer import Answer
-from gpuwise.model.answer import Comparison
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.issue import Issue
+from gpuwise.model.record import Comparison
 from gpuwise.model.result import Result
 from gpuwise.stats import Condition, pair, violations
 

@@ -13,8 +13,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
-from gpuwise.model.published import PublishedResult
-from gpuwise.model.record import Record
+from gpuwise.model.record import PublishedResult, Record
 from gpuwise.model.result import Result
 
 if TYPE_CHECKING:

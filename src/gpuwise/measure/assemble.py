@@ -20,8 +20,11 @@ from gpuwise.model.result import (
     Compilation,
     Group,
     InputPipeline,
+    KernelKind,
+    KernelTime,
     Link,
     Measurement,
+    Profile,
     Rank,
     Status,
     Telemetry,
@@ -29,7 +32,6 @@ from gpuwise.model.result import (
 )
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.units import percent
-from gpuwise.model.verdict import KernelKind, KernelTime, Profile
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.stats import mean_of_runs, throughput
 

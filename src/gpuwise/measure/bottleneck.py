@@ -21,10 +21,9 @@ from collections.abc import Collection
 from statistics import median
 
 from gpuwise.measure.telemetry.summary import CAPPED_CLOCK, POWER_CAPPED, THROTTLED
-from gpuwise.model.result import Measurement
+from gpuwise.model.result import Bound, KernelKind, Measurement, Verdict
 from gpuwise.model.run import RunConfig
 from gpuwise.model.units import percent, seconds, significant
-from gpuwise.model.verdict import Bound, KernelKind, Verdict
 
 SLOWER = 0.05
 IDLE = 0.15

@@ -25,9 +25,8 @@ from gpuwise.measure.request import Request, check_able, fitted, lacking, schedu
 from gpuwise.measure.session import Session
 from gpuwise.model.issue import Issue
 from gpuwise.model.recipe import Recipe, Switches
-from gpuwise.model.result import Continuation, Measurement, Result
+from gpuwise.model.result import Continuation, Measurement, Result, Tuned
 from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.tuning import Tuned
 
 # Time budget of each measurement of a quick run, and of another.
 QUICK_S, QUICK_CPU_S, FULL_S = 4.0, 8.0, 60.0

@@ -23,9 +23,8 @@ from gpuwise import workloads
 from gpuwise.measure.prepare import done
 from gpuwise.measure.session import Progress, Session
 from gpuwise.model.recipe import OWN_KERNELS, USUAL, Recipe, Switches, choices
-from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.result import Interval, Measurement, Setting, Trial, Tuned, Tuning
 from gpuwise.model.run import RunConfig
-from gpuwise.model.tuning import Setting, Trial, Tuned, Tuning
 from gpuwise.model.units import percent
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.stats import compare, ratio_of

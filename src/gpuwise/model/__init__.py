@@ -1,5 +1,21 @@
 """The nouns of gpuwise: frozen dataclasses without I/O, the unit in each name, None = unknown.
 
-A file a noun family: `gpu` what a card is, `workload` what can be measured, `run` what was
-asked and what was found, `result` what was measured, `answer` what follows from it.
+A file a noun family: `gpu` what a card is, `workload` what can be measured, `question` what was asked, `run`
+how and where it was timed, `result` what was measured, `record` a speed of any origin, `choice` what to get.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+
+
+class Shown:
+    """A value that a notebook can show."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """HTML with a table, and a chart where vl-convert is installed; nothing is loaded before."""
+        # By name: the nouns import nothing of what shows them.
+        html: str = import_module("gpuwise.show.notebook").html(self)
+        return html

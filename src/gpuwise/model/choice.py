@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from gpuwise.model import Shown
 from gpuwise.model.precision import Precision
 from gpuwise.model.record import Basis
 from gpuwise.model.result import Interval
-from gpuwise.model.shown import Shown
 from gpuwise.model.workload import Mode
 
-SCHEMA = 1
-"""Version of a recommendation file. History: 1 = first (2026-11)."""
+SCHEMA = 1  # Version of a recommendation file. History: 1 = first (2026-11).
 
 Acquire = Literal["own", "rent", "both"]
 Way = Literal["on-demand", "spot", "reserved", "new", "used", "have"]
@@ -24,19 +23,14 @@ class Assumptions:
     """What the cost of owning rests on; none of it is a fact of a GPU."""
 
     electricity_usd_per_kwh: float = 0.20
-    hours_per_week: float = 40.0
-    """Hours a week in which owned GPUs work."""
+    hours_per_week: float = 40.0  # Hours a week in which owned GPUs work
     years: float = 3.0
-    host_usd: float = 1500.0
-    """Share of the machine around it, for each GPU."""
-    host_w: float = 100.0
-    """What that share draws."""
-    cooling: float = 1.3
-    """Watts taken from the grid for each watt of the machine."""
+    host_usd: float = 1500.0  # Share of the machine around it, for each GPU
+    host_w: float = 100.0  # What that share draws
+    cooling: float = 1.3  # Watts taken from the grid for each watt of the machine
     depreciation: float = 0.30
     """Share of its value that card and host lose in a year; the rest is had back at the end."""
-    utilisation: float = 1.0
-    """Share of the paid hours in which the GPUs work."""
+    utilisation: float = 1.0  # Share of the paid hours in which the GPUs work
     max_age_days: int | None = None
     """Older and undated prices are left out; None keeps them, with wider intervals."""
 
@@ -45,15 +39,12 @@ class Assumptions:
 class Need:
     """What is to be done, and within which limits. None: no limit."""
 
-    workloads: tuple[tuple[str, float], ...]
-    """(workload, share of the time); shares sum to 1."""
+    workloads: tuple[tuple[str, float], ...]  # (workload, share of the time); shares sum to 1
     mode: Mode
     precision: Precision
     compiled: bool = True
-    batch: int | None = None
-    """Items a step on each GPU; None = the fastest that fits."""
-    items: float | None = None
-    """Work, in items of the workload."""
+    batch: int | None = None  # Items a step on each GPU; None = the fastest that fits
+    items: float | None = None  # Work, in items of the workload
     period_s: float | None = None
     """The work comes again in every such period: a service. None: it is done once."""
     deadline_s: float | None = None
@@ -61,22 +52,16 @@ class Need:
     budget_per_hour: bool = False
     acquire: Acquire = "both"
     spot: bool = False
-    providers: tuple[str, ...] = ()
-    """Empty: every provider."""
+    providers: tuple[str, ...] = ()  # Empty: every provider
     memory_gb: tuple[float, float | None] | None = None
     """Least and most memory of one GPU, by the number on the product."""
-    power_w: float | None = None
-    """Of all GPUs in one's own machine together, by their board power."""
-    slots: float | None = None
-    """Of all GPUs in one's own machine together."""
+    power_w: float | None = None  # Of all GPUs in one's own machine together, by their board power
+    slots: float | None = None  # Of all GPUs in one's own machine together
     form: str | None = None
     gpus: tuple[int, int] = (1, 1)
-    latency_s: float | None = None
-    """Most time from one token to the next, or to the first."""
-    latency_kind: Literal["TPOT", "TTFT"] = "TPOT"
-    """Which of the two."""
-    have: tuple[str, ...] = ()
-    """GPUs that are there already, one entry each."""
+    latency_s: float | None = None  # Most time from one token to the next, or to the first
+    latency_kind: Literal["TPOT", "TTFT"] = "TPOT"  # Which of the two
+    have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
     assumptions: Assumptions = Assumptions()
 
 
@@ -91,29 +76,21 @@ class Option:
     provider: str
     instance: str = ""
     region: str = ""
-    price_usd: Interval
-    """Of all GPUs: an hour of rent, or the purchase of the cards."""
-    seen_on: str
-    """ISO date on which the price was seen; empty where that is not known."""
-    price_source: str
-    """Who states it; empty for what is there already."""
+    price_usd: Interval  # Of all GPUs: an hour of rent, or the purchase of the cards
+    seen_on: str  # ISO date on which the price was seen; empty where that is not known
+    price_source: str  # Who states it; empty for what is there already
     stale: bool
     throughput: Interval
     basis: Basis
-    time_s: Interval | None = None
-    """Of the work, or of one period's; None where no amount was given."""
-    cost_usd: Interval | None = None
-    """Of the work; of one period's where it comes again."""
+    time_s: Interval | None = None  # Of the work, or of one period's; None where no amount was given
+    cost_usd: Interval | None = None  # Of the work; of one period's where it comes again
     cost_per_item_usd: Interval
     energy_j_per_item: float | None = None
-    memory_spare: float | None = None
-    """Share of each GPU's memory that stays free."""
-    outlay_usd: float = 0.0
-    """Cards and host shares, paid at once."""
+    memory_spare: float | None = None  # Share of each GPU's memory that stays free
+    outlay_usd: float = 0.0  # Cards and host shares, paid at once
     break_even_h: float | None = None
     """Hours of use from which owning costs less than the cheapest rent of the same work."""
-    frontier: bool = False
-    """No other option is both faster and cheaper."""
+    frontier: bool = False  # No other option is both faster and cheaper
     why: tuple[str, ...] = ()
 
     @property
@@ -136,8 +113,7 @@ class Rejected:
 class Chance:
     """Whether the first option costs less than another, from the intervals of both."""
 
-    other: int
-    """Rank of the other."""
+    other: int  # Rank of the other
     probability: float
 
     @property
@@ -151,15 +127,11 @@ class Recommendation(Shown):
     """Options by cost of the work, what was left out and why, and what would change the answer."""
 
     schema: int = SCHEMA
-    made_on: str
-    """ISO date; prices are as known on it."""
+    made_on: str  # ISO date; prices are as known on it
     need: Need
     item: str
     options: tuple[Option, ...]
     rejected: tuple[Rejected, ...] = ()
-    chances: tuple[Chance, ...] = ()
-    """Of the first against each of the next."""
-    changes: tuple[str, ...] = ()
-    """What would change the answer."""
-    advice: tuple[str, ...] = ()
-    """Two of one against one of another; mixing GPUs."""
+    chances: tuple[Chance, ...] = ()  # Of the first against each of the next
+    changes: tuple[str, ...] = ()  # What would change the answer
+    advice: tuple[str, ...] = ()  # Two of one against one of another; mixing GPUs

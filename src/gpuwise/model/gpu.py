@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpuwise.model.shown import Shown
+from gpuwise.model import Shown
 
 SourceKind = Literal["vendor", "third-party", "measured", "derived", "article"]
 Value = str | int | float | bool
@@ -19,13 +19,10 @@ class Source:
     id: str
     title: str
     kind: SourceKind
-    read_on: str
-    """ISO date on which the value was read there."""
+    read_on: str  # ISO date on which the value was read there
     url: str | None = None
-    licence: str | None = None
-    """What the publisher grants; None where it does not say."""
-    copy_of: str | None = None
-    """Id of the source whose figures it repeats: the two count as one."""
+    licence: str | None = None  # What the publisher grants; None where it does not say
+    copy_of: str | None = None  # Id of the source whose figures it repeats: the two count as one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +40,8 @@ class Fact:
 class Peak:
     """A stated arithmetic peak. Dense unless `sparse`: the two are never mixed."""
 
-    format: str
-    """Number format of the operands: fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4."""
-    accumulate: str
-    """Format of the accumulator; GeForce cards halve the FP16 rate when it is fp32."""
+    format: str  # Number format of the operands: fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4
+    accumulate: str  # Format of the accumulator; GeForce cards halve the FP16 rate when it is fp32
     unit: Literal["vector", "matrix"]
     """Which hardware runs it: ordinary cores (vector) or tensor / matrix cores (matrix)."""
     flop_per_s: float
@@ -68,10 +63,8 @@ class Field:
     name: str
     group: str
     kind: Literal["text", "number", "flag"]
-    label: str
-    """As people say it; the unit stands with the value."""
-    chart: bool
-    """Whether vendors' specification charts have a row for it."""
+    label: str  # As people say it; the unit stands with the value
+    chart: bool  # Whether vendors' specification charts have a row for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +74,7 @@ class GpuSpec(Shown):
     id: str
     name: str
     aliases: tuple[str, ...] = ()
-    device_names: tuple[str, ...] = ()
-    """Names under which drivers (NVML, CUDA, HIP) report this variant."""
+    device_names: tuple[str, ...] = ()  # Names under which drivers (NVML, CUDA, HIP) report this variant
     facts: Mapping[str, Fact] = field(default_factory=dict)
     peaks: tuple[Peak, ...] = ()
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
@@ -170,8 +162,7 @@ class GpuSpec(Shown):
         return max(fitting, key=lambda peak: peak.flop_per_s, default=None)
 
 
-AGREE = 0.01
-"""Sources that round to three digits differ by up to 0.5 % each."""
+AGREE = 0.01  # Sources that round to three digits differ by up to 0.5 % each
 
 
 def _agree(one: Value, other: Value) -> bool:

@@ -14,13 +14,10 @@ invalid: the number is wrong or means something else; it stays out of rankings a
 class Issue:
     """A reason to read a number with care, or why there is none, and what to do about it."""
 
-    code: str
-    """Short and stable, such as `noisy`; programs and tests read it."""
+    code: str  # Short and stable, such as `noisy`; programs and tests read it
     severity: Severity
-    detail: str
-    """One sentence with the figures that it rests on."""
-    fix: str = ""
-    """The next step in words; commands are added by the command line."""
+    detail: str  # One sentence with the figures that it rests on
+    fix: str = ""  # The next step in words; commands are added by the command line
 
 
 def usable(issues: tuple[Issue, ...]) -> bool:

@@ -15,24 +15,19 @@ OfferKind = Literal["on-demand", "spot", "reserved", "new", "used"]
 class Offer:
     """One price that was seen: `amount` is for the whole offer, never per GPU."""
 
-    gpu: str
-    """The accelerator as the seller names it."""
+    gpu: str  # The accelerator as the seller names it
     gpu_ids: tuple[str, ...]
     """Catalog entries it may be: one where the variant is known, several where the seller names
     only the family, none where the catalog lacks it."""
-    count: float
-    """GPUs in the offer; a fraction where a slice of one is rented."""
+    count: float  # GPUs in the offer; a fraction where a slice of one is rented
     kind: OfferKind
-    amount: float
-    """Price of the whole offer: per hour for rent, once for a purchase."""
-    high: float | None = None
-    """Upper end where the source gives a range; `amount` is then the lower."""
+    amount: float  # Price of the whole offer: per hour for rent, once for a purchase
+    high: float | None = None  # Upper end where the source gives a range; `amount` is then the lower
     currency: str = "USD"
     provider: str
     instance: str = ""
     region: str = ""
-    seen_on: str
-    """ISO date on which the price was seen; empty where the source does not say."""
+    seen_on: str  # ISO date on which the price was seen; empty where the source does not say
     source: Source
     locator: str = ""
     note: str = ""

@@ -11,8 +11,7 @@ from typing import Literal, NamedTuple
 
 from gpuwise.errors import InputError
 
-Half = Literal["fp16", "bf16"]
-"""The 16-bit formats of torch's autocast."""
+Half = Literal["fp16", "bf16"]  # The 16-bit formats of torch's autocast
 
 
 class Precision(StrEnum):

@@ -41,29 +41,21 @@ _COMPILED = {True: "compiled", False: "eager", None: ""}
 class Question:
     """One configuration of one workload."""
 
-    workload: str
-    """Id; `FILE.py:NAME` for a workload of the user's own."""
+    workload: str  # Id; `FILE.py:NAME` for a workload of the user's own
     content: str | None = None
     """Digest of an own file's text, because files of one name differ. None for built-in workloads."""
     mode: Mode
-    precision: Precision | None
-    """As it really ran; None where a publisher does not say."""
-    compile: bool | None = False
-    """None where a publisher does not say."""
-    batch: int | None = None
-    """Items per step and GPU; None = the best for the GPU."""
+    precision: Precision | None  # As it really ran; None where a publisher does not say
+    compile: bool | None = False  # None where a publisher does not say
+    batch: int | None = None  # Items per step and GPU; None = the best for the GPU
     recipe: Recipe = "stock"
     """What ran: `stock` and `tuned` follow from switches and precision, whichever of the two is given."""
-    switches: Switches = USUAL
-    """How stock and tuned run; script has none."""
+    switches: Switches = USUAL  # How stock and tuned run; script has none
     framework: Framework = "torch"
     input: Input = "device"
-    size: Size = "full"
-    """toy: a shrunken model, for tests only; never comparable with full."""
-    gpus: int = 1
-    """GPUs that work together, one process each, over all machines; on a CPU, processes."""
-    nodes: int = 1
-    """Machines that they are spread over evenly."""
+    size: Size = "full"  # toy: a shrunken model, for tests only; never comparable with full
+    gpus: int = 1  # GPUs that work together, one process each, over all machines; on a CPU, processes
+    nodes: int = 1  # Machines that they are spread over evenly
     scaling: Scaling = "weak"
 
     def __post_init__(self) -> None:

@@ -51,8 +51,7 @@ class Switches:
     region: Region = "step"
     """What torch.compile takes at once: forward pass and loss, or the loss and each repeated block by itself:
     equal blocks share their code, which is compiled once, but nothing is fused across their ends."""
-    graph: Graph = "off"
-    """Whether compiled steps are replayed from a CUDA graph."""
+    graph: Graph = "off"  # Whether compiled steps are replayed from a CUDA graph
     weights: Weights = "fp32"
     """Where products read weights: cast from fp32 in each step, or 16-bit copies that the optimiser's fp32
     masters are copied to."""
@@ -93,8 +92,7 @@ OWN_LAYERS: frozenset[tuple[Mode, Precision]] = frozenset(
 )
 """What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
 few rows with INT8 weights. FP8 inference has torch's operators only."""
-_TRAINING = frozenset({"stream"})
-"""Switches that only a training step heeds."""
+_TRAINING = frozenset({"stream"})  # Switches that only a training step heeds
 
 
 def own_kernels(switches: Switches, mode: Mode, precision: Precision | None) -> bool:

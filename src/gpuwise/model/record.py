@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpuwise.model import Shown
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue, usable
 from gpuwise.model.question import Question
 from gpuwise.model.result import Interval, Measurement
-from gpuwise.model.shown import Shown
 
 Origin = Literal["measured", "published", "predicted"]
 Basis = Literal["measured", "published", "calibrated", "transferred", "spec-only"]
@@ -27,42 +27,28 @@ class Record(Shown):
     """The answer to one question on GPUs of one kind. A figure that is not known is None."""
 
     question: Question
-    gpu_id: str
-    """Entry of the catalog; the device's own name where the catalog does not have it."""
-    gpu: str = ""
-    """Its name as the driver or the publisher writes it."""
-    item: str
-    """What throughput counts: image, sequence, token."""
+    gpu_id: str  # Entry of the catalog; the device's own name where the catalog does not have it
+    gpu: str = ""  # Its name as the driver or the publisher writes it
+    item: str  # What throughput counts: image, sequence, token
     origin: Origin
     basis: Basis
     throughput: Interval | None = None
     """Items per second of all GPUs together; None where an issue says why there is none."""
-    seconds: float | None = None
-    """Of one step; of one output token of a served model (TPOT)."""
-    first_token_s: Interval | None = None
-    """Of a served model: seconds to the first token of an answer (TTFT)."""
-    memory_bytes: Interval | None = None
-    """Peak that the framework allocates on one GPU."""
-    fits_probability: float | None = None
-    """None where it ran, so that it fits, and where memory is not known."""
-    watts: Interval | None = None
-    """Mean draw of all GPUs together while steps run."""
+    seconds: float | None = None  # Of one step; of one output token of a served model (TPOT)
+    first_token_s: Interval | None = None  # Of a served model: seconds to the first token of an answer (TTFT)
+    memory_bytes: Interval | None = None  # Peak that the framework allocates on one GPU
+    fits_probability: float | None = None  # None where it ran, so that it fits, and where memory is not known
+    watts: Interval | None = None  # Mean draw of all GPUs together while steps run
     bound: Bound | None = None
-    shares: tuple[tuple[Bound, float], ...] = ()
-    """Share of a predicted step's time by bound, largest first."""
-    source: Source | None = None
-    """Who states it, or the file that holds it; None for a prediction."""
+    shares: tuple[tuple[Bound, float], ...] = ()  # Share of a predicted step's time by bound, largest first
+    source: Source | None = None  # Who states it, or the file that holds it; None for a prediction
     session: str = ""
     """What shares its conditions: the result that it was measured in; a publisher's source and framework."""
-    date: str = ""
-    """ISO date of the measurement or publication."""
-    software: str = ""
-    """Framework and version."""
+    date: str = ""  # ISO date of the measurement or publication
+    software: str = ""  # Framework and version
     issues: tuple[Issue, ...] = ()
-    notes: tuple[str, ...] = ()
-    """What the figures rest on, a sentence each."""
-    measured: Record | None = None
-    """Beside a prediction: what was measured of the same question on this GPU."""
+    notes: tuple[str, ...] = ()  # What the figures rest on, a sentence each
+    measured: Record | None = None  # Beside a prediction: what was measured of the same question on this GPU
     raw: Measurement | None = field(default=None, repr=False)
     """Of a measured one: step times, telemetry and profile behind it."""
 
@@ -116,3 +102,48 @@ class Records(tuple[Record, ...], Shown):
 def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:
     """The issue of a record without a throughput."""
     return (Issue(code="refused", severity="invalid", detail=detail, fix=fix),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedResult:
+    """One published throughput, over all its GPUs together."""
+
+    gpu: str  # The GPU as the publisher names it
+    gpu_id: str | None = None
+    """Catalog entry; None where the name leaves the variant open or the catalog lacks it."""
+    n_gpus: int = 1
+    workload: str
+    """Our id where the work is the same ("resnet50", "bert-large"), else a slug of the publisher's."""
+    mode: str  # train or infer
+    precision: str
+    """As it really ran, where that is known: fp32, tf32, fp16, bf16, fp8, int8; `tf32?` where a
+    figure called fp32 needs more than the FP32 peak; `?` where nothing tells."""
+    precision_stated: str = ""  # As the publisher calls it
+    compiled: bool | None = None
+    framework: str = ""
+    software: str = ""  # Versions: framework, CUDA, container, driver
+    batch_per_gpu: int | None = None
+    throughput: float  # Items per second, all GPUs together
+    item: str  # image, sequence, token, ..
+    date: str = ""  # ISO date of the measurement or publication, as exact as known: 2020-10-31, 2021-06, 2023
+    source: Source
+    locator: str = ""  # Page, table, line or file in the source
+    note: str = ""
+    cautions: tuple[Issue, ...] = ()
+
+
+Change = Literal["faster", "slower", "same", "unclear", "not-comparable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Shown):
+    """Measurement `b` against `a`, the baseline."""
+
+    cell: str
+    a: Measurement
+    b: Measurement
+    ratio: Interval | None
+    """Throughput of b over a. It says nothing of the GPUs where the verdict is not-comparable, as between
+    frameworks; None where there is none."""
+    verdict: Change
+    note: str = ""

@@ -25,12 +25,9 @@ class RunConfig(Question):
     precision: Precision
     compile: bool = False
     protocol: Protocol = "adaptive"
-    time_s: float = 60.0
-    """Budget of the timed windows."""
-    target_ci: float = 0.01
-    """Stop when the 95 % interval is within this share of the value, to either side."""
-    quick: bool = False
-    """Take the default batch (halved while it does not fit) instead of searching."""
+    time_s: float = 60.0  # Budget of the timed windows
+    target_ci: float = 0.01  # Stop when the 95 % interval is within this share of the value, to either side
+    quick: bool = False  # Take the default batch (halved while it does not fit) instead of searching
     device: Device = "cuda"
 
     @property
@@ -43,8 +40,7 @@ class RunConfig(Question):
 class Environment:
     """The machine and software of a result; no host name, user name or serial number."""
 
-    device: str
-    """Name as the driver reports it, or the CPU model."""
+    device: str  # Name as the driver reports it, or the CPU model
     card: str | None = None
     """Digest of the device's unique id: tells equal cards apart and names none. None where the device has no
     such id, and where a session went on on another card."""
@@ -73,8 +69,7 @@ class Environment:
     pcie_generation_max: int | None = None
     pcie_width: int | None = None
     pcie_width_max: int | None = None
-    other_processes: int | None = None
-    """Processes of others on the device when the session began."""
+    other_processes: int | None = None  # Processes of others on the device when the session began
     variables: tuple[tuple[str, str], ...] = ()
     """Environment variables that change speed (TORCH*, NCCL*, CUDA*, OMP*, ...)."""
 

@@ -25,22 +25,18 @@ class Kernel:
     """One kernel of a step, or `count` equal ones."""
 
     kind: KernelClass
-    name: str
-    """The operator, as torch names it ("aten.mm"); for a fused chain its first and last."""
-    dtype: str
-    """Format of the operands that are multiplied or moved: fp32, tf32, fp16, bf16, fp8, int8."""
+    name: str  # The operator, as torch names it ("aten.mm"); for a fused chain its first and last
+    dtype: str  # Format of the operands that are multiplied or moved: fp32, tf32, fp16, bf16, fp8, int8
     shape: tuple[int, ...]
     """matmul: (batch, m, n, k). convolution: (images, channels in, height, width, channels out,
     kernel height, kernel width, stride, groups, output height, output width). attention: (batch,
     heads, queries, keys, head width, kv heads). Others: the shape of the output."""
-    flop: float
-    """Operations of one, a multiply-add counted as two."""
+    flop: float  # Operations of one, a multiply-add counted as two
     bytes_read: float
     bytes_written: float
     phase: Phase
     count: int = 1
-    fused: int = 1
-    """Operators that this kernel replaces."""
+    fused: int = 1  # Operators that this kernel replaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +45,10 @@ class Memory:
 
     parameters: float
     gradients: float
-    gradient_count: float = 0.0
-    """By number: one of each parameter that learns."""
+    gradient_count: float = 0.0  # By number: one of each parameter that learns
     optimiser: float
-    peak: float
-    """Highest sum of live tensors, after the caching allocator's rounding; without context."""
-    largest: float
-    """Largest single tensor: the workspace and fragmentation grow with it."""
+    peak: float  # Highest sum of live tensors, after the caching allocator's rounding; without context
+    largest: float  # Largest single tensor: the workspace and fragmentation grow with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +62,12 @@ class Trace:
     batch: int
     compiled: bool
     item: str
-    items: float
-    """Items of throughput that one step handles."""
+    items: float  # Items of throughput that one step handles
     parameters: int
     kernels: tuple[Kernel, ...]
     memory: Memory | None = None
-    unknown: tuple[str, ...] = ()
-    """Operators of which no cost is known; their time is missing."""
-    notes: tuple[str, ...] = ()
-    """What was assumed where the course of the step depends on data."""
+    unknown: tuple[str, ...] = ()  # Operators of which no cost is known; their time is missing
+    notes: tuple[str, ...] = ()  # What was assumed where the course of the step depends on data
 
     def __hash__(self) -> int:
         """Of its name alone: hashing every kernel would take longer than what is remembered of it."""

@@ -53,8 +53,7 @@ _WORK = re.compile(
 )
 _GIGABYTES = re.compile(r"([\d.]+)\s*gi?b", re.IGNORECASE | re.ASCII)
 _LATENCY = re.compile(r"(TPOT|TTFT)\s*<=?\s*(.+)", re.IGNORECASE)
-MOST_USD = 1e9
-"""What no GPU could cost is refused: a slip of a thousand would decide."""
+MOST_USD = 1e9  # What no GPU could cost is refused: a slip of a thousand would decide
 MOST_USD_PER_KWH = 5.0
 MOST_GPUS = 64
 
@@ -64,8 +63,7 @@ class Money(NamedTuple):
 
     amount: float
     currency: str | None
-    per: str | None
-    """`hour`, `gpu-hour`, `once` or `kwh`."""
+    per: str | None  # `hour`, `gpu-hour`, `once` or `kwh`
 
 
 class Work(NamedTuple):
@@ -346,11 +344,9 @@ class Amount(str):
 
     __slots__ = ("high", "low", "unit", "value")
     value: float
-    low: float | None
-    """Ends of its interval; None without one."""
+    low: float | None  # Ends of its interval; None without one
     high: float | None
-    unit: str
-    """Of value, low and high: an SI unit, `USD`, or what is counted; empty for a plain number."""
+    unit: str  # Of value, low and high: an SI unit, `USD`, or what is counted; empty for a plain number
 
     def __new__(
         cls, text: str, value: float, unit: str = "", low: float | None = None, high: float | None = None

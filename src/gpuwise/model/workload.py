@@ -37,14 +37,11 @@ class WorkloadSpec:
     version: int
     title: str
     task: str = "yours"
-    item: str
-    """What one unit of throughput is: image, sequence, token, FLOP, byte."""
+    item: str  # What one unit of throughput is: image, sequence, token, FLOP, byte
     modes: tuple[Mode, ...]
     parameters: int | None = None
-    default_batch: int
-    """The batch at which a GPU search starts; also the published recipe's batch."""
-    cpu_batch: int = 1
-    """The batch for a CPU, where a step at `default_batch` would take minutes."""
+    default_batch: int  # The batch at which a GPU search starts; also the published recipe's batch
+    cpu_batch: int = 1  # The batch for a CPU, where a step at `default_batch` would take minutes
     cost: Callable[[Mode, Precision, int], Cost] | None = None
     """(mode, precision, batch) -> Cost of one item; None = torch counts the operations of a step."""
     script: bool = False
@@ -53,10 +50,8 @@ class WorkloadSpec:
     """What it can be run in; others are left out of a session without an error."""
     compiles: bool = True
     """False: a step is one library call, compiled or not the same; it is measured once, as eager."""
-    switches: tuple[str, ...] = ()
-    """Those of a recipe (`model.recipe`) that its job heeds."""
-    gpus: int = 0
-    """GPUs without which it means nothing; 0 = a CPU can run it as well."""
+    switches: tuple[str, ...] = ()  # Those of a recipe (`model.recipe`) that its job heeds
+    gpus: int = 0  # GPUs without which it means nothing; 0 = a CPU can run it as well
     phase: Literal["prefill", "decode"] | None = None
     """Of language-model inference: the prompt at once, or one token after the other."""
     collective: bool = False

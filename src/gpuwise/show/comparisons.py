@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpuwise.model.answer import Comparison
+from gpuwise.model.record import Comparison
 from gpuwise.model.result import Result
 from gpuwise.model.units import times
 from gpuwise.show import charts

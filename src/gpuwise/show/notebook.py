@@ -8,11 +8,10 @@ from datetime import date
 from functools import singledispatch
 from importlib.util import find_spec
 
-from gpuwise.model.answer import Comparison
 from gpuwise.model.choice import Recommendation
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.question import WORK
-from gpuwise.model.record import Record, Records
+from gpuwise.model.record import Comparison, Record, Records
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import usd
 from gpuwise.show import charts, choice, comparisons, gpus, records, results

@@ -13,8 +13,7 @@ from gpuwise.facts.published.load import UNSURE
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
 from gpuwise.model.precision import Precision
-from gpuwise.model.published import PublishedResult
-from gpuwise.model.record import Record
+from gpuwise.model.record import PublishedResult, Record
 from gpuwise.model.run import RunConfig
 from gpuwise.model.units import watts, whole
 from gpuwise.model.workload import Mode

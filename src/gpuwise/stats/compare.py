@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from gpuwise.errors import InputError
-from gpuwise.model.answer import Comparison, Verdict
+from gpuwise.model.record import Change, Comparison
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.stats.interval import ratio, ratio_of
@@ -93,7 +93,7 @@ def _raw(m: Measurement) -> tuple[list[tuple[float, ...]], float] | None:
     return (steps, m.items_per_step) if steps and min(map(min, steps)) > 0 else None
 
 
-def _verdict(found: Interval) -> Verdict:
+def _verdict(found: Interval) -> Change:
     if found.low >= 1 - SAME and found.high <= 1 + SAME:
         return "same"
     if found.low > 1:

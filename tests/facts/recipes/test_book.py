@@ -12,8 +12,8 @@ from gpuwise.errors import InputError
 from gpuwise.facts import recipes
 from gpuwise.facts.recipes import book
 from gpuwise.model.recipe import Switches
+from gpuwise.model.result import Tuned
 from gpuwise.model.run import RunConfig
-from gpuwise.model.tuning import Tuned
 
 from ...examples import ASKED, TUNED
 

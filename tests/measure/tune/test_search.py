@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from gpuwise.measure.tune import BATCH, Search, faster, settled
 from gpuwise.model.recipe import Switches, choices
-from gpuwise.model.result import Interval, Measurement
-from gpuwise.model.tuning import Setting, Trial
+from gpuwise.model.result import Interval, Measurement, Setting, Trial
 
 from .conftest import measurement
 

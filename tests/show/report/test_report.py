@@ -14,18 +14,19 @@ from gpuwise.facts import published
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
 from gpuwise.model.offer import Offer
-from gpuwise.model.published import PublishedResult
 from gpuwise.model.recipe import Switches
+from gpuwise.model.record import PublishedResult
 from gpuwise.model.result import (
     BatchTrial,
     Interval,
+    KernelTime,
     Measurement,
+    Profile,
     Result,
     Telemetry,
     Window,
 )
 from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.verdict import KernelTime, Profile
 from gpuwise.show.html import html
 from gpuwise.show.page import Page, Section, markdown_page
 from gpuwise.show.report import ReportInput, report

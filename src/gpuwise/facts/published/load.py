@@ -17,9 +17,8 @@ from gpuwise.facts.published.importers import judged
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
 from gpuwise.model.precision import PRECISIONS, Precision
-from gpuwise.model.published import PublishedResult
 from gpuwise.model.question import Framework, Question
-from gpuwise.model.record import Record, Records
+from gpuwise.model.record import PublishedResult, Record, Records
 from gpuwise.model.result import Interval
 from gpuwise.model.workload import Mode
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from gpuwise.errors import InputError
 from gpuwise.facts.published import names
 from gpuwise.facts.published.load import all_results
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 
 
 def select(

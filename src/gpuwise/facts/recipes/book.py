@@ -21,9 +21,8 @@ from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.model.recipe import Recipe, Switches, without_own_kernels
-from gpuwise.model.result import Interval
+from gpuwise.model.result import Interval, Tuned
 from gpuwise.model.run import RunConfig
-from gpuwise.model.tuning import Tuned
 from gpuwise.store import home
 
 

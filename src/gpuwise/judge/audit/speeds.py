@@ -22,7 +22,7 @@ from gpuwise.judge.audit.tables import Subject, subject_of
 from gpuwise.model.claim import NOT_IN_CATALOG, Finding, Kind
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import percent, si, significant
 from gpuwise.stats import mean_of_runs, throughput

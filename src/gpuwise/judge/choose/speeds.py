@@ -30,9 +30,8 @@ from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import catalog, published
 from gpuwise.model.choice import Need
 from gpuwise.model.precision import Precision
-from gpuwise.model.published import PublishedResult
 from gpuwise.model.question import Part
-from gpuwise.model.record import Basis, Record, refused
+from gpuwise.model.record import Basis, PublishedResult, Record, refused
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.evidence import answers

@@ -23,8 +23,7 @@ from gpuwise.judge.choose.need import need_for, presets
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.choice import Need
 from gpuwise.model.offer import Offer
-from gpuwise.model.published import PublishedResult
-from gpuwise.model.record import Basis, Record
+from gpuwise.model.record import Basis, PublishedResult, Record
 from gpuwise.model.result import Interval, Result
 
 FIRST = 1 / 3

@@ -13,9 +13,8 @@ from gpuwise.facts import catalog, published
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
-from gpuwise.model.published import PublishedResult
 from gpuwise.model.question import WORK
-from gpuwise.model.record import Record
+from gpuwise.model.record import PublishedResult, Record
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.workload import MODES
 from gpuwise.show import records as speeds

@@ -21,7 +21,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts.published import names
 from gpuwise.facts.published.importers.figure import Figure, Imported, Origin, Skip, result
 from gpuwise.model.gpu import Source
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 
 MAX_BYTES = 256 * 2**20
 """Logs of big runs have tens of megabytes; nothing of this size is a table of results."""

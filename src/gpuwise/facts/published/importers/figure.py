@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gpuwise.facts.published import names
 from gpuwise.model.gpu import Source
-from gpuwise.model.published import PublishedResult
+from gpuwise.model.record import PublishedResult
 
 MAX_GPUS = 100_000
 _NUMBER = re.compile(r"([\d.eE+-]{1,40})\s*(?:(?![KMGT]?i?B\s*/)[A-Za-z]+\s*/\s*s(?:ec(?:ond)?)?)?")

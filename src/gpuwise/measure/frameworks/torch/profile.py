@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gpuwise.model.verdict import KernelKind, KernelTime, Profile
+from gpuwise.model.result import KernelKind, KernelTime, Profile
 
 # Time for the profiled steps. Reading the trace takes longer than the steps themselves.
 LONGEST_S = 0.4
