@@ -22,6 +22,24 @@ Bound = Literal["compute", "memory", "launch", "link"]
 """What limits a step: arithmetic, device memory, the host that launches kernels, or the other GPUs."""
 
 
+UNSURE = Issue(
+    code="precision-unsure", severity="info",
+    detail="called fp32 by its source, but TF32 was the default there, or the figure needs more than the "
+    "FP32 peak",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What a publisher says beside the number, in their own words."""
+
+    precision: str = ""
+    versions: str = ""
+    """Of framework, CUDA, container, driver."""
+    locator: str = ""
+    """Page, table, line or file in the source."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Shown):
     """The answer to one question on GPUs of one kind. A figure that is not known is None."""
@@ -51,6 +69,8 @@ class Record(Shown):
     measured: Record | None = None  # Beside a prediction: what was measured of the same question on this GPU
     raw: Measurement | None = field(default=None, repr=False)
     """Of a measured one: step times, telemetry and profile behind it."""
+    stated: Statement | None = None
+    """Of a published one."""
 
     @property
     def batch(self) -> int | None:
@@ -61,6 +81,11 @@ class Record(Shown):
     def gpus(self) -> int:
         """GPUs that work together."""
         return self.question.gpus
+
+    @property
+    def precision(self) -> str:
+        """As it ran: `tf32?` where a source calls it fp32 but TF32 is likely, `?` where nothing tells."""
+        return f"{self.question.precision or ''}{'?' if UNSURE in self.issues else ''}" or "?"
 
     @property
     def refusal(self) -> str:

@@ -8,7 +8,7 @@ by default in PyTorch and TensorFlow to this day; `precision_stated` keeps the p
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 
 from gpuwise.checks import networks
 from gpuwise.errors import InputError
@@ -26,7 +26,6 @@ _SAME_WORK = {
 """Spellings that the yardstick of the gates does not hold."""
 
 _PRECISIONS = (
-    ("q4_k_m", "q4"),
     ("int8", "int8"),
     ("fp8", "fp8"),
     ("tf32-fp16", "fp16"),
@@ -81,7 +80,7 @@ def as_run(stated: str, gpu_id: str | None) -> str:
     return "tf32?" if catalog.get(gpu_id).peak("tf32") is not None else "fp32"
 
 
-@cache
+@lru_cache(maxsize=1024)
 def gpu_id_of(name: str) -> str | None:
     """The catalog's id of exactly this GPU, or None: a name that leaves the variant open is unknown."""
     if not name.strip() or _SLICE.search(name):
