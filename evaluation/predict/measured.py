@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from gpuwise.errors import GpuwiseError
-from gpuwise.facts import published
+from gpuwise.facts import catalog, published
 from gpuwise.model.recipe import USUAL
 from gpuwise.model.result import Measurement
 from gpuwise.model.run import RunConfig
@@ -94,23 +94,36 @@ def own_pairs(paths: Sequence[Path]) -> Iterator[tuple[Row, int, float]]:
                 yield row, m.config.gpus, single
 
 
+@remember
+def gpu_ids() -> frozenset[str]:
+    """Of the catalog."""
+    return frozenset(spec.id for spec in catalog.all_gpus())
+
+
 def others(n_gpus: int = 1, *, article: bool = False) -> Iterator[Row]:
     """Published figures of the same work, of one GPU each; or those of an article that the gates doubt."""
     for found in published.all_results():
-        sound = not found.cautions and "torch" in found.framework.lower() and found.gpu_id is not None
+        whose = found.source.id if found.source else ""
+        sound = not found.codes and "torch" in found.software.lower()
         if article:
-            sound = found.source.id.startswith("seed_") and found.gpu_id is not None
-        large = (found.batch_per_gpu or 0) >= LEAST_BATCH
-        if not sound or not large or found.workload not in NETWORKS or (found.n_gpus > 1) != (n_gpus > 1):
+            sound = whose.startswith("seed_")
+        large = (found.batch or 0) >= LEAST_BATCH
+        if (
+            not sound
+            or not large
+            or found.gpu_id not in gpu_ids()
+            or found.question.workload not in NETWORKS
+            or (found.gpus > 1) != (n_gpus > 1)
+        ):
             continue
         config = RunConfig(
-            workload=found.workload, mode=found.mode, precision=found.precision.rstrip("?"),
-            compile=bool(found.compiled), gpus=found.n_gpus,
-            recipe="script" if found.source.id.startswith(PUBLIC_SCRIPT) else "stock",
+            workload=found.question.workload, mode=found.question.mode, precision=found.precision.rstrip("?"),
+            compile=bool(found.question.compile), gpus=found.gpus,
+            recipe="script" if whose.startswith(PUBLIC_SCRIPT) else "stock",
         )  # fmt: skip
         row = Row(
-            source=found.source.id, gpu=str(found.gpu_id), cell=config.key("batch", "kernels"),
-            batch=int(found.batch_per_gpu or 0), measured=found.throughput / found.n_gpus,
+            source=whose, gpu=found.gpu_id, cell=config.key("batch", "kernels"),
+            batch=int(found.batch or 0), measured=found.value / found.gpus,
         )  # fmt: skip
         if seconds(row, general()) is not None:
             yield row
@@ -162,9 +175,9 @@ def lambda_pairs(table: Path) -> Iterator[tuple[Row, int, float]]:
                     continue
                 found[gpu, int(float(r["num_gpu"])), LAMBDA[r["model"]]].append(float(r["train_throughput"]))
     batches = {
-        (round(card(r.gpu_id).memory_bytes / 1e9), r.workload): r.batch_per_gpu
-        for r in published.all_results()
-        if r.source.id == "lambda_dlbench" and r.gpu_id and r.batch_per_gpu and r.precision == "fp16"
+        (round(card(r.gpu_id).memory_bytes / 1e9), r.question.workload): r.batch
+        for r in published.select(source="lambda_dlbench", precision="fp16")
+        if r.gpu_id in gpu_ids() and r.batch
     }
     for (gpu, count, workload), speeds in sorted(found.items()):
         key = "bert-large" if workload == "bert-base" else workload

@@ -8,9 +8,9 @@ import pytest
 
 from gpuwise.checks import networks, physics
 from gpuwise.facts import catalog
-from gpuwise.model.record import PublishedResult
+from gpuwise.model.record import Record
 
-Row = Callable[..., PublishedResult]
+Row = Callable[..., Record]
 
 
 def at(share: float, gpu_id: str, precision: str) -> float:
@@ -23,33 +23,30 @@ def at(share: float, gpu_id: str, precision: str) -> float:
 
 @pytest.mark.parametrize(("share", "word"), [(0.5, ""), (0.9, "SUSPECT"), (1.1, "INVALID")])
 def test_shares_of_the_peak(row: Row, share: float, word: str) -> None:
-    found = list(physics.judge(row(throughput=at(share, "t4", "fp16"))))
+    found = list(physics.judge(row(speed=at(share, "t4", "fp16"))))
     assert [c.detail.split(":")[0] for c in found] == ([word] if word else [])
 
 
 def test_fp32_that_only_tf32_can_reach(row: Row) -> None:
-    fast = row(
-        gpu="A100", gpu_id="a100-sxm4-80gb", precision="fp32", throughput=at(2, "a100-sxm4-80gb", "fp32")
-    )
+    fast = row(gpu="A100", gpu_id="a100-sxm4-80gb", precision="fp32", speed=at(2, "a100-sxm4-80gb", "fp32"))
     assert [c.code for c in physics.judge(fast)] == ["precision"]
-    assert physics.ran_as("fp32", fast) == "tf32?"
 
 
 def test_int8_is_held_against_its_own_peak(row: Row) -> None:
     for share, codes in ((1.5, []), (2.2, ["above-peak"])):
         speed = at(share, "a100-sxm4-80gb", "fp16") * 3  # inference does a third of a step's work
-        fast = row(gpu="A100", gpu_id="a100-sxm4-80gb", precision="int8", mode="infer", throughput=speed)
+        fast = row(gpu="A100", gpu_id="a100-sxm4-80gb", precision="int8", mode="infer", speed=speed)
         assert [c.code for c in physics.judge(fast)] == codes
 
 
 def test_what_is_not_known_is_not_judged(row: Row) -> None:
     for unknown in (
-        row(workload="frobnet", throughput=1e9),
-        row(gpu_id=None, throughput=1e9),
+        row(workload="frobnet", speed=1e9),
+        row(gpu_id=None, speed=1e9),
         row(gpu_id="x"),
     ):
         assert list(physics.judge(unknown)) == []
 
 
 def test_several_gpus_share_the_work(row: Row) -> None:
-    assert list(physics.judge(row(n_gpus=8, throughput=at(4, "t4", "fp16")))) == []
+    assert list(physics.judge(row(gpus=8, speed=at(4, "t4", "fp16")))) == []

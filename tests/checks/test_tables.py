@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpuwise.checks import tables
-from gpuwise.model.record import PublishedResult
+from gpuwise.model.record import Record
 
-Row = Callable[..., PublishedResult]
+Row = Callable[..., Record]
 
 
-def codes(*rows: PublishedResult) -> set[str]:
+def codes(*rows: Record) -> set[str]:
     return {caution.code for _, caution in tables.judge(rows)}
 
 
-def scaled(row: Row, *speeds: float, precision: str = "fp16") -> list[PublishedResult]:
-    return [row(n_gpus=2**i, throughput=speed, precision=precision) for i, speed in enumerate(speeds)]
+def scaled(row: Row, *speeds: float, precision: str = "fp16") -> list[Record]:
+    return [row(gpus=2**i, speed=speed, precision=precision) for i, speed in enumerate(speeds)]
 
 
 def test_honest_scaling_passes(row: Row) -> None:
@@ -37,11 +37,11 @@ def test_exact_halves_at_several_counts(row: Row) -> None:
 
 
 def test_one_figure_for_two_networks(row: Row) -> None:
-    assert "repeated" in codes(row(throughput=411.37), row(workload="resnet101", throughput=411.37))
-    assert "repeated" not in codes(row(throughput=400), row(workload="resnet101", throughput=400))
+    assert "repeated" in codes(row(speed=411.37), row(workload="resnet101", speed=411.37))
+    assert "repeated" not in codes(row(speed=400), row(workload="resnet101", speed=400))
 
 
 def test_a_lighter_network_is_faster(row: Row) -> None:
-    found = list(tables.judge([row(throughput=100.5), row(workload="resnet152", throughput=200.5)]))
+    found = list(tables.judge([row(speed=100.5), row(workload="resnet152", speed=200.5)]))
     assert [(index, caution.code) for index, caution in found] == [(0, "order")]
-    assert codes(row(throughput=199.5), row(workload="resnet152", throughput=200.5)) == set()
+    assert codes(row(speed=199.5), row(workload="resnet152", speed=200.5)) == set()

@@ -40,10 +40,11 @@ def duel(first: str, second: str, predictions: tuple[Record, ...] = (), *, half:
         for r in store.records(store.load(path) for path in H200.glob("*tuned.json"))
         if r.usable and r.question.mode != "limit"
     ]
+    stated = published.plausible(published.select(gpu_ids=ids))
     return HeadToHead(
         first=catalog.get(first),
         second=catalog.get(second),
-        speeds=(*(s for s in measured if s.gpu_id in ids), *published.records(published.select(gpu_ids=ids))),
+        speeds=(*(s for s in measured if s.gpu_id in ids), *stated),
         forecasts=predictions,
         ratio_half=half,
         offers=prices.offers(today=TODAY),
@@ -95,12 +96,8 @@ def test_figures_of_untold_precision_are_never_divided() -> None:
 
 
 def test_no_published_figure_that_a_check_flags_is_shown() -> None:
-    flagged = {
-        row.throughput for row in published.all_results() if row.gpu_id == "rtx-a5000" and row.cautions
-    }
-    fine = {
-        row.throughput for row in published.all_results() if row.gpu_id == "rtx-a5000" and not row.cautions
-    }
+    flagged = {row.value for row in published.all_results() if row.gpu_id == "rtx-a5000" and row.codes}
+    fine = {row.value for row in published.all_results() if row.gpu_id == "rtx-a5000" and not row.codes}
     shown = {speed.throughput.value for speed in duel("rtx-a5000", "rtx-a4000").speeds if speed.throughput}
     assert flagged - fine
     assert shown.isdisjoint(flagged - fine)

@@ -27,7 +27,7 @@ def page(gpu_id: str, *predictions: object) -> Page:
     return card(
         Card(
             spec=catalog.get(gpu_id),
-            speeds=published.records(published.select(gpu_ids=(gpu_id,))),
+            speeds=published.plausible(published.select(gpu_ids=(gpu_id,))),
             forecasts=predictions,  # type: ignore[arg-type]
             offers=prices.offers(today=TODAY),
             today=TODAY,

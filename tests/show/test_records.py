@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise import store
+from gpuwise.facts.published.importers import record
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
-from gpuwise.model.record import PublishedResult
 from gpuwise.show import records as speeds
 
 from .conftest import NOISY, OK, OOM, result
@@ -15,22 +15,17 @@ from .conftest import NOISY, OK, OOM, result
 SOURCE = Source(
     id="theirs", title="Their table", kind="third-party", read_on="2026-11-21", url="https://example.org/t"
 )
-THEIRS = PublishedResult(
-    gpu="H200 SXM",
-    gpu_id="h200-sxm",
-    n_gpus=8,
-    workload="resnet50",
-    mode="train",
-    precision="tf32?",
-    precision_stated="fp32",
-    framework="MXNet",
-    software="MXNet 1.9",
-    batch_per_gpu=400,
-    throughput=63_600.0,
-    item="image",
-    date="2024-04-25",
-    source=SOURCE,
-)
+
+
+def theirs(**changes):
+    usual = {
+        "gpu": "H200 SXM", "gpu_id": "h200-sxm", "gpus": 8, "workload": "resnet50", "mode": "train",
+        "precision": "tf32?", "stated": "fp32", "framework": "MXNet", "versions": "MXNet 1.9", "batch": 400,
+        "speed": 63_600.0, "item": "image", "date": "2024-04-25", "source": SOURCE,
+    }  # fmt: skip
+    return record(**usual | changes)
+
+
 SCALING = Issue(code="scaling", severity="warning", detail="too fast", fix="count again")
 
 
@@ -64,7 +59,7 @@ def test_measured_cautions_are_written_out_and_failures_shown():
 
 
 def test_published_row_is_per_gpu_too_and_names_its_source():
-    table = speeds.published_table([replace(THEIRS, cautions=(SCALING,))])
+    table = speeds.published_table([theirs(issues=(SCALING,))])
     found = cells(table)
     assert (found["throughput"], found["per GPU"]) == ("63,600 images/s", "7,950 images/s")
     assert (found["software"], found["source"], found["cautions"]) == ("MXNet 1.9", "theirs", "scaling")
@@ -76,25 +71,25 @@ def test_published_row_is_per_gpu_too_and_names_its_source():
 
 
 def test_sure_precisions_need_no_explanation():
-    notes = speeds.published_table([replace(THEIRS, precision="fp16")]).notes
+    notes = speeds.published_table([theirs(precision="fp16")]).notes
     assert not any(note.startswith("tf32?") for note in notes)
 
 
 def test_fastest_gpu_comes_first_and_inference_last():
-    slow, infer = replace(THEIRS, n_gpus=16), replace(THEIRS, mode="infer", n_gpus=1)
-    rows = speeds.published_table([infer, slow, THEIRS]).rows
+    slow, infer = theirs(gpus=16), theirs(mode="infer", gpus=1)
+    rows = speeds.published_table([infer, slow, theirs()]).rows
     assert [(row[1], row[3]) for row in rows] == [("train", "8"), ("train", "16"), ("infer", "1")]
 
 
 def test_many_cautions_are_counted():
-    many = [replace(THEIRS, cautions=(replace(SCALING, detail=f"case {i}"),)) for i in range(20)]
+    many = [theirs(issues=(replace(SCALING, detail=f"case {i}"),)) for i in range(20)]
     notes = speeds.published_table(many).notes
     assert sum(note.startswith("scaling: case") for note in notes) == speeds.LISTED
     assert "8 more cautions: --json" in notes
 
 
 def test_one_file_says_on_every_row_whose_it_is():
-    table = speeds.together([OURS], [THEIRS])
+    table = speeds.together([OURS], [theirs()])
     assert [(row[0], row[1]) for row in table.rows] == [
         ("measured here", "resnet50"),
         ("published", "resnet50"),
@@ -102,7 +97,7 @@ def test_one_file_says_on_every_row_whose_it_is():
 
 
 def test_unknown_gpu_and_software():
-    bare = replace(THEIRS, gpu="", gpu_id=None, framework="", software="", batch_per_gpu=None)
+    bare = theirs(gpu="", gpu_id=None, framework="", versions="", batch=None)
     found = cells(speeds.published_table([bare]))
     assert found["GPU"] == "not stated"
     assert "software" not in found
@@ -115,9 +110,9 @@ def test_listing_counts_both_and_keeps_them_apart():
 
 
 def test_documents_hold_everything():
-    mine, theirs = speeds.measured_document(OURS), speeds.published_document(THEIRS)
+    mine, other = speeds.measured_document(OURS), speeds.published_document(theirs())
     assert mine["throughput"]["low"] == 7190.0
     assert (mine["recipe"], mine["gpu_id"], mine["result"]) == ("stock", "h200-sxm", "20261121-a")
-    assert theirs["throughput_per_gpu"] == 7950.0
-    assert (theirs["precision_stated"], theirs["source"]["id"]) == ("fp32", "theirs")
+    assert other["throughput_per_gpu"] == 7950.0
+    assert (other["precision_stated"], other["source"]["id"]) == ("fp32", "theirs")
     assert speeds.measured_document(ours(OOM))["throughput"] is None

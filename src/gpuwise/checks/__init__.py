@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from gpuwise.checks import physics, tables
 from gpuwise.checks.measured import judge_measured
-from gpuwise.checks.physics import ABOVE, ran_as
+from gpuwise.checks.physics import ABOVE
 from gpuwise.model.issue import Issue
-from gpuwise.model.record import PublishedResult
+from gpuwise.model.record import Record
 
-__all__ = ["ABOVE", "judge", "judge_measured", "ran_as"]
+__all__ = ["ABOVE", "judge", "judge_measured"]
 
 
-def judge(rows: Sequence[PublishedResult]) -> tuple[tuple[Issue, ...], ...]:
+def judge(rows: Sequence[Record]) -> tuple[tuple[Issue, ...], ...]:
     """The cautions of each row, in the order of `rows`; rows of one source are judged together."""
     found: dict[int, list[Issue]] = defaultdict(list)
     for index, row in enumerate(rows):

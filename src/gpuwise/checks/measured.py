@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpuwise.checks import networks, physics, tables
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
-from gpuwise.model.record import PublishedResult
+from gpuwise.model.record import Record
 from gpuwise.model.result import Measurement
 from gpuwise.model.run import Environment
 from gpuwise.model.units import percent, significant
@@ -21,18 +21,11 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
     """The measurements of one session, each with the cautions it earns beside the others."""
     # Whole speeds of networks of known cost at their full size, on one GPU: what a published row would be.
     rows = {
-        place: PublishedResult(
-            gpu=environment.device,
-            gpu_id=environment.gpu_id,
-            workload=m.config.workload,
-            mode=m.config.mode,
-            precision=m.config.precision,
-            compiled=m.config.compile,
-            batch_per_gpu=m.batch,
-            throughput=m.throughput.value,
-            item=m.item,
-            framework=m.config.framework,
+        place: Record(
+            question=m.question, gpu_id=environment.gpu_id or environment.device, gpu=environment.device,
+            item=m.item, origin="measured", basis="measured", throughput=m.throughput,
             # Recipes are compared each with itself.
+            session=m.config.base_recipe,
             source=Source(
                 id=f"measured-{m.config.base_recipe}", title="measured here", kind="measured", read_on=""
             ),

@@ -13,7 +13,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.issue import Issue
-from gpuwise.model.record import PublishedResult
+from gpuwise.model.record import Record
 from gpuwise.model.units import percent, si
 
 ABOVE = 1.02
@@ -25,28 +25,17 @@ UNHEARD = 0.85
 to 0.9 of it on most GPUs."""
 
 
-def needed_flop_per_s(row: PublishedResult) -> float | None:
-    """Operations per second that each GPU must have done; None for a network of unknown cost."""
-    network = networks.find(row.workload)
-    if network is None or network.item != row.item:
-        return None
-    return row.throughput / row.n_gpus * network.flop(row.mode)
-
-
-def least_flop_per_s(row: PublishedResult, precision: str) -> float | None:
-    """The same, less what Winograd's convolutions may have saved in fp32."""
-    needed, network = needed_flop_per_s(row), networks.find(row.workload)
-    if needed is None or network is None:
-        return None
-    return needed * network.least if precision == "fp32" else needed
-
-
-def judge(row: PublishedResult) -> Iterator[Issue]:
-    """Cautions of one published throughput against its GPU's peaks."""
-    precision = row.precision.rstrip("?")
-    needed, spec = least_flop_per_s(row, precision), _spec(row.gpu_id)
-    if needed is None or spec is None:
+def judge(row: Record) -> Iterator[Issue]:
+    """Issues of one published throughput against its GPU's peaks."""
+    network, spec = networks.find(row.question.workload), _spec(row.gpu_id)
+    if network is None or network.item != row.item or spec is None:
         return
+    # A format that is not in our table may still have a peak.
+    precision = row.question.precision or (row.stated.precision if row.stated else "")
+    needed = row.value / row.gpus * network.flop(row.question.mode)
+    # Winograd's convolutions may save some of the operations in fp32.
+    if precision == "fp32":
+        needed *= network.least
     name, peak = _ceiling(spec, precision)
     if peak is None:
         return
@@ -72,18 +61,9 @@ def judge(row: PublishedResult) -> Iterator[Issue]:
         )
 
 
-def ran_as(precision: str, row: PublishedResult) -> str:
-    """`precision`, or `tf32?` where it says fp32 and the speed needs more than the FP32 peak."""
-    needed, spec = needed_flop_per_s(row), _spec(row.gpu_id)
-    if precision != "fp32" or needed is None or spec is None or spec.peak("tf32") is None:
-        return precision
-    peak = spec.peak("fp32")
-    return "tf32?" if peak is not None and needed > peak.flop_per_s else precision
-
-
-def _spec(gpu_id: str | None) -> GpuSpec | None:
+def _spec(gpu_id: str) -> GpuSpec | None:
     try:
-        return None if gpu_id is None else catalog.get(gpu_id)
+        return catalog.get(gpu_id)
     except InputError:
         return None
 

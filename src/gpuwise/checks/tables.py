@@ -12,7 +12,7 @@ from itertools import combinations
 
 from gpuwise.checks import networks
 from gpuwise.model.issue import Issue
-from gpuwise.model.record import PublishedResult
+from gpuwise.model.record import Record
 from gpuwise.model.units import percent, significant
 
 OVER = 1.02
@@ -35,30 +35,36 @@ DIGITS = 4
 """Figures with fewer digits repeat by chance."""
 
 Found = Iterator[tuple[int, Issue]]
-Indexed = Sequence[tuple[int, PublishedResult]]
+Indexed = Sequence[tuple[int, Record]]
 
 
-def judge(rows: Sequence[PublishedResult]) -> Found:
+def judge(rows: Sequence[Record]) -> Found:
     """(index, caution) for each row that cannot have been measured as stated."""
     indexed = list(enumerate(rows))
     for series in _groups(indexed, _series):
         yield from _scaling(series)
-    for table in _groups(indexed, lambda r: (r.source.id, r.gpu, r.mode, r.n_gpus, r.item)):
+    for table in _groups(indexed, lambda r: (_whose(r), r.gpu, r.question.mode, r.gpus, r.item)):
         yield from _repeated(table)
-        for alike in _groups(table, lambda r: (r.precision, r.compiled, r.batch_per_gpu)):
+        for alike in _groups(table, lambda r: (r.precision, r.question.compile, r.batch)):
             yield from _order(alike)
-    for pair in _groups(indexed, lambda r: (r.source.id, r.gpu, r.mode, r.workload, r.compiled)):
-        yield from _halves(pair)
+    for work in _groups(
+        indexed, lambda r: (_whose(r), r.gpu, r.question.mode, r.question.workload, r.question.compile)
+    ):
+        yield from _halves(work)
 
 
-def _series(row: PublishedResult) -> Hashable:
+def _whose(row: Record) -> str:
+    return row.source.id if row.source else ""
+
+
+def _series(row: Record) -> Hashable:
     """What the rows of one scaling series share: all but the count and the speed."""
-    what = (row.source.id, row.gpu, row.workload, row.mode, row.item)
-    return (*what, row.precision, row.compiled, row.framework, row.software, row.batch_per_gpu, row.date)
+    versions = row.stated.versions if row.stated else ""
+    return row.session, row.gpu, row.item, row.question.key("gpus"), row.precision, versions, row.date
 
 
-def _groups(rows: Indexed, key: Callable[[PublishedResult], Hashable]) -> Iterator[Indexed]:
-    found: dict[Hashable, list[tuple[int, PublishedResult]]] = defaultdict(list)
+def _groups(rows: Indexed, key: Callable[[Record], Hashable]) -> Iterator[Indexed]:
+    found: dict[Hashable, list[tuple[int, Record]]] = defaultdict(list)
     for index, row in rows:
         found[key(row)].append((index, row))
     yield from (group for group in found.values() if len(group) > 1)
@@ -66,13 +72,13 @@ def _groups(rows: Indexed, key: Callable[[PublishedResult], Hashable]) -> Iterat
 
 def _scaling(series: Indexed) -> Found:
     """Several GPUs against one: not more than perfect, and not perfect to the last digit."""
-    single = [row.throughput for _, row in series if row.n_gpus == 1]
-    several = [(index, row) for index, row in series if row.n_gpus > 1]
+    single = [row.value for _, row in series if row.gpus == 1]
+    several = [(index, row) for index, row in series if row.gpus > 1]
     if len(single) != 1:
         return
     exact = []
     for index, row in several:
-        share = row.throughput / (row.n_gpus * single[0])
+        share = row.value / (row.gpus * single[0])
         if abs(share - 1) < EXACT:
             exact.append((index, row))
         elif share > OVER:
@@ -81,13 +87,13 @@ def _scaling(series: Indexed) -> Found:
                 Issue(
                     code="scaling",
                     severity="warning",
-                    detail=f"INVALID: {row.n_gpus} GPUs are {significant(row.n_gpus * share)} times as fast "
+                    detail=f"INVALID: {row.gpus} GPUs are {significant(row.gpus * share)} times as fast "
                     f"as one ({percent(share)})",
                     fix="check how the source counts samples and which batch one GPU had",
                 ),
             )
     if len(exact) > 1:
-        detail = "SUSPECT: exactly " + ", ".join(str(row.n_gpus) for _, row in exact)
+        detail = "SUSPECT: exactly " + ", ".join(str(row.gpus) for _, row in exact)
         for index, _ in exact:
             yield (
                 index,
@@ -102,13 +108,13 @@ def _scaling(series: Indexed) -> Found:
 
 def _halves(rows: Indexed) -> Found:
     """One precision exactly twice another, at more than one count: the factor was assumed."""
-    by_count: dict[int, list[tuple[int, PublishedResult]]] = defaultdict(list)
+    by_count: dict[int, list[tuple[int, Record]]] = defaultdict(list)
     for index, row in rows:
-        by_count[row.n_gpus].append((index, row))
+        by_count[row.gpus].append((index, row))
     twice: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for group in by_count.values():
         for (i, a), (j, b) in combinations(group, 2):
-            slow, fast = sorted(((a.throughput, i, a.precision), (b.throughput, j, b.precision)))
+            slow, fast = sorted(((a.value, i, a.precision), (b.value, j, b.precision)))
             if a.precision != b.precision and abs(fast[0] / slow[0] / 2 - 1) < EXACT:
                 twice[slow[2], fast[2]].append((slow[1], fast[1]))
     for (slow_name, fast_name), pairs in twice.items():
@@ -129,13 +135,13 @@ def _halves(rows: Indexed) -> Found:
 
 def _repeated(rows: Indexed) -> Found:
     """One figure for two different networks."""
-    seen: dict[float, list[tuple[int, PublishedResult]]] = defaultdict(list)
+    seen: dict[float, list[tuple[int, Record]]] = defaultdict(list)
     for index, row in rows:
-        if len(f"{row.throughput:.10g}".replace(".", "").strip("0")) >= DIGITS:
-            seen[row.throughput].append((index, row))
+        if len(f"{row.value:.10g}".replace(".", "").strip("0")) >= DIGITS:
+            seen[row.value].append((index, row))
     for value, same in seen.items():
-        names = sorted({f"{row.workload} {row.precision}" for _, row in same})
-        if len({row.workload for _, row in same}) > 1:
+        names = sorted({f"{row.question.workload} {row.precision}" for _, row in same})
+        if len({row.question.workload for _, row in same}) > 1:
             for index, _ in same:
                 yield (
                     index,
@@ -153,7 +159,7 @@ def _order(rows: Indexed) -> Found:
     known = [
         (index, row, net)
         for index, row in rows
-        if (net := networks.find(row.workload)) and net.family and (row.batch_per_gpu or BUSY) >= BUSY
+        if (net := networks.find(row.question.workload)) and net.family and (row.batch or BUSY) >= BUSY
     ]
     for index, row, net in known:
         heavier = [
@@ -161,18 +167,16 @@ def _order(rows: Indexed) -> Found:
             for _, other, other_net in known
             if other_net.family == net.family and other_net.forward_flop >= LIGHTER * net.forward_flop
         ]
-        slower = [
-            (times, other) for times, other in heavier if row.throughput < other.throughput * (1 - MARGIN)
-        ]
+        slower = [(times, other) for times, other in heavier if row.value < other.value * (1 - MARGIN)]
         if slower:
-            times, other = max(slower, key=lambda pair: pair[1].throughput)
+            times, other = max(slower, key=lambda pair: pair[1].value)
             yield (
                 index,
                 Issue(
                     code="order",
                     severity="warning",
-                    detail=f"SUSPECT: slower than {other.workload} ({other.throughput:,.10g}), which needs "
-                    f"{times:.1f} times the operations",
+                    detail=f"SUSPECT: slower than {other.question.workload} ({other.value:,.10g}), which "
+                    f"needs {times:.1f} times the operations",
                     fix="check whether rows are exchanged or figures invented",
                 ),
             )

@@ -15,7 +15,7 @@ from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, published
 from gpuwise.jobs.facts import Facts
-from gpuwise.model.record import PublishedResult, Record
+from gpuwise.model.record import Record
 from gpuwise.show import records as report
 from gpuwise.workloads import registry
 
@@ -86,7 +86,7 @@ def command(
     skipped = [(path, skip) for path, file in zip(imports, imported, strict=True) for skip in file.skipped]
     theirs = new if imports and workload is None else (*published.all_results(), *new)
     if workload is not None:
-        others = [row.question.workload for row in ours] + [row.workload for row in new]
+        others = [row.question.workload for row in ours] + [row.question.workload for row in new]
         workload = published.check_workload(workload, others)
     if source is not None:
         published.check_source(source, theirs)
@@ -147,7 +147,7 @@ def _ours(rows: Sequence[Record], wanted: _Wanted) -> list[Record]:
     ]
 
 
-def _theirs(rows: Sequence[PublishedResult], wanted: _Wanted) -> tuple[PublishedResult, ...]:
+def _theirs(rows: Sequence[Record], wanted: _Wanted) -> tuple[Record, ...]:
     found = published.select(
         rows,
         workload=wanted.workload,
@@ -163,7 +163,7 @@ def _theirs(rows: Sequence[PublishedResult], wanted: _Wanted) -> tuple[Published
 
 def _list(
     ours: Sequence[Record],
-    theirs: Sequence[PublishedResult],
+    theirs: Sequence[Record],
     wanted: _Wanted,
     *,
     output: Path | None,
@@ -183,7 +183,7 @@ def _list(
 
 def _show(
     ours: Sequence[Record],
-    theirs: Sequence[PublishedResult],
+    theirs: Sequence[Record],
     wanted: _Wanted,
     document: dict[str, Any],
     *,
@@ -204,18 +204,18 @@ def _show(
 
 def _documents(
     ours: Sequence[Record],
-    theirs: Sequence[PublishedResult],
-    skipped: Sequence[tuple[Path, published.Skip]],
+    theirs: Sequence[Record],
+    skipped: Sequence[tuple[Path, published.Skipped]],
 ) -> dict[str, Any]:
     return {
         "measured": [report.measured_document(row) for row in ours],
         "published": [report.published_document(row) for row in theirs],
-        "skipped": [{"file": str(path), "line": skip.line, "reason": skip.reason} for path, skip in skipped],
+        "skipped": [{"file": str(path), "line": line, "reason": why.detail} for path, (line, why) in skipped],
     }
 
 
 def _tell(
-    skipped: Sequence[tuple[Path, published.Skip]],
+    skipped: Sequence[tuple[Path, published.Skipped]],
     imported: Sequence[published.Imported],
     paths: Sequence[Path],
 ) -> None:
@@ -223,8 +223,8 @@ def _tell(
     for path, file in zip(paths, imported, strict=True):
         title = published.FORMATS[file.format][1]
         printer.talk(f"{path.name}: {title}: {len(file.rows)} figures, {len(file.skipped)} skipped")
-    for path, skip in skipped[: report.LISTED]:
-        printer.talk(f"  skipped {path.name}, line {skip.line}: {skip.reason}")
+    for path, (line, why) in skipped[: report.LISTED]:
+        printer.talk(f"  skipped {path.name}, line {line}: {why.detail}")
     if len(skipped) > report.LISTED:
         printer.talk(f"  and {len(skipped) - report.LISTED} more skipped: --json names them")
 

@@ -13,7 +13,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
-from gpuwise.model.record import PublishedResult, Record
+from gpuwise.model.record import Record
 from gpuwise.model.result import Result
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Facts:
     def studied(self) -> tuple[str, ...]:
         """Of the GPUs of which more than the data sheet is known: a rent, a published or a measured speed."""
         spoken_of = {row.gpu_id for row in self.published} | self.rents.keys()
-        spoken_of |= {result.environment.gpu_id for result in self.results}
+        spoken_of |= {result.environment.gpu_id or "" for result in self.results}
         return tuple(gpu_id for gpu_id in self.ids if gpu_id in spoken_of)
 
     @property
@@ -79,10 +79,10 @@ class Facts:
         return _rents(self.today)
 
     @property
-    def published(self) -> tuple[PublishedResult, ...]:
+    def published(self) -> tuple[Record, ...]:
         from gpuwise.facts import published
 
-        return tuple(published.all_results())
+        return published.all_results()
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -107,7 +107,7 @@ class Facts:
 
         mine = store.records(result for result in self.results if result.environment.gpu_id in gpu_ids)
         speeds = (r for r in mine if r.usable and r.question.mode != "limit" and r.question.size == "full")
-        return (*speeds, *published.records(published.select(gpu_ids=gpu_ids)))
+        return (*speeds, *published.plausible(published.select(gpu_ids=gpu_ids)))
 
     def gpu(self, name: str) -> GpuSpec:
         """One GPU by a name of it, the usual variant of a generic one. Raises InputError with the nearest."""

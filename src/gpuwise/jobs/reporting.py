@@ -56,7 +56,7 @@ def material(facts: Facts, results: Sequence[Result]) -> ReportInput:
     ids = {r.environment.gpu_id for r in results if r.environment.gpu_id}
     return ReportInput(
         results=tuple(results),
-        published=published.records(published.select(gpu_ids=ids)) if ids else (),
+        published=published.plausible(published.select(gpu_ids=ids)) if ids else (),
         offers=facts.offers,
         predicted=dict(_predicted(facts, results)),
         today=facts.today,

@@ -34,10 +34,8 @@ class Statement:
     """What a publisher says beside the number, in their own words."""
 
     precision: str = ""
-    versions: str = ""
-    """Of framework, CUDA, container, driver."""
-    locator: str = ""
-    """Page, table, line or file in the source."""
+    versions: str = ""  # Of framework, CUDA, container, driver
+    locator: str = ""  # Page, table, line or file in the source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +67,7 @@ class Record(Shown):
     measured: Record | None = None  # Beside a prediction: what was measured of the same question on this GPU
     raw: Measurement | None = field(default=None, repr=False)
     """Of a measured one: step times, telemetry and profile behind it."""
-    stated: Statement | None = None
-    """Of a published one."""
+    stated: Statement | None = None  # Of a published one
 
     @property
     def batch(self) -> int | None:
@@ -81,6 +78,11 @@ class Record(Shown):
     def gpus(self) -> int:
         """GPUs that work together."""
         return self.question.gpus
+
+    @property
+    def value(self) -> float:
+        """Items per second of all GPUs together; 0 where there is no throughput."""
+        return 0.0 if self.throughput is None else self.throughput.value
 
     @property
     def precision(self) -> str:
@@ -127,34 +129,6 @@ class Records(tuple[Record, ...], Shown):
 def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:
     """The issue of a record without a throughput."""
     return (Issue(code="refused", severity="invalid", detail=detail, fix=fix),)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedResult:
-    """One published throughput, over all its GPUs together."""
-
-    gpu: str  # The GPU as the publisher names it
-    gpu_id: str | None = None
-    """Catalog entry; None where the name leaves the variant open or the catalog lacks it."""
-    n_gpus: int = 1
-    workload: str
-    """Our id where the work is the same ("resnet50", "bert-large"), else a slug of the publisher's."""
-    mode: str  # train or infer
-    precision: str
-    """As it really ran, where that is known: fp32, tf32, fp16, bf16, fp8, int8; `tf32?` where a
-    figure called fp32 needs more than the FP32 peak; `?` where nothing tells."""
-    precision_stated: str = ""  # As the publisher calls it
-    compiled: bool | None = None
-    framework: str = ""
-    software: str = ""  # Versions: framework, CUDA, container, driver
-    batch_per_gpu: int | None = None
-    throughput: float  # Items per second, all GPUs together
-    item: str  # image, sequence, token, ..
-    date: str = ""  # ISO date of the measurement or publication, as exact as known: 2020-10-31, 2021-06, 2023
-    source: Source
-    locator: str = ""  # Page, table, line or file in the source
-    note: str = ""
-    cautions: tuple[Issue, ...] = ()
 
 
 Change = Literal["faster", "slower", "same", "unclear", "not-comparable"]

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpuwise.facts.published.load import UNSURE
+from gpuwise.facts import catalog
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
 from gpuwise.model.precision import Precision
-from gpuwise.model.record import PublishedResult, Record
+from gpuwise.model.record import UNSURE, Record, Statement
 from gpuwise.model.run import RunConfig
 from gpuwise.model.units import watts, whole
 from gpuwise.model.workload import Mode
@@ -93,16 +93,18 @@ def table(rows: Sequence[Record]) -> Table:
     ).without_empty_columns()  # fmt: skip
 
 
-def published_table(rows: Sequence[PublishedResult]) -> Table:
+def published_table(rows: Sequence[Record]) -> Table:
     """What others published, training first, then by speed of one GPU."""
-    ordered = sorted(rows, key=lambda row: (row.workload, row.mode != "train", -row.throughput / row.n_gpus))
-    sources: dict[str, Source] = {row.source.id: row.source for row in rows}
+    ordered = sorted(
+        rows, key=lambda row: (row.question.workload, row.question.mode != "train", -row.value / row.gpus)
+    )
+    sources = {row.source.id: row.source for row in rows if row.source}
     lines = tuple(
         f"{source.id}: {source.title}; {source.licence or 'no licence stated'}"
         + (f"; {source.url}" if source.url else "")
         for source in (sources[name] for name in sorted(sources))
     )
-    issues = _issue_lines([issue for row in ordered for issue in row.cautions], own=False)
+    issues = _issue_lines([issue for row in ordered for issue in row.issues if issue != UNSURE], own=False)
     return Table(
         title="Published elsewhere, not measured by gpuwise",
         columns=COLUMNS,
@@ -112,29 +114,29 @@ def published_table(rows: Sequence[PublishedResult]) -> Table:
     ).without_empty_columns()
 
 
-def _published_row(row: PublishedResult) -> tuple[str, ...]:
+def _published_row(row: Record) -> tuple[str, ...]:
     # Not `MXNet MXNet 1.9` where the versions name the framework themselves.
-    named = row.framework.split(" ")[0].casefold() in row.software.casefold() and row.software
-    software = row.software if named else " ".join(part for part in (row.framework, row.software) if part)
+    versions = row.stated.versions if row.stated else ""
+    named = row.software.split(" ")[0].casefold() in versions.casefold() and versions
     return (
-        row.workload,
-        row.mode,
-        row.gpu_id or row.gpu or "not stated",
-        str(row.n_gpus),
+        row.question.workload,
+        row.question.mode,
+        row.gpu_id or "not stated",
+        str(row.gpus),
         row.precision,
-        _YES[row.compiled],
+        _YES[row.question.compile],
         "",
-        str(row.batch_per_gpu or ""),
-        rate(row.throughput, row.item),
-        rate(row.throughput / row.n_gpus, row.item),
-        software,
+        str(row.batch or ""),
+        rate(row.value, row.item),
+        rate(row.value / row.gpus, row.item),
+        versions if named else " ".join(part for part in (row.software, versions) if part),
         row.date,
-        row.source.id,
-        codes(row.cautions),
+        row.source.id if row.source else "",
+        codes(row.issues),
     )
 
 
-def together(measured: Sequence[Record], published: Sequence[PublishedResult]) -> Table:
+def together(measured: Sequence[Record], published: Sequence[Record]) -> Table:
     """Both for one file: the first column says which rows are whose, ours come first."""
     rows = [("measured here", *measured_row(row)) for row in measured]
     rows += [("published", *_published_row(row)) for row in published]
@@ -184,9 +186,30 @@ def measured_document(row: Record) -> dict[str, Any]:
     }
 
 
-def published_document(row: PublishedResult) -> dict[str, Any]:
+def published_document(row: Record) -> dict[str, Any]:
     """One published figure as plain data, its source with it."""
-    return asdict(row) | {"throughput_per_gpu": row.throughput / row.n_gpus}
+    stated, asked = row.stated or Statement(), row.question
+    return {
+        "gpu": row.gpu,
+        "gpu_id": row.gpu_id if row.gpu_id in {spec.id for spec in catalog.all_gpus()} else None,
+        "n_gpus": row.gpus,
+        "workload": asked.workload,
+        "mode": asked.mode,
+        "precision": row.precision,
+        "precision_stated": stated.precision,
+        "compiled": asked.compile,
+        "framework": row.software,
+        "software": stated.versions,
+        "batch_per_gpu": row.batch,
+        "throughput": row.value,
+        "item": row.item,
+        "date": row.date,
+        "source": asdict(row.source) if row.source else None,
+        "locator": stated.locator,
+        "note": " ".join(row.notes),
+        "cautions": [asdict(issue) for issue in row.issues if issue != UNSURE],
+        "throughput_per_gpu": row.value / row.gpus,
+    }
 
 
 def _issue_lines(issues: Sequence[Issue], *, own: bool = True) -> tuple[str, ...]:

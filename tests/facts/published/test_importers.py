@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts.published import FORMATS, Imported, import_file, import_text
-from gpuwise.facts.published.importers import decoded
-from gpuwise.facts.published.importers.figure import number
+from gpuwise.facts.published.importers import decoded, number
+from gpuwise.model.record import Records
 
 CSV = ",ssd,bert_large_squad,resnet50\nRTX_A6000,300.0,60.0,780.0\n"
 DAY = date(2026, 11, 21)
@@ -25,7 +25,7 @@ def test_file_is_recognised_and_cited(tmp_path: Path):
     found = import_file(path)
     assert found.format == "lambda"
     row = found.rows[0]
-    assert row.locator == "train-fp16.csv, line 2"
+    assert row.stated.locator == "train-fp16.csv, line 2"
     assert row.source.id == "train-fp16.csv"
     assert row.source.licence is None
 
@@ -33,7 +33,7 @@ def test_file_is_recognised_and_cited(tmp_path: Path):
 def test_format_by_name_overrides_recognition(tmp_path: Path):
     path = tmp_path / "x.csv"
     path.write_text(CSV)
-    assert import_file(path, format="aime") == Imported(format="aime")
+    assert import_file(path, format="aime") == Imported(format="aime", rows=Records())
     with pytest.raises(InputError, match="did you mean lambda"):
         import_file(path, format="lamda")
 
@@ -44,9 +44,9 @@ def test_format_by_name_overrides_recognition(tmp_path: Path):
         (b"", "none of the known formats"),
         (b"a,b\n1,2\n", "none of the known formats"),
         (b"\x89PNG\0\0\0", "binary"),
-        ("größer".encode("latin-1"), "no text in UTF-8: byte 2"),
-        (b"\xff\xfeabc", "no text in UTF-16"),
-        (b"{" * 100_000 + b'"train_rate"', "no whole JSON"),
+        ("größer".encode("latin-1"), "not text in UTF-8: byte 2"),
+        (b"\xff\xfeabc", "not text in UTF-16"),
+        (b"{" * 100_000 + b'"train_rate"', "not a whole JSON"),
         (b'{"x_train_throughput": ' + b"[" * 100_000, None),
     ],
 )
@@ -88,7 +88,7 @@ def test_fifty_megabytes_of_log(tmp_path: Path):
     path.write_text("".join(noise * 12_500 + ":::MLLOG " + json.dumps(event) + "\n" for event in events))
     assert path.stat().st_size > 49e6
     found = import_file(path, n_gpus=8)
-    assert [(row.throughput, row.n_gpus) for row in found.rows] == [(100.0, 8)]
+    assert [(row.value, row.gpus) for row in found.rows] == [(100.0, 8)]
 
 
 def test_sixteen_bit_text_and_byte_order_marks():
@@ -100,15 +100,15 @@ def test_sixteen_bit_text_and_byte_order_marks():
 
 def test_oversized_csv_field_is_an_error():
     text = CSV + '"' + "x" * 200_000 + '",1,2,3\n'
-    with pytest.raises(InputError, match="no whole CSV"):
+    with pytest.raises(InputError, match="not a whole CSV"):
         import_text(text, name="fp16.csv", read_on=DAY)
 
 
 @pytest.mark.parametrize("bad", ["inf", "nan", "-5", "1e999", "", "12 ms", "12 GB/s", "12 %"])
 def test_impossible_numbers_give_no_row(bad: str):
     found = import_text(f",ssd,resnet50\nRTX_A6000,{bad},780.0\n", name="fp16.csv", read_on=DAY)
-    assert [row.throughput for row in found.rows] == [780.0]
-    assert [skip.line for skip in found.skipped] == [2]
+    assert [row.value for row in found.rows] == [780.0]
+    assert [line for line, _ in found.skipped] == [2]
 
 
 @pytest.mark.parametrize(
@@ -180,12 +180,12 @@ def test_importers_raise_nothing_but_their_own_errors(text: str, format: str | N
     except GpuwiseError:
         return
     for row in found.rows:
-        assert 0 < row.throughput < float("inf")
-        assert row.n_gpus >= 1
-        assert row.workload
-    for skip in found.skipped:
-        assert skip.line >= 1
-        assert skip.reason
+        assert 0 < row.value < float("inf")
+        assert row.gpus >= 1
+        assert row.question.workload
+    for line, why in found.skipped:
+        assert line >= 1
+        assert why.detail
 
 
 @settings(max_examples=150, deadline=None)

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import get_args
 
 from gpuwise.facts import catalog
-from gpuwise.facts.published import all_results, load, names, sources
+from gpuwise.facts.published import all_results, names, sources, table
 from gpuwise.model.gpu import SourceKind
 
 PRECISIONS = {"fp32", "tf32", "tf32?", "fp16", "bf16", "int8", "?"}
@@ -18,13 +18,13 @@ NO_LICENCE_ROWS = 60
 
 
 def raw(name: str) -> list[dict[str, str]]:
-    with (load.DATA / name).open(encoding="utf-8", newline="") as file:
+    with (table.DATA / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def test_every_gpu_id_is_in_the_catalog():
     known = {spec.id for spec in catalog.all_gpus()}
-    assert {row.gpu_id for row in all_results() if row.gpu_id} <= known
+    assert {row.gpu_id for row in all_results()} - {row.gpu for row in all_results()} <= known
 
 
 def test_every_source_is_used_dated_and_of_a_known_kind():
@@ -38,25 +38,29 @@ def test_every_source_is_used_dated_and_of_a_known_kind():
 def test_rows_are_whole():
     for row in all_results():
         assert row.gpu
-        assert row.locator, row
-        assert row.mode in ("train", "infer")
+        assert row.stated.locator, row
+        assert row.question.mode in ("train", "infer")
         assert row.precision in PRECISIONS
-        assert row.throughput > 0
-        assert row.n_gpus >= 1
-        assert row.batch_per_gpu is None or row.batch_per_gpu >= 1
+        assert row.value > 0
+        assert row.gpus >= 1
+        assert row.batch is None or row.batch >= 1
         assert re.fullmatch(r"|\d{4}(-\d\d(-\d\d)?)?", row.date)
-        assert row.workload == names.workload_id(row.workload)
+        assert row.question.workload == names.workload_id(row.question.workload)
 
 
 def test_fp32_is_never_claimed_where_tf32_is_the_default():
     """Only where the source itself says that TF32 was off, or by a name that tells the two apart."""
+    known = {spec.id for spec in catalog.all_gpus()}
     for row in all_results():
-        has_tf32 = row.gpu_id and catalog.get(row.gpu_id).peak("tf32")
+        has_tf32 = row.gpu_id in known and catalog.get(row.gpu_id).peak("tf32")
         if row.precision == "fp32" and has_tf32:
-            told_apart = "TF32" in row.note or row.source.id in ("milabench_scaling", "aime_on_h200")
+            told_apart = "TF32" in " ".join(row.notes) or row.source.id in (
+                "milabench_scaling",
+                "aime_on_h200",
+            )
             assert told_apart, row
         if row.precision == "tf32?":
-            assert row.precision_stated.lower() == "fp32"
+            assert row.stated.precision.lower() == "fp32"
 
 
 def test_no_row_twice():
@@ -75,7 +79,7 @@ def test_sources_without_a_licence_are_cited_not_copied():
 
 
 def test_size_and_reference_workloads():
-    counts = Counter((row.workload, row.mode) for row in all_results())
+    counts = Counter((row.question.workload, row.question.mode) for row in all_results())
     assert 500 <= len(all_results()) <= 850
     assert counts["resnet50", "train"] > 100
     assert counts["bert-large", "train"] > 40
@@ -87,14 +91,14 @@ def test_size_and_reference_workloads():
 def test_article_is_whole_and_suspected():
     rows = [row for row in all_results() if row.source.id == "seed_000_spheron"]
     assert len(rows) == 32
-    assert sum(bool(row.cautions) for row in rows) >= 30
-    assert {caution.code for row in rows for caution in row.cautions} >= {"linear", "halves", "order"}
+    assert sum(bool(row.codes) for row in rows) >= 30
+    assert {code for row in rows for code in row.codes} >= {"linear", "halves", "order"}
 
 
 def test_an_inflated_count_is_marked():
     wanted = ("h100-sxm5-80gb", "bert-base", 8960)
-    (row,) = (r for r in all_results() if (r.gpu_id, r.workload, r.throughput) == wanted)
-    assert any(c.code == "scaling" and "INVALID" in c.detail for c in row.cautions)
+    (row,) = (r for r in all_results() if (r.gpu_id, r.question.workload, r.value) == wanted)
+    assert any(c.code == "scaling" and "INVALID" in c.detail for c in row.issues)
 
 
 def test_codes_of_known_faults_exist():

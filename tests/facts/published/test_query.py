@@ -11,7 +11,7 @@ from gpuwise.facts.published import all_results, check_source, check_workload, s
 def test_all_conditions_hold_together():
     rows = select(workload="ResNet-50", mode="train", precision="tf32", gpu_ids={"a100-sxm4-40gb"}, n_gpus=1)
     assert rows
-    assert {(r.workload, r.mode, r.gpu_id, r.n_gpus) for r in rows} == {
+    assert {(r.question.workload, r.question.mode, r.gpu_id, r.gpus) for r in rows} == {
         ("resnet50", "train", "a100-sxm4-40gb", 1)
     }
     assert {r.precision for r in rows} == {"tf32", "tf32?"}

@@ -11,11 +11,11 @@ import pytest
 
 from gpuwise import store
 from gpuwise.facts import published
+from gpuwise.facts.published.importers import record
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
 from gpuwise.model.offer import Offer
 from gpuwise.model.recipe import Switches
-from gpuwise.model.record import PublishedResult
 from gpuwise.model.result import (
     BatchTrial,
     Interval,
@@ -272,20 +272,12 @@ def test_a_lone_profile_is_a_table_and_none_is_no_section() -> None:
 
 
 def test_published_figures_answer_the_same_question_or_are_left_out() -> None:
-    row = PublishedResult(
-        gpu="H200",
-        gpu_id="h200-sxm",
-        workload="resnet50",
-        mode="train",
-        precision="bf16",
-        throughput=80.0,
-        item="image",
-        date="2025",
-        source=A_SITE,
-    )
-    flagged = replace(row, cautions=(Issue(code="linear", severity="warning", detail="d", fix="n"),))
-    others = (replace(row, precision="fp32"), replace(row, n_gpus=4), replace(row, gpu_id="a40"), flagged)
-    (figure,) = section(of(measured(), published=published.records((row, *others))), "against").figures
+    usual = {"gpu": "H200", "gpu_id": "h200-sxm", "workload": "resnet50", "mode": "train", "speed": 80.0,
+             "precision": "bf16", "item": "image", "date": "2025", "source": A_SITE}  # fmt: skip
+    flagged = {"issues": (Issue(code="linear", severity="warning", detail="d", fix="n"),)}
+    others = ({}, {"precision": "fp32"}, {"gpus": 4}, {"gpu_id": "a40"}, flagged)
+    rows = published.plausible(record(**usual | other) for other in others)
+    (figure,) = section(of(measured(), published=rows), "against").figures
     assert len(figure.table.rows) == 1
     assert "1.250" in figure.table.rows[0]
 
@@ -319,7 +311,9 @@ def test_a_report_of_real_results_holds_them_byte_for_byte_and_stays_small() -> 
     results = tuple(store.load(path) for path in sorted(H200.glob("*.json")))
     page = report(
         ReportInput(
-            results=results, published=published.records(published.select(gpu_ids={"h200-sxm"})), today=TODAY
+            results=results,
+            published=published.plausible(published.select(gpu_ids={"h200-sxm"})),
+            today=TODAY,
         )
     )
     text = html(page)

@@ -16,15 +16,17 @@ from dataclasses import dataclass, replace
 from gpuwise import checks
 from gpuwise.checks import networks
 from gpuwise.facts import catalog
+from gpuwise.facts.published.importers import record
 from gpuwise.judge.audit.read import Block, Cell, Heading, Table
 from gpuwise.judge.audit.scan import number_of
 from gpuwise.judge.audit.tables import Subject, subject_of
 from gpuwise.model.claim import NOT_IN_CATALOG, Finding, Kind
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
-from gpuwise.model.record import PublishedResult
-from gpuwise.model.result import Measurement, Result
+from gpuwise.model.record import Record
+from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.units import percent, si, significant
+from gpuwise.model.workload import Mode
 from gpuwise.stats import mean_of_runs, throughput
 
 KINDS: dict[str, Kind] = {
@@ -94,7 +96,7 @@ class Figure:
     """One throughput and its line."""
 
     line: int
-    row: PublishedResult
+    row: Record
 
 
 def judge(blocks: Sequence[Block], name: str) -> tuple[Finding, ...]:
@@ -126,9 +128,11 @@ def judge(blocks: Sequence[Block], name: str) -> tuple[Finding, ...]:
     return (*found, *_tokens(blocks))
 
 
-def _stated(row: PublishedResult) -> str:
-    count = f", {row.n_gpus} GPUs" if row.n_gpus > 1 else ""
-    return f"{row.workload} {row.precision} {row.throughput:,.10g} {row.item}s/s{count}"
+def _stated(row: Record) -> str:
+    count = f", {row.gpus} GPUs" if row.gpus > 1 else ""
+    # A precision that is not in our table, such as fp4, as the article writes it.
+    precision = row.question.precision or (row.stated.precision if row.stated else "") or "?"
+    return f"{row.question.workload} {precision} {row.value:,.10g} {row.item}s/s{count}"
 
 
 def fastest(gpu_ids: Sequence[str]) -> str | None:
@@ -147,7 +151,7 @@ def _figures(blocks: Sequence[Block], name: str) -> Iterator[Figure]:
         if isinstance(block, Table):
             if block.rows:
                 near = " ".join((said, *(cell.text for cell in block.rows[0])))
-                mode = "infer" if infer or _INFER.search(near) else "train"
+                mode: Mode = "infer" if infer or _INFER.search(near) else "train"
                 yield from _of_table(block.rows, about or recent, mode, source)
             continue
         said = block.text
@@ -159,7 +163,7 @@ def _figures(blocks: Sequence[Block], name: str) -> Iterator[Figure]:
 
 
 def _of_table(
-    rows: Sequence[Sequence[Cell]], about: Subject | None, mode: str, source: Source
+    rows: Sequence[Sequence[Cell]], about: Subject | None, mode: Mode, source: Source
 ) -> Iterator[Figure]:
     header = [cell.text for cell in rows[0]]
     counts = {i: int(m[1]) for i, text in enumerate(header) if (m := _COUNT.fullmatch(text))}
@@ -183,7 +187,7 @@ def _of_table(
 
 def _wide(
     rows: Sequence[Sequence[Cell]], counts: Mapping[int, int], named: Mapping[str, int],
-    about: Subject | None, mode: str, source: Source,
+    about: Subject | None, mode: Mode, source: Source,
 ) -> Iterator[Figure]:  # fmt: skip
     label, dotted = "", _is_dotted(rows, counts)
     for row in rows[1:]:
@@ -196,7 +200,11 @@ def _wide(
 
 
 def _long(
-    rows: Sequence[Sequence[Cell]], named: Mapping[str, int], about: Subject | None, mode: str, source: Source
+    rows: Sequence[Sequence[Cell]],
+    named: Mapping[str, int],
+    about: Subject | None,
+    mode: Mode,
+    source: Source,
 ) -> Iterator[Figure]:
     dotted = _is_dotted(rows, [named["throughput"]])
     for row in rows[1:]:
@@ -211,7 +219,7 @@ def _long(
         base = _base(_text(row, named["workload"]), precision, owner, mode, source)
         batch = _text(row, named["batch"]) if "batch" in named else ""
         if base is not None and batch.isdecimal() and len(batch) < 7:
-            base = replace(base, batch_per_gpu=int(batch))
+            base = replace(base, question=replace(base.question, batch=int(batch)))
         if base is not None and count.isdecimal() and len(count) < 6 and int(count):
             yield from _figure(base, row[named["throughput"]], int(count), dotted)
 
@@ -228,9 +236,7 @@ def _text(row: Sequence[Cell], index: int) -> str:
     return row[index].text.strip() if index < len(row) else ""
 
 
-def _base(
-    label: str, precision: str, about: Subject | None, mode: str, source: Source
-) -> PublishedResult | None:
+def _base(label: str, precision: str, about: Subject | None, mode: Mode, source: Source) -> Record | None:
     """A row without its figure; None for a network that we do not know."""
     network = networks.find(_PRECISION.sub("", re.sub(r"\([^)]*\)", "", label[:200])))
     match = _PRECISION.search(precision)
@@ -244,25 +250,22 @@ def _base(
         named = _LENGTH.search(label)
         length = int(named[1]) if named else SHORT
         workload = network.id if length == LONG else f"{network.id}-s{length}"
-    return PublishedResult(
-        gpu=about.text if about else "",
+    return record(
+        gpu=about.text if about else "", workload=workload, mode=mode, speed=1.0, item=network.item,
         gpu_id=fastest(about.gpu_ids) if about and not about.several else None,
-        workload=workload,
-        mode=mode,
-        precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(stated, stated),
-        precision_stated=stated,
-        throughput=1.0,
-        item=network.item,
+        precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(stated, stated), stated=stated,
         source=source,
-    )
+    )  # fmt: skip
 
 
-def _figure(base: PublishedResult, cell: Cell, count: int, dotted: bool) -> Iterator[Figure]:
+def _figure(base: Record, cell: Cell, count: int, dotted: bool) -> Iterator[Figure]:
     text = cell.text.strip().replace(".", "") if dotted else cell.text.strip()
     match = re.fullmatch(r"~?\s*(\d[\d.,'\u2019]{0,20}(?: \d{3}){0,3})\s*(?:\w{1,20}/s\w{0,10})?", text)
     plain = re.sub(r"[ '\u2019]|,(?=\d{3}(?!\d))", "", match[1]).replace(",", ".") if match else ""
     if re.fullmatch(r"\d+(?:\.\d+)?", plain) and 1e-3 < float(plain) < 1e9:
-        yield Figure(cell.line, replace(base, throughput=float(plain), n_gpus=count))
+        speed = Interval(value=float(plain), low=float(plain), high=float(plain), level=None, method="stated")
+        row = replace(base, throughput=speed, question=replace(base.question, gpus=count))
+        yield Figure(cell.line, row)
 
 
 def _tokens(blocks: Sequence[Block]) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ from gpuwise.facts import catalog, published
 from gpuwise.model.choice import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Part
-from gpuwise.model.record import Basis, PublishedResult, Record, refused
+from gpuwise.model.record import Basis, Record, refused
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.evidence import answers
@@ -65,7 +65,7 @@ class Forecast(Protocol):
 
 def gather(
     need: Need, wanted: Mapping[str, Sequence[int]], forecast: Forecast, *,
-    results: Sequence[Result] = (), published: Sequence[PublishedResult] = (),
+    results: Sequence[Result] = (), published: Sequence[Record] = (),
 ) -> tuple[Record, ...]:  # fmt: skip
     """The speed of each GPU of `wanted` in each of its numbers, items a second of all together within 80 %;
     where there is none, its refusal.
@@ -82,7 +82,7 @@ def gather(
 
 def _of_workload(
     need: Need, workload: str, wanted: Mapping[str, Sequence[int]], forecast: Forecast,
-    measured: Sequence[Record], stated: Sequence[PublishedResult],
+    measured: Sequence[Record], stated: Sequence[Record],
 ) -> dict[Key, Record]:  # fmt: skip
     config = RunConfig(
         workload=workload,
@@ -167,13 +167,13 @@ def _width(record: Record) -> float:
     return log(interval.high / interval.low) if interval and interval.low > 0 else float("inf")
 
 
-def _published(config: RunConfig, rows: Sequence[PublishedResult]) -> dict[Key, Record]:
-    """The fastest figure of each GPU and number without a caution."""
+def _published(config: RunConfig, rows: Sequence[Record]) -> dict[Key, Record]:
+    """The fastest figure of each GPU and number that no check flags."""
     found: dict[Key, Record] = {}
     # A precision that is only likely ("tf32?") is another one.
     wanted = (config.workload, config.mode, config.precision)
-    asked = [row for row in rows if (row.workload, row.mode, row.precision) == wanted]
-    for record in published.records(asked):
+    asked = (row for row in rows if (row.question.workload, row.question.mode, row.precision) == wanted)
+    for record in published.plausible(asked):
         value = record.throughput.value if record.throughput else 0.0
         best = found.get((record.gpu_id, record.gpus))
         slower = best is not None and best.throughput is not None and best.throughput.value > value

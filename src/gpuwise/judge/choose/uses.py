@@ -23,7 +23,7 @@ from gpuwise.judge.choose.need import need_for, presets
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.choice import Need
 from gpuwise.model.offer import Offer
-from gpuwise.model.record import Basis, PublishedResult, Record
+from gpuwise.model.record import Basis, Record
 from gpuwise.model.result import Interval, Result
 
 FIRST = 1 / 3
@@ -62,7 +62,7 @@ class Use:
 
 def uses(
     gpu_id: str, forecast: Forecast, offers: Sequence[Offer], *, today: date,
-    results: Sequence[Result] = (), published: Sequence[PublishedResult] = (),
+    results: Sequence[Result] = (), published: Sequence[Record] = (),
 ) -> tuple[Use, ...]:  # fmt: skip
     """Every preset, for one GPU of the kind alone."""
     every = {spec.id: (1,) for spec in catalog.all_gpus()}

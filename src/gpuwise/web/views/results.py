@@ -14,7 +14,7 @@ from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.question import WORK
-from gpuwise.model.record import PublishedResult, Record
+from gpuwise.model.record import Record
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.workload import MODES
 from gpuwise.show import records as speeds
@@ -120,9 +120,9 @@ def _ours(rows: Sequence[Record], mode: str) -> Sheet:
     return Sheet(table=table, bars=drawn, legend="with its 95 % interval")
 
 
-def _theirs(rows: Sequence[PublishedResult], mode: str) -> Sheet:
-    mine = sorted((row for row in rows if row.mode == mode), key=lambda r: -r.throughput / r.n_gpus)
-    drawn = bars([_stated(row.throughput / row.n_gpus) for row in mine])
+def _theirs(rows: Sequence[Record], mode: str) -> Sheet:
+    mine = sorted((row for row in rows if row.question.mode == mode), key=lambda r: -r.value / r.gpus)
+    drawn = bars([_stated(row.value / row.gpus) for row in mine])
     return Sheet(table=_of_mode(speeds.published_table(mine), mode), bars=drawn, legend="per GPU")
 
 

@@ -114,7 +114,7 @@ def _measured(result: Result) -> Sheet | None:
 def _published(workload: str) -> Sheet:
     """Every published series of one GPU at several counts that no check flags."""
     rows, shares = [], []
-    for curve in curves(published.records(published.select(workload=workload))):
+    for curve in curves(published.plausible(published.select(workload=workload))):
         for r in curve.records:
             share = curve.share(r)
             shares.append(share)

@@ -21,14 +21,14 @@ def test_figures_carry_gpu_count_batch_and_date(read):
     found = read(ARTICLE)
     assert found.format == "article"
     first, second = found.rows[:2]
-    assert (first.workload, first.gpu_id, first.n_gpus, first.throughput) == (
+    assert (first.question.workload, first.gpu_id, first.gpus, first.value) == (
         "resnet50",
         "rtx-a5000",
         1,
         812.5,
     )
-    assert (second.n_gpus, second.throughput, second.batch_per_gpu) == (2, 1601.3, 128)
-    assert (first.date, first.item, first.mode, first.framework) == (
+    assert (second.gpus, second.value, second.batch) == (2, 1601.3, 128)
+    assert (first.date, first.item, first.question.mode, first.software) == (
         "2024-06-22",
         "image",
         "train",
@@ -37,21 +37,21 @@ def test_figures_carry_gpu_count_batch_and_date(read):
 
 
 def test_empty_network_repeats_the_one_above_and_fp32_may_be_tf32(read):
-    fp32 = next(row for row in read(ARTICLE).rows if row.precision_stated == "FP32")
-    assert (fp32.workload, fp32.precision, fp32.batch_per_gpu) == ("resnet50", "tf32?", 64)
+    fp32 = next(row for row in read(ARTICLE).rows if row.stated.precision == "FP32")
+    assert (fp32.question.workload, fp32.precision, fp32.batch) == ("resnet50", "tf32?", 64)
 
 
 def test_bad_cells_and_rows_are_named(read):
-    skipped = [(skip.line, skip.reason) for skip in read(ARTICLE).skipped]
+    skipped = [(line, why.detail) for line, why in read(ARTICLE).skipped]
     assert skipped == [(10, "no speed: 'n/a'"), (12, "has 3 cells, the header 4")]
 
 
 def test_linear_table_gets_the_cautions_of_the_gates(read):
     table = "# RTX A5000\n\n| Network | Precision | 1 GPU | 2 GPUs | 4 GPUs |\n|---|---|---|---|---|\n"
     rows = read(table + "| ResNet50 | FP16 | 811.17 | 1622.34 | 3244.68 |\n").rows
-    assert [[caution.code for caution in row.cautions] for row in rows] == [[], ["linear"], ["linear"]]
+    assert [list(row.codes) for row in rows] == [[], ["linear"], ["linear"]]
 
 
 def test_title_without_a_gpu_leaves_it_open(read):
     row = read(ARTICLE.replace("RTX A5000", "great card"), gpu=None).rows[0]
-    assert (row.gpu, row.gpu_id) == ("", None)
+    assert (row.gpu, row.gpu_id) == ("", "")

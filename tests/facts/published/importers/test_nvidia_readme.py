@@ -48,28 +48,28 @@ BERT = """# BERT For TensorFlow
 def test_training_columns_are_precisions(read):
     found = read(README)
     assert found.format == "nvidia"
-    train = [row for row in found.rows if row.mode == "train"]
-    assert [(row.n_gpus, row.precision, row.throughput, row.gpu_id) for row in train] == [
+    train = [row for row in found.rows if row.question.mode == "train"]
+    assert [(row.gpus, row.precision, row.value, row.gpu_id) for row in train] == [
         (1, "tf32", 900.0, "a100-sxm4-80gb"),
         (1, "fp16", 2400.0, "a100-sxm4-80gb"),
         (8, "tf32", 7000.0, "a100-sxm4-80gb"),
     ]
-    assert {(row.workload, row.item, row.software, row.date, row.framework) for row in train} == {
-        ("resnet50", "image", "NGC 21.03", "2021-03", "PyTorch")
-    }
+    assert {
+        (row.question.workload, row.item, row.stated.versions, row.date, row.software) for row in train
+    } == {("resnet50", "image", "NGC 21.03", "2021-03", "PyTorch")}
 
 
 def test_inference_takes_its_precision_from_the_heading(read):
-    infer = [row for row in read(README).rows if row.mode == "infer"]
-    assert {row.n_gpus for row in infer} == {1}
-    assert [(row.batch_per_gpu, row.throughput, row.precision, row.gpu_id) for row in infer] == [
+    infer = [row for row in read(README).rows if row.question.mode == "infer"]
+    assert {row.gpus for row in infer} == {1}
+    assert [(row.batch, row.value, row.precision, row.gpu_id) for row in infer] == [
         (1, 98.0, "fp32", "t4"),
         (256, 415.0, "fp32", "t4"),
     ]
 
 
 def test_missing_cells_are_named(read):
-    assert [(skip.line, skip.reason) for skip in read(README).skipped] == [
+    assert [(line, why.detail) for line, why in read(README).skipped] == [
         (14, "no speed: '-'"),
         (24, "has 2 cells, the header 3"),
     ]
@@ -77,7 +77,7 @@ def test_missing_cells_are_named(read):
 
 def test_sequence_length_tells_bert_workloads_apart(read):
     rows = read(BERT).rows
-    assert [(row.workload, row.item, row.batch_per_gpu) for row in rows] == [
+    assert [(row.question.workload, row.item, row.batch) for row in rows] == [
         ("bert-large-s128", "sequence", 4),
         ("bert-large", "sequence", 2),
     ]

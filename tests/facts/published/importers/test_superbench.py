@@ -22,7 +22,7 @@ NEW = {
 def test_old_naming(read):
     found = read(json.dumps(OLD), gpu="A100 SXM4 80GB")
     assert found.format == "superbench"
-    assert [(row.workload, row.precision, row.throughput, row.item) for row in found.rows] == [
+    assert [(row.question.workload, row.precision, row.value, row.item) for row in found.rows] == [
         ("resnet50", "tf32?", 400.5, "image"),
         ("superbench-bert-large", "fp16", 154.8, "sample"),
     ]
@@ -31,15 +31,15 @@ def test_old_naming(read):
 
 def test_ranks_are_copies_and_percentiles_no_speeds(read):
     (row,) = read(json.dumps(NEW)).rows
-    assert (row.workload, row.mode, row.n_gpus, row.throughput) == ("vgg16", "train", 2, 1390.0)
-    assert "2 independent copies" in row.note
-    assert row.gpu_id is None
+    assert (row.question.workload, row.question.mode, row.gpus, row.value) == ("vgg16", "train", 2, 1390.0)
+    assert "2 independent copies" in " ".join(row.notes)
+    assert row.gpu_id == ""
 
 
 def test_bad_lines_are_named(read):
     text = "\n".join([json.dumps(OLD), "{not json", "[1, 2]", "", json.dumps(NEW)])
     found = read(text)
-    assert [skip.line for skip in found.skipped] == [2, 3]
+    assert [line for line, _ in found.skipped] == [2, 3]
     assert len(found.rows) == 3
 
 
@@ -47,4 +47,4 @@ def test_rank_without_a_number_skips_the_sum(read):
     bad = NEW | {"model-benchmarks:vgg/pytorch-vgg16/fp16_train_throughput:1": None}
     found = read(json.dumps(bad))
     assert not found.rows
-    assert found.skipped[0].reason == "vgg16 train fp16: a rank without a number"
+    assert found.skipped[0][1].detail == "vgg16 train fp16: a rank without a number"

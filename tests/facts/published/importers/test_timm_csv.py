@@ -16,18 +16,18 @@ def test_name_of_the_file_tells_gpu_precision_and_versions(read):
     found = read(CSV, NAME)
     row = found.rows[0]
     assert found.format == "timm"
-    assert (row.gpu_id, row.precision, row.precision_stated, row.compiled) == (
+    assert (row.gpu_id, row.precision, row.stated.precision, row.question.compile) == (
         "rtx-3090",
         "fp16",
         "amp",
         False,
     )
-    assert row.software == "torch 1.12 cu113 nhwc"
-    assert (row.mode, row.batch_per_gpu, row.throughput, row.item) == ("train", 512, 1210.5, "image")
+    assert row.stated.versions == "torch 1.12 cu113 nhwc"
+    assert (row.question.mode, row.batch, row.value, row.item) == ("train", 512, 1210.5, "image")
 
 
 def test_another_image_size_is_another_workload(read):
-    assert [row.workload for row in read(CSV, NAME).rows] == [
+    assert [row.question.workload for row in read(CSV, NAME).rows] == [
         "resnet50",
         "vit-b16",
         "resnet50-288-px",
@@ -36,7 +36,7 @@ def test_another_image_size_is_another_workload(read):
 
 
 def test_short_line_is_named(read):
-    assert [(skip.line, skip.reason) for skip in read(CSV, NAME).skipped] == [
+    assert [(line, why.detail) for line, why in read(CSV, NAME).skipped] == [
         (6, "has not as many cells as the header")
     ]
 
@@ -44,16 +44,21 @@ def test_short_line_is_named(read):
 def test_compiled_inference_in_bfloat16(read):
     text = "model,infer_samples_per_sec,infer_batch_size,infer_img_size\nresnet50,9000.5,1024,224\n"
     row = read(text, "benchmark-infer-amp_bf16-nchw-pt291-cu130-pro6000maxq-dynamo.csv").rows[0]
-    assert (row.mode, row.precision, row.compiled) == ("infer", "bf16", True)
-    assert row.software == "torch 2.9.1 cu130 nchw"
+    assert (row.question.mode, row.precision, row.question.compile) == ("infer", "bf16", True)
+    assert row.stated.versions == "torch 2.9.1 cu130 nchw"
     assert row.gpu_id == "rtx-pro-6000-blackwell-maxq"
 
 
 def test_any_other_name_leaves_everything_open(read):
     row = read(CSV, "my-results.csv", gpu="RTX 4090").rows[0]
-    assert (row.gpu_id, row.precision, row.compiled, row.software) == ("rtx-4090", "?", None, "")
+    assert (row.gpu_id, row.precision, row.question.compile, row.stated.versions) == (
+        "rtx-4090",
+        "?",
+        None,
+        "",
+    )
 
 
 def test_speed_of_nothing_is_skipped(read):
     found = read("model,train_samples_per_sec\nresnet50,0\n", NAME)
-    assert (found.rows, found.skipped[0].reason) == ((), "no speed: '0'")
+    assert (found.rows, found.skipped[0][1].detail) == ((), "no speed: '0'")

@@ -42,7 +42,7 @@ FORMATS = {
     "article": ("text_tables", "article with a table of networks and GPU counts"),
     "nvidia": ("text_tables", "README of NVIDIA's Deep Learning Examples"),
 }
-"""Name -> (module, title), the surest to recognise first. The module has a `Format` of the name in capitals."""
+"""Name -> (module, title), the surest to recognise first. The module has a `Format` of that name."""
 
 # A number, alone or as a rate of items; milliseconds, shares and bytes are no speed of a network.
 _NUMBER = re.compile(r"([\d.eE+-]{1,40})\s*(?:(?![KMGT]?i?B\s*/)[A-Za-z]+\s*/\s*s(?:ec(?:ond)?)?)?")

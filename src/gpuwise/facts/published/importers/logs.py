@@ -219,7 +219,7 @@ def _of_aime(run: _AimeRun) -> Iterator[Figure | Skipped]:
         return
     # A mean of 0 is what the script prints for "not run".
     found = [mean for mean in run.means if number(mean[3]) != 0]
-    speeds = [speed for _, _, text in run.steps if (speed := number(text)) is not None]
+    speeds = [rate for _, _, text in run.steps if (rate := number(text)) is not None]
     if not found and speeds:
         found = [(run.steps[0][0], run.steps[0][1], "train", str(fmean(speeds)))]
     if not found:
@@ -228,11 +228,11 @@ def _of_aime(run: _AimeRun) -> Iterator[Figure | Skipped]:
     gpu, stated = run.gpus[0] if run.gpus else "", said("Precision", "")
     compiled = {"True": True, "False": False}.get(said("Compile-Mode", ""))
     versions = (f"torch {said('PyTorch-version', '')}", f"CUDA {said('Cuda-version', '')}")
-    for line, items, mode, speed in found:
+    for line, items, mode, mean_speed in found:
         own_fp32 = items == "sequences" and names.precision_of(stated) == "fp32" and compiled is False
         yield Figure(
             line=line,
-            throughput=speed,
+            throughput=mean_speed,
             workload=said("Model", ""),
             mode=mode,
             item=items.removesuffix("s"),
