@@ -1,6 +1,6 @@
 """The published JSON Schema of a result file, made from the dataclasses themselves.
 
-A property's description is the string that stands below the field in the source.
+A property's description is the comment beside the field in the source, or the string below it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import zip_longest
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -45,22 +45,37 @@ def json_schema() -> dict[str, Any]:
 
 
 def _descriptions(*modules: ModuleType) -> dict[tuple[str, str], str]:
-    """Text below each field, by (class, field); where there is none, the text below its type."""
-    bodies = [ast.parse(inspect.getsource(module)).body for module in modules]
-    types = {ast.unparse(made.targets[0]): text for body in bodies for made, text in _texts(body, ast.Assign)}
-    found = {}
-    for owner in (each for body in bodies for each in body if isinstance(each, ast.ClassDef)):
-        own = {ast.unparse(field.target): text for field, text in _texts(owner.body, ast.AnnAssign)}
-        for field in (each for each in owner.body if isinstance(each, ast.AnnAssign)):
-            name = ast.unparse(field.target)
-            if text := own.get(name, types.get(ast.unparse(field.annotation))):
-                found[owner.name, name] = text
+    """Text of each field, by (class, field); where there is none, the text of its type."""
+    types, found = {}, {}
+    sources = [inspect.getsource(module) for module in modules]
+    for source in sources:
+        types |= {
+            ast.unparse(made.targets[0]): text
+            for made, text in _texts(source, ast.parse(source).body, ast.Assign)
+        }
+    for source in sources:
+        for owner in (each for each in ast.parse(source).body if isinstance(each, ast.ClassDef)):
+            own = {
+                ast.unparse(field.target): text for field, text in _texts(source, owner.body, ast.AnnAssign)
+            }
+            for field in (each for each in owner.body if isinstance(each, ast.AnnAssign)):
+                name = ast.unparse(field.target)
+                if text := own.get(name, types.get(ast.unparse(field.annotation))):
+                    found[owner.name, name] = text
     return found
 
 
-def _texts(body: list[ast.stmt], kind: type[S]) -> Iterator[tuple[S, str]]:
-    """Statements of one kind with the string that stands below them."""
-    for statement, below in pairwise(body):
+def _texts(source: str, body: list[ast.stmt], kind: type[S]) -> Iterator[tuple[S, str]]:
+    """Statements of one kind with the comment at their end, or the string that stands below them."""
+    lines = source.splitlines()
+    for statement, below in zip_longest(body, body[1:]):
+        if not isinstance(statement, kind):
+            continue
+        assert statement.end_lineno is not None
+        # No default of a field holds a number sign.
+        _, _, comment = lines[statement.end_lineno - 1].partition("  # ")
         match below:
-            case ast.Expr(value=ast.Constant(value=str(text))) if isinstance(statement, kind):
+            case ast.Expr(value=ast.Constant(value=str(text))):
                 yield statement, " ".join(text.split())
+            case _ if comment:
+                yield statement, comment if comment.endswith(".") else f"{comment}."
