@@ -50,11 +50,11 @@ def variant(
     return {"name": name, "config": config, "switches": switches, "profile": profile}
 
 
-TRITON, HALF, OWN = {"pooling": "triton"}, {"stream": "half"}, {"stream": "triton"}
+TRITON, HALF, OWN = {"pooling": "triton"}, {"residual_dtype": "half"}, {"residual_dtype": "triton"}
 VARIANTS: list[Variant] = [
     {"name": "kernels"},
     variant("bert-own", "bert-large", 128, "bf16", **OWN, profile=True),
-    variant("bert-own-half", "bert-large", 128, "bf16", **OWN, weights="half"),
+    variant("bert-own-half", "bert-large", 128, "bf16", **OWN, master_weights="on"),
     variant("bert-own-b256", "bert-large", 256, "bf16", **OWN),
     variant("bert-own-b192", "bert-large", 192, "bf16", **OWN),
     variant("bert-own-graph", "bert-large", 128, "bf16", **OWN, graph="on"),
@@ -67,7 +67,7 @@ VARIANTS: list[Variant] = [
     variant("r50-pool-b2048", "resnet50", 2048, **TRITON),
     variant("r50-pool-b1536", "resnet50", 1536, **TRITON),
     variant("r50-descent", "resnet50", 1024, **TRITON, compiler="descent"),
-    variant("r50-half", "resnet50", 1024, **TRITON, weights="half"),
+    variant("r50-half", "resnet50", 1024, **TRITON, master_weights="on"),
     variant("r50-pool-bf16", "resnet50", 1024, "bf16", **TRITON),
     variant("r50-infer-graph", "resnet50", 1024, mode="infer", graph="on"),
     variant("incep-pool-b512", "inception-v3", 512, **TRITON, profile=True),

@@ -28,7 +28,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuner, "FINAL_S", 0.1)
 
     def one(*_: object) -> dict[str, tuple[str, ...]]:
-        return {"weights": ("fp32", "half")}
+        return {"master_weights": ("off", "on")}
 
     monkeypatch.setattr(tuner, "axes", one)
 
@@ -47,12 +47,12 @@ def test_a_toy_is_tuned_and_every_trial_kept(gpuwise: Callable[..., Ran], home: 
     code, out, err = gpuwise("tune", "resnet50", *TOY, "--time", "5min", "--json")
     assert code == 0
     document = json.loads(out)
-    assert [t["switches"] for t in document["trials"]] == [{}, {"weights": "half"}]
+    assert [t["switches"] for t in document["trials"]] == [{}, {"master_weights": "on"}]
     assert document["tuned"]["workload"] == "resnet50"
     assert "every trial is kept in" in err
     (kept,) = (home / "results").glob("*.json")
     stored = json.loads(kept.read_text())["measurements"]
-    assert {m["config"]["switches"]["weights"] for m in stored} == {"fp32", "half"}
+    assert {m["config"]["switches"]["master_weights"] for m in stored} == {"off", "on"}
     assert all(m["gradient_norm"] > 0 for m in stored)
     assert not (home / "recipes").exists()  # a toy's recipe is nobody's
 
@@ -75,8 +75,8 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
 ) -> None:
     def known(plan: tuple[RunConfig, ...], *_: object) -> tuple[tuple[RunConfig, ...], dict[object, object]]:
         (config,) = plan
-        exchange: Literal["overlapped", "after"] = "overlapped" if config.gpus == 1 else "after"
-        return (replace(config, switches=Switches(weights="half", exchange=exchange)),), {}
+        exchange: Literal["on", "off"] = "on" if config.gpus == 1 else "off"
+        return (replace(config, switches=Switches(master_weights="on", overlap_grads=exchange)),), {}
 
     def locked(target: object, plan: tuple[RunConfig, ...]) -> tuple[None]:
         assert [config.gpus for config in plan] == [2]  # nobody else may measure on the second
@@ -89,8 +89,8 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
     assert code == 0
     tried = [trial["switches"] for trial in json.loads(out)["trials"]]
     # What was found for several is no gain over itself, so the search does not begin there.
-    exchanges: tuple[dict[str, str], ...] = ({}, {"exchange": "after"}, {"bucket": "64"})
-    assert tried == [{"weights": "half"} | exchange for exchange in exchanges]
+    exchanges: tuple[dict[str, str], ...] = ({}, {"overlap_grads": "off"}, {"bucket": "64"})
+    assert tried == [{"master_weights": "on"} | exchange for exchange in exchanges]
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def test_a_search_of_another_machine_is_not_gone_on_with(gpuwise: Callable[..., 
 
 
 def test_what_is_to_be_tried_must_be_switches(gpuwise: Callable[..., Ran]) -> None:
-    code, _, err = gpuwise("tune", "resnet50", "--device", "cpu", "--try", "weights=half,layout=round")
+    code, _, err = gpuwise("tune", "resnet50", "--device", "cpu", "--try", "master_weights=on,layout=round")
     assert code == 2
     assert "'layout=round'" in err
 

@@ -41,14 +41,14 @@ def test_stock_takes_over_no_kernel_of_gpuwise() -> None:
 def test_several_gpus_run_the_recipe_of_one_and_exchange_as_was_found_for_them() -> None:
     two, four = replace(ASKED, gpus=2), replace(ASKED, gpus=4)
     several = replace(
-        TUNED, gpus=4, batch=64, switches=Switches(layout="channels-first", exchange="after", bucket="64")
+        TUNED, gpus=4, batch=64, switches=Switches(layout="channels-first", overlap_grads="off", bucket="64")
     )
     recipes.keep(several)
     plan, found = recall((ASKED, two, four), "test-gpu")
     assert [config.switches for config in plan] == [
         TUNED.switches,
-        replace(TUNED.switches, exchange="after", bucket="64"),
-        replace(TUNED.switches, exchange="after", bucket="64"),
+        replace(TUNED.switches, overlap_grads="off", bucket="64"),
+        replace(TUNED.switches, overlap_grads="off", bucket="64"),
     ]
     assert {config.batch for config in plan} == {512}
     assert found[plan[2]] == (TUNED, several)
@@ -57,14 +57,14 @@ def test_several_gpus_run_the_recipe_of_one_and_exchange_as_was_found_for_them()
 def test_work_that_was_not_searched_on_several_gpus_exchanges_as_other_work_does() -> None:
     other = replace(
         TUNED, workload="bert-large", precision="fp16", gpus=2, batch=64,
-        switches=Switches(stream="triton", exchange="after"),
+        switches=Switches(residual_dtype="triton", overlap_grads="off"),
     )  # fmt: skip
     recipes.keep(other)
     eager, unknown = replace(ASKED, gpus=2, compile=False), replace(ASKED, workload="resnet152", gpus=4)
     plan, found = recall((replace(ASKED, gpus=2), unknown, eager, replace(unknown, gpus=1)), "test-gpu")
     assert [(config.switches, config.batch) for config in plan] == [
-        (replace(TUNED.switches, exchange="after"), 512),
-        (Switches(exchange="after"), None),
+        (replace(TUNED.switches, overlap_grads="off"), 512),
+        (Switches(overlap_grads="off"), None),
         (Switches(), None),  # nothing is cut there
         (Switches(), None),
     ]

@@ -15,6 +15,7 @@ from gpuwise.model.recipe import (
     Recipe,
     Switches,
     choices,
+    modern,
     parse,
     without_own_kernels,
 )
@@ -32,10 +33,10 @@ def test_the_first_word_of_every_switch_is_its_default() -> None:
         pooling="torch",
         compiler="default",
         graph="off",
-        weights="fp32",
-        stream="fp32",
+        master_weights="off",
+        residual_dtype="fp32",
         attention="auto",
-        exchange="overlapped",
+        overlap_grads="on",
         bucket="usual",
     )
 
@@ -55,7 +56,7 @@ def test_what_is_said_can_be_read_again() -> None:
 
 
 def test_what_is_not_said_stays_as_it_is_in_the_base() -> None:
-    base = Switches(pooling="triton", exchange="after")
+    base = Switches(pooling="triton", overlap_grads="off")
     assert parse(["exchange=overlapped", "bucket=8"], base=base) == Switches(pooling="triton", bucket="8")
 
 
@@ -84,6 +85,7 @@ def test_an_unknown_word_is_refused_with_the_known_ones(word: str) -> None:
         ((), "train", "fp8", "tuned"),
         ((), "infer", "fp8", "stock"),
         ((), "infer", "int8", "tuned"),
+        (("weights=half", "region=block", "exchange=overlapped"), "train", "bf16", "stock"),
         ((), "limit", "fp8", "stock"),
     ],
 )
@@ -107,3 +109,17 @@ def test_every_word_for_own_kernels_is_a_choice_and_the_only_one_named_triton() 
         OWN_KERNELS.items()
     )
     assert not any(getattr(USUAL, name) == word for name, word in OWN_KERNELS.items())
+
+
+def test_int8_products_of_a_whole_prompt_are_torchs() -> None:
+    asked = RunConfig(workload="llm-8b-decode", mode="infer", precision=Precision.INT8)
+    assert asked.recipe == "tuned"
+    assert replace(asked, workload="llm-8b-prefill").recipe == "stock"
+
+
+def test_switches_of_older_files_have_the_words_of_today() -> None:
+    old = {"stream": "triton", "weights": "half", "exchange": "after", "region": "block", "graph": "on"}
+    today = Switches(
+        residual_dtype="triton", master_weights="on", overlap_grads="off", compile_scope="block", graph="on"
+    )
+    assert Switches(**modern(old)) == today == Switches(**modern(modern(old)))

@@ -34,7 +34,7 @@ TRIALS = (
     trial(1000.0, Switches(), adopted=True),
     trial(1100.0, Switches(pooling="triton"), adopted=True),
     trial(1090.0, Switches(pooling="triton", layout="channels-first")),
-    trial(2000.0, Switches(weights="half"), refusal="numerics: the first loss differs"),
+    trial(2000.0, Switches(master_weights="on"), refusal="numerics: the first loss differs"),
     trial(None, Switches(graph="on"), refusal="oom"),
 )
 GAIN = Interval(value=1.1, low=1.09, high=1.11, method="bootstrap")
@@ -79,10 +79,10 @@ def test_what_is_taken_over_is_said() -> None:
     said = "resnet50 train bf16{} as tuned for h200-sxm, torch 2.11.0: batch 64, pooling=triton"
     assert report.used(config, [FOUND]) == said.format("")
     assert report.used(replace(config, gpus=4), [FOUND, FOUND]) == said.format(" x4")
-    other = replace(FOUND, workload="bert-large", gpus=2, switches=Switches(exchange="after"))
+    other = replace(FOUND, workload="bert-large", gpus=2, switches=Switches(overlap_grads="off"))
     four = replace(config, gpus=4, batch=None, switches=other.switches)
     assert report.used(four, [other]) == (
-        "resnet50 train bf16 x4 as tuned for h200-sxm, torch 2.11.0: exchange=after; "
+        "resnet50 train bf16 x4 as tuned for h200-sxm, torch 2.11.0: overlap_grads=off; "
         "exchange as of bert-large bf16"
     )
 

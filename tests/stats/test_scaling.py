@@ -82,13 +82,15 @@ def test_on_the_second_machine_the_one_gpu_is_its_own_first() -> None:
 
 
 def test_how_gradients_are_exchanged_is_no_other_question() -> None:
-    after = replace(measured(1.01, gpus=2), config=replace(ONE, gpus=2, switches=Switches(exchange="after")))
+    after = replace(
+        measured(1.01, gpus=2), config=replace(ONE, gpus=2, switches=Switches(overlap_grads="off"))
+    )
     other = replace(measured(1.0, gpus=2), config=replace(ONE, gpus=2, switches=Switches(pooling="triton")))
     large = replace(measured(1.01, gpus=2), config=replace(ONE, gpus=2, switches=Switches(bucket="512")))
     found = series([measured(1.0), measured(1.02, gpus=2), after, large, other])
     assert [[point.measurement.config.switches for point in each.points] for each in found] == [
         [Switches()],
-        [Switches(exchange="after")],
+        [Switches(overlap_grads="off")],
         [Switches(bucket="512")],
     ]
 

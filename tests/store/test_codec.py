@@ -63,7 +63,7 @@ def test_any_result_survives_its_file(result: Result) -> None:
 
 def test_the_file_is_readable_by_people(example: Result) -> None:
     text = store.encode(example).decode()
-    assert text.startswith('{\n "schema": 2,\n "id": "20261121-044012-h200-3fa9"')
+    assert text.startswith('{\n "schema": 3,\n "id": "20261121-044012-h200-3fa9"')
     assert text.endswith("}\n")
     assert '"step_s": [0.0372, 0.0371, 0.0373]' in text
     assert '"fix": "cool [ 1, 2 ] it"' in text, "text that looks like an array is text"

@@ -23,7 +23,7 @@ def test_the_schema_is_valid_and_says_what_it_is() -> None:
     schema = store.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"].endswith("2020-12/schema")
-    assert schema["title"] == "gpuwise result, schema 2"
+    assert schema["title"] == "gpuwise result, schema 3"
 
 
 def test_an_encoded_result_is_valid(example: Result) -> None:

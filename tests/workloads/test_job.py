@@ -13,7 +13,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Recipe, Region, Switches
+from gpuwise.model.recipe import Recipe, Scope, Switches
 from gpuwise.model.workload import Mode
 from gpuwise.workloads.job import (
     autocast,
@@ -221,9 +221,9 @@ def test_mismatch_compares_the_compiled_with_the_eager_network(monkeypatch: pyte
         ("vit-b16", "train", "stock", "block"),
     ],
 )
-def test_compiled_equals_eager(name: Name, mode: Mode, recipe: Recipe, region: Region) -> None:
+def test_compiled_equals_eager(name: Name, mode: Mode, recipe: Recipe, region: Scope) -> None:
     config = toy(name, mode, recipe=recipe, compiled=True)
-    job = build(replace(config, switches=Switches(region=region)))
+    job = build(replace(config, switches=Switches(compile_scope=region)))
     assert job.mismatch is not None
     # A training loss has dropout, which draws other numbers under compile.
     assert job.mismatch() < (1e-3 if mode == "infer" else 0.05)

@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from gpuwise.model.recipe import Region, Switches
+from gpuwise.model.recipe import Scope, Switches
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads import parallel
 from gpuwise.workloads.parallel import Whole, spread
@@ -53,7 +53,7 @@ def losses(how: str) -> list[float]:
 
     step, finish = run, lambda: None
     if how != "alone":
-        switches = Switches(exchange="after" if how == "ddp-after" else "overlapped")
+        switches = Switches(overlap_grads="off" if how == "ddp-after" else "on")
         spreading = spread(net, run, optimizer, replace(CONFIG, switches=switches))
         assert spreading.how == how
         step, finish = spreading.loss, spreading.finish or finish
@@ -85,9 +85,9 @@ def test_all_parameters_belong_to_the_whole() -> None:
 
 @pytest.mark.parametrize(("region", "cut"), [("step", True), ("block", False)])
 def test_blocks_that_are_compiled_by_themselves_are_not_cut(
-    region: Region, cut: bool, one_rank: None
+    region: Scope, cut: bool, one_rank: None
 ) -> None:
-    net, config = Net(), replace(CONFIG, compile=True, switches=Switches(region=region))
+    net, config = Net(), replace(CONFIG, compile=True, switches=Switches(compile_scope=region))
     spread(net, lambda: net(torch.ones(2, 8)).sum(), torch.optim.SGD(net.parameters(), lr=0.1), config)
     assert torch._dynamo.config.optimize_ddp is cut
 

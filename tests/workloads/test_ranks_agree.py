@@ -11,7 +11,7 @@ import torch.distributed as dist
 from torch import Tensor, multiprocessing, nn
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Exchange, Switches, Weights
+from gpuwise.model.recipe import Overlap, Switches, Toggle
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads import parallel
 from gpuwise.workloads.job import Job, training_job
@@ -21,16 +21,16 @@ ROOT = Path(__file__).parents[2]
 RANKS, STEPS, EACH = 2, 4, 8
 CONFIG = RunConfig(workload="net", mode="train", precision="fp32", device="cpu", gpus=RANKS)
 
-Case = tuple[Precision, Weights, bool]
+Case = tuple[Precision, Toggle, bool]
 CASES: tuple[Case, ...] = (
-    ("fp8", "fp32", False),
-    ("fp32", "fp32", False),
-    ("fp32", "fp32", True),
-    ("fp16", "fp32", False),
-    ("bf16", "half", False),
+    ("fp8", "off", False),
+    ("fp32", "off", False),
+    ("fp32", "off", True),
+    ("fp16", "off", False),
+    ("bf16", "on", False),
 )
-"""(precision, weights, compiled)."""
-EXCHANGES: tuple[Exchange, ...] = ("overlapped", "after")
+"""(precision, master_weights, compiled)."""
+EXCHANGES: tuple[Overlap, ...] = ("on", "off")
 
 
 def job_of(config: RunConfig, x: Tensor) -> tuple[Job, nn.Module]:
@@ -58,9 +58,9 @@ def trained(config: RunConfig, x: Tensor, steps: int = STEPS) -> Tensor:
     return torch.cat([p.detach().float().flatten() for p in net.parameters()])
 
 
-def configured(case: Case, exchange: Exchange, gpus: int) -> RunConfig:
+def configured(case: Case, exchange: Overlap, gpus: int) -> RunConfig:
     precision, weights, compiled = case
-    switches = Switches(weights=weights, exchange=exchange)
+    switches = Switches(master_weights=weights, overlap_grads=exchange)
     return replace(CONFIG, precision=precision, compile=compiled, switches=switches, gpus=gpus)
 
 
@@ -97,7 +97,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[tuple[Case, str
 @pytest.mark.parametrize("exchange", EXCHANGES)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))
 def test_ranks_train_as_one_does_on_all_their_batches(
-    case: Case, exchange: Exchange, found: list[dict[tuple[Case, str], Tensor]]
+    case: Case, exchange: Overlap, found: list[dict[tuple[Case, str], Tensor]]
 ) -> None:
     each = [weights[case, exchange] for weights in found]
     assert torch.equal(*each)

@@ -45,7 +45,7 @@ def losses(workload: str, precision: Precision, switches: Switches) -> list[floa
 )
 def test_half_weights_change_no_bit_of_a_training(workload: str) -> None:
     """The products see the values that autocast rounds to, and the optimiser its own fp32 weights."""
-    plain, half = (losses(workload, "bf16", s) for s in (Switches(), Switches(weights="half")))
+    plain, half = (losses(workload, "bf16", s) for s in (Switches(), Switches(master_weights="on")))
     assert half == pytest.approx(plain, rel=1e-6)
     assert len(set(half)) == len(half)  # weights move
 
@@ -55,7 +55,7 @@ def test_half_weights_keep_the_digits_that_16_bits_lose() -> None:
     model = torch.nn.Linear(1, 1, bias=False)
     torch.nn.init.ones_(model.weight)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-    config = replace(toy("resnet50", "train", "bf16"), switches=Switches(weights="half"))
+    config = replace(toy("resnet50", "train", "bf16"), switches=Switches(master_weights="on"))
     job = training_job(model, (torch.ones(1, 1),), lambda y: y.sum(), optimizer, config, 1)
     for _ in range(100):
         job.step()
@@ -66,7 +66,7 @@ def test_half_weights_keep_the_digits_that_16_bits_lose() -> None:
 
 @pytest.mark.parametrize("precision", ["fp32", "tf32"])
 def test_without_autocast_there_are_no_half_weights(precision: Precision) -> None:
-    assert losses("resnet50", precision, Switches(weights="half")) == losses(
+    assert losses("resnet50", precision, Switches(master_weights="on")) == losses(
         "resnet50", precision, Switches()
     )
 
@@ -80,17 +80,17 @@ def test_the_layout_changes_roundings_only() -> None:
 
 @pytest.mark.parametrize("workload", ["bert-large", "bert-large-pretrain-s128"])
 def test_a_stream_of_16_bits_changes_roundings_only(workload: str) -> None:
-    plain, half = (losses(workload, "bf16", Switches(stream=s)) for s in ("fp32", "half"))  # type: ignore[arg-type]
+    plain, half = (losses(workload, "bf16", Switches(residual_dtype=s)) for s in ("fp32", "half"))  # type: ignore[arg-type]
     assert half != plain
     assert half == pytest.approx(plain, rel=0.01)
-    assert losses(workload, "fp32", Switches(stream="half")) == losses(workload, "fp32", Switches())
+    assert losses(workload, "fp32", Switches(residual_dtype="half")) == losses(workload, "fp32", Switches())
 
 
 def test_script_heeds_no_switch() -> None:
     config = toy("resnet50", "train", "bf16", "script")
     plain, other = (
         build(replace(config, switches=s))
-        for s in (Switches(), Switches(layout="channels-first", weights="half"))
+        for s in (Switches(), Switches(layout="channels-first", master_weights="on"))
     )
     assert [float(plain.step()) for _ in range(3)] == [float(other.step()) for _ in range(3)]
 
@@ -139,7 +139,7 @@ def test_equal_blocks_share_one_code_and_compute_the_same(name: str, graphs: lis
     config = toy(name, "train", compiled=True)
     found = {}
     for region in ("step", "block"):
-        job = build(replace(config, switches=Switches(region=region)))  # type: ignore[arg-type]
+        job = build(replace(config, switches=Switches(compile_scope=region)))  # type: ignore[arg-type]
         found[region] = [float(job.step()) for _ in range(2)]
         torch.compiler.reset()
     assert found["block"] == pytest.approx(found["step"], rel=1e-6)
@@ -148,7 +148,7 @@ def test_equal_blocks_share_one_code_and_compute_the_same(name: str, graphs: lis
 
 @pytest.mark.filterwarnings("ignore")  # torch's own
 def test_blocks_of_an_inference_are_compiled_as_well(graphs: list[Any]) -> None:
-    config = replace(toy("bert-large", "infer", compiled=True), switches=Switches(region="block"))
+    config = replace(toy("bert-large", "infer", compiled=True), switches=Switches(compile_scope="block"))
     compiled_, eager = build(config).step(), build(replace(config, compile=False)).step()
     assert len(graphs) == 1
     assert torch.equal(compiled_, eager)
@@ -164,7 +164,7 @@ def test_compiled_blocks_are_held_against_eager_ones(mode: Mode, monkeypatch: py
         return lambda *given: tuple(1.1 * x for x in graph.forward(*given))
 
     monkeypatch.setattr(torch, "compile", lambda f, **_: real(f, dynamic=False, backend=wrong))
-    job = build(replace(toy("vit-b16", mode, compiled=True), switches=Switches(region="block")))
+    job = build(replace(toy("vit-b16", mode, compiled=True), switches=Switches(compile_scope="block")))
     assert job.mismatch is not None
     assert job.mismatch() > 0.01
     torch.compiler.reset()
@@ -172,7 +172,7 @@ def test_compiled_blocks_are_held_against_eager_ones(mode: Mode, monkeypatch: py
 
 @pytest.mark.parametrize("name", ["resnet50", "googlenet", "unet-sd15"])
 def test_what_is_not_made_of_equal_blocks_says_so(name: str) -> None:
-    config = replace(toy(name, "train", compiled=True), switches=Switches(region="block"))
+    config = replace(toy(name, "train", compiled=True), switches=Switches(compile_scope="block"))
     with pytest.raises(InputError, match=f"{name} is not made of equal blocks"):
         build(config)
     build(replace(config, compile=False))

@@ -141,7 +141,7 @@ def _with_recipes(
         raise InputError("switches are those of torch's recipe", hint="leave out the switches")
     if recipe == "script":
         raise InputError("the recipe script has no switches", hint="leave out the switches")
-    if recipe == "stock" and any(own_kernels(given, c.mode, c.precision) for c in plan):
+    if recipe == "stock" and any(own_kernels(given, c.mode, c.precision, c.workload) for c in plan):
         problem = f"{given} runs gpuwise's own kernels, which stock does not"
         raise InputError(problem, hint="the recipe tuned has them")
     changed = (c if c.mode == "limit" else replace(c, switches=given) for c in plan)

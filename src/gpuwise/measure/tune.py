@@ -33,26 +33,26 @@ BATCH = "batch"
 ORDER = (
     "layout",
     "pooling",
-    "stream",
+    "residual_dtype",
     BATCH,
     "attention",
     "graph",
-    "weights",
-    "exchange",
+    "master_weights",
+    "overlap_grads",
     "bucket",
-    "region",
+    "compile_scope",
     "compiler",
 )
 
 ON_GPUS = frozenset({"pooling", "attention", "graph"})
-COMPILED = frozenset({"graph", "region", "compiler"})
+COMPILED = frozenset({"graph", "compile_scope", "compiler"})
 # Inference has its weights, and with them all between products, in 16 bits.
-TRAINING = frozenset({"weights", "stream"})
+TRAINING = frozenset({"master_weights", "residual_dtype"})
 # Training under autocast; in FP8 it is bf16 between products, and weights are cast for each anyway.
 HALF = frozenset({"fp16", "bf16", "fp8"})
 
 # Of every workload that trains on several GPUs.
-TOGETHER = frozenset({"exchange", "bucket"})
+TOGETHER = frozenset({"overlap_grads", "bucket"})
 
 
 def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dict[str, tuple[str, ...]]:
@@ -76,7 +76,7 @@ def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dic
         *(COMPILED if not config.compile else ()),
         *(TRAINING | TOGETHER if config.mode != "train" else ()),
         *(TRAINING if not half else ()),
-        *(("weights",) if config.precision == "fp8" else ()),
+        *(("master_weights",) if config.precision == "fp8" else ()),
         *(("layout",) if config.precision == "fp32" else ()),  # always channels-first
     }
     return {

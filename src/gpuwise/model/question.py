@@ -68,7 +68,7 @@ class Question:
     @property
     def own_kernels(self) -> bool:
         """Whether gpuwise's own kernels run."""
-        return own_kernels(self.switches, self.mode, self.precision)
+        return own_kernels(self.switches, self.mode, self.precision, self.workload)
 
     @property
     def base_recipe(self) -> Recipe:

@@ -11,7 +11,7 @@ stay for ever, and a better choice is a stored recipe (`gpuwise tune`), not anot
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
@@ -29,12 +29,11 @@ RECIPES: tuple[Recipe, ...] = ("script", "stock", "tuned")
 Layout = Literal["channels-last", "channels-first"]
 Pooling = Literal["torch", "triton"]
 Compiler = Literal["default", "descent", "autotune"]
-Region = Literal["step", "block"]
-Graph = Literal["off", "on"]
-Weights = Literal["fp32", "half"]
-Stream = Literal["fp32", "half", "triton"]
+Scope = Literal["step", "block"]
+Toggle = Literal["off", "on"]
+Overlap = Literal["on", "off"]
+Residual = Literal["fp32", "half", "triton"]
 Attention = Literal["auto", "flash", "efficient", "cudnn", "triton"]
-Exchange = Literal["overlapped", "after"]
 Bucket = Literal["usual", "8", "64", "512"]
 
 
@@ -42,30 +41,30 @@ Bucket = Literal["usual", "8", "64", "512"]
 class Switches:
     """One recipe. A workload heeds those that its specification names; the others stay as they are."""
 
+    # Of images and convolutions where tensor cores run; IEEE fp32 is always channels-first.
     layout: Layout = "channels-last"
-    """Of images and convolutions where tensor cores run; IEEE fp32 is always channels-first."""
+    # Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`kernels.pooling`).
     pooling: Pooling = "torch"
-    """Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`kernels.pooling`)."""
+    # torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels.
     compiler: Compiler = "default"
-    """torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels."""
-    region: Region = "step"
-    """What torch.compile takes at once: forward pass and loss, or the loss and each repeated block by itself:
-    equal blocks share their code, which is compiled once, but nothing is fused across their ends."""
-    graph: Graph = "off"  # Whether compiled steps are replayed from a CUDA graph
-    weights: Weights = "fp32"
-    """Where products read weights: cast from fp32 in each step, or 16-bit copies that the optimiser's fp32
-    masters are copied to."""
-    stream: Stream = "fp32"
-    """What runs from layer to layer of a transformer under autocast: the norms' results in fp32, or
-    rounded to 16 bits, or these by gpuwise's kernels (`kernels.residual`). Norms are computed in fp32."""
+    # What torch.compile takes at once: forward pass and loss, or the loss and each repeated block by itself:
+    # equal blocks share their code, which is compiled once, but nothing is fused across their ends.
+    compile_scope: Scope = "step"
+    graph: Toggle = "off"  # Whether compiled steps are replayed from a CUDA graph.
+    # Products read 16-bit copies that fp32 master weights are copied to after each update, instead of
+    # casting the fp32 weights in each step.
+    master_weights: Toggle = "off"
+    # What runs from layer to layer of a transformer under autocast: the norms' results in fp32, or rounded
+    # to 16 bits, or these by gpuwise's kernels (`kernels.residual`). Norms are computed in fp32.
+    residual_dtype: Residual = "fp32"
+    # Which kernel scaled_dot_product_attention takes; auto is torch's choice. Or, under 16 bits, gpuwise's
+    # own (`kernels.attention`).
     attention: Attention = "auto"
-    """Which kernel scaled_dot_product_attention takes; auto is torch's choice. Or, under 16 bits, gpuwise's
-    own (`kernels.attention`)."""
-    exchange: Exchange = "overlapped"
-    """When several GPUs average their gradients: bucket by bucket within the backward pass, at whose
-    buckets compiled graphs are cut, or all after it, so that graphs stay whole."""
+    # Whether several GPUs average gradients bucket by bucket within the backward pass, at whose buckets
+    # compiled graphs are cut, or all after it, so that graphs stay whole.
+    overlap_grads: Overlap = "on"
+    # MiB of gradients that several GPUs exchange together; usual are 25 overlapped and 256 after.
     bucket: Bucket = "usual"
-    """MiB of gradients that several GPUs exchange together; usual are 25 overlapped and 256 after."""
 
     @property
     def changed(self) -> tuple[tuple[str, str], ...]:
@@ -76,7 +75,7 @@ class Switches:
 
     def exchanging_as(self, other: Switches) -> Switches:
         """These, with gradients exchanged between several GPUs as by the other."""
-        return replace(self, exchange=other.exchange, bucket=other.bucket)
+        return replace(self, overlap_grads=other.overlap_grads, bucket=other.bucket)
 
     def __str__(self) -> str:
         """`layout=channels-first stem=cells`, or `as usual`."""
@@ -85,19 +84,23 @@ class Switches:
 
 USUAL = Switches()
 
-OWN_KERNELS: dict[str, str] = {"pooling": "triton", "stream": "triton", "attention": "triton"}
-"""Switch -> the word that asks for gpuwise's own kernels. torch's are the default of each."""
+# Switch -> the word that asks for gpuwise's own kernels. torch's are the default of each.
+OWN_KERNELS: dict[str, str] = {"pooling": "triton", "residual_dtype": "triton", "attention": "triton"}
+# What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
+# few rows with INT8 weights. FP8 inference has torch's operators only.
 OWN_LAYERS: frozenset[tuple[Mode, Precision]] = frozenset(
     {("train", Precision.FP8), ("infer", Precision.INT8)}
 )
-"""What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
-few rows with INT8 weights. FP8 inference has torch's operators only."""
-_TRAINING = frozenset({"stream"})  # Switches that only a training step heeds
+# A prompt has thousands of rows, and INT8 weights of more than 64 rows are multiplied by torch.
+MANY_ROWS = frozenset({"llm-1b-prefill", "llm-8b-prefill", "llm-1b-prefill-8k", "llm-8b-prefill-8k"})
+_TRAINING = frozenset({"residual_dtype"})  # Heeded by training alone: inference is in 16 bits throughout.
 
 
-def own_kernels(switches: Switches, mode: Mode, precision: Precision | None) -> bool:
+def own_kernels(switches: Switches, mode: Mode, precision: Precision | None, workload: str) -> bool:
     """Whether a step on a GPU runs any of gpuwise's own kernels."""
-    return (mode, precision) in OWN_LAYERS or any(
+    if (mode, precision) in OWN_LAYERS and workload not in MANY_ROWS:
+        return True
+    return any(
         getattr(switches, name) == word and (mode == "train" or name not in _TRAINING)
         for name, word in OWN_KERNELS.items()
     )
@@ -111,11 +114,30 @@ def without_own_kernels(switches: Switches) -> Switches:
     return replace(switches, **back)
 
 
+# Names and words of files before schema 3, and of commands that people wrote down then.
+_FORMER: dict[str, tuple[str, dict[str, str]]] = {
+    "stream": ("residual_dtype", {}),
+    "weights": ("master_weights", {"fp32": "off", "half": "on"}),
+    "exchange": ("overlap_grads", {"overlapped": "on", "after": "off"}),
+    "region": ("compile_scope", {}),
+}
+
+
+def modern(switches: Mapping[str, str]) -> dict[str, Any]:
+    """Switches by today's names and words, whenever they were written."""
+    found: dict[str, Any] = {}
+    for name, word in switches.items():
+        today, words = _FORMER.get(name, (name, {}))
+        found[today] = words.get(word, word)
+    return found
+
+
 def parse(words: Iterable[str], base: Switches = USUAL) -> Switches:
     """Switches from `layout=channels-first`, the rest as in `base`. Raises InputError for a word unknown."""
     given: dict[str, Any] = {}
     for word in words:
-        name, _, value = word.partition("=")
+        before, _, old = word.partition("=")
+        ((name, value),) = modern({before: old}).items()
         if value not in choices().get(name, ()):
             known = "; ".join(f"{switch}={'|'.join(values)}" for switch, values in choices().items())
             raise InputError(f"no switch of a recipe is called {word!r}", hint=f"choose from {known}")

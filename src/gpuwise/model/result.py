@@ -12,9 +12,9 @@ from gpuwise.model.recipe import Recipe, Switches
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.workload import Mode
 
-SCHEMA = 2
-"""Version of the result file. History: 1 = first (2026-11); 2 = cautions have a severity and a `fix` in place
-of `next_step` (2026-11)."""
+# Version of the result file. History: 1 = first (2026-11); 2 = cautions have a severity and a `fix` in place
+# of `next_step` (2026-11); 3 = switches have other names, which `recipe.modern` knows (2026-11).
+SCHEMA = 3
 
 Status = Literal["ok", "oom", "failed", "interrupted"]
 

@@ -33,7 +33,7 @@ class RunConfig(Question):
     @property
     def own_kernels(self) -> bool:
         """Whether gpuwise's own kernels run: on GPUs that torch calls CUDA only."""
-        return self.device == "cuda" and own_kernels(self.switches, self.mode, self.precision)
+        return self.device == "cuda" and own_kernels(self.switches, self.mode, self.precision, self.workload)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

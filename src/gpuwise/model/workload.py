@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
-from gpuwise.model.recipe import OWN_KERNELS, OWN_LAYERS, Recipe
+from gpuwise.model.recipe import MANY_ROWS, OWN_KERNELS, OWN_LAYERS, Recipe
 
 Mode = Literal["train", "infer", "compute", "limit"]
 """train: forward, loss, backward, optimiser. infer: forward only. compute: a scientific kernel.
@@ -60,6 +60,8 @@ class WorkloadSpec:
     @property
     def recipes(self) -> tuple[Recipe, ...]:
         """Those that differ for it: tuned where gpuwise has kernels for it."""
-        layers = any(mode in self.modes and precision in self.precisions for mode, precision in OWN_LAYERS)
+        layers = self.id not in MANY_ROWS and any(
+            mode in self.modes and precision in self.precisions for mode, precision in OWN_LAYERS
+        )
         tuned: tuple[Recipe, ...] = ("tuned",) if layers or set(self.switches) & set(OWN_KERNELS) else ()
         return (*(("script",) if self.script else ()), "stock", *tuned)

@@ -149,7 +149,7 @@ def series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
 
 
 def _how(m: Measurement) -> tuple[str, ...]:
-    return m.config.scaling, m.config.switches.exchange, m.config.switches.bucket
+    return m.config.scaling, m.config.switches.overlap_grads, m.config.switches.bucket
 
 
 def _same(one: Measurement, several: Measurement) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 
 from gpuwise.errors import InputError
 from gpuwise.model.issue import Issue, Severity
+from gpuwise.model.recipe import modern
 from gpuwise.model.result import SCHEMA, Measurement, Result
 from gpuwise.model.units import percent, significant
 from gpuwise.stats.interval import value_of
@@ -185,7 +186,21 @@ _SEVERITIES: dict[str, Severity] = {
 
 def _upgraded(document: Any) -> Any:
     """A decoded document of an older schema as one of today's; what is not a result is left as it is."""
-    environment = document.get("environment") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return document
+    for measurement in _list(document, "measurements"):
+        config = measurement.get("config") if isinstance(measurement, dict) else None
+        if isinstance(config, dict) and isinstance(config.get("switches"), dict):
+            config["switches"] = modern(config["switches"])
+    if document["schema"] == 1:
+        _give_severities(document)
+    document["schema"] = SCHEMA
+    return document
+
+
+def _give_severities(document: dict[str, Any]) -> None:
+    """Recipes and cautions of schema 1 as those of schema 2."""
+    environment = document.get("environment")
     limits = [
         environment.get(name) if isinstance(environment, dict) else None
         for name in ("power_limit_w", "power_limit_default_w")
@@ -205,9 +220,6 @@ def _upgraded(document: Any) -> Any:
                 if caution.get("code") == "throttled" and detail.startswith("power-cap ") and not lowered:
                     # A card at its own power limit runs as it is sold.
                     caution |= {"code": "power-cap", "severity": "info"}
-    if isinstance(document, dict):
-        document["schema"] = SCHEMA
-    return document
 
 
 def _list(document: Any, key: str) -> list[Any]:

@@ -1,6 +1,6 @@
 """The published JSON Schema of a result file, made from the dataclasses themselves.
 
-A property's description is the comment beside the field in the source, or the string below it.
+A property's description is the comment beside or above the field in the source, or the string below it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -46,7 +46,8 @@ def json_schema() -> dict[str, Any]:
 
 def _descriptions(*modules: ModuleType) -> dict[tuple[str, str], str]:
     """Text of each field, by (class, field); where there is none, the text of its type."""
-    types, found = {}, {}
+    types: dict[str, str] = {}
+    found = {}
     sources = [inspect.getsource(module) for module in modules]
     for source in sources:
         types |= {
@@ -66,16 +67,18 @@ def _descriptions(*modules: ModuleType) -> dict[tuple[str, str], str]:
 
 
 def _texts(source: str, body: list[ast.stmt], kind: type[S]) -> Iterator[tuple[S, str]]:
-    """Statements of one kind with the comment at their end, or the string that stands below them."""
+    """Statements of one kind with the comment beside or above them, or the string that stands below."""
     lines = source.splitlines()
     for statement, below in zip_longest(body, body[1:]):
         if not isinstance(statement, kind):
             continue
-        assert statement.end_lineno is not None
-        # No default of a field holds a number sign.
-        _, _, comment = lines[statement.end_lineno - 1].partition("  # ")
         match below:
             case ast.Expr(value=ast.Constant(value=str(text))):
                 yield statement, " ".join(text.split())
-            case _ if comment:
-                yield statement, comment if comment.endswith(".") else f"{comment}."
+                continue
+        # No default of a field holds a number sign.
+        _, _, comment = lines[statement.lineno - 1].partition("  # ")
+        above = takewhile(lambda line: line.strip().startswith("# "), reversed(lines[: statement.lineno - 1]))
+        comment = comment or " ".join(reversed([line.strip()[2:] for line in above]))
+        if comment:
+            yield statement, comment if comment.endswith(".") else f"{comment}."

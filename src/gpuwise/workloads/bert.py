@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 LEARNING_RATE, DECAY = 1e-6, 0.01
 
-SWITCHES = ("stream", "attention", "weights", *REPEATED)
+SWITCHES = ("residual_dtype", "attention", "master_weights", *REPEATED)
 """Of a recipe of BERT."""
 
 FORWARD_VALUES, OPTIMISER_BYTES = 34, 40
@@ -172,11 +172,11 @@ def arrange(model: Bert, config: RunConfig) -> None:
         return
     from gpuwise.workloads.job import half_of
 
-    on_gpu, stream = config.device == "cuda", config.switches.stream
+    on_gpu, residual = config.device == "cuda", config.switches.residual_dtype
     if config.switches.attention == "triton" and on_gpu:
         model.attend_by_kernel()
-    if config.mode == "train" and stream != "fp32":
-        model.hand_on(half_of(config), kernels=on_gpu and stream == "triton")
+    if config.mode == "train" and residual != "fp32":
+        model.hand_on(half_of(config), kernels=on_gpu and residual == "triton")
 
 
 def optimizer(model: nn.Module, *, script: bool = False, unread: str | None = None) -> Optimizer:

@@ -37,7 +37,7 @@ CLASSES = 1000
 SGD_RATE, SGD_MOMENTUM, SGD_DECAY = 0.01, 0.9, 1e-4
 
 # Of a recipe, for every network of convolutions.
-SWITCHES = ("pooling", "weights", "layout", "compiler", "graph")
+SWITCHES = ("pooling", "master_weights", "layout", "compiler", "graph")
 
 WRITTEN_PASSES, READ_PASSES, POOLED_PASSES, OPTIMISER_BYTES = 11, 3, 2, 32
 

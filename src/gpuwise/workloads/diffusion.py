@@ -311,7 +311,7 @@ def _unet(name: str, pixels: int, default_batch: int) -> Workload:
     return _denoiser(
         name, f"Stable Diffusion 1.5's U-Net, {pixels} px", lambda: unet_tally(UnetShape(), side),
         partial(unet_job, UnetShape(), side), partial(unet_job, TOY_UNET, TOY_SIDE),
-        parameters=859_520_964, default_batch=default_batch, switches=("weights", "compiler", "graph"),
+        parameters=859_520_964, default_batch=default_batch, switches=("master_weights", "compiler", "graph"),
     )  # fmt: skip
 
 
@@ -320,7 +320,7 @@ def _dit(name: str, pixels: int, default_batch: int) -> Workload:
     return _denoiser(
         name, f"DiT-XL/2, {pixels} px", lambda: dit_tally(DitShape(), side),
         partial(dit_job, DitShape(), side), partial(dit_job, TOY_DIT, TOY_SIDE),
-        parameters=674_834_720, default_batch=default_batch, switches=("weights", *REPEATED),
+        parameters=674_834_720, default_batch=default_batch, switches=("master_weights", *REPEATED),
     )  # fmt: skip
 
 

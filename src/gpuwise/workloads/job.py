@@ -131,7 +131,7 @@ def training_job(
     elif config.compile and not by_blocks(config):
         run = compiled(eager, config)
     # Where weights are split over GPUs, products read them as they are gathered, in 16 bits already.
-    half = config.recipe != "script" and config.switches.weights == "half" and config.precision.autocast
+    half = config.recipe != "script" and config.switches.master_weights == "on" and config.precision.autocast
     copies = None
     if half and (config.gpus == 1 or fits(model, config)):
         copies = HalfPrecisionWeights(model, _HALVES[half])

@@ -276,7 +276,7 @@ def _training(
         default_batch=default_batch,
         cost=cost,
         precisions=NETWORK_PRECISIONS if kind == "pretrain" else (Precision.FP32, Precision.BF16),
-        switches=("weights", *REPEATED) if kind == "pretrain" else REPEATED,
+        switches=("master_weights", *REPEATED) if kind == "pretrain" else REPEATED,
     )
     return workload(spec)(build)
 

@@ -2,7 +2,7 @@
 
 ddp        every rank holds the whole model; gradients are averaged by all-reduce, bucket by bucket
            while the backward pass still runs (Li et al. 2020, VLDB 13:12).
-ddp-after  the same, averaged when the backward pass is over: the switch exchange=after.
+ddp-after  the same, averaged when the backward pass is over: the switch overlap_grads=off.
 fsdp2      weights, gradients and optimiser state are split over the ranks, and the weights gathered
            block by block (Zhao et al. 2023, VLDB 16:12). Chosen where the state of training does not
            fit one GPU: with Adam a weight, its gradient and two moments, in more than 80 % of the memory.
@@ -11,8 +11,8 @@ fsdp2      weights, gradients and optimiser state are split over the ranks, and 
 
 The wrapped module calls whatever computes the loss, compiled or not. A graph that is compiled within
 DDP's forward is cut at the buckets by torch's DDPOptimizer, because gradients of a whole graph are ready at
-once, when it ends; not so blocks that are compiled by themselves (the switch region=block). Cuts end what
-the compiler can fuse, also in the forward pass; on fast links that can cost more than the exchange which
+once, when it ends; not so blocks that are compiled by themselves (the switch compile_scope=block). Cuts end
+what the compiler can fuse, also in the forward pass; on fast links that can cost more than the exchange which
 they hide, and so there is `ddp-after`. There a link reaches its full speed with tens of MiB at once, and most
 gradients are smaller, so those of one type are copied into buckets, and each bucket's all-reduce runs while
 the next one is filled. From then on the gradients are views of the buckets: nothing is copied back. On a
@@ -49,7 +49,7 @@ def fits(model: nn.Module, config: RunConfig) -> bool:
     if config.device == "cpu":
         return True
     # Gradients that are exchanged after the backward pass exist twice while they are put into buckets.
-    copies = STATE + (config.gpus > 1 and config.switches.exchange == "after")
+    copies = STATE + (config.gpus > 1 and config.switches.overlap_grads == "off")
     state = sum(p.nbytes * (copies if p.requires_grad else 1) for p in model.parameters())
     return state < ROOM * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
 
@@ -217,7 +217,7 @@ def spread(
     if not fits(model, config):
         shard(whole, model, optimizer, config.device, own)
         return Spread(loss=whole, how="fsdp2")
-    if config.recipe != "script" and config.switches.exchange == "after":
+    if config.recipe != "script" and config.switches.overlap_grads == "off":
         shared = [parameter for parameter in whole.parameters() if parameter not in own]
         most = bucket_bytes("ddp-after", config)
         assert most is not None

@@ -36,7 +36,7 @@ def blocks(model: nn.Module) -> Iterator[nn.Module]:
 
 def by_blocks(config: RunConfig) -> bool:
     """Whether repeated blocks are compiled one by one."""
-    return config.compile and config.recipe != "script" and config.switches.region == "block"
+    return config.compile and config.recipe != "script" and config.switches.compile_scope == "block"
 
 
 def compile_blocks(model: nn.Module, config: RunConfig) -> None:
@@ -48,7 +48,7 @@ def compile_blocks(model: nn.Module, config: RunConfig) -> None:
     alike = {(type(block), *(weight.shape for weight in block.parameters())) for block in found}
     if not found or len(alike) > len({kind for kind, *_ in alike}):
         why = f"{config.workload} is not made of equal blocks"
-        raise InputError(why, hint="leave out --switch region=block")
+        raise InputError(why, hint="leave out --switch compile_scope=block")
     for block in found:
         block.compile(dynamic=False, options=_options(config))
 

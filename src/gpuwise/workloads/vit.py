@@ -95,7 +95,7 @@ def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
         default_batch=256,
         cpu_batch=4,
         cost=cost,
-        switches=("weights", *REPEATED),
+        switches=("master_weights", *REPEATED),
     )
 )
 def vit_b16(config: RunConfig, batch: int) -> Job:

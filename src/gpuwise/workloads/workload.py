@@ -24,7 +24,7 @@ DIGITS = 12
 """Of a digest: enough to tell a user's files apart."""
 Build = Callable[[RunConfig, int], "Job"]
 
-REPEATED = ("region", "compiler", "graph")
+REPEATED = ("compile_scope", "compiler", "graph")
 """Switches of whatever is compiled and made of repeated blocks."""
 
 

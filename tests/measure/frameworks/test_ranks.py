@@ -162,7 +162,7 @@ def test_ranks_take_what_one_has_compiled(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(registry, "_FOREIGN", {})
     (tmp_path / "linear.py").write_text(LINEAR)
     (found,) = workloads.find(str(tmp_path / "linear.py"))
-    after = Switches(exchange="after")
+    after = Switches(overlap_grads="off")
     two = replace(TWO, workload=found.spec.id, compile=True, quick=False, switches=after, time_s=0.1)
     kept: list[Result] = []
     entries = []

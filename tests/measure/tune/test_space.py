@@ -21,41 +21,49 @@ def test_every_switch_has_its_place() -> None:
 
 
 def test_a_network_of_convolutions() -> None:
-    assert names(GPU) == ["layout", "pooling", "batch", "graph", "weights", "compiler"]
-    assert not {"attention", "stream"} & set(names(GPU))
+    assert names(GPU) == ["layout", "pooling", "batch", "graph", "master_weights", "compiler"]
+    assert not {"attention", "residual_dtype"} & set(names(GPU))
 
 
 def test_a_transformer() -> None:
     bert = replace(GPU, workload="bert-large")
-    assert names(bert) == ["stream", "batch", "attention", "graph", "weights", "region", "compiler"]
-    assert names(replace(bert, mode="infer")) == ["batch", "attention", "graph", "region", "compiler"]
-    assert "weights" not in names(replace(bert, precision="fp8"))
+    assert names(bert) == [
+        "residual_dtype",
+        "batch",
+        "attention",
+        "graph",
+        "master_weights",
+        "compile_scope",
+        "compiler",
+    ]
+    assert names(replace(bert, mode="infer")) == ["batch", "attention", "graph", "compile_scope", "compiler"]
+    assert "master_weights" not in names(replace(bert, precision="fp8"))
 
 
 def test_what_is_made_of_equal_blocks_may_be_compiled_by_them() -> None:
     for workload in ("llm-1b", "llm-1b-lora", "dit-xl2", "vit-b16"):
-        assert "region" in names(replace(GPU, workload=workload))
+        assert "compile_scope" in names(replace(GPU, workload=workload))
     for workload, mode in (("unet-sd15", "train"), ("llm-1b-decode", "infer"), ("resnet50", "train")):
-        assert "region" not in names(replace(GPU, workload=workload, mode=mode))
+        assert "compile_scope" not in names(replace(GPU, workload=workload, mode=mode))
 
 
 def test_when_gradients_are_exchanged_matters_to_several_that_train() -> None:
     several = replace(GPU, workload="llm-124m", gpus=4)
-    assert names(several) == ["exchange", "bucket"]
+    assert names(several) == ["overlap_grads", "bucket"]
     for other in (replace(several, gpus=1), replace(several, mode="infer")):
-        assert not {"exchange", "bucket"} & set(names(other))
+        assert not {"overlap_grads", "bucket"} & set(names(other))
 
 
 def test_eagerly_the_compiler_has_no_say() -> None:
     for workload in ("resnet50", "bert-large"):
         eager = replace(GPU, workload=workload, compile=False)
-        assert not {"graph", "compiler", "region"} & set(names(eager))
+        assert not {"graph", "compiler", "compile_scope"} & set(names(eager))
 
 
 def test_weights_are_halved_in_training_and_where_there_are_16_bits() -> None:
-    assert "weights" in names(GPU)
-    assert "weights" not in names(replace(GPU, mode="infer"))
-    assert "weights" not in names(replace(GPU, precision="tf32"))
+    assert "master_weights" in names(GPU)
+    assert "master_weights" not in names(replace(GPU, mode="infer"))
+    assert "master_weights" not in names(replace(GPU, precision="tf32"))
 
 
 def test_a_batch_that_is_given_stays() -> None:
@@ -65,8 +73,8 @@ def test_a_batch_that_is_given_stays() -> None:
 def test_gpuwises_kernels_run_on_gpus() -> None:
     bert = replace(GPU, workload="bert-large")
     spec = workloads.get("bert-large").spec
-    assert axes(spec, bert)["stream"] == ("fp32", "half", "triton")
-    assert axes(spec, replace(bert, device="cpu"))["stream"] == ("fp32", "half")
+    assert axes(spec, bert)["residual_dtype"] == ("fp32", "half", "triton")
+    assert axes(spec, replace(bert, device="cpu"))["residual_dtype"] == ("fp32", "half")
     assert "triton" in axes(spec, bert)["attention"]
     assert "triton" not in axes(spec, replace(bert, precision="tf32"))["attention"]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuwise.errors import InputError
-from gpuwise.model.recipe import Recipe, Switches, without_own_kernels
+from gpuwise.model.recipe import Recipe, Switches, modern, without_own_kernels
 from gpuwise.model.result import Interval, Tuned
 from gpuwise.model.run import RunConfig
 from gpuwise.store import home
@@ -118,7 +118,7 @@ def loads(text: str, origin: str) -> Tuned:
     try:
         fields: dict[str, Any] = json.loads(text)
         fields |= {name: Interval(**fields[name]) for name in ("throughput", "gain")}
-        return Tuned(**fields | {"switches": Switches(**fields["switches"])})
+        return Tuned(**fields | {"switches": Switches(**modern(fields["switches"]))})
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{origin} is no recipe: {error}", hint="delete it; gpuwise tune makes it again"
