@@ -84,9 +84,7 @@ def test_all_parameters_belong_to_the_whole() -> None:
 
 
 @pytest.mark.parametrize(("region", "cut"), [("step", True), ("block", False)])
-def test_blocks_that_are_compiled_by_themselves_are_not_cut(
-    region: Scope, cut: bool, one_rank: None
-) -> None:
+def test_blocks_that_are_compiled_by_themselves_are_not_cut(region: Scope, cut: bool, one_rank: None) -> None:
     net, config = Net(), replace(CONFIG, compile=True, switches=Switches(compile_scope=region))
     spread(net, lambda: net(torch.ones(2, 8)).sum(), torch.optim.SGD(net.parameters(), lr=0.1), config)
     assert torch._dynamo.config.optimize_ddp is cut
