@@ -9,6 +9,7 @@ from typing import cast, get_args
 import click
 
 from evaluation.predict import protocols, report, scores
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GpuwiseError, InputError
 
@@ -27,8 +28,8 @@ from gpuwise.errors import GpuwiseError, InputError
 )  # fmt: skip
 @click.option("--owned", is_flag=True, help="Correct each card by one factor from its other models.")
 @click.option("--transfer", metavar="GPU", help="Predict from GPU's measurements of the same work.")
-@printer.output_option
-@printer.json_option
+@shared.output_option
+@shared.json_option
 def command(
     name: str, path: Path, holdout: str, owned: bool, transfer: str | None, output: Path | None, as_json: bool
 ) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gpuwise.jobs.auditing import AuditRequest, audit
     from gpuwise.jobs.choosing import choose
     from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
-    from gpuwise.jobs.facts import prices
+    from gpuwise.jobs.lookups import prices
     from gpuwise.jobs.measuring import BenchRequest, bench
     from gpuwise.jobs.predicting import PredictRequest
     from gpuwise.jobs.predicting import predict as predict_speed
@@ -92,7 +92,7 @@ _HOMES = {
     "load": "store:load",
     "need_for": "judge.choose.need:need_for",
     "predict_speed": "jobs.predicting:predict",
-    "prices": "jobs.facts:prices",
+    "prices": "jobs.lookups:prices",
     "report": "jobs.reporting:report",
     "save": "store:save",
 }

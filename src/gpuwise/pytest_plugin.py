@@ -14,28 +14,22 @@ host instead.
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
 from gpuwise.errors import GpuwiseError
 
 if TYPE_CHECKING:
-    from gpuwise.model.record import Comparison
     from gpuwise.model.result import Measurement, Result
-    from gpuwise.model.run import Device, Environment
+    from gpuwise.model.run import Device
     from gpuwise.stats import Condition
 
-GROUP = "gpuwise"
+# What its results name as the command that makes them; `gpuwise reproduce` cannot run the steps of tests.
 COMMAND = "pytest"
-"""What its results name as the command that makes them; `gpuwise reproduce` has no step of theirs."""
-Step = Callable[[], object]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,51 +48,44 @@ class _State:
 _STATE: pytest.StashKey[_State] = pytest.StashKey()
 
 
+# Every run of pytest loads the plug-in, so what it needs is imported where it is used.
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the plugin; nothing of gpuwise or torch is imported before they are used."""
-    group = parser.getgroup(GROUP, "speed of steps on the GPU")
-    group.addoption(
-        "--gpu-bench-compare", metavar="FILE", help="Hold each measured step against this result."
-    )
-    group.addoption("--gpu-bench-fail", metavar="CONDITION", help="Fail a test when met, e.g. 'slower>5%%'.")
-    group.addoption("--gpu-bench-save", metavar="FILE", help="Write what was measured to this result file.")
-    group.addoption("--gpu-bench-time", metavar="TIME", default="10s", help="Longest timing of a step.")
-    group.addoption("--gpu-bench-device", choices=("cuda", "cpu"), default="cuda", help="Where steps run.")
+    """The options of the plugin."""
+    add = parser.getgroup("gpuwise", "speed of steps on the GPU").addoption
+    add("--gpu-bench-compare", metavar="FILE", help="Compare each measured step with this result.")
+    add("--gpu-bench-fail", metavar="CONDITION", help="Fail a test when met, e.g. 'slower>5%%'.")
+    add("--gpu-bench-save", metavar="FILE", help="Write what was measured to this result file.")
+    add("--gpu-bench-time", metavar="TIME", default="10s", help="Longest timing of a step.")
+    add("--gpu-bench-device", choices=("cuda", "cpu"), default="cuda", help="Where steps run.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options; a wrong one ends the run before any test."""
-    options = ("compare", "fail", "save")
-    wanted = {name: config.getoption(f"--gpu-bench-{name}") for name in options}
-    try:
-        config.stash[_STATE] = _state(config, wanted)
-    except GpuwiseError as error:
-        hint = f"; next: {error.hint}" if error.hint else ""
-        raise pytest.UsageError(f"gpuwise: {error}{hint}") from error
-
-
-def _state(config: pytest.Config, wanted: dict[str, str | None]) -> _State:
     from gpuwise import store
     from gpuwise.errors import InputError
     from gpuwise.model.units import parse_seconds
     from gpuwise.stats import parse_condition
 
-    if wanted["fail"] and not wanted["compare"]:
-        raise InputError("--gpu-bench-fail needs a baseline", hint="add --gpu-bench-compare FILE")
-    save = Path(wanted["save"]) if wanted["save"] else None
-    if save is not None:
-        store.check_writable(save)
-    return _State(
-        device=cast("Literal['cuda', 'cpu']", config.getoption("--gpu-bench-device")),
-        time_s=parse_seconds(config.getoption("--gpu-bench-time")),
-        save=save,
-        baseline=store.load(store.find(wanted["compare"])) if wanted["compare"] else None,
-        condition=parse_condition(wanted["fail"]) if wanted["fail"] else None,
-    )
+    compare, fail, save = (config.getoption(f"--gpu-bench-{name}") for name in ("compare", "fail", "save"))
+    try:
+        if fail and not compare:
+            raise InputError("--gpu-bench-fail needs a baseline", hint="add --gpu-bench-compare FILE")
+        if save:
+            store.check_writable(Path(save))
+        config.stash[_STATE] = _State(
+            device=config.getoption("--gpu-bench-device"),
+            time_s=parse_seconds(config.getoption("--gpu-bench-time")),
+            save=Path(save) if save else None,
+            baseline=store.load(store.find(compare)) if compare else None,
+            condition=parse_condition(fail) if fail else None,
+        )
+    except GpuwiseError as error:
+        hint = f"; next: {error.hint}" if error.hint else ""
+        raise pytest.UsageError(f"gpuwise: {error}{hint}") from error
 
 
 class GpuBench:
-    """The fixture: call it with a step; it returns the measurement and holds it against the baseline."""
+    """The fixture: call it with a step; it returns the measurement and compares it with the baseline."""
 
     def __init__(self, name: str, state: _State) -> None:
         self._name = name
@@ -106,25 +93,44 @@ class GpuBench:
         self._calls = 0
 
     def __call__(
-        self, step: Step, *, items: int = 1, item: str = "step", precision: str = "fp32"
+        self, step: Callable[[], object], *, items: int = 1, item: str = "step", precision: str = "fp32"
     ) -> Measurement:
         """Time `step`, which handles `items` items on the device and leaves its result there.
 
         `precision` is a label: two results of different precisions are never compared. The second call in
         a test is a measurement of its own, `name #2`. Raises InputError for what is no step, number or label.
         """
+        from gpuwise.jobs import steps
+        from gpuwise.show.results import measured_speed
         from gpuwise.stats import violations
 
-        _check(step, items, precision)
+        state = self._state
         self._calls += 1
         name = self._name if self._calls == 1 else f"{self._name} #{self._calls}"
-        measured = _measure(name, step, items, item, precision, self._state)
-        self._state.measured.append(measured)
-        comparison = _compared(measured, self._state)
-        self._state.lines.append(_line(measured, comparison, self._state))
-        condition = self._state.condition
-        if comparison is not None and condition is not None and violations((comparison,), condition):
-            pytest.fail(self._state.lines[-1], pytrace=False)
+        measured = steps.time_step(
+            step, name=name, items=items, item=item, precision=precision, device=state.device,
+            time_s=state.time_s,
+        )  # fmt: skip
+        state.measured.append(measured)
+        line = f"{name}: {measured_speed(measured)}"
+        comparison = steps.against(state.baseline, measured) if state.baseline is not None else None
+        if comparison is not None:
+            ratio = comparison.ratio
+            times = (
+                f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}) of the baseline, " if ratio else ""
+            )
+            line += f", {times}{comparison.verdict}"
+        elif state.baseline is not None:
+            line += ", not in the baseline"
+        if codes := ", ".join(dict.fromkeys(caution.code for caution in measured.cautions)):
+            line += f"  ! {codes}"
+        state.lines.append(line)
+        if (
+            comparison is not None
+            and state.condition is not None
+            and violations((comparison,), state.condition)
+        ):
+            pytest.fail(line, pytrace=False)
         return measured
 
 
@@ -132,106 +138,20 @@ class GpuBench:
 def gpu_bench(request: pytest.FixtureRequest) -> GpuBench:
     """Times a step on the GPU; skips the test where there is none."""
     state = request.config.stash[_STATE]
-    why = _missing(state.device)
-    if hasattr(request.config, "workerinput"):  # a process of pytest-xdist
-        why = "gpu_bench measures alone; run it without processes beside it: pytest -n 0"
-    if why is not None:
-        pytest.skip(why)
-    return GpuBench(request.node.nodeid, state)
-
-
-def _missing(device: Device) -> str | None:
-    """Why nothing can be measured on `device`; None where it can."""
+    # A process of pytest-xdist shares the device with the others.
+    if hasattr(request.config, "workerinput"):
+        pytest.skip("gpu_bench measures alone; run it without processes beside it: pytest -n 0")
     try:
         import torch
     except ImportError:
-        return 'gpu_bench needs torch: pip install "gpuwise[torch]"'
-    if device == "cuda" and not torch.cuda.is_available():
-        return "no GPU that torch can use; --gpu-bench-device cpu times the host"
-    return None
-
-
-def _check(step: object, items: object, precision: str) -> None:
-    from gpuwise.errors import InputError
-    from gpuwise.model.precision import PRECISIONS
-
-    if not callable(step):
-        raise InputError(f"a step is a function without arguments, not {step!r}")
-    if not isinstance(items, int) or items < 1:
-        raise InputError(f"items is a positive whole number, not {items!r}")
-    if precision not in PRECISIONS:
-        raise InputError(f"precision is one of {', '.join(PRECISIONS)}, not {precision!r}")
-
-
-def _measure(name: str, step: Step, items: int, item: str, precision: str, state: _State) -> Measurement:
-    from dataclasses import replace
-
-    from gpuwise.measure import events
-    from gpuwise.measure.checks import check
-    from gpuwise.measure.engine import measure, timing_plan
-    from gpuwise.measure.frameworks.torch.adapter import clock_for
-    from gpuwise.model.precision import Precision
-    from gpuwise.model.result import Measurement, Window
-    from gpuwise.model.run import RunConfig
-    from gpuwise.stats import throughput
-
-    config = RunConfig(
-        workload=name,
-        mode="infer",
-        precision=Precision(precision),
-        batch=items,
-        time_s=state.time_s,
-        device=state.device,
-    )
-    heard: list[events.Event] = []
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    measure(step, items, clock_for(state.device), timing_plan(replace(config, quick=True)), heard.append)
-    windows = tuple(
-        Window(step_s=e.step_s, started_s=e.started_s, ended_s=e.ended_s)
-        for e in heard
-        if isinstance(e, events.Timed)
-    )
-    found = Measurement(
-        config=config,
-        workload_version=1,
-        status="ok",
-        item=item,
-        started_at=started,
-        batch=items,
-        items_per_step=items,
-        throughput=throughput([window.step_s for window in windows], items),
-        windows=windows,
-        warmup_s=next((e.step_s for e in heard if isinstance(e, events.Warmup)), ()),
-    )
-    return replace(found, cautions=check(found))
-
-
-def _compared(measured: Measurement, state: _State) -> Comparison | None:
-    from gpuwise.stats import compare
-
-    if state.baseline is None:
-        return None
-    cell = measured.config.key("batch")
-    before = next((m for m in state.baseline.measurements if m.config.key("batch") == cell), None)
-    return None if before is None else compare(before, measured)
-
-
-def _line(measured: Measurement, comparison: Comparison | None, state: _State) -> str:
-    from gpuwise.show.results import measured_speed as speed
-
-    text = f"{measured.config.workload}: {speed(measured)}"
-    if comparison is not None:
-        ratio = comparison.ratio
-        found = f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}) of the baseline, " if ratio else ""
-        text += f", {found}{comparison.verdict}"
-    elif state.baseline is not None:
-        text += ", not in the baseline"
-    codes = dict.fromkeys(caution.code for caution in measured.cautions)
-    return f"{text}  ! {', '.join(codes)}" if codes else text
+        pytest.skip('gpu_bench needs torch: pip install "gpuwise[torch]"')
+    if state.device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU that torch can use; --gpu-bench-device cpu times the host")
+    return GpuBench(request.node.nodeid, state)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """One line a measured step, and how the baseline's machine was another."""
+    """One line a measured step, and how the baseline's machine differs."""
     state = config.stash.get(_STATE, None)
     if state is None or not state.lines:
         return
@@ -239,7 +159,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for line in state.lines:
         terminalreporter.write_line(line)
     if state.baseline is not None:
-        for name, was, is_now in state.baseline.environment.diff(_environment(state.device)):
+        from gpuwise.jobs import steps
+
+        for name, was, is_now in state.baseline.environment.diff(steps.environment(state.device)):
             terminalreporter.write_line(f"since the baseline: {name} was {was}, is {is_now}")
 
 
@@ -248,38 +170,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     state = session.config.stash.get(_STATE, None)
     if state is not None and state.save is not None and state.measured:
         from gpuwise import store
+        from gpuwise.jobs import steps
 
-        store.save(_result(state), state.save)
-
-
-def _result(state: _State) -> Result:
-    from gpuwise import store
-    from gpuwise.model.result import Result
-
-    now, found = datetime.now(UTC), _environment(state.device)
-    return Result(
-        id=store.new_id(now, found.gpu_id or found.device, secrets.token_hex(2)),
-        created_at=now.isoformat(timespec="seconds"),
-        command=COMMAND,
-        environment=found,
-        measurements=tuple(state.measured),
-    )
-
-
-def _environment(device: Device) -> Environment:
-    """Of the first GPU that torch sees, or of the host."""
-    from dataclasses import replace
-
-    from gpuwise.facts import catalog
-    from gpuwise.measure import telemetry
-    from gpuwise.measure.device import visible
-
-    there = visible(telemetry.sensors(), os.environ) if device == "cuda" else ()
-    sensor = next(iter(there), None)
-    info = sensor.info() if sensor else None
-    spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
-    name = info.name if info else telemetry.cpu_name()
-    found = telemetry.environment(info, device=name, gpu_id=spec.id if spec else None, other_processes=None)
-    if (build := telemetry.torch_build()) is not None:
-        found = replace(found, torch=build.version, cuda=build.cuda or build.hip)
-    return found
+        store.save(steps.result_of(state.measured, state.device, COMMAND), state.save)

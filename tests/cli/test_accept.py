@@ -89,7 +89,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(telemetry, "sensors", made.sensors)
     monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.11", cuda="13.0"))
-    monkeypatch.setattr("gpuwise.jobs.accepting.run", made.measure)
+    monkeypatch.setattr("gpuwise.jobs.measuring.run", made.measure)
     small = (Request(workloads=("matmul", "copy"), precisions=("fp32",)),)
     monkeypatch.setitem(suites.SUITES, "limits", small)
     return made
@@ -245,7 +245,7 @@ def test_bad_input_is_refused_before_anything_is_measured(
     code: int,
     said: str,
 ) -> None:
-    monkeypatch.setattr("gpuwise.jobs.accepting.run", None)  # to call it would raise
+    monkeypatch.setattr("gpuwise.jobs.measuring.run", None)  # to call it would raise
     found, out, err = gpuwise("accept", *options)
     assert (found, out) == (code, "")
     assert said in err

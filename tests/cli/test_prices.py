@@ -79,7 +79,7 @@ def test_without_a_gpu_every_gpu_has_its_line(gpuwise: Call) -> None:
 
 def test_a_narrow_terminal_gets_fewer_columns(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = gpuwise("prices", "h100", "--top", "0")[1]
-    monkeypatch.setattr(verb, "_narrow", lambda: True)
+    monkeypatch.setattr(verb, "narrow", lambda: True)
     assert "p5.48xlarge" in wide
     narrow = gpuwise("prices", "h100", "--top", "0")[1]
     assert "p5.48xlarge" not in narrow

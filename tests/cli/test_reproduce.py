@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpuwise import store
-from gpuwise.cli.reproduce import again
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.jobs.measuring import again
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.pytest_plugin import COMMAND

@@ -82,7 +82,7 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
         assert [config.gpus for config in plan] == [2]  # nobody else may measure on the second
         return (None,)
 
-    monkeypatch.setattr("gpuwise.cli.tune.recall", known)
+    monkeypatch.setattr("gpuwise.jobs.measuring.recall", known)
     monkeypatch.setattr("gpuwise.measure.device.Target.devices", locked)
     monkeypatch.setattr(tuner.Tuner, "_final", lambda *_: TUNED)  # the trials are what this is about
     code, out, _ = gpuwise("tune", "resnet50", *TOY, "--gpus", "2", "--try", "bucket=64", "--json")

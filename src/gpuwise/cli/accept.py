@@ -1,9 +1,10 @@
-"""`gpuwise accept`: pass or fail for every GPU of a host, or for a fleet from its result files."""
+"""`gpuwise accept`: pass or fail for every GPU of a host or a fleet; `gpuwise doctor`: is the host fit?"""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ import click
 from click.core import ParameterSource
 
 from gpuwise import store
-from gpuwise.cli import measuring
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
-from gpuwise.errors import INTERRUPTED, GateFailed, InputError, NoDataError
+from gpuwise.cli.bench import Screen
+from gpuwise.errors import INTERRUPTED, GateFailed, InputError, MachineError, NoDataError
 from gpuwise.jobs.accepting import AcceptRequest, accept, health
-from gpuwise.jobs.answer import Answer
+from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import suites
 from gpuwise.model import units
-from gpuwise.model.result import Result
 from gpuwise.show import acceptance as show
 from gpuwise.show.table import markdown
 
@@ -36,61 +37,68 @@ MEASURING = {
 
 @click.command("accept", short_help="Pass or fail: is every GPU as good as it should be?")
 @click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path())
-@click.option(
-    "--suite",
-    "suite_text",
-    default="limits,quick",
-    show_default=True,
-    help=f"What to measure: quick, {', '.join(suites.names())}.",
-)
-@click.option(
-    "--against",
-    default=None,
-    metavar="last|FILE|GPU",
-    help="What each card should reach. [default: what is known of its kind]",
-)
+@click.option("--suite", "suite_text", default="limits,quick", show_default=True,
+              help=f"What to measure: quick, {', '.join(suites.names())}.")  # fmt: skip
+@click.option("--against", metavar="last|FILE|GPU",
+              help="What each card should reach. [default: what is known of its kind]")  # fmt: skip
 @click.option("--margin", default="5%", show_default=True, help="How much slower is still accepted.")
-@click.option("--gpu", "indices", default=None, help="GPU indices, e.g. 0,1. [default: all]")
+@click.option("--gpu", "indices", help="GPU indices, e.g. 0,1. [default: all]")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cuda", show_default=True)
-@click.option("--time", "time_text", default=None, help="Longest timing of one measurement, e.g. 20s.")
+@click.option("--time", "time_text", help="Longest timing of one measurement, e.g. 20s.")
 @click.option("--with-serials", is_flag=True, help="Put serial numbers and unique ids into the bundle.")
-@click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
+@shared.toy_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the verdict.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to FILE: a bundle for the vendor (.zip), or the verdict (.json, .csv, .md).",
-)
-@printer.json_option
+@shared.output("Write to FILE: a bundle for the vendor (.zip), or the verdict (.json, .csv, .md).")
+@shared.json_option
 def command(results: tuple[str, ...], **options: Any) -> None:
-    """Measure every GPU of this host and judge it: speed, heat, clocks, PCIe, power, ECC, MIG, company.
+    """Measure every GPU of this host and judge it: speed, heat, clocks, PCIe, power, ECC, MIG, other
+    processes.
 
     With RESULT files, bundles or FOLDERs nothing is measured: they are judged as a fleet, and outliers
     are named. Exits with 1 where a card or host fails.
     """
-    output, as_json = options["output"], options["as_json"]
-    quiet = options["quiet"] or as_json
+    output, as_json, quiet = options["output"], options["as_json"], options["quiet"]
     request = _request(results, options)
     printer.check_output(output, printer.SUFFIXES if results else (*printer.SUFFIXES, BUNDLE))
     if output is not None:
         store.check_writable(output)
-
-    def begin(card: str, result: Result, measurements: int) -> None:
-        if not quiet:
-            printer.talk(f"{card}:")
-        screen.begin(result, measurements)
-
-    screen = measuring.Screen(quiet=quiet)
-    answer = accept(
-        request, screen.listen, begin=begin, tell=lambda text: None if quiet else printer.talk(text)
-    )
+    answer = accept(request, _Cards(quiet=quiet or as_json).listen)
     if answer.exit_status == INTERRUPTED:
         sys.exit(INTERRUPTED)
-    if results:
-        _fleet(answer, output, quiet=options["quiet"], as_json=as_json)
-    else:
-        _host(answer, output, as_json=as_json, serials=options["with_serials"])
+    found = answer.found
+    if output is not None and output.suffix == BUNDLE:
+        from gpuwise.judge.accept import bundle
+
+        cards, table = [judged.card for judged in found.cards], markdown(answer.table)
+        serials = options["with_serials"]
+        store.write(bundle.pack(cards, health(), table, answer.document, serials=serials), output)
+        printer.talk(f"bundle written to {output}")
+        output = None
+    printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+    if results and not as_json and output is None and not quiet:
+        for beside in (show.models(found), show.hosts(found), show.deviations(found.deviations)):
+            if beside.rows:
+                printer.table(beside)
+    if answer.exit_status == NoDataError.exit_code:
+        raise NoDataError(
+            "not judged: nothing is known of what such a card reaches",
+            hint="gpuwise accept --against FILE, a result of a card that is known to be good",
+        )
+    if answer.exit_status and results:
+        refused = sum(not each.passed for _, acceptance in found.hosts for each in acceptance.cards)
+        raise GateFailed(f"not accepted: {refused} of {sum(row.cards for row in found.host_rows)} cards")
+    if answer.exit_status:
+        raise GateFailed(f"not accepted: {show.blame(found)}")
+
+
+class _Cards(Screen):
+    """One session after the other, each with the file that keeps it."""
+
+    def end(self, done: Bench) -> None:
+        if done.trouble is not None and not self.quiet:
+            printer.talk(f"{done.trouble}; kept in {done.kept or 'memory alone'}")
+        elif done.kept is not None and not self.quiet:
+            printer.talk(f"kept in {done.kept}")
 
 
 def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest:
@@ -129,40 +137,19 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
     )  # fmt: skip
 
 
-def _host(answer: Answer[Any], output: Path | None, *, as_json: bool, serials: bool) -> None:
-    """The verdict to the screen or to a file; a bundle beside the screen. Raises GateFailed."""
-    if output is not None and output.suffix == BUNDLE:
-        from gpuwise.judge.accept import bundle
+@click.command("doctor", short_help="Check this machine; say how to fix what is wrong.")
+@shared.output_option
+@shared.json_option
+def doctor(output: Path | None, as_json: bool) -> None:
+    """Check driver, torch, ECC, MIG, power, clocks, heat, PCIe, other processes and disk.
 
-        cards = [judged.card for judged in answer.found.cards]
-        data = bundle.pack(cards, health(), markdown(answer.table), answer.document, serials=serials)
-        store.write(data, output)
-        printer.talk(f"bundle written to {output}")
-        output = None
-    printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
-    _check_judged(answer)
-    if answer.exit_status:
-        raise GateFailed(f"not accepted: {show.blame(answer.found)}")
+    Exits with 3 when something makes measuring impossible. Reads only, changes nothing.
+    """
+    from gpuwise.show.hello import checks as table
 
-
-def _fleet(answer: Answer[Any], output: Path | None, *, quiet: bool, as_json: bool) -> None:
-    """Cards, models, hosts and what deviates. Raises GateFailed where a card or host fails."""
-    found = answer.found
-    printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
-    if not as_json and output is None and not quiet:
-        for table in (show.models(found), show.hosts(found), show.deviations(found.deviations)):
-            if table.rows:
-                printer.table(table)
-    _check_judged(answer)
-    if answer.exit_status:
-        refused = sum(not each.passed for _, acceptance in found.hosts for each in acceptance.cards)
-        raise GateFailed(f"not accepted: {refused} of {sum(row.cards for row in found.host_rows)} cards")
-
-
-def _check_judged(answer: Answer[Any]) -> None:
-    """Raise NoDataError where speeds could be compared with nothing."""
-    if answer.exit_status == NoDataError.exit_code:
-        raise NoDataError(
-            "not judged: nothing is known of what such a card reaches",
-            hint="gpuwise accept --against FILE, a result of a card that is known to be good",
-        )
+    checks = health()
+    document = {"checks": [asdict(check) for check in checks]}
+    printer.deliver(table(checks), lambda: document, as_json=as_json, output=output)
+    failed = [check for check in checks if check.status == "fail"]
+    if failed:
+        raise MachineError(f"{len(failed)} of {len(checks)} checks failed", hint=failed[0].fix)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed, NoDataError
 from gpuwise.jobs.answer import Answer
@@ -18,8 +19,8 @@ from gpuwise.show import audits as show
 @click.command("audit", short_help="Find wrong figures in articles, tables and results.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--all", "every", is_flag=True, help="Also what agrees and what cannot be decided.")
-@printer.output_option
-@printer.json_option
+@shared.output_option
+@shared.json_option
 def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: bool) -> None:
     """Judge every figure in FILEs: Markdown, HTML, text, CSV, or a gpuwise result; `-` is standard input.
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from gpuwise import store
-from gpuwise.cli import names
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError
 from gpuwise.model import units
@@ -53,10 +53,7 @@ def today() -> date:
 @click.option("--form", metavar="FORM", help="pcie, sxm, oam, workstation or mobile.")
 @click.option("--have", multiple=True, metavar="FILE|GPU[:N]", help="You have it already. May be repeated.")
 @click.option("--measured", multiple=True, metavar="FILE", help="Also this result file. May be repeated.")
-@click.option(
-    "--prices", "files", multiple=True, metavar="FILE", type=click.Path(path_type=Path),
-    help="Also these prices: a CSV as of gpuwise prices. May be repeated.",
-)  # fmt: skip
+@shared.files("--prices", "files", help="Also these prices: a CSV as of gpuwise prices.")
 @click.option("--rate", "rates", multiple=True, metavar="EUR=1.08", help="USD for one unit of a currency.")
 @click.option("--newer-than", metavar="AGE", help="Only prices seen in the last 90d, 12w or 1y.")
 @click.option("--electricity", metavar="MONEY", help="'$0.30/kWh'.")
@@ -75,8 +72,8 @@ def today() -> date:
 )
 @click.option("--rejected", is_flag=True, help="Also every GPU that is left out, and why.")
 @click.option("--wide", is_flag=True, help="Every column: cost of items, energy, free memory, break-even.")
-@printer.output_option
-@printer.json_option
+@shared.output_option
+@shared.json_option
 def command(
     workload: str | None, top: int, every_provider: bool, rejected: bool, wide: bool, output: Path | None,
     as_json: bool, **options: Any,
@@ -87,7 +84,8 @@ def command(
     llm-inference, llm-finetuning, vision-cnn, vision-diffusion, scientific-fp64, mobile), or a recommendation
     that was kept with -o FILE.json, which is then made again. Without anything: five questions.
     """
-    from gpuwise.jobs import Facts, choosing
+    from gpuwise.jobs import choosing
+    from gpuwise.jobs.facts import Facts
     from gpuwise.judge.choose import differences
     from gpuwise.show import choice as show
     from gpuwise.store import choice as kept
@@ -95,9 +93,7 @@ def command(
     printer.check_output(output)
     old = kept.load(Path(workload)) if workload and Path(workload).suffix == ".json" else None
     if workload is None and not any(options.values()):
-        from gpuwise.cli.questions import ask
-
-        options |= ask(sys.stdin.isatty())
+        options |= _ask(sys.stdin.isatty())
         workload = options.pop("workload")
     rates = dict(units.parse_rate(text) for text in options.pop("rates"))
     offers = choosing.offers_with(options.pop("files"), rates, today())
@@ -121,6 +117,32 @@ def command(
     printer.deliver(table, answer.to_data, as_json=as_json, output=output)
     if rejected and not whole:
         printer.table(show.rejections(answer.found))
+
+
+def _ask(terminal: bool) -> dict[str, Any]:
+    """Workload, work, budget, buy or rent, and number of GPUs. Raises InputError without a terminal."""
+    from gpuwise.judge.choose.need import presets
+
+    if not terminal:
+        raise InputError(
+            "choose for which work? there is no terminal to ask in",
+            hint=f"gpuwise choose WORKLOAD, or one of {', '.join(presets())}",
+        )
+    known = "; ".join(f"{name}: {preset.title}" for name, preset in presets().items())
+    click.echo(f"What people do: {known}.", err=True)
+    questions = {
+        "workload": ("What is to be done? A name above, or a workload of `gpuwise workloads`", "vision-cnn"),
+        "work": ("How much of it? '1M images', '50M tokens/day', or nothing", ""),
+        "budget": ("For how much money at most? '$3000', '$2/h', or nothing", ""),
+        "acquire": ("own, rent or both?", "both"),
+        "gpus": ("How many GPUs? 1, or 1..8", "1"),
+    }
+    answers: dict[str, Any] = {}
+    for number, (name, (question, default)) in enumerate(questions.items(), 1):
+        text = f"{number} of {len(questions)}. {question}"
+        said = click.prompt(text, default=default, show_default=bool(default), err=True)
+        answers[name] = str(said).strip() or None
+    return answers
 
 
 def _need(
@@ -157,7 +179,7 @@ def _need(
         else:
             name, _, number = text.rpartition(":")
             count = units.parse_count(number, "a number of GPUs") if name else 1
-            have += [names.gpu(name or text).id] * count
+            have += [shared.gpu(name or text).id] * count
     dollars = read("budget", lambda text: units.parse_usd(text, rates)) or (None, None)
     assumed: dict[str, Any] = {
         "electricity_usd_per_kwh": read("electricity", lambda text: units.parse_usd(

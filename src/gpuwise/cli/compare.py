@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from gpuwise import store
-from gpuwise.cli import names
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.cli.show import find_result
 from gpuwise.errors import GateFailed, InputError
@@ -23,15 +22,11 @@ LISTED = 10
 @click.argument("what", nargs=-1, required=True)
 @click.option("--fail-if", "condition", default=None, help="Exit with 1 when met, e.g. 'slower>5%'.")
 @click.option("--article", is_flag=True, help="Two GPUs head to head: everything known, and which to choose.")
-@click.option(
-    "--file", "files", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
-    help="With --article: also this result file, beside those in the store. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to FILE: .json, .csv or .md; .html with --article; .svg or .png: the ratios of results.",
-)  # fmt: skip
-@printer.json_option
+@shared.files("--file", "files", help="With --article: also this result file, beside those in the store.")
+@shared.output(
+    "Write to FILE: .json, .csv or .md; .html with --article; .svg or .png: the ratios of results."
+)
+@shared.json_option
 def command(
     what: tuple[str, ...], condition: str | None, article: bool, files: tuple[Path, ...],
     output: Path | None, as_json: bool,
@@ -41,7 +36,17 @@ def command(
     A report counts as the results that it holds.
     """
     if article:
-        _article(what, condition, files, output, as_json)
+        from gpuwise.jobs import reporting
+        from gpuwise.jobs.facts import Facts
+
+        printer.check_output(output, (".html", ".md", ".json"))
+        if condition:
+            raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
+        specs = [shared.gpu(name) for name in what]
+        if len(specs) != 2:
+            raise InputError("an article compares two different GPUs", hint="name two", code="article")
+        page = reporting.article(Facts(files, tell=printer.talk), *specs)
+        printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
         return
     if files:
         raise InputError("--file belongs to --article", hint=f"gpuwise compare {' '.join(what)}")
@@ -53,7 +58,7 @@ def command(
             problem = "--fail-if judges measurements, not specifications"
             raise InputError(problem, hint="give two result files")
         printer.check_output(output)
-        gpus = compare_gpus([names.gpu(name) for name in what])
+        gpus = compare_gpus([shared.gpu(name) for name in what])
         printer.deliver(gpus.table, gpus.to_data, as_json=as_json, output=output)
         return
     if any(path is None for path in paths):
@@ -85,23 +90,3 @@ def command(
         failed = [issue.detail for issue in answer.issues if issue.code == "gate"]
         every = sum(len(pairs) for _, pairs in answer.found)
         raise GateFailed(f"{len(failed)} of {every} meet {condition!r}: {', '.join(failed)}")
-
-
-def _article(
-    what: Sequence[str], condition: str | None, files: Sequence[Path], output: Path | None, as_json: bool
-) -> None:
-    """The head-to-head of two GPUs. Raises InputError for anything but two different ones."""
-    printer.check_output(output, (".html", ".md", ".json"))
-    if condition:
-        raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
-    specs = [names.gpu(name) for name in what]
-    if len(specs) != 2 or specs[0] is specs[1]:
-        raise InputError(
-            "an article compares two different GPUs", hint="gpuwise compare rtx-a5000 rtx-a4000 --article"
-        )
-    from gpuwise.jobs import reporting
-    from gpuwise.jobs.facts import Facts
-    from gpuwise.show.article import article
-
-    page = article(reporting.duel(Facts(files, tell=printer.talk), specs[0], specs[1]))
-    printer.deliver_page(page, lambda: None, as_json=as_json, output=output)

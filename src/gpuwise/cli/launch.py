@@ -1,4 +1,4 @@
-"""`gpuwise launch`: one `gpuwise bench` on many machines, through Slurm or Kubernetes."""
+"""`gpuwise launch`: one `gpuwise bench` on many machines, through Slurm or Kubernetes; `gpuwise merge`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import Any, TypeVar
 
 import click
 
+from gpuwise import store
 from gpuwise.cli import bench
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import cluster
 from gpuwise.measure.cluster import Job, arguments_of, check
+from gpuwise.measure.merge import merged
+from gpuwise.show import results as show
+from gpuwise.show.scaling import scaling
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,16 +49,11 @@ def command() -> None:
 @command.command("slurm", short_help="Write a batch script and submit it.")
 @_options
 @click.option("--folder", default=".", show_default=True, help="Shared folder for results and log.")
-@click.option(
-    "--sbatch", multiple=True, metavar="OPTION", help="A further option, e.g. --sbatch=--partition=gpu."
-)
+@click.option("--sbatch", multiple=True, metavar="OPTION",
+              help="A further option, e.g. --sbatch=--partition=gpu.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the script, submit nothing.")
-@click.option(
-    "--wait",
-    is_flag=True,
-    help="Stay until the job has ended: its exit code is this one's.",
-)
-@printer.json_option
+@click.option("--wait", is_flag=True, help="Stay until the job has ended: its exit code is this one's.")
+@shared.json_option
 def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **options: Any) -> None:
     """Submit `gpuwise bench BENCH_ARGUMENTS` to Slurm; results are merged into one file in --folder."""
     job = _job(options)
@@ -108,3 +108,25 @@ def _job(options: dict[str, Any]) -> Job:
     check(job)
     bench.command.make_context("gpuwise bench", list(job.arguments))
     return job
+
+
+@click.command("merge", short_help="One result of the files of several machines.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...",
+                type=click.Path(exists=True, dir_okay=False, path_type=Path))  # fmt: skip
+@shared.output_option
+@shared.json_option
+def merge(files: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
+    """Merge the result FILEs that the machines of one `gpuwise bench --nodes N` wrote.
+
+    The first machine's file is kept; the others add the watts, clocks and heat of their GPUs.
+    """
+    result = merged([store.load(file) for file in files])
+    content = show.measurements(result)
+    if output is not None and output.suffix == ".json":
+        store.save(result, output)
+        printer.talk(f"written to {output}")
+        return
+    printer.deliver(content, lambda: store.encode(result), as_json=as_json, output=output)
+    scaled = scaling(result)
+    if scaled is not None and output is None and not as_json:
+        printer.table(scaled)

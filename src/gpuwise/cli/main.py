@@ -25,7 +25,7 @@ DEFECT = 70
 VERBS = {
     "bench": "Measure this machine.",
     "tune": "Find the fastest recipe of a workload on this machine.",
-    "reproduce": "Measure a result again: does it come out again?",
+    "reproduce": "Re-run a result and check that it reproduces.",
     "accept": "Pass or fail: is every GPU as good as it should be?",
     "launch": "Measure on many machines: Slurm, Kubernetes.",
     "merge": "One result of the files of several machines.",
@@ -43,6 +43,14 @@ VERBS = {
     "workloads": "List what can be measured.",
     "doctor": "Check this machine; say how to fix what is wrong.",
 }
+# Verbs that share the module of another: the others are `command` in the module of their name.
+HOMES = {
+    "reproduce": "bench:again",
+    "merge": "launch:merge",
+    "gpus": "lists:gpus",
+    "workloads": "lists:workloads",
+    "doctor": "accept:doctor",
+}
 
 
 class LazyGroup(click.Group):
@@ -54,7 +62,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command = import_module(f"gpuwise.cli.{cmd_name}").command
+        module, name = HOMES.get(cmd_name, f"{cmd_name}:command").split(":")
+        command = getattr(import_module(f"gpuwise.cli.{module}"), name)
         assert isinstance(command, click.Command)
         return command
 
@@ -86,9 +95,14 @@ def gpuwise(ctx: click.Context, debug: bool) -> None:
     Without a command: what was found on this machine, and what to do next.
     """
     if ctx.invoked_subcommand is None:
-        from gpuwise.cli.hello import hello
+        from gpuwise import store
+        from gpuwise.facts import catalog
+        from gpuwise.measure import telemetry
+        from gpuwise.show.hello import screen
 
-        hello()
+        machine = telemetry.machine()
+        known = [catalog.resolve_device(info.name, info.memory_bytes) for info in machine.devices]
+        printer.out(screen(__version__, machine, known, len(catalog.all_gpus()), len(store.saved())))
 
 
 def _abandon_output() -> None:

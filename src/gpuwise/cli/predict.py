@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from gpuwise import store
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
-from gpuwise.cli.recipe import RecipeChoice
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.jobs.predicting import PredictRequest, predict, runs_in, sorted_by
@@ -27,7 +27,7 @@ from gpuwise.show import predictions as report
 @click.option("--batch", default="auto", show_default=True,
               help="Items a step on each GPU; auto: the best that fits.")  # fmt: skip
 @click.option("--compile", "compiled", type=click.Choice(["on", "off"]), default="on", show_default=True)
-@click.option("--recipe", type=RecipeChoice(), default="stock", show_default=True,
+@click.option("--recipe", type=shared.RecipeChoice(), default="stock", show_default=True,
               help="script: the benchmark article's public script. stock: torch's own kernels; tuned is "
               "predicted as stock.")  # fmt: skip
 @click.option("--gpus", "count", type=click.IntRange(1), default=1, show_default=True,
@@ -43,8 +43,8 @@ from gpuwise.show import predictions as report
     "--from", "source", metavar="FILE|last", help="A result of another GPU with this cell: go from there."
 )
 @click.option("--sort", type=click.Choice(report.SORTS), default="speed", show_default=True)
-@printer.output_option
-@printer.json_option
+@shared.output_option
+@shared.json_option
 def command(
     workload: str, gpus: str, sort: str, output: Path | None, as_json: bool, **options: Any
 ) -> None:  # fmt: skip

@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.units import visible
 from gpuwise.show.charts import Chart
@@ -30,15 +28,6 @@ if TYPE_CHECKING:
 _INDENT = (0, 0, 0, 2)
 # Rows from which a table is laid out without rich, which takes a millisecond a row.
 _LONG = 100
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
-)
-output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to FILE; the suffix picks the format: .json, .csv or .md.",
-)
 SUFFIXES = (".json", ".csv", ".md")
 PAGE_SUFFIXES = (".html", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")

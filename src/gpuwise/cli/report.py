@@ -7,17 +7,15 @@ from pathlib import Path
 import click
 
 from gpuwise import store
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 
 
 @click.command("report", short_help="Results as one page: charts, tables, cautions, no network.")
 @click.argument("what", nargs=-1, metavar="[RESULT]...")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to FILE: .html (one file that needs no network and holds its data), .md, .json, or its "
-    "throughput chart alone: .svg, .png.",
-)  # fmt: skip
-@printer.json_option
+@shared.output("Write to FILE: .html (one file that needs no network and holds its data), .md, .json, or its "
+               "throughput chart alone: .svg, .png.")  # fmt: skip
+@shared.json_option
 def command(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Report RESULTs (by default the last): files, `last`, ids or their beginnings, or reports.
 

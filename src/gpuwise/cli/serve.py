@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, MachineError
 
@@ -25,7 +26,7 @@ SHORTEST_TOKEN = 16
               help="What a browser must know; also $GPUWISE_TOKEN. At least 16 characters.")  # fmt: skip
 @click.option("--static", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Write the pages into the new folder DIR and end.")  # fmt: skip
-@printer.json_option
+@shared.json_option
 def command(
     files: tuple[Path, ...], host: str, port: int, public: bool, token: str | None, folder: Path | None,
     as_json: bool,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from gpuwise import store
-from gpuwise.cli import names
+from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.model.gpu import GpuSpec
+from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Result
 from gpuwise.show import gpus as gpu_report
 from gpuwise.show import results as report
@@ -23,26 +22,33 @@ from gpuwise.show.scaling import scaling
 @click.option("--full", is_flag=True, help="Also the environment and the timing of each measurement.")
 @click.option("--for-whom", is_flag=True, help="Of a GPU: which uses it suits, and its place in each.")
 @click.option("--chart", is_flag=True, help="Of a result: its throughput as bars.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to FILE: .json, .csv or .md; .html is a page (of a result its report), .svg or .png the "
-    "throughput chart of a result.",
-)  # fmt: skip
-@printer.json_option
+@shared.output(
+    "Write to FILE: .json, .csv or .md; .html is a page (of a result its report), .svg or .png the "
+    "throughput chart of a result."
+)
+@shared.json_option
 def command(
     words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, output: Path | None, as_json: bool
 ) -> None:
     """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
     printer.check_output(output, (*printer.SUFFIXES, ".html", *printer.DRAWINGS))
     what = " ".join(words)  # a GPU's name needs no quotes
+    # Pages and uses need forecasts, so the predictor: only when they are asked for.
     if for_whom:
-        _for_whom(names.gpu(what), as_json, output)
+        from gpuwise.jobs import reporting
+
+        uses = reporting.uses(Facts(tell=printer.talk), shared.gpu(what))
+        printer.deliver(uses.table, uses.to_data, as_json=as_json, output=output)
         return
     path = find_result(what)
     if path is None:
-        spec = names.gpu(what)
+        spec = shared.gpu(what)
         if output is not None and output.suffix not in printer.SUFFIXES:
-            _page_of_gpu(spec, output)
+            from gpuwise.jobs import reporting
+
+            page = reporting.gpu_page(Facts(tell=printer.talk), spec)
+            # A GPU has no chart that could stand for the page.
+            printer.deliver_page(page, lambda: None, as_json=False, output=output)
             return
         printer.deliver(
             gpu_report.specification(spec), lambda: gpu_report.document(spec), as_json=as_json, output=output
@@ -50,7 +56,11 @@ def command(
         return
     results = store.load_all(path)
     if output is not None and output.suffix not in printer.SUFFIXES:
-        _page_of_results(results, output)
+        from gpuwise.jobs import reporting
+
+        request = reporting.ReportRequest(results=tuple(results))
+        answer = reporting.report(request, Facts(tell=printer.talk))
+        printer.deliver_page(answer.found, answer.to_chart, as_json=False, output=output)
         return
     if len(results) > 1 and (as_json or output is not None):
         raise InputError(
@@ -78,41 +88,6 @@ def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_js
             printer.out(f"  {m.config.label('batch')}:")
             for text in report.details(m):
                 printer.out(f"    {text}")
-
-
-def _page_of_gpu(spec: GpuSpec, output: Path) -> None:
-    """Everything known of one GPU as a page; it has no chart that stands for the whole."""
-    from gpuwise.jobs import reporting
-    from gpuwise.jobs.facts import Facts
-    from gpuwise.show.card import card
-
-    facts = Facts(tell=printer.talk)
-    page = card(reporting.card(facts, spec, reporting.uses(facts, spec)))
-    printer.deliver_page(page, lambda: None, as_json=False, output=output)
-
-
-def _page_of_results(results: Sequence[Result], output: Path) -> None:
-    from gpuwise.jobs import reporting
-    from gpuwise.jobs.facts import Facts
-    from gpuwise.show.report import chart
-    from gpuwise.show.report import report as whole
-
-    material = reporting.material(Facts(tell=printer.talk), results)
-    printer.deliver_page(whole(material), lambda: chart(material), as_json=False, output=output)
-
-
-def _for_whom(spec: GpuSpec, as_json: bool, output: Path | None) -> None:
-    from gpuwise.jobs import reporting
-    from gpuwise.jobs.facts import Facts
-    from gpuwise.show import choice as use_report
-
-    found = reporting.uses(Facts(tell=printer.talk), spec)
-    printer.deliver(
-        use_report.uses(spec, found),
-        lambda: use_report.uses_document(spec, found),
-        as_json=as_json,
-        output=output,
-    )
 
 
 def find_result(what: str) -> Path | None:

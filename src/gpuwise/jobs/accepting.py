@@ -7,28 +7,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpuwise import store
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, NoDataError
 from gpuwise.jobs.answer import Answer
-from gpuwise.jobs.measuring import REFERENCE, Listen, run
-from gpuwise.judge.accept import Acceptance, Lookup, TestedCard, check_last, judge, lookup
+from gpuwise.jobs.measuring import REFERENCE, Listen, session
+from gpuwise.judge.accept import TestedCard, check_last, judge, lookup
 from gpuwise.judge.accept.card import Outcome
 from gpuwise.measure import suites, telemetry
-from gpuwise.measure.device import Target, find_target, only_ours, visible
-from gpuwise.measure.prepare import plan_for, prepare
+from gpuwise.measure.device import Target, find_target, visible
+from gpuwise.measure.prepare import plan_for
 from gpuwise.measure.request import Request
 from gpuwise.measure.telemetry import Wear
 from gpuwise.measure.telemetry.health import Check, checks
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 
-if TYPE_CHECKING:
-    from gpuwise.judge.accept.fleet import Fleet
-
 QUICK = Request(workloads=REFERENCE).given(quick=True, time_s=0.0)
-"""What `gpuwise bench --quick` measures."""
+"""The quick suite: the reference workloads for a few seconds each."""
 STATUS: dict[Outcome, int] = {"pass": 0, "FAIL": 1, "not judged": NoDataError.exit_code}
 """A gate must not pass because nothing is known of what such a card reaches."""
 
@@ -56,17 +53,15 @@ class AcceptRequest:
     """Kept in each result: what measures the card of this index again."""
 
 
-def accept(
-    request: AcceptRequest, listen: Listen = lambda update: None, *,
-    begin: Callable[[str, Result, int], None] = lambda card, result, measurements: None,
-    tell: Callable[[str], None] = lambda text: None,
-) -> Answer[Any]:  # fmt: skip
+def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answer[Any]:
     """Judge speed, heat, clocks, PCIe, power, ECC, MIG and other processes of every card.
 
-    `found` is a `Fleet` for files, else an `Acceptance`. The exit status is 1 where a card fails, 5 where
-    speeds could be compared with nothing, 130 where Ctrl-C ended the measuring. Raises InputError for what
-    makes no sense, MachineError where no GPU answers.
+    `found` is a `Fleet` for files, else an `Acceptance`; `listen` hears of each card as `bench` says it. The
+    exit status is 1 where a card fails, 5 where speeds could be compared with nothing, 130 where Ctrl-C ended
+    the measuring. Raises InputError for what makes no sense, MachineError where no GPU answers.
     """
+    from gpuwise.show import acceptance as show
+
     if request.margin >= 1:
         raise InputError(f"a margin of {request.margin:.0%} would accept any card", hint="a margin like 5%")
     if request.files and request.against == "last":
@@ -76,31 +71,34 @@ def accept(
     if not request.suites:
         raise InputError("no suite given", hint="suites like limits and quick")
     known = lookup(request.against)
-    return _fleet(request, known) if request.files else _host(request, known, listen, begin, tell)
+    if request.files:
+        from gpuwise.judge.accept import bundle, fleet
 
-
-def _fleet(request: AcceptRequest, known: Lookup) -> Answer[Fleet]:
-    from gpuwise.judge.accept import bundle, fleet
-    from gpuwise.show import acceptance as show
-
-    found = fleet.summarise(*bundle.gather(request.files), known, request.margin)
+        judged = fleet.summarise(*bundle.gather(request.files), known, request.margin)
+        return Answer(
+            found=judged, exit_status=STATUS[judged.outcome], to_table=lambda: show.fleet_cards(judged),
+            to_data=lambda: show.fleet_document(judged),
+        )  # fmt: skip
+    cards, complete = _cards(request, listen)
+    found = judge(cards, known, request.margin)
+    named = tuple(
+        replace(issue, detail=f"{judged.card.name}: {issue.detail}")
+        for judged in found.cards
+        for issue in judged.issues
+    )
     return Answer(
-        found=found, exit_status=STATUS[found.outcome], to_table=lambda: show.fleet_cards(found),
-        to_data=lambda: show.fleet_document(found),
+        found=found, issues=named, exit_status=STATUS[found.outcome] if complete else INTERRUPTED,
+        to_table=lambda: show.acceptance(found), to_data=lambda: show.document(found),
     )  # fmt: skip
 
 
-def _host(
-    request: AcceptRequest, known: Lookup, listen: Listen, begin: Callable[[str, Result, int], None],
-    tell: Callable[[str], None],
-) -> Answer[Acceptance]:  # fmt: skip
-    from gpuwise.show import acceptance as show
-
+def _cards(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard], bool]:
+    """(the cards of this machine with their results, whether all was measured)."""
     changes: dict[str, Any] = {"size": "toy", "batch": (None,)} if request.toy else {}
     if request.time_s is not None:
         changes["time_s"] = request.time_s
     wanted = [r for name in request.suites for r in ((QUICK,) if name == "quick" else suites.requests(name))]
-    plan = [each.given(**changes) for each in wanted]
+    asked = [each.given(**changes) for each in wanted]
     if request.device == "cpu":
         targets = [find_target("cpu", None)]
     else:
@@ -115,50 +113,22 @@ def _host(
         for target in targets:
             check_last(_unmeasured(target, "").environment)
     cards: list[TestedCard] = []
-    status = 0
     for target in targets:
-        card, complete = _measured(target, plan, request, listen, begin, tell)
-        cards.append(card)
-        if not complete:
-            status = INTERRUPTED
-            break
-    found = judge(cards, known, request.margin)
-    named = tuple(
-        replace(issue, detail=f"{judged.card.name}: {issue.detail}")
-        for judged in found.cards
-        for issue in judged.issues
-    )
-    return Answer(
-        found=found, issues=named, exit_status=status or STATUS[found.outcome],
-        to_table=lambda: show.acceptance(found), to_data=lambda: show.document(found),
-    )  # fmt: skip
-
-
-def _measured(
-    target: Target, wanted: Sequence[Request], request: AcceptRequest, listen: Listen,
-    begin: Callable[[str, Result, int], None], tell: Callable[[str], None],
-) -> tuple[TestedCard, bool]:  # fmt: skip
-    """(one card with its result, whether all was measured); a card that refuses is one that fails."""
-    index = target.info.index if target.info else None
-    name = f"GPU {index}" if target.info else "CPU"
-    command = request.command(index)
-    plan = once(plan_for(wanted, target, suite=True)[0])
-    before = target.sensor.wear() if target.sensor else Wear()
-    try:
-        with only_ours(target.devices(plan), command, free=target.free):
-            made = prepare(plan, target, command=command, output=None, earlier=None)
-            begin(name, made.session.result, len(made.plan))
-            complete = run(made.session, made.plan, listen)
-    except MachineError as refusal:
-        unmeasured = _unmeasured(target, command)
-        return TestedCard(name=name, result=unmeasured, info=target.info, refusal=str(refusal)), True
-    if made.writer.trouble is not None:
-        tell(f"{made.writer.trouble}; kept in {made.writer.kept or 'memory alone'}")
-    elif made.writer.kept is not None:
-        tell(f"kept in {made.writer.kept}")
-    after = target.sensor.wear() if target.sensor else Wear()
-    card = TestedCard(name=name, result=made.session.result, info=target.info, before=before, after=after)
-    return card, complete
+        index = target.info.index if target.info else None
+        name, command = f"GPU {index}" if target.info else "CPU", request.command(index)
+        card = TestedCard(name=name, result=_unmeasured(target, command), info=target.info)
+        before = target.sensor.wear() if target.sensor else Wear()
+        plan = once(plan_for(asked, target, suite=True)[0])
+        try:
+            done = session(plan, target, listen, command=command, name=name)
+        except MachineError as refusal:  # a card that cannot be measured is one that fails
+            cards.append(replace(card, refusal=str(refusal)))
+            continue
+        after = target.sensor.wear() if target.sensor else Wear()
+        cards.append(replace(card, result=done.result, before=before, after=after))
+        if not done.complete:
+            return cards, False
+    return cards, True
 
 
 def once(plan: Sequence[RunConfig]) -> tuple[RunConfig, ...]:

@@ -114,32 +114,6 @@ class Facts:
         return catalog.resolve(name).spec
 
 
-def gpus(*words: str) -> tuple[GpuSpec, ...]:
-    """The GPUs of the catalog that meet every filter: `24GB..`, `ampere`, `pcie`, words of a name.
-
-    Raises InputError for a filter that means nothing, NoDataError where no GPU is left.
-    """
-    return tuple(match.spec for match in catalog.matching(words))
-
-
-def prices(gpu: str | None = None, *, today: date | None = None) -> tuple[Offer, ...]:
-    """Dated offers to rent or buy, newest sight of each, cheapest first; of one GPU where it is named.
-
-    Raises InputError for an unknown GPU.
-    """
-    from gpuwise.facts import prices as known
-
-    day = today or date.today()
-    every = _offers(day)
-    wanted = known.wanted(gpu, every) if gpu else None
-    return known.ordered(known.newest(known.select(every, today=day, wanted=wanted)))
-
-
-def results() -> tuple[Result, ...]:
-    """Every result that is kept on this machine."""
-    return Facts().results
-
-
 # Read once a day of prices, and a file again only when it changed.
 @lru_cache(maxsize=2)
 def _offers(day: date) -> tuple[Offer, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from gpuwise.errors import GpuwiseError
+from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import published
 from gpuwise.jobs.answer import Answer
 from gpuwise.jobs.facts import Facts
@@ -67,36 +67,46 @@ def duel(facts: Facts, first: GpuSpec, second: GpuSpec) -> HeadToHead:
     """Two GPUs with everything known of both."""
     ids = (first.id, second.id)
     return HeadToHead(
-        first=first,
-        second=second,
-        speeds=facts.records(ids),
-        forecasts=forecasts(facts, ids),
-        ratio_half=step_half("transferred"),
-        offers=facts.offers,
-        today=facts.today,
-        cited=References(),
-    )
+        first=first, second=second, speeds=facts.records(ids), forecasts=forecasts(facts, ids),
+        ratio_half=step_half("transferred"), offers=facts.offers, today=facts.today, cited=References(),
+    )  # fmt: skip
+
+
+def article(facts: Facts, first: GpuSpec, second: GpuSpec) -> Page:
+    """Two GPUs head to head as one page. Raises InputError for one GPU twice."""
+    from gpuwise.show import article as show
+
+    if first is second:
+        raise InputError("an article compares two different GPUs", hint="name another", code="article")
+    return show.article(duel(facts, first, second))
 
 
 def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
     """One GPU with everything known of it, and where they were asked for its `uses`."""
     return Card(
-        spec=spec,
-        speeds=facts.records((spec.id,)),
-        forecasts=forecasts(facts, (spec.id,)),
-        uses=tuple(uses),
-        offers=facts.offers,
-        today=facts.today,
-        cited=References(),
-    )
+        spec=spec, speeds=facts.records((spec.id,)), forecasts=forecasts(facts, (spec.id,)), uses=tuple(uses),
+        offers=facts.offers, today=facts.today, cited=References(),
+    )  # fmt: skip
 
 
-def uses(facts: Facts, spec: GpuSpec) -> tuple[Use, ...]:
+def gpu_page(facts: Facts, spec: GpuSpec) -> Page:
+    """Everything known of one GPU as one page."""
+    from gpuwise.show import card as show
+
+    return show.card(card(facts, spec, uses(facts, spec).found))
+
+
+def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
     """How one GPU does in every preset of `choose`, among all GPUs."""
-    return suited.uses(
+    from gpuwise.show import choice as show
+
+    found = suited.uses(
         spec.id, facts.forecasts, facts.offers, today=facts.today, results=facts.results,
         published=facts.published,
     )  # fmt: skip
+    return Answer(
+        found=found, to_table=lambda: show.uses(spec, found), to_data=lambda: show.uses_document(spec, found)
+    )
 
 
 def forecasts(facts: Facts, ids: Sequence[str]) -> tuple[Record, ...]:

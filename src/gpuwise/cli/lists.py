@@ -1,0 +1,56 @@
+"""`gpuwise gpus` and `gpuwise workloads`: the catalog, and what can be measured, as lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gpuwise.cli import options as shared
+from gpuwise.cli import print as printer
+
+
+@click.command("gpus", short_help="List the GPUs of the catalog.")
+@click.argument("query", nargs=-1)
+@click.option("--sort", "field", metavar="FIELD", help="memory, price, ...: largest first; -FIELD: smallest.")
+@shared.output_option
+@shared.json_option
+def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json: bool) -> None:
+    """List the GPUs that meet every QUERY, or all of them.
+
+    A QUERY is a memory size (80GB, 24GB.., ..80GB, 24GB..48GB), words of a name, a vendor, an
+    architecture, a chip, pcie, sxm, laptop, consumer, workstation or server; a comma means "or";
+    H100:8 counts eight of it.
+
+    \b
+      gpuwise gpus 24GB.. ampere
+      gpuwise gpus RTX4090,RTX5090 --sort -price
+      gpuwise gpus H100:8
+    """
+    from gpuwise.facts import catalog
+    from gpuwise.show import gpus as show
+
+    found = catalog.matching(query)
+    if field is not None:
+        found = catalog.ordered(found, field)
+    table = show.listing(found, sorted_by=field)
+    printer.deliver(
+        table, lambda: [show.match_document(match) for match in found], as_json=as_json, output=output
+    )
+
+
+@click.command("workloads", short_help="List what can be measured.")
+@click.argument("names", nargs=-1, metavar="[WORKLOAD]...")
+@shared.output_option
+@shared.json_option
+def workloads(names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
+    """List the workloads with their modes, size and cost of one item.
+
+    With WORKLOAD, those alone: built-in names, ./my_model.py, timm:NAME, torchvision:NAME, hf:CONFIG.
+    """
+    from gpuwise import workloads as known
+    from gpuwise.show import workloads as show
+
+    specs = tuple(found.spec for name in names for found in known.find(name)) or known.specs()
+    table = show.listing(specs, () if names else known.installed())
+    printer.deliver(table, lambda: [show.document(spec) for spec in specs], as_json=as_json, output=output)

@@ -1,0 +1,84 @@
+"""Time one step in this process, against an earlier result; what the pytest plug-in does."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from gpuwise import store
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+from gpuwise.measure import events, telemetry
+from gpuwise.measure.checks import check
+from gpuwise.measure.device import visible
+from gpuwise.measure.engine import measure, timing_plan
+from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.model.record import Comparison
+from gpuwise.model.result import Measurement, Result, Window
+from gpuwise.model.run import Device, Environment, RunConfig
+from gpuwise.stats import compare, throughput
+
+
+def time_step(
+    step: Callable[[], object], *, name: str, items: int = 1, item: str = "step", precision: str = "fp32",
+    device: Device = "cuda", time_s: float = 10.0,
+) -> Measurement:  # fmt: skip
+    """Warm up and time a step that handles `items` items and leaves its result on the device.
+
+    `precision` is a label: two of them are never compared. Raises InputError for what is no step, number or
+    label.
+    """
+    from gpuwise.measure.frameworks.torch.adapter import clock_for  # torch, which the step needs anyway
+
+    if not callable(step):
+        raise InputError(f"a step is a function without arguments, not {step!r}")
+    if not isinstance(items, int) or items < 1:
+        raise InputError(f"items is a positive whole number, not {items!r}")
+    if precision not in PRECISIONS:
+        raise InputError(f"precision is one of {', '.join(PRECISIONS)}, not {precision!r}")
+    config = RunConfig(
+        workload=name, mode="infer", precision=Precision(precision), batch=items, time_s=time_s, device=device
+    )
+    heard: list[events.Event] = []
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    measure(step, items, clock_for(device), timing_plan(replace(config, quick=True)), heard.append)
+    timed = [event for event in heard if isinstance(event, events.Timed)]
+    windows = tuple(Window(step_s=e.step_s, started_s=e.started_s, ended_s=e.ended_s) for e in timed)
+    found = Measurement(
+        config=config, workload_version=1, status="ok", item=item, started_at=started, batch=items,
+        items_per_step=items, throughput=throughput([window.step_s for window in windows], items),
+        windows=windows, warmup_s=next((e.step_s for e in heard if isinstance(e, events.Warmup)), ()),
+    )  # fmt: skip
+    return replace(found, cautions=check(found))
+
+
+def against(baseline: Result, measured: Measurement) -> Comparison | None:
+    """The same step in an earlier result; None where it holds none."""
+    key = measured.config.key("batch")
+    before = next((m for m in baseline.measurements if m.config.key("batch") == key), None)
+    return None if before is None else compare(before, measured)
+
+
+def result_of(measured: Sequence[Measurement], device: Device, command: str) -> Result:
+    """Timed steps as a result of this machine."""
+    now, found = datetime.now(UTC), environment(device)
+    return Result(
+        id=store.new_id(now, found.gpu_id or found.device, secrets.token_hex(2)),
+        created_at=now.isoformat(timespec="seconds"), command=command, environment=found,
+        measurements=tuple(measured),
+    )  # fmt: skip
+
+
+def environment(device: Device) -> Environment:
+    """Of the first GPU that torch sees, or of the host."""
+    there = visible(telemetry.sensors(), os.environ) if device == "cuda" else ()
+    info = there[0].info() if there else None
+    spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
+    name = info.name if info else telemetry.cpu_name()
+    found = telemetry.environment(info, device=name, gpu_id=spec.id if spec else None, other_processes=None)
+    if (build := telemetry.torch_build()) is not None:
+        found = replace(found, torch=build.version, cuda=build.cuda or build.hip)
+    return found
