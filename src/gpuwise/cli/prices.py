@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, get_args
@@ -13,9 +15,9 @@ from click.core import ParameterSource
 
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
-from gpuwise.errors import InputError
-from gpuwise.facts.prices.query import Limit, Order
-from gpuwise.jobs.lookups import PricesRequest, price_list
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts.prices import STALE_DAYS, Limit, Order
+from gpuwise.jobs.lookups import PricesRequest, price_list, rents_over_time
 from gpuwise.model.offer import OfferKind
 from gpuwise.model.units import parse_days, parse_list, parse_rate, parse_usd
 from gpuwise.show import prices as show
@@ -51,6 +53,8 @@ def today() -> date:
 @click.option("--top", type=click.IntRange(min=0), default=25, show_default=True,
               help="Rows shown; 0 for all.")  # fmt: skip
 @click.option("--wide", is_flag=True, help="Every column, also on a narrow terminal.")
+@click.option("--over-time", is_flag=True, help="Rents by month and provider; -o FILE.svg draws them.")
+@click.option("--watch", metavar="'h100<2.00'", help="Exit 0 if a fresh offer is below this, else 1.")
 @shared.output_option
 @shared.json_option
 @click.pass_context
@@ -62,7 +66,7 @@ def command(
     Without GPU: lowest and median price of every GPU. `gpuwise prices update` fetches today's prices
     through gpuhunt (pip install "gpuwise[prices]"); nothing else here uses the network.
     """
-    printer.check_output(output)
+    printer.check_output(output, (*printer.SUFFIXES, *printer.DRAWINGS * options["over_time"]))
     day = today()
     if what == ("update",):
         given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
@@ -70,30 +74,58 @@ def command(
             raise InputError("update takes no other option than --json", hint="gpuwise prices update")
         _update(day, as_json)
         return
+    if options["over_time"]:
+        rents = rents_over_time(" ".join(what))
+        if output is not None and output.suffix in printer.DRAWINGS:
+            printer.draw(rents.to_chart(), output)
+        else:
+            printer.deliver(rents.table, rents.to_data, as_json=as_json, output=output)
+        return
+    if options["watch"]:
+        gpu, below, price = options["watch"].partition("<")
+        if not below or not gpu.strip():
+            raise InputError(f"cannot read {options['watch']!r}", hint="write it like 'h100<$2.00/h'")
+        # Without a unit it is a rent: that is what changes by the hour.
+        plain = re.fullmatch(r"\s*=?\s*\$?([\d.,]+)\s*", price)
+        what, options["limit"] = (gpu.strip(),), f"${plain[1]}/h" if plain else price.lstrip("= ")
+        options["newer_than"] = options["newer_than"] or f"{STALE_DAYS}d"
     flags = {"on-demand": options["on_demand"], "spot": options["spot"]}
     kinds = {*parse_list(options["kinds"]), *(kind for kind, given in flags.items() if given)}
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
-    answer = price_list(PricesRequest(
+    request = PricesRequest(
         gpu=" ".join(what), kinds=frozenset(kinds), providers=parse_list(options["providers"]),
         count=options["count"], region=options["region"],
         limit=_limit(options["limit"]) if options["limit"] else None,
         newer_than=parse_days(options["newer_than"]) if options["newer_than"] else None,
         files=options["files"], rates=dict(parse_rate(text) for text in options["rates"]),
         order=options["sort"], every_sight=options["history"], today=day,
-    ))  # fmt: skip
+    )  # fmt: skip
+    try:
+        answer = price_list(request)
+    except NoDataError:
+        if options["watch"]:
+            printer.talk(f"no fresh offer with {options['watch']}")
+            raise SystemExit(1) from None
+        raise
     found = answer.found
     for line in show.skipped_lines(found.skipped):
         printer.talk(line)
     if found.ignored:
         printer.talk(f"columns ignored: {', '.join(found.ignored)}")
     table = answer.table
+    hints = [] if found.gpu else ["the offers of one GPU: gpuwise prices NAME"]
     if found.gpu and output is None:
         # What a person reads at once; files and JSON hold every offer.
+        compact = not options["wide"] and narrow()
         table = show.listing(
-            found.offers, found.changes, title=table.title, today=day, top=options["top"],
-            compact=not options["wide"] and narrow(),
+            found.offers, found.changes, title=table.title, today=day, top=options["top"], compact=compact,
         )  # fmt: skip
+        if len(table.rows) < len(found.offers):
+            hints.append(f"{len(table.rows)} of {len(found.offers)} offers shown; all of them: --top 0")
+        if compact:
+            hints.append("date, instance, region and note of each offer: --wide, or -o FILE.csv")
+    table = replace(table, notes=(*hints, *table.notes))
     printer.deliver(table, answer.to_data, as_json=as_json, output=output)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.facts import prices as known_prices
-from gpuwise.facts.prices.query import Limit, Order
+from gpuwise.facts.prices import Limit, Order
 from gpuwise.jobs.answer import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.gpu import GpuSpec
@@ -113,6 +113,27 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
     return Answer(
         found=priced, to_table=lambda: show.listing(offers, changes, title=title, today=day),
         to_data=lambda: show.document(offers, changes, query=name, today=day, skipped=known.skipped),
+    )  # fmt: skip
+
+
+def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:
+    """Rents of a GPU by month, provider, kind and region; a chart of the longest series.
+
+    Raises InputError for an unknown GPU or none, NoDataError where no month is known.
+    """
+    from gpuwise.show import prices as show
+
+    if not gpu:
+        raise InputError("prices over time of which GPU?", hint="name one")
+    wanted = known_prices.wanted(gpu)
+    months = tuple(m for m in known_prices.history() if wanted.gpu_ids.issuperset(m.gpu_ids))
+    if not months:
+        raise NoDataError(f"no rents of {gpu!r} by month are known", hint="see every offer", code="prices",
+                          gpu=gpu)  # fmt: skip
+    return Answer(
+        found=months, to_table=lambda: show.over_time(months, gpu),
+        to_data=lambda: [asdict(month) for month in months],
+        to_chart=lambda: show.over_time_chart(months, gpu),
     )  # fmt: skip
 
 

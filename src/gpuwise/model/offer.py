@@ -7,8 +7,10 @@ from typing import Literal
 
 from gpuwise.model.gpu import Source
 
-OfferKind = Literal["on-demand", "spot", "reserved", "new", "used"]
-"""The first three are rent per hour, the last two a purchase."""
+OfferKind = Literal["on-demand", "community", "spot", "reserved", "new", "used", "street"]
+"""The first four are rent per hour: of a provider's own machines, of a host on a marketplace, interruptible,
+and with a commitment. The others are purchases; `street` is asked for new and used cards together."""
+RENTS = ("on-demand", "community", "spot", "reserved")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,9 @@ class Offer:
     count: float  # GPUs in the offer; a fraction where a slice of one is rented
     kind: OfferKind
     amount: float  # Price of the whole offer: per hour for rent, once for a purchase
-    high: float | None = None  # Upper end where the source gives a range; `amount` is then the lower
+    low: float | None = None  # Lower end where the source gives a spread around `amount`
+    high: float | None = None
+    """Upper end of a spread; where `low` is None, of a range whose lower end is `amount`."""
     currency: str = "USD"
     provider: str
     instance: str = ""
@@ -34,7 +38,7 @@ class Offer:
 
     @property
     def per_hour(self) -> bool:
-        return self.kind in ("on-demand", "spot", "reserved")
+        return self.kind in RENTS
 
     @property
     def per_gpu(self) -> float:

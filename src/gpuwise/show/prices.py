@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.facts import prices
-from gpuwise.facts.prices import Change, Line, Skipped
+from gpuwise.facts.prices import Change, Line, Month, Skipped
+from gpuwise.model.offer import RENTS as KINDS
 from gpuwise.model.offer import Offer
 from gpuwise.model.units import Amount, usd, whole
+from gpuwise.show import charts
+from gpuwise.show.charts import Chart, Mark
 from gpuwise.show.page import References
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table
@@ -23,78 +27,64 @@ _COLUMNS = (
     *("seen on", "age", "source", "note"),
 )
 _COMPACT = ("USD/GPU-h", "offer", "GPU", "provider", "age", "source")
-# What a short name carries where it is not one catalog entry; `_mark_notes` says it in words.
+# What a short name carries where it is not one catalog entry, and what that means.
 _MARKS = ("", " *", " **")
+_MARK_NOTES = ("", "*: the seller does not state the variant", "**: not in the catalog")
 # Most expensive over cheapest from which the span itself is worth a warning.
 FAR_APART = 5.0
+# Colours that a reader tells apart.
+MOST_LINES = 6
 
 
 def listing(
-    offers: Sequence[Offer],
-    changes: Sequence[Change],
-    *,
-    title: str,
-    today: date,
-    top: int | None = None,
+    offers: Sequence[Offer], changes: Sequence[Change], *, title: str, today: date, top: int | None = None,
     compact: bool = False,
-) -> Table:
+) -> Table:  # fmt: skip
     """One row an offer, as ordered; `top` limits the rows shown, the notes speak of all of them.
 
     `compact` fits a narrow terminal: fewer columns, without instance and note.
     """
     shown = offers[:top] if top else offers
-    hidden = len(offers) - len(shown)
-    more = (f"{len(shown)} of {len(offers)} offers shown; all of them: --top 0",) if hidden else ()
-    if compact:
-        more = (
-            *more,
-            *_mark_notes([offer.gpu_ids for offer in shown]),
-            "date, instance, region and note of each offer: --wide, or -o FILE.csv",
-        )
+    marks = _mark_notes([offer.gpu_ids for offer in shown]) if compact else ()
     row = _compact_row if compact else _row
     return Table(
         title=title,
         columns=_COMPACT if compact else _COLUMNS,
         rows=tuple(row(offer, today) for offer in shown),
         numeric=frozenset({"USD/GPU-h", "price", "GPUs", "age"}),
-        notes=(*more, *_notes(offers, changes, today)),
+        notes=(*marks, *_notes(offers, changes, today)),
+        dim=frozenset(i for i, offer in enumerate(shown) if prices.is_stale(offer, today)),
     ).without_empty_columns()
 
 
 def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[Change], today: date) -> Table:
-    """One row a GPU: what an hour of it costs, and how fresh that is."""
+    """One row a GPU: what an hour of it costs, what it costs to buy, and how fresh that is."""
+    kinds = ("on-demand from", "median", "spot from", "spot median", "street", "launch", "offers")
+    rows = []
+    for line in lines:
+        rent, spot, street = line.on_demand, line.spot, line.street
+        rows.append((
+            line.gpu + _MARKS[_unsure(line.gpu_ids)],
+            *((usd(rent.lowest), usd(rent.median)) if rent else ("", "")),
+            *((usd(spot.lowest), usd(spot.median)) if spot else ("", "")),
+            usd(street.median) if street else "", usd(line.new.lowest) if line.new else "",
+            whole(line.offers), line.newest or "undated",
+        ))  # fmt: skip
     return Table(
         title=f"Prices of one GPU in USD, rent per hour, as of {today.isoformat()}",
-        columns=("GPU", "on-demand from", "median", "spot from", "spot median", "launch", "offers", "newest"),
-        rows=tuple(
-            (
-                _short(line.gpu, line.gpu_ids),
-                *((usd(s.lowest), usd(s.median)) if (s := line.on_demand) else ("", "")),
-                *((usd(s.lowest), usd(s.median)) if (s := line.spot) else ("", "")),
-                usd(line.new.lowest) if line.new else "",
-                whole(line.offers),
-                line.newest or "undated",
-            )
-            for line in lines
-        ),
-        numeric=frozenset({"on-demand from", "median", "spot from", "spot median", "launch", "offers"}),
+        columns=("GPU", *kinds, "newest"),
+        rows=tuple(rows),
+        numeric=frozenset(kinds),
         notes=(
-            *_mark_notes([line.gpu_ids for line in lines]),
-            *_freshness(offers, today),
-            *_moves(changes),
-            "the offers of one GPU: gpuwise prices NAME",
+            *_mark_notes([line.gpu_ids for line in lines]), *_freshness(offers, today), *_moves(changes),
         ),
-    )
+    )  # fmt: skip
 
 
 def document(
-    offers: Sequence[Offer],
-    changes: Sequence[Change],
-    *,
-    query: str | None,
-    today: date,
+    offers: Sequence[Offer], changes: Sequence[Change], *, query: str | None, today: date,
     skipped: Sequence[Skipped] = (),
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Offers as plain data, with age, price of a GPU-hour and what was skipped."""
     return {
         "query": query,
@@ -158,7 +148,7 @@ def variant(offer: Offer) -> str:
     """The catalog entry, or why there is not exactly one."""
     if len(offer.gpu_ids) == 1:
         return offer.gpu_ids[0]
-    return f"{offer.gpu}, {'variant not told' if offer.gpu_ids else 'not in the catalog'}"
+    return f"{offer.gpu}, {'variant not stated' if offer.gpu_ids else 'not in the catalog'}"
 
 
 def age(offer: Offer, today: date) -> str:
@@ -171,34 +161,22 @@ def age(offer: Offer, today: date) -> str:
 
 
 def _row(offer: Offer, today: date) -> tuple[str, ...]:
-    hourly = prices.per_gpu_hour(offer)
-    high = None if offer.high is None else offer.high / offer.count
+    price = _range(offer, 1.0)
     return (
-        "" if hourly is None else _range(hourly, high),
-        _range(offer.amount, offer.high).shown(
-            f"{_range(offer.amount, offer.high)}{'/h' if offer.per_hour else ' once'}"
-        ),
+        _range(offer, offer.count) if offer.per_hour else "",
+        price.shown(f"{price}{'/h' if offer.per_hour else ' once'}"),
         f"{offer.count:.3g}" if offer.count < 1 else f"{offer.count:g}",
-        offer.kind,
-        variant(offer),
-        offer.provider,
-        offer.instance,
-        offer.region,
-        offer.seen_on,
-        age(offer, today),
-        offer.source.id,
-        offer.note,
+        *(offer.kind, variant(offer), offer.provider, offer.instance, offer.region, offer.seen_on),
+        *(age(offer, today), offer.source.id, offer.note),
     )
 
 
 def _compact_row(offer: Offer, today: date) -> tuple[str, ...]:
     hourly, price, count, kind, _, provider, _, _, _, days, source, _ = _row(offer, today)
-    name = _short(offer.gpu_ids[0] if len(offer.gpu_ids) == 1 else offer.gpu, offer.gpu_ids)
-    return hourly, f"{count} x {kind}, {price}", name, provider, days, source
-
-
-def _short(name: str, gpu_ids: tuple[str, ...]) -> str:
-    return name + _MARKS[_unsure(gpu_ids)]
+    name = offer.gpu_ids[0] if len(offer.gpu_ids) == 1 else offer.gpu
+    return (
+        hourly, f"{count} x {kind}, {price}", name + _MARKS[_unsure(offer.gpu_ids)], provider, days, source,
+    )  # fmt: skip
 
 
 def _unsure(gpu_ids: tuple[str, ...]) -> int:
@@ -208,48 +186,50 @@ def _unsure(gpu_ids: tuple[str, ...]) -> int:
 
 def _mark_notes(every: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """What the marks among these ids mean."""
-    words = ("", "*: the seller does not tell the variant", "**: not in the catalog")
-    return tuple(words[mark] for mark in sorted({_unsure(gpu_ids) for gpu_ids in every}) if mark)
+    return tuple(_MARK_NOTES[mark] for mark in sorted({_unsure(gpu_ids) for gpu_ids in every}) if mark)
 
 
-def _range(low: float, high: float | None) -> Amount:
-    return usd(low) if high is None else Amount(f"{usd(low)} to {usd(high)}", low, "USD", low, high)
+def _range(offer: Offer, count: float) -> Amount:
+    """The price over `count`: one figure, a figure with its spread, or a range of an article."""
+    value = usd(offer.amount / count)
+    if offer.high is None:
+        return value
+    low, high = (offer.low or offer.amount) / count, offer.high / count
+    if offer.low is None:
+        return Amount(f"{value} to {usd(high)}", low, "USD", low, high)
+    if offer.low == offer.high:
+        return value
+    return Amount(f"{value} ({usd(low)} to {usd(high)})", offer.amount / count, "USD", low, high)
 
 
 def _notes(offers: Sequence[Offer], changes: Sequence[Change], today: date) -> tuple[str, ...]:
-    spans = []
-    for kind in ("on-demand", "spot"):
+    notes = []
+    for kind in ("on-demand", "community", "spot"):
         found = prices.spread(offers, kind)
         if found is not None and found.offers > 1:
             ratio = found.highest / found.lowest
             wide = f"; the most expensive offer costs {ratio:.0f} times the cheapest" * (ratio >= FAR_APART)
             span = f"{usd(found.lowest)} to {usd(found.highest)} a GPU-hour, median {usd(found.median)}"
-            spans.append(f"{kind}: {span} ({found.offers} offers){wide}")
-    unsure = sum(len(offer.gpu_ids) > 1 for offer in offers)
-    variants = (f"{unsure} of {len(offers)} offers do not tell the variant",) if unsure else ()
-    ranges = any(not prices.is_quote(offer) for offer in offers)
-    illustrative = (
-        ("watch out: ranges are an article's illustration, in no minimum or median",) if ranges else ()
-    )
+            notes.append(f"{kind}: {span} ({found.offers} offers){wide}")
+    notes += [*_freshness(offers, today), *_moves(changes)]
+    if unsure := sum(len(offer.gpu_ids) > 1 for offer in offers):
+        notes.append(f"{unsure} of {len(offers)} offers do not state the variant")
+    if not all(prices.is_quote(offer) for offer in offers):
+        notes.append("ranges are an article's illustration, in no minimum or median")
     used = {offer.source.id: offer.source.title for offer in offers}
-    named = tuple(f"source {key}: {used[key]}" for key in sorted(used))
-    return (*spans, *_freshness(offers, today), *_moves(changes), *variants, *illustrative, *named)
+    return (*notes, *(f"source {key}: {used[key]}" for key in sorted(used)))
 
 
 def _freshness(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
     # Launch prices are years old by nature and say nothing of how fresh the rents are.
     judged = [offer for offer in offers if offer.per_hour] or list(offers)
     dated = sorted((offer for offer in judged if offer.seen_on), key=lambda offer: offer.seen_on)
-    stale = sum(prices.is_stale(offer, today) for offer in dated)
-    undated = len(judged) - len(dated)
-    what = "rents" if judged[0].per_hour else "offers"
-    notes = []
+    what, notes = "rents" if judged[0].per_hour else "offers", []
     if dated:
-        newest, oldest = dated[-1], dated[0]
-        notes.append(f"newest {newest.seen_on} ({age(newest, today)}), oldest {oldest.seen_on}")
-    if stale:
+        notes.append(f"newest {dated[-1].seen_on} ({age(dated[-1], today)}), oldest {dated[0].seen_on}")
+    if stale := sum(prices.is_stale(offer, today) for offer in dated):
         notes.append(f"{stale} of {len(judged)} {what} are older than {prices.STALE_DAYS} days: stale")
-    if undated:
+    if undated := len(judged) - len(dated):
         notes.append(f"{undated} of {len(judged)} {what} carry no date: they may be of any age")
     return tuple(notes)
 
@@ -274,7 +254,7 @@ def _moves(changes: Sequence[Change]) -> tuple[str, ...]:
 def _offer(offer: Offer, today: date) -> dict[str, Any]:
     return {
         **asdict(offer),
-        "per_gpu_hour": prices.per_gpu_hour(offer),
+        "per_gpu_hour": offer.per_gpu if offer.per_hour else None,
         "age_days": prices.age_days(offer, today),
         "stale": prices.is_stale(offer, today),
     }
@@ -337,3 +317,43 @@ def offered(
 def million(items_per_s: float, per_hour: float) -> Amount:
     """USD of a million items: rent of an hour / (items per second * 3600) * 1e6."""
     return usd(per_hour / (items_per_s * 3600) * MILLION)
+
+
+def over_time(months: Sequence[Month], query: str) -> Table:
+    """One row a month: the median rent of a GPU-hour by kind, over providers and regions."""
+    kinds = [kind for kind in KINDS if any(m.kind == kind for m in months)]
+    rows = []
+    for month in sorted({m.month for m in months}, reverse=True):
+        cells = []
+        for kind in kinds:
+            here = sorted((m for m in months if m.month == month and m.kind == kind), key=lambda m: m.median)
+            if not here:
+                cells.append("")
+                continue
+            low, high, middle = (
+                min(m.low for m in here),
+                max(m.high for m in here),
+                here[len(here) // 2].median,
+            )
+            text = f"{usd(middle)} ({usd(low)} to {usd(high)}), {counted(len(here), 'reading')}"
+            cells.append(Amount(text, middle, "USD", low, high))
+        rows.append((month, *cells))
+    return Table(
+        title=f"Rent of {query!r} by month, USD per GPU-hour: median (lowest to highest)",
+        columns=("month", *kinds), rows=tuple(rows), numeric=frozenset(kinds),
+        notes=("a median over other providers or regions than the month before is no move of prices",),
+    )  # fmt: skip
+
+
+def over_time_chart(months: Sequence[Month], query: str) -> Chart:
+    """The longest series as lines: each a provider, kind and region, so that no line joins two sources."""
+    series: dict[str, list[Month]] = defaultdict(list)
+    for m in months:
+        name = " ".join(word for word in (m.provider, m.kind, m.term, m.region) if word)
+        series[f"{name} [{m.source}]"].append(m)
+    longest = sorted(series, key=lambda name: (-len({m.month for m in series[name]}), name))[:MOST_LINES]
+    return charts.over_time(
+        [Mark(label=m.month, value=m.median, low=m.low, high=m.high, colour=name)
+         for name in longest for m in sorted(series[name], key=lambda m: m.month)],
+        title=f"{query}: USD per GPU-hour",
+    )  # fmt: skip

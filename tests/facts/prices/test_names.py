@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.facts.prices.names import chip, seller_ids, wanted
+from gpuwise.facts.prices.read import chip, seller_ids, wanted
 from gpuwise.model.offer import Offer
 
 

@@ -20,16 +20,15 @@ ARTICLE = Source(id="a", title="an article", kind="article", read_on="2026-11-21
 
 
 def test_the_price_of_a_gpu_hour_is_that_of_the_instance_over_its_gpus(offer: Make) -> None:
-    assert prices.per_gpu_hour(offer(amount=16, count=8)) == 2
-    assert prices.per_gpu_hour(offer(amount=0.5, count=0.25)) == 2
-    assert prices.per_gpu_hour(offer(kind="new", amount=30_000)) is None
+    assert offer(amount=16, count=8).per_gpu == 2
+    assert offer(amount=0.5, count=0.25).per_gpu == 2
 
 
 def test_age_and_staleness(offer: Make) -> None:
     assert prices.age_days(offer(seen_on="2026-10-21"), TODAY) == 31
     assert prices.age_days(offer(seen_on=""), TODAY) is None
-    assert not prices.is_stale(offer(seen_on="2026-05-25"), TODAY)
-    assert prices.is_stale(offer(seen_on="2026-05-24"), TODAY)
+    assert not prices.is_stale(offer(seen_on="2026-07-24"), TODAY)
+    assert prices.is_stale(offer(seen_on="2026-07-23"), TODAY)
     assert prices.is_stale(offer(seen_on=""), TODAY)
 
 
@@ -106,3 +105,21 @@ def test_a_larger_limit_never_loses_an_offer(one: float, other: float) -> None:
     small, large = (prices.Limit(amount=amount, per_hour=True) for amount in sorted((one, other)))
     few = prices.select(offers, today=TODAY, limit=small)
     assert set(few) <= set(prices.select(offers, today=TODAY, limit=large))
+
+
+def test_a_provider_s_newest_list_replaces_the_one_of_a_month_before(offer: Make) -> None:
+    """Two sources name the machine differently, so neither is the other's earlier sight."""
+    old = offer(provider="v", instance="", seen_on="2026-08-22", amount=3.25)
+    near = offer(provider="v", instance="", seen_on="2026-10-10", amount=3.6, region="eu")
+    new = offer(provider="v", instance="1H100", seen_on="2026-10-24", amount=3.74)
+    other = offer(provider="w", instance="", seen_on="2026-08-22", amount=3.0)
+    assert set(prices.current([old, near, new, other])) == {near, new, other}
+    assert prices.current([offer(seen_on=""), offer(source=ARTICLE)]) == ()
+
+
+def test_history_reaches_back_and_names_its_sources() -> None:
+    months = prices.history()
+    assert min(month.month for month in months) <= "2022-02"
+    assert max(month.month for month in months) >= "2026-10"
+    assert all(month.low <= month.median <= month.high for month in months)
+    assert {month.source for month in months} <= set(prices.sources())

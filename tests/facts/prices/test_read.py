@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import prices
-from gpuwise.facts.prices import load
-from gpuwise.facts.prices.read import MAX_BYTES, MOST_PER_GPU, Reading, read, read_text
+from gpuwise.facts.prices import query as load
+from gpuwise.facts.prices.read import MAX_BYTES, MOST_PER_GPU, PriceList, read, read_text
 from gpuwise.model.gpu import Source
 
 TODAY = date(2026, 11, 21)
 OWN = Source(id="own-prices", title="own.csv", kind="third-party", read_on="2026-11-21")
 
 
-def reading(text: str, **options: object) -> Reading:
+def reading(text: str, **options: object) -> PriceList:
     return read_text(text, "own.csv", today=TODAY, source=OWN, **options)  # type: ignore[arg-type]
 
 
@@ -59,12 +59,12 @@ def test_a_rate_of_one_gpu_is_made_the_price_of_the_offer() -> None:
     done = reading("gpu,count,amount,per\nh100 sxm,8,2.00,gpu-hour\nh100 sxm,8,$2.00/gpu/h,\n")
     assert [offer.amount for offer in done.offers] == [16, 16]
     done = reading("gpu,count,amount,per\nh100 sxm,8,16,hour\n")
-    assert prices.per_gpu_hour(done.offers[0]) == 2
+    assert done.offers[0].per_gpu == 2
 
 
 def test_a_slice_counts_as_a_fraction() -> None:
     (offer,) = reading("gpu,count,amount\na10,1/6,0.454\n").offers
-    assert prices.per_gpu_hour(offer) == pytest.approx(2.724)
+    assert offer.per_gpu == pytest.approx(2.724)
 
 
 def test_a_purchase_is_per_once() -> None:
@@ -97,9 +97,9 @@ def test_another_currency_needs_a_rate() -> None:
         ("a5000,", "unreadable amount"),
         ("a5000,cheap", "unreadable amount 'cheap'"),
         ("a5000", "unreadable amount"),
-        ("a5000,0", "an amount of 0 is no price"),
-        ("a5000,-2", "an amount of -2 is no price"),
-        ("a5000,5000", "no plausible price"),
+        ("a5000,0", "an amount of 0 is not a price"),
+        ("a5000,-2", "an amount of -2 is not a price"),
+        ("a5000,5000", "not a plausible price"),
         ("a5000,1,rented", "unknown kind 'rented'"),
         ("a5000,1,,fortnight", "unknown unit 'fortnight'"),
         ("a5000,1,,,0", "unreadable number of GPUs"),
@@ -145,8 +145,8 @@ def test_what_is_no_table_of_prices_is_refused(text: str, why: str) -> None:
 def test_a_file_that_cannot_be_text_is_refused(tmp_path: Path) -> None:
     cases = {
         "binary": (b"\x7fELF\0\0\0", "is a binary file"),
-        "utf-16": ("gpu,amount\na5000,1".encode("utf-16"), "no UTF-8"),
-        "latin": (b"gpu,amount,note\na5000,1,caf\xe9\n", "no UTF-8"),
+        "utf-16": ("gpu,amount\na5000,1".encode("utf-16"), "not UTF-8"),
+        "latin": (b"gpu,amount,note\na5000,1,caf\xe9\n", "not UTF-8"),
         "large": (b"gpu,amount\n" + b"a5000,1\n" * 6_300_000, "larger than 5 MB"),
     }
     for name, (data, why) in cases.items():

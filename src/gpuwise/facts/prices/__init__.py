@@ -6,32 +6,38 @@ Facts shipped with gpuwise, launch prices from the catalog, the user's own files
 
 from __future__ import annotations
 
-from gpuwise.facts.prices.load import PriceList, collect, offers, sources
-from gpuwise.facts.prices.names import Wanted, wanted
 from gpuwise.facts.prices.query import (
     STALE_DAYS,
     Change,
     Limit,
     Line,
+    Month,
+    Order,
     Spread,
     age_days,
     changes,
+    collect,
+    current,
+    history,
     is_quote,
     is_stale,
     newest,
+    offers,
     ordered,
-    per_gpu_hour,
     select,
+    sources,
     spread,
     summary,
 )
-from gpuwise.facts.prices.read import Skipped, read
+from gpuwise.facts.prices.read import PriceList, Skipped, Wanted, read, wanted
 
 __all__ = [
     "STALE_DAYS",
     "Change",
     "Limit",
     "Line",
+    "Month",
+    "Order",
     "PriceList",
     "Skipped",
     "Spread",
@@ -39,12 +45,13 @@ __all__ = [
     "age_days",
     "changes",
     "collect",
+    "current",
+    "history",
     "is_quote",
     "is_stale",
     "newest",
     "offers",
     "ordered",
-    "per_gpu_hour",
     "read",
     "select",
     "sources",

@@ -1,9 +1,10 @@
 """Fetch today's prices through gpuhunt: the one place of gpuwise that touches the network.
 
 gpuhunt lists whole instances: `price` is USD per hour for all `gpu_count` GPUs, `gpu_memory` GB of one.
-Rows without a GPU (the host alone), without a price, and chips that are no GPU are left out and counted;
-a share of a GPU (less memory than the card has) counts as that fraction. Of all regions of an instance
-the cheapest is kept. The file is replaced only after everything was fetched: a failure loses nothing.
+Rows without a GPU (the host alone), without a price, and chips that are not GPUs are left out and counted; a
+share of a GPU (less memory than the card has) counts as that fraction. Of all regions of an instance the
+cheapest is kept. The file is replaced only after everything was fetched: a failure loses nothing. A proxy is
+the one that HTTPS_PROXY names, as for every program that uses requests.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ from typing import Any
 
 from gpuwise import store
 from gpuwise.errors import MachineError, NoDataError
-from gpuwise.facts.prices.load import fetched_path
+from gpuwise.facts.prices.query import fetched_path
 
 COLUMNS = ("gpu", "count", "kind", "amount", "currency", "per", "provider", "instance", "region", "seen_on")
-_SAME = {"lambdalabs": "lambda", "vastai": "vast", "oci": "oracle cloud"}
-"""gpuhunt's spelling of providers that the shipped facts name otherwise."""
+# gpuhunt's spelling of providers that the shipped facts name otherwise.
+_SAME = {"lambdalabs": "lambda", "vastai": "vast", "oci": "oracle cloud", "datacrunch": "verda"}
+# Hosts of a marketplace are not the provider's own machines.
+_MARKETS = ("vast",)
 _NO_GPU = ("google", "tenstorrent")
+# How far below its size a driver rounds a card's memory; less is a slice.
+_ROUNDED = 0.9
 _Row = dict[str, str]
 
 
@@ -52,27 +57,33 @@ def update(today: date, library: Any = None) -> Update:
     The former offers of a provider that did not answer now stay, with their date. Raises MachineError
     without gpuhunt or network, NoDataError where nothing came back; then the former file stays as it is.
     """
-    hunt = _gpuhunt() if library is None else library
-    items, failed = _fetch(hunt)
-    kept, left_out = convert(items, _known_memory(hunt), today)
+    if library is None:
+        try:
+            library = import_module("gpuhunt")
+        except ImportError as missing:
+            raise MachineError(
+                "fetching prices needs gpuhunt, which is not installed", hint='pip install "gpuwise[prices]"'
+            ) from missing
+    items, failed = _fetch(library)
+    memory: dict[str, frozenset[float]] = {}
+    for known in getattr(library, "KNOWN_ACCELERATORS", ()):
+        name = known.name.casefold()
+        memory[name] = memory.get(name, frozenset()) | {float(known.memory)}
+    kept, left_out = convert(items, memory, today)
     if not kept:
         raise NoDataError("gpuhunt returned no GPU offer; the prices fetched before stay", hint="try later")
-    path = fetched_path()
-    providers = {row["provider"] for row in kept}
-    former = tuple(row for row in _former(path) if row["provider"] not in providers)
+    path, providers = fetched_path(), {row["provider"] for row in kept}
+    former = [row for row in _former(path) if row["provider"] not in providers]
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(kept + former)
+    writer.writerows([*kept, *former])
     store.write(text.getvalue().encode(), path)
     return Update(
-        path=path,
-        seen_on=today.isoformat(),
-        offers=len(kept),
-        providers=tuple(sorted(providers)),
+        path=path, seen_on=today.isoformat(), offers=len(kept), providers=tuple(sorted(providers)),
         silent=tuple(sorted((failed | {row["provider"] for row in former}) - providers)),
         left_out=MappingProxyType(dict(left_out)),
-    )
+    )  # fmt: skip
 
 
 def convert(
@@ -96,48 +107,32 @@ def convert(
 
 
 def _row(item: Any, known_memory: Mapping[str, frozenset[float]], today: date) -> _Row:
-    """One item as a row. Raises ValueError with the reason where it is no price of a GPU."""
+    """One item as a row. Raises ValueError with the reason where it is not a price of a GPU."""
     if not item.gpu_count or not item.gpu_name:
         raise ValueError("host without GPU")
-    vendor = getattr(item.gpu_vendor, "value", item.gpu_vendor)
-    if vendor in _NO_GPU:
+    if getattr(item.gpu_vendor, "value", item.gpu_vendor) in _NO_GPU:
         raise ValueError("no GPU")
     # A price of 0 is gpuhunt's word for "not offered", as with spot prices.
     if not item.price or item.price <= 0:
         raise ValueError("no price")
-    share = _share(item.gpu_memory, known_memory.get(item.gpu_name.casefold(), frozenset()))
+    share, provider = _share(item, known_memory), _provider(item.provider)
     whole = "" if share != 1 or not item.gpu_memory else f" {item.gpu_memory:g}GB"
+    kind = "spot" if item.spot else "community" if provider in _MARKETS else "on-demand"
     return {
-        "gpu": f"{item.gpu_name}{whole}",
-        "count": str(Fraction(item.gpu_count) * share),
-        "kind": "spot" if item.spot else "on-demand",
-        "amount": f"{item.price:.6f}",
-        "currency": "USD",
-        "per": "hour",
-        "provider": _provider(item.provider),
-        "instance": item.instance_name or "",
-        "region": item.location or "",
-        "seen_on": today.isoformat(),
-    }
+        "gpu": f"{item.gpu_name}{whole}", "count": str(Fraction(item.gpu_count) * share), "kind": kind,
+        "amount": f"{item.price:.6f}", "currency": "USD", "per": "hour", "provider": provider,
+        "instance": item.instance_name or "", "region": item.location or "", "seen_on": today.isoformat(),
+    }  # fmt: skip
 
 
-def _share(memory: float | None, known: frozenset[float]) -> Fraction:
+def _share(item: Any, known_memory: Mapping[str, frozenset[float]]) -> Fraction:
     """The part of a GPU that is offered: 1, or memory over the card's where only a slice is rented."""
-    # 10 % below is how a driver rounds; less is a slice.
-    if not memory or not known or memory >= 0.9 * min(known):
+    known = known_memory.get(item.gpu_name.casefold(), frozenset())
+    if not item.gpu_memory or not known or item.gpu_memory >= _ROUNDED * min(known):
         return Fraction(1)
     if len(known) > 1:
         raise ValueError("slice of a GPU of unknown size")
-    return Fraction(memory / min(known)).limit_denominator(64)
-
-
-def _gpuhunt() -> Any:
-    try:
-        return import_module("gpuhunt")
-    except ImportError as missing:
-        raise MachineError(
-            "fetching prices needs gpuhunt, which is not installed", hint='pip install "gpuwise[prices]"'
-        ) from missing
+    return Fraction(item.gpu_memory / min(known)).limit_denominator(64)
 
 
 def _fetch(library: Any) -> tuple[list[Any], set[str]]:
@@ -169,21 +164,11 @@ def _fetch(library: Any) -> tuple[list[Any], set[str]]:
 def _unreachable(failure: Exception) -> MachineError:
     reason = f"{type(failure).__name__}: {failure}".rstrip(": ")
     message = f"prices could not be fetched ({reason}); those fetched before stay"
-    return MachineError(message, hint="check the network, then: gpuwise prices update")
+    return MachineError(message, hint="check the network and HTTPS_PROXY, then: gpuwise prices update")
 
 
 def _provider(name: str) -> str:
-    word = name.casefold()
-    return _SAME.get(word, word)
-
-
-def _known_memory(library: Any) -> dict[str, frozenset[float]]:
-    """Memory in GB of each GPU that gpuhunt knows, by its name for it."""
-    found: dict[str, frozenset[float]] = {}
-    for known in getattr(library, "KNOWN_ACCELERATORS", ()):
-        name = known.name.casefold()
-        found[name] = found.get(name, frozenset()) | {float(known.memory)}
-    return found
+    return _SAME.get(name.casefold(), name.casefold())
 
 
 def _former(path: Path) -> list[_Row]:

@@ -1,8 +1,12 @@
 """Read a price file: a CSV of the user's own, or the one that `gpuwise prices update` wrote.
 
 Columns in any order: gpu and amount are needed; count, kind, currency, per, provider, instance, region,
-seen_on and note are optional. A row that cannot be used is skipped, with its line and the reason; a
-file that is no such table raises InputError. Every accepted offer is in USD, positive and not of the future.
+seen_on and note are optional. A row that cannot be used is skipped, with its line and the reason; a file that
+is not such a table raises InputError. Every accepted offer is in USD, positive and not of the future.
+
+A seller's name may mean every variant that differs from it only in form (PCIe, SXM, NVL, Max-Q ...) or
+memory, and whose memory fits: `A100 80GB` is two variants, `RTX 4090 48GB` none, `A10G` is not `A10`,
+`RTX 6000` is not `RTX 6000 Ada`. Which variant it is stays open; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -20,22 +25,32 @@ from types import MappingProxyType
 from typing import cast, get_args
 
 from gpuwise.errors import InputError
-from gpuwise.facts.prices.names import seller_ids
+from gpuwise.facts import catalog
+from gpuwise.facts.catalog.query import name_key
 from gpuwise.model import units
-from gpuwise.model.gpu import Source
-from gpuwise.model.offer import Offer, OfferKind
+from gpuwise.model.gpu import GpuSpec, Source
+from gpuwise.model.offer import RENTS, Offer, OfferKind
 
+# Some 50,000 offers.
 MAX_BYTES = 5_000_000
-"""Some 50,000 offers."""
+# USD; the most expensive offer known is below 30: more is a price of something else.
 MOST_PER_GPU_HOUR = 1_000.0
-"""USD; the dearest offer known is below 30: more is a price of something else."""
 MOST_PER_GPU = 1_000_000.0
+# Sellers print 79.6 or 80 for 80 GB, 179 for 180: more apart is another card.
+MEMORY_TOLERANCE = 0.12
 
 NEEDED = ("gpu", "amount")
 OPTIONAL = ("count", "kind", "currency", "per", "provider", "instance", "region", "seen_on", "note")
+COLUMNS = ", ".join((*NEEDED, *OPTIONAL))
 _OTHER_NAMES = {"price": "amount", "date": "seen_on", "gpus": "count", "unit": "per"}
-_KINDS = get_args(OfferKind)
-_RENT = ("on-demand", "spot", "reserved")
+
+_COUNT = re.compile(r"\d{1,6}(\.\d{1,6})?(/\d{1,4})?", re.ASCII)
+_ISO = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
+_FORM = re.compile(r"(pcie|sxm|nvl|oam|maxq|workstation|ws|server|edition|blackwell|hbm3e?)*")
+_FORMS = re.compile(_FORM.pattern.removesuffix("*"))
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*gi?b", re.IGNORECASE)
+_SXM = re.compile(r"sxm\d")
+_WORDS = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +63,8 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What one price file holds."""
+class PriceList:
+    """Offers, and what was left out of the files that hold them."""
 
     offers: tuple[Offer, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -58,51 +73,13 @@ class Reading:
 
 
 def read(
-    path: Path,
-    *,
-    today: date,
-    rates: Mapping[str, float] = MappingProxyType({}),
-    source: Source | None = None,
-    unknown_gpus: bool = False,
-) -> Reading:
+    path: Path, *, today: date, rates: Mapping[str, float] = MappingProxyType({}),
+    source: Source | None = None, unknown_gpus: bool = False,
+) -> PriceList:  # fmt: skip
     """The offers of a price file; `rates` are USD for one unit of another currency.
 
     Raises InputError where the file cannot be read as a table of prices.
     """
-    text = _text(path)
-    own = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
-    return read_text(
-        text, path.name, today=today, rates=rates, source=source or own, unknown_gpus=unknown_gpus
-    )
-
-
-def read_text(
-    text: str,
-    name: str,
-    *,
-    today: date,
-    rates: Mapping[str, float] = MappingProxyType({}),
-    source: Source,
-    unknown_gpus: bool = False,
-) -> Reading:
-    """The offers in the text of a price file called `name`. Raises InputError for no such table."""
-    lines = _rows(text, name)
-    if not lines:
-        raise InputError(f"{name} is empty", hint=f"its first line names the columns: {_columns()}")
-    columns, ignored = _header(lines[0][1], name)
-    offers: list[Offer] = []
-    skipped: list[Skipped] = []
-    for line, cells in lines[1:]:
-        row = {column: cells[i].strip() for column, i in columns.items() if i < len(cells)}
-        try:
-            offers.append(_offer(row, f"line {line}", today, rates, source, unknown_gpus))
-        except ValueError as reason:
-            skipped.append(Skipped(file=name, line=line, reason=str(reason)))
-    return Reading(offers=tuple(offers), skipped=tuple(skipped), ignored=ignored)
-
-
-def _text(path: Path) -> str:
-    """The text of a file; InputError where it is missing, too large, binary or not UTF-8."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -112,25 +89,43 @@ def _text(path: Path) -> str:
         message = f"{path} is larger than {MAX_BYTES / 1e6:.0f} MB, the most that a price file may have"
         raise InputError(message, hint="give a CSV of prices only")
     if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path} is a binary file", hint=f"give a CSV with the columns {_columns()}")
+        raise InputError(f"{path} is a binary file", hint=f"give a CSV with the columns {COLUMNS}")
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as failure:
-        place = f"byte {failure.start} is no UTF-8"
-        raise InputError(f"{path}: {place}", hint="save it as CSV in UTF-8") from failure
+        problem = f"{path}: byte {failure.start} is not UTF-8"
+        raise InputError(problem, hint="save it as CSV in UTF-8") from failure
+    own = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
+    return read_text(
+        text, path.name, today=today, rates=rates, source=source or own, unknown_gpus=unknown_gpus
+    )
 
 
-def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
-    """Line number and cells of every row that is not empty."""
+def read_text(
+    text: str, name: str, *, today: date, rates: Mapping[str, float] = MappingProxyType({}), source: Source,
+    unknown_gpus: bool = False,
+) -> PriceList:  # fmt: skip
+    """The offers in the text of a price file called `name`. Raises InputError for another text."""
     text = text.removeprefix("\ufeff")
     first = next((line for line in text.splitlines() if line.strip()), "")
-    separator = max((",", ";", "\t"), key=first.count)
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    reader = csv.reader(io.StringIO(text), delimiter=max((",", ";", "\t"), key=first.count))
     try:
-        return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+        lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except csv.Error as failure:
         message = f"{name}, line {reader.line_num}: {failure}"
         raise InputError(message, hint="give a CSV: one offer a line") from failure
+    if not lines:
+        raise InputError(f"{name} is empty", hint=f"its first line names the columns: {COLUMNS}")
+    columns, ignored = _header(lines[0][1], name)
+    offers: list[Offer] = []
+    skipped: list[Skipped] = []
+    for line, cells in lines[1:]:
+        row = {column: cells[i].strip() for column, i in columns.items() if i < len(cells)}
+        try:
+            offers.append(_offer(row, f"line {line}", today, rates, source, unknown_gpus))
+        except ValueError as reason:
+            skipped.append(Skipped(file=name, line=line, reason=str(reason)))
+    return PriceList(offers=tuple(offers), skipped=tuple(skipped), ignored=ignored)
 
 
 def _header(cells: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str, ...]]:
@@ -145,72 +140,46 @@ def _header(cells: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str,
         if column in NEEDED or column in OPTIONAL:
             known[column] = i
             continue
-        near = get_close_matches(word[:40], (*NEEDED, *OPTIONAL), n=1, cutoff=0.8)
-        if near:
-            # A mistyped `curency` that was ignored would turn euros into dollars.
+        # A mistyped `curency` that was ignored would turn euros into dollars.
+        if near := get_close_matches(word[:40], (*NEEDED, *OPTIONAL), n=1, cutoff=0.8):
             message = f"{name} has a column {cell.strip()!r}; did you mean {near[0]!r}?"
-            raise InputError(message, hint=f"columns: {_columns()}")
+            raise InputError(message, hint=f"columns: {COLUMNS}")
         ignored.append(_plain(cell)[:40])
-    missing = [column for column in NEEDED if column not in known]
-    if missing:
-        raise InputError(f"{name} has no column {missing[0]!r}", hint=f"columns: {_columns()}")
+    if missing := [column for column in NEEDED if column not in known]:
+        raise InputError(f"{name} has no column {missing[0]!r}", hint=f"columns: {COLUMNS}")
     return known, tuple(ignored)
 
 
-def _columns() -> str:
-    return ", ".join((*NEEDED, *OPTIONAL))
-
-
 def _offer(
-    row: Mapping[str, str],
-    locator: str,
-    today: date,
-    rates: Mapping[str, float],
-    source: Source,
+    row: Mapping[str, str], locator: str, today: date, rates: Mapping[str, float], source: Source,
     unknown_gpus: bool,
-) -> Offer:
+) -> Offer:  # fmt: skip
     """One row as an offer. Raises ValueError with the reason where it cannot be used."""
-    gpu, gpu_ids = _gpu(row.get("gpu", ""), unknown_gpus)
+    gpu = _plain(row.get("gpu", ""))
+    if not gpu:
+        raise ValueError("no GPU is named")
+    gpu_ids = seller_ids(gpu[:80])
+    if not gpu_ids and not unknown_gpus:
+        raise ValueError(f"unknown GPU {gpu[:40]!r}")
     money = units.read_money(row.get("amount", ""))
     if money.amount <= 0:
-        raise ValueError(f"an amount of {money.amount:g} is no price")
+        raise ValueError(f"an amount of {money.amount:g} is not a price")
     kind, per = _kind(row.get("kind", ""), row.get("per", ""), money.per)
     count = count_of(row.get("count") or "1")
     amount, note = _usd(money, row.get("currency", ""), rates)
     amount *= count if per == "gpu-hour" else 1
-    most = MOST_PER_GPU_HOUR if kind in _RENT else MOST_PER_GPU
     # A slice may cost little; its rate for a whole GPU still has to be plausible.
-    if not 0 < amount / count <= most:
-        raise ValueError(f"{amount / count:,.4g} USD for one GPU is no plausible price")
+    if not 0 < amount / count <= (MOST_PER_GPU_HOUR if kind in RENTS else MOST_PER_GPU):
+        raise ValueError(f"{amount / count:,.4g} USD for one GPU is not a plausible price")
+    seen_on = row.get("seen_on", "")
+    if seen_on and day(seen_on) > today:
+        raise ValueError(f"dated {seen_on}, after today ({today.isoformat()})")
     return Offer(
-        gpu=gpu,
-        gpu_ids=gpu_ids,
-        count=count,
-        kind=kind,
-        amount=amount,
-        provider=_plain(row.get("provider", "")) or "own file",
-        instance=_plain(row.get("instance", "")),
-        region=_plain(row.get("region", "")),
-        seen_on=_seen_on(row.get("seen_on", ""), today),
-        source=source,
-        locator=locator,
+        gpu=gpu, gpu_ids=gpu_ids, count=count, kind=kind, amount=amount,
+        provider=_plain(row.get("provider", "")) or "own file", instance=_plain(row.get("instance", "")),
+        region=_plain(row.get("region", "")), seen_on=seen_on, source=source, locator=locator,
         note="; ".join(text for text in (_plain(row.get("note", "")), note) if text),
-    )
-
-
-def _gpu(text: str, unknown_gpus: bool) -> tuple[str, tuple[str, ...]]:
-    name = _plain(text)
-    if not name:
-        raise ValueError("no GPU is named")
-    gpu_ids = _ids(name[:80])
-    if not gpu_ids and not unknown_gpus:
-        raise ValueError(f"unknown GPU {name[:40]!r}")
-    return name, gpu_ids
-
-
-@cache
-def _ids(name: str) -> tuple[str, ...]:
-    return seller_ids(name)
+    )  # fmt: skip
 
 
 def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
@@ -220,10 +189,10 @@ def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
         raise ValueError(f"the amount is for two things: {' and '.join(sorted(stated))}")
     per = stated.pop() if stated else None
     word = kind.casefold().replace("_", "-").replace(" ", "-") or ("new" if per == "once" else "on-demand")
-    if word not in _KINDS:
-        raise ValueError(f"unknown kind {kind[:30]!r}; known: {', '.join(_KINDS)}")
-    per = per or ("hour" if word in _RENT else "once")
-    if (per == "once") == (word in _RENT):
+    if word not in get_args(OfferKind):
+        raise ValueError(f"unknown kind {kind[:30]!r}; known: {', '.join(get_args(OfferKind))}")
+    per = per or ("hour" if word in RENTS else "once")
+    if (per == "once") == (word in RENTS):
         raise ValueError(f"kind {word} with an amount per {per}")
     return cast(OfferKind, word), per
 
@@ -241,29 +210,15 @@ def _usd(money: units.Money, column: str, rates: Mapping[str, float]) -> tuple[f
     return money.amount * rates[code], f"{money.amount:g} {code} at {rates[code]:g} USD"
 
 
-def _seen_on(text: str, today: date) -> str:
-    """The date as ISO text, empty where none is given."""
-    if not text:
-        return ""
-    if day(text) > today:
-        raise ValueError(f"dated {text}, after today ({today.isoformat()})")
-    return text.strip()
-
-
 def _plain(text: str) -> str:
     """One line of printable text: a file never controls the terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-_COUNT = re.compile(r"\d{1,6}(\.\d{1,6})?(/\d{1,4})?", re.ASCII)
-_ISO = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
-
-
 def count_of(text: str) -> float:
-    """GPUs in an offer: `8`, `0.5` or `1/6` for a slice of one."""
+    """GPUs in an offer: `8`, `0.5` or `1/6` for a slice of one. Raises ValueError for anything else."""
     # The pattern bounds the work: Fraction("1e999999999") would never return.
-    readable = _COUNT.fullmatch(text.strip())
-    parts = text.strip().split("/") if readable else ["0"]
+    parts = text.strip().split("/") if _COUNT.fullmatch(text.strip()) else ["0"]
     divisor = float(parts[1]) if len(parts) > 1 else 1.0
     value = float(parts[0]) / divisor if divisor else 0.0
     if value <= 0:
@@ -271,8 +226,9 @@ def count_of(text: str) -> float:
     return value
 
 
+@cache
 def day(text: str) -> date:
-    """The day of an ISO date; `2024-05` and `2024` are their first day."""
+    """The day of an ISO date; `2024-05` and `2024` are their first day. Raises ValueError otherwise."""
     match = _ISO.fullmatch(text.strip())
     try:
         if match is not None:
@@ -280,3 +236,111 @@ def day(text: str) -> date:
     except ValueError:
         pass
     raise ValueError(f"unreadable date {text[:30]!r}; write it like 2026-05-31")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The GPUs that were asked for, by catalog entry and, beyond the catalog, by seller's name."""
+
+    query: str
+    gpu_ids: frozenset[str]
+    words: frozenset[str] = frozenset()
+    """Words of a family; empty where one catalog entry was named."""
+
+    def matches(self, offer: Offer) -> bool:
+        """Whether the offer is, or may be, one of the GPUs asked for."""
+        if offer.gpu_ids:
+            return not self.gpu_ids.isdisjoint(offer.gpu_ids)
+        return bool(self.words) and self.words <= _words(offer.gpu)
+
+
+def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
+    """What `query` asks for: one GPU, a family ("h100", "a100 80gb") or a seller's name ("a10g").
+
+    Raises InputError with the nearest names where neither the catalog nor an offer knows it.
+    """
+    exact = _exact().get(name_key(query))
+    if exact is not None:
+        return Wanted(query=query, gpu_ids=frozenset({exact}))
+    words = _words(query)
+    named = {gpu_id for gpu_id, known in _known_words().items() if words and words <= known}
+    family = frozenset(named).union(seller_ids(query))
+    found = Wanted(query=query, gpu_ids=family, words=words)
+    if family or any(found.matches(offer) for offer in offers):
+        return found
+    return Wanted(query=query, gpu_ids=frozenset({catalog.find(query).id}))
+
+
+@cache
+def seller_ids(name: str) -> tuple[str, ...]:
+    """Ids of the variants that a seller's `name` may mean, sorted; none where it fits no entry."""
+    exact = _exact().get(name_key(name))
+    if exact is not None:
+        return (exact,)
+    memory, stem = _MEMORY.search(name), _stem(name)
+    if not stem:
+        return ()
+
+    def is_form_of(known: str) -> bool:
+        return known.startswith(stem) and _FORM.fullmatch(known[len(stem) :]) is not None
+
+    fitting = {
+        spec.id
+        for known, specs in _by_stem().items()
+        if is_form_of(known)
+        for spec in specs
+        if memory is None or _memory_fits(spec, float(memory[1]))
+    }
+    if memory is None and len(fitting) == 1 and not any(is_form_of(_SXM.sub("sxm", k)) for k in _exact()):
+        # `RTX 3080` fits one entry, but a card with other memory that the catalog lacks shares the name.
+        return ()
+    return tuple(sorted(fitting))
+
+
+def chip(name: str) -> str:
+    """What a name says beside form and memory: `H100 SXM5 80GB` and `NVIDIA H100` are both `h100`."""
+    return _FORMS.sub("", _stem(name))
+
+
+def _memory_fits(spec: GpuSpec, stated_gb: float) -> bool:
+    """Whether `stated_gb` is the entry's memory; sellers' GB are 10**9 or 2**30 bytes."""
+    actual = spec.memory_bytes
+    if actual is None:
+        return False
+    return any(abs(stated_gb * unit - actual) <= MEMORY_TOLERANCE * actual for unit in (1e9, 2**30))
+
+
+@cache
+def _stem(name: str) -> str:
+    """The name's key without its memory; SXM generations are one form, as sellers say just SXM."""
+    return _SXM.sub("sxm", name_key(_MEMORY.sub(" ", name)))
+
+
+def _words(name: str) -> frozenset[str]:
+    plain = re.sub(r"nvidia|geforce|amd|tesla", " ", name.casefold())
+    return frozenset(_WORDS.findall(_MEMORY.sub(r"\1gb", plain)))
+
+
+def _written(spec: GpuSpec) -> tuple[str, ...]:
+    return (spec.id, spec.name, *spec.aliases)
+
+
+@cache
+def _exact() -> Mapping[str, str]:
+    return {name_key(name): spec.id for spec in catalog.all_gpus() for name in _written(spec)}
+
+
+@cache
+def _by_stem() -> Mapping[str, tuple[GpuSpec, ...]]:
+    found: dict[str, list[GpuSpec]] = defaultdict(list)
+    for spec in catalog.all_gpus():
+        for stem in {_stem(name) for name in _written(spec)}:
+            found[stem].append(spec)
+    return {stem: tuple(specs) for stem, specs in found.items()}
+
+
+@cache
+def _known_words() -> Mapping[str, frozenset[str]]:
+    return {
+        spec.id: frozenset().union(*(_words(name) for name in _written(spec))) for spec in catalog.all_gpus()
+    }

@@ -4,7 +4,7 @@ Rendered offline by `show.html`, or by any Vega-Lite reader. Colours are those o
 replaces by variables that follow light, dark and print.
 """
 
-from gpuwise.show.charts.plots import agreement, batches, roofline, scaling
+from gpuwise.show.charts.plots import agreement, batches, over_time, roofline, scaling, tradeoff
 from gpuwise.show.charts.rows import Span, bars, kernels, placed, ratios, timeline
 from gpuwise.show.charts.theme import Chart, Mark
 
@@ -16,9 +16,11 @@ __all__ = [
     "bars",
     "batches",
     "kernels",
+    "over_time",
     "placed",
     "ratios",
     "roofline",
     "scaling",
     "timeline",
+    "tradeoff",
 ]

@@ -237,3 +237,67 @@ def scaling(marks: Sequence[Mark], *, item: str) -> Chart:
         },
         description=f"{item}s per second by the number of GPUs",
     )
+
+
+def over_time(marks: Sequence[Mark], *, title: str) -> Chart:
+    """Values by month, one line a series; `label` holds the month."""
+    names = in_order([mark.colour for mark in marks])
+    # Names of series are long: one below the other.
+    below = {"title": None, "orient": "bottom", "columns": 1}
+    return framed(
+        {
+            "width": WIDTH,
+            "height": 260,
+            "data": {"values": [row | {"month": f"{row['label']}-01"} for row in rows(marks)]},
+            "layer": [{"mark": {"type": "line", "strokeWidth": 2}}, {"mark": _POINT}],
+            "encoding": {
+                "x": {"field": "month", "type": "temporal", "title": None, "axis": {"grid": False}},
+                "y": {"field": "value", "type": "quantitative", "title": title, "axis": {"tickCount": 5}},
+                "color": {**colour("colour", names), "legend": below},
+            },
+        },
+        description=f"{title}, by month",
+    )  # fmt: skip
+
+
+def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str) -> Chart:
+    """Points (name, x, y, whether no other is better in both) on logarithmic axes; those joined and named."""
+    front = "no other is both faster and cheaper"
+    data = [
+        {"label": name, "x": a, "y": b, "front": front if best else "others"} for name, a, b, best in points
+    ]
+    joined = [row for row in sorted(data, key=lambda row: row["x"]) if row["front"] == front]
+    axes = {
+        "x": {"field": "x", "type": "quantitative", "title": x, "scale": {"type": "log"},
+              "axis": {"grid": False, "tickCount": 5}},
+        "y": {"field": "y", "type": "quantitative", "title": y, "scale": {"type": "log"},
+              "axis": {"tickCount": 5}},
+    }  # fmt: skip
+    return framed(
+        {
+            "width": WIDTH,
+            "height": 300,
+            "layer": [
+                {
+                    "data": {"values": joined},
+                    "mark": {"type": "line", "strokeDash": [4, 3], "color": MUTED},
+                    "encoding": axes,
+                },
+                {
+                    "data": {"values": data},
+                    "mark": _POINT,
+                    "encoding": {
+                        **axes,
+                        "color": colour("front", [front, "others"]),
+                        "shape": shape("front", [front, "others"]),
+                    },
+                },
+                {
+                    "data": {"values": joined},
+                    "mark": {"type": "text", "align": "left", "dx": DOT + 3, "dy": -DOT, "color": INK},
+                    "encoding": {**axes, "text": {"field": "label"}},
+                },
+            ],
+        },
+        description=f"{y} against {x}",
+    )
