@@ -14,7 +14,7 @@ from gpuwise.model.workload import Mode
 SCHEMA = 1  # Version of a recommendation file. History: 1 = first (2026-11).
 
 Acquire = Literal["own", "rent", "both"]
-Way = Literal["on-demand", "spot", "reserved", "new", "used", "have"]
+Way = Literal["on-demand", "community", "spot", "reserved", "new", "used", "street", "have"]
 """How a GPU is come by: the kinds of offers, or it is there already."""
 
 

@@ -100,7 +100,7 @@ def columns(rows: Sequence[Row]) -> Candidates:
             [np.nan if row.speed.watts is None else row.speed.watts.value for row in rows], dtype=float
         ),
         watts_half=np.array([half_of(row.speed.watts) for row in rows], dtype=float),
-        own=np.array([row.way in ("new", "used", "have") for row in rows], dtype=bool),
+        own=np.array([row.way in ("new", "used", "street", "have") for row in rows], dtype=bool),
         have=np.array([row.way == "have" for row in rows], dtype=bool),
     )
 

@@ -60,7 +60,7 @@ def roofline(points: Sequence[Point], roofs: Sequence[Roof]) -> Chart:
         for at in (compute / memory, ends[1])
     ]
     sides = _sides(points, ends, span)
-    data = [
+    data: list[dict[str, Any]] = [
         {
             "name": point[0], "precision": point[1], "intensity": point[2], "rate": point[3],
             **{side: point[0] if sides.get(point) == side else "" for side in ("right", "left")},
@@ -263,7 +263,7 @@ def over_time(marks: Sequence[Mark], *, title: str) -> Chart:
 def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str) -> Chart:
     """Points (name, x, y, whether no other is better in both) on logarithmic axes; those joined and named."""
     front = "no other is both faster and cheaper"
-    data = [
+    data: list[dict[str, Any]] = [
         {"label": name, "x": a, "y": b, "front": front if best else "others"} for name, a, b, best in points
     ]
     joined = [row for row in sorted(data, key=lambda row: row["x"]) if row["front"] == front]
