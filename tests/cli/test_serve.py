@@ -64,7 +64,7 @@ def test_the_address_is_told_as_json(gpuwise: Callable[..., Ran], monkeypatch: p
 def test_a_missing_file_is_said(gpuwise: Callable[..., Ran]) -> None:
     code, _, err = gpuwise("serve", "missing.json")
     assert code == 2
-    assert "missing.json is no file" in err
+    assert "missing.json is not a file" in err
 
 
 def test_a_missing_library_is_named(gpuwise: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,7 @@ import click
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed, NoDataError
-from gpuwise.jobs.answer import Answer
 from gpuwise.jobs.auditing import AuditRequest, audit
-from gpuwise.model.claim import Audit
 from gpuwise.show import audits as show
 
 
@@ -29,7 +27,13 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     be judged.
     """
     printer.check_output(output)
-    answers = [_audited(path, every) for path in files]
+    asked = [
+        AuditRequest(text=sys.stdin.read(), name="standard input") if str(path) == "-"
+        else AuditRequest(files=(path,))
+        for path in files
+    ]  # fmt: skip
+    # One after the other, so that the files stay in their order where one of them is the standard input.
+    answers = [audit(request) for request in asked]
     found = [one for answer in answers for one in answer.found]
     printer.deliver(
         show.findings(found, every=every), lambda: show.document(found), as_json=as_json, output=output
@@ -41,9 +45,3 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     silent = [one.file for one in found if show.unreadable(one)]
     if silent:
         raise NoDataError(f"no claim that could be judged in {', '.join(silent)}", hint=more)
-
-
-def _audited(path: Path, every: bool) -> Answer[tuple[Audit, ...]]:
-    if str(path) == "-":
-        return audit(AuditRequest(text=sys.stdin.read(), name="standard input", every=every))
-    return audit(AuditRequest(files=(path,), every=every))

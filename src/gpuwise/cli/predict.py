@@ -94,15 +94,13 @@ def _ids(text: str) -> tuple[str, ...]:
         raise InputError("no GPU given", hint="--gpu all")
     if words == ("all",):
         return tuple(spec.id for spec in catalog.all_gpus())
-    return tuple(dict.fromkeys(gpu_id for word in words for gpu_id in _meant(word)))
-
-
-def _meant(word: str) -> tuple[str, ...]:
-    """One GPU by its name, or those that a filter finds."""
-    try:
-        return (catalog.find(word).id,)
-    except InputError:
-        found = catalog.select(word)
-        if not found:
-            raise
-        return tuple(spec.id for spec in found)
+    found: dict[str, None] = {}
+    for word in words:
+        try:
+            found[catalog.find(word).id] = None
+        except InputError:  # not the name of one: a filter
+            several = catalog.select(word)
+            if not several:
+                raise
+            found |= dict.fromkeys(spec.id for spec in several)
+    return tuple(found)

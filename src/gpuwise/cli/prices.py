@@ -72,7 +72,13 @@ def command(
         given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
         if not {"what", "as_json"}.issuperset(given):
             raise InputError("update takes no other option than --json", hint="gpuwise prices update")
-        _update(day, as_json)
+        from gpuwise.facts.prices.fetch import update  # the one place that uses the network
+
+        done = update(day)
+        text = (
+            printer.json_text(show.update_document(done)) if as_json else "\n".join(show.update_lines(done))
+        )
+        printer.out(text)
         return
     if options["over_time"]:
         rents = rents_over_time(" ".join(what))
@@ -140,14 +146,3 @@ def _limit(text: str) -> Limit:
     if per == "kwh":
         raise InputError(f"{text!r} is a price of energy", hint="write $2/h for rent or $2000 for a purchase")
     return Limit(amount=amount, per_hour=per == "hour")
-
-
-def _update(day: date, as_json: bool) -> None:
-    from gpuwise.facts.prices.fetch import update
-
-    done = update(day)
-    if as_json:
-        printer.out(printer.json_text(show.update_document(done)))
-        return
-    for line in show.update_lines(done):
-        printer.out(line)

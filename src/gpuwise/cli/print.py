@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.units import visible
@@ -20,9 +20,6 @@ from gpuwise.show.charts import Chart
 from gpuwise.show.page import Page, markdown_page
 from gpuwise.show.page import document as page_document
 from gpuwise.show.table import Table, comma_separated, fits, markdown, narrow
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # Of lines above and below a table, also where they wrap.
 _INDENT = (0, 0, 0, 2)
@@ -63,7 +60,7 @@ def out(text: str) -> None:
 
 
 def talk(text: str) -> None:
-    """A line to the person, beside the result; nobody misses it where it cannot be written."""
+    """A line on standard error, beside the result; dropped where it cannot be written."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             print(visible(text), file=sys.stderr, flush=True)
@@ -98,8 +95,10 @@ def table(content: Table) -> None:
     ):
         out("\n".join(_plain(content)))
         return
+    from rich import box
     from rich.console import Console
     from rich.padding import Padding
+    from rich.table import Table as RichTable
 
     terminal = sys.stdout.isatty()
     console = Console(
@@ -115,7 +114,21 @@ def table(content: Table) -> None:
     for line in content.before:
         console.print(Padding(line, _INDENT, expand=False))
     if content.rows or not content.notes:  # a head without rows says less than the lines below it
-        (_whole if not terminal or fits(content, console.width) else _in_parts)(content, console)
+        if terminal and not fits(content, console.width):
+            # The columns that have room, the others below each row.
+            made = narrow(content, console.width)
+            console.print("\n".join(made.head), style="bold")
+            for place, lines in enumerate(made.rows):
+                console.print("\n".join(lines), style="dim" if place in content.dim else None)
+            console.print()
+        else:
+            drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+            for column in content.columns:
+                side: Literal["left", "right"] = "right" if column in content.numeric else "left"
+                drawn.add_column(column, justify=side, overflow="fold")
+            for place, row in enumerate(content.rows):
+                drawn.add_row(*row, style="dim" if place in content.dim else None)
+            console.print(drawn)
     for note in content.notes:
         console.print(Padding(note, _INDENT, expand=False))
     if content.notes and terminal:  # what comes next stands apart
@@ -126,7 +139,7 @@ def table(content: Table) -> None:
 
 
 def _plain(content: Table) -> list[str]:
-    """The lines of a table whose cells each take one line, as `_whole` draws them."""
+    """The lines of a table whose cells each take one line, as rich draws them."""
     columns = list(zip(content.columns, *content.rows, strict=True))
     widths = [max(map(len, cells)) for cells in columns]
     right = [column in content.numeric for column in content.columns]
@@ -145,28 +158,6 @@ def _plain(content: Table) -> list[str]:
         "",
         *(f"  {n}" for n in content.notes),
     ]
-
-
-def _whole(content: Table, console: Console) -> None:
-    """Every cell in its column."""
-    from rich import box
-    from rich.table import Table as RichTable
-
-    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in content.columns:
-        drawn.add_column(column, justify="right" if column in content.numeric else "left", overflow="fold")
-    for place, row in enumerate(content.rows):
-        drawn.add_row(*row, style="dim" if place in content.dim else None)
-    console.print(drawn)
-
-
-def _in_parts(content: Table, console: Console) -> None:
-    """The columns that have room, the others below each row."""
-    made = narrow(content, console.width)
-    console.print("\n".join(made.head), style="bold")
-    for place, lines in enumerate(made.rows):
-        console.print("\n".join(lines), style="dim" if place in content.dim else None)
-    console.print()
 
 
 def deliver(
@@ -206,32 +197,29 @@ def deliver_page(
     if output is None:
         out(json_text(page_document(page)) if as_json else markdown_page(page).rstrip("\n"))
         return
-    write_bytes(output, _page_bytes(page, chart, output))
-    talk(f"written to {output}")
-
-
-def _page_bytes(page: Page, chart: Callable[[], Chart | None], output: Path) -> bytes:
+    if output.suffix in DRAWINGS:
+        draw(chart(), output)
+        return
     if output.suffix == ".md":
-        return markdown_page(page).encode()
-    if output.suffix == ".json":
-        return (json_text(page_document(page)) + "\n").encode()
-    from gpuwise.show import html
+        text = markdown_page(page)
+    elif output.suffix == ".json":
+        text = json_text(page_document(page)) + "\n"
+    else:
+        from gpuwise.show import html  # jinja2, and vl-convert for the charts
 
-    return html.html(page).encode() if output.suffix == ".html" else _drawing(chart(), output)
+        text = html.html(page)
+    write_bytes(output, text.encode())
+    talk(f"written to {output}")
 
 
 def draw(chart: Chart | None, output: Path) -> None:
     """Write a chart as SVG or PNG, by suffix. Raises NoDataError where there is nothing to draw."""
-    write_bytes(output, _drawing(chart, output))
-    talk(f"written to {output}")
-
-
-def _drawing(chart: Chart | None, output: Path) -> bytes:
     if chart is None:
         raise NoDataError("there is no figure to draw", hint=f"write the page: -o {output.stem}.html")
     from gpuwise.show import html
 
-    return html.svg(chart).encode() if output.suffix == ".svg" else html.png(chart)
+    write_bytes(output, html.svg(chart).encode() if output.suffix == ".svg" else html.png(chart))
+    talk(f"written to {output}")
 
 
 def json_text(document: Any) -> str:

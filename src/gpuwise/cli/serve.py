@@ -12,6 +12,7 @@ from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, MachineError
 
+# Of hexadecimal digits: 64 bits, which nobody guesses over a network.
 SHORTEST_TOKEN = 16
 
 
@@ -42,38 +43,17 @@ def command(
       gpuwise serve --static site
     """
     _check(files, host, public, token)
-    if folder is not None:
-        _export(files, folder, as_json)
-    else:
-        _serve(files, host, port, token or None, public=public, as_json=as_json)
+    if folder is None:
+        from gpuwise.web.run import run
 
+        def ready(address: str) -> None:
+            if as_json:
+                printer.out(printer.json_text({"address": address}))
+            else:
+                printer.talk(f"gpuwise explorer: {address}\nCtrl-C ends it")
 
-def _check(files: tuple[Path, ...], host: str, public: bool, token: str | None) -> None:
-    """Raise before anything is opened: for what is missing, and for an address that is not for all."""
-    missing = [name for name in ("starlette", "uvicorn", "python_multipart") if find_spec(name) is None]
-    if missing:
-        raise MachineError(f"the explorer needs {', '.join(missing)}", hint='pip install "gpuwise[web]"')
-    for path in files:
-        if not path.is_file():
-            raise InputError(f"{path} is no file", hint="give result files, or none")
-    if not is_loopback(host) and not (public and token):
-        raise InputError(
-            f"{host} can be reached from other machines: that needs --public and --token",
-            hint=f"gpuwise serve --host {host} --public --token $(openssl rand -hex 16)",
-        )
-    if token is not None and len(token) < SHORTEST_TOKEN:
-        raise InputError(f"a token has at least {SHORTEST_TOKEN} characters", hint="openssl rand -hex 16")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine alone; a name other than localhost is not known to."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _export(files: tuple[Path, ...], folder: Path, as_json: bool) -> None:
+        run(files, host, port, token or None, public=public, ready=ready)
+        return
     from gpuwise.jobs.facts import Facts
     from gpuwise.web.export import export
 
@@ -89,15 +69,26 @@ def _export(files: tuple[Path, ...], folder: Path, as_json: bool) -> None:
         printer.out(f"{pages} pages in {len(written)} files: {folder / 'index.html'}")
 
 
-def _serve(
-    files: tuple[Path, ...], host: str, port: int, token: str | None, *, public: bool, as_json: bool
-) -> None:
-    from gpuwise.web.run import run
+def _check(files: tuple[Path, ...], host: str, public: bool, token: str | None) -> None:
+    """Raise before anything is opened: for what is missing, and for an address that is not for all."""
+    missing = [name for name in ("starlette", "uvicorn", "python_multipart") if find_spec(name) is None]
+    if missing:
+        raise MachineError(f"the explorer needs {', '.join(missing)}", hint='pip install "gpuwise[web]"')
+    for path in files:
+        if not path.is_file():
+            raise InputError(f"{path} is not a file", hint="give result files, or none")
+    if not is_loopback(host) and not (public and token):
+        raise InputError(
+            f"{host} can be reached from other machines: that needs --public and --token",
+            hint=f"gpuwise serve --host {host} --public --token $(openssl rand -hex 16)",
+        )
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise InputError(f"a token has at least {SHORTEST_TOKEN} characters", hint="openssl rand -hex 16")
 
-    def ready(address: str) -> None:
-        if as_json:
-            printer.out(printer.json_text({"address": address}))
-        else:
-            printer.talk(f"gpuwise explorer: {address}\nCtrl-C ends it")
 
-    run(files, host, port, token, public=public, ready=ready)
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine alone; a name other than localhost is not known to."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,7 +12,6 @@ from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs.facts import Facts
-from gpuwise.model.result import Result
 from gpuwise.show import gpus as gpu_report
 from gpuwise.show import results as report
 from gpuwise.show.scaling import scaling
@@ -67,27 +67,23 @@ def command(
             f"{path} holds {len(results)} results where one is needed", hint=f"gpuwise show {path}"
         )
     for result in results:
-        _show(result, full=full, chart=chart, output=output, as_json=as_json)
-
-
-def _show(result: Result, *, full: bool, chart: bool, output: Path | None, as_json: bool) -> None:
-    content = report.measurements(result)
-    printer.deliver(content, lambda: store.encode(result), as_json=as_json, output=output)
-    if output is not None or as_json:
-        return
-    for beside in (report.counts(result), scaling(result)):
-        if beside is not None:
-            printer.table(beside)
-    if chart:
-        for line in report.bars([result]):
-            printer.out(line)
-    if full:
-        printer.table(report.commands(result))
-        printer.table(report.environment(result.environment))
-        for m in result.measurements:
-            printer.out(f"  {m.config.label('batch')}:")
-            for text in report.details(m):
-                printer.out(f"    {text}")
+        content = report.measurements(result)
+        printer.deliver(content, partial(store.encode, result), as_json=as_json, output=output)
+        if output is not None or as_json:
+            return
+        for beside in (report.counts(result), scaling(result)):
+            if beside is not None:
+                printer.table(beside)
+        if chart:
+            for line in report.bars([result]):
+                printer.out(line)
+        if full:
+            printer.table(report.commands(result))
+            printer.table(report.environment(result.environment))
+            for m in result.measurements:
+                printer.out(f"  {m.config.label('batch')}:")
+                for text in report.details(m):
+                    printer.out(f"    {text}")
 
 
 def find_result(what: str) -> Path | None:

@@ -86,13 +86,13 @@ def check_traced(config: RunConfig, batch: int | None = None) -> None:
 @cache
 def traced() -> Mapping[str, WorkloadSpec]:
     """The built-in networks of which a trace is shipped, by name."""
-    specs = (registry.get(name).spec for name in registry.names())
-    return {spec.id: spec for spec in specs if _is_traced(spec)}
-
-
-def _is_traced(spec: WorkloadSpec) -> bool:
-    first = RunConfig(
-        workload=spec.id, mode=spec.modes[0], precision=spec.precisions[0], compile=spec.compiles,
-        batch=spec.default_batch,
-    )  # fmt: skip
-    return spec.modes[0] in ("train", "infer") and traces.find(first, spec.version) is not None
+    found = {}
+    for name in registry.names():
+        spec = registry.get(name).spec
+        first = RunConfig(
+            workload=spec.id, mode=spec.modes[0], precision=spec.precisions[0], compile=spec.compiles,
+            batch=spec.default_batch,
+        )  # fmt: skip
+        if spec.modes[0] in ("train", "infer") and traces.find(first, spec.version) is not None:
+            found[spec.id] = spec
+    return found
