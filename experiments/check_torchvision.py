@@ -19,7 +19,7 @@ import torchvision
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from gpuwise.workloads import resnet, vit
+from gpuwise.workloads import convnet, vit
 from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained
 from gpuwise.workloads.models.vit import VisionTransformer
 from tests.workloads.torchvision_names import from_torchvision
@@ -27,7 +27,7 @@ from tests.workloads.torchvision_names import from_torchvision
 TOLERANCE = 1e-4
 NETS: dict[str, tuple[Callable[[], nn.Module], str, int]] = {
     "resnet50": (ResNet, "resnet50", 224),
-    "resnet152": (lambda: ResNet(resnet.RESNET_152), "resnet152", 224),
+    "resnet152": (lambda: ResNet(convnet.RESNET_152), "resnet152", 224),
     "inception-v3": (InceptionV3, "inception_v3", 299),
     "googlenet": (GoogLeNet, "googlenet", 224),
     "vit-b16": (lambda: VisionTransformer(vit.SHAPE), "vit_b_16", 224),

@@ -23,7 +23,7 @@ from gpuwise import workloads
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads import job as jobs
 from gpuwise.workloads.job import Job, relative_difference
-from gpuwise.workloads.kernels import float8_product
+from gpuwise.workloads.models import float8 as float8_product
 
 Product = Callable[..., Tensor]
 

@@ -16,8 +16,8 @@ from torch import nn
 from triton.testing import do_bench
 
 from gpuwise.workloads.kernels.casting import cast_both
-from gpuwise.workloads.kernels.float8_product import cast_in_torch
 from gpuwise.workloads.kernels.pooling import TritonMaxPool
+from gpuwise.workloads.models.float8 import cast_in_torch
 
 POOLS = (
     (64, 112, 3, 2, 1, False),

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.model.workload import Cost, Mode
-from gpuwise.workloads import bert, limits, resnet
+from gpuwise.workloads import bert, limits
 from gpuwise.workloads.bert import BertShape
 from gpuwise.workloads.models.bert import BertForQuestionAnswering
 from gpuwise.workloads.models.convnet import ResNet
@@ -20,7 +20,7 @@ from gpuwise.workloads.models.convnet import ResNet
 ENDLESS = 10**15
 """A batch at which the weights' share of an item's traffic vanishes."""
 
-resnet50 = partial(resnet.resnet_cost, resnet.RESNET_50)
+resnet50 = workloads.get("resnet50").spec.cost
 bert_large = partial(bert.answering_cost, bert.LARGE, bert.TOKENS)
 MODELS = pytest.mark.parametrize("cost", [resnet50, bert_large], ids=["resnet50", "bert-large"])
 CostOf = Callable[[Mode, Precision, int], Cost]
@@ -45,7 +45,7 @@ def parameters(model: torch.nn.Module) -> int:
 def test_resnet50_has_as_many_operations_and_parameters_as_stated() -> None:
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
         model = ResNet()
-        model(torch.empty(2, 3, resnet.IMAGE, resnet.IMAGE))
+        model(torch.empty(2, 3, 224, 224))
     assert counter.get_total_flops() / 2 == pytest.approx(forward(resnet50), rel=1e-3)
     assert parameters(model) == 25_557_032 == workloads.get("resnet50").spec.parameters
 

@@ -10,9 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from gpuwise.workloads.kernels.float8_product import LARGEST, cast
 from gpuwise.workloads.models import bert
-from gpuwise.workloads.models.float8 import Float8Linear, Scales, feed_forward
+from gpuwise.workloads.models.float8 import LARGEST, Float8Linear, Scales, cast, feed_forward
 
 from .conftest import build, toy
 

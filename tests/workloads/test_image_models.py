@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import inception, resnet, vit
+from gpuwise.workloads import convnet, vit
 from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained, scale_residuals
 from gpuwise.workloads.models.vit import VisionTransformer
 
@@ -19,7 +19,7 @@ from .torchvision_names import RULES, torchvision_name
 
 NETS: dict[str, Callable[[], nn.Module]] = {
     "resnet50": ResNet,
-    "resnet152": lambda: ResNet(resnet.RESNET_152),
+    "resnet152": lambda: ResNet(convnet.RESNET_152),
     "inception-v3": InceptionV3,
     "googlenet": GoogLeNet,
     "vit-b16": lambda: VisionTransformer(vit.SHAPE),
@@ -81,15 +81,15 @@ def test_inference_has_no_auxiliary_classifiers() -> None:
     with torch.device("meta"):
         assert parameters(GoogLeNet(auxiliary=False)) == 6_624_904
         assert parameters(InceptionV3(auxiliary=())) == 23_834_568
-    assert inception.googlenet_count(auxiliary=False).parameters == 6_624_904
-    assert inception.googlenet_count(auxiliary=True).parameters == 13_004_888
-    assert inception.inception_count(auxiliary=False).parameters == 23_834_568
-    assert inception.inception_count(auxiliary=True).parameters == 27_161_264
+    assert convnet.googlenet_count(auxiliary=False).parameters == 6_624_904
+    assert convnet.googlenet_count(auxiliary=True).parameters == 13_004_888
+    assert convnet.inception_count(auxiliary=False).parameters == 23_834_568
+    assert convnet.inception_count(auxiliary=True).parameters == 27_161_264
 
 
 def test_the_layers_of_a_resnet_hold_its_parameters() -> None:
-    assert resnet.resnet_count(resnet.RESNET_152).parameters == 60_192_808
-    assert len(list(resnet.convolutions(resnet.RESNET_152))) == 155
+    assert convnet.resnet_count(convnet.RESNET_152).parameters == 60_192_808
+    assert len(list(convnet.convolutions(convnet.RESNET_152))) == 155
 
 
 @EVERY
@@ -149,7 +149,7 @@ def test_activations_of_an_untrained_network_stay_far_from_the_end_of_fp16(name:
     model = NETS[name]().eval()
     as_if_trained(model)
     if name == "resnet152":
-        scale_residuals(model, resnet.RESIDUAL_152)
+        scale_residuals(model, convnet.RESIDUAL_152)
     largest = [0.0]
     for module in model.modules():
         module.register_forward_hook(lambda _, __, y: largest.append(float(y.abs().max())))

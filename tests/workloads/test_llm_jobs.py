@@ -9,7 +9,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import llm_infer
+from gpuwise.workloads import llm as llm_infer
 from gpuwise.workloads.llm import TOY_TOKENS
 
 from .conftest import build, toy

@@ -9,21 +9,22 @@ from torch.utils.flop_counter import FlopCounterMode
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.workloads.llm import (
+    BLOCK,
     RANK,
     RESERVE_BYTES,
     SHAPES,
     activation_bytes,
     attention_flop,
     cache_bytes,
+    decode_cost,
     forward_flop,
     lora_cost,
     must_recompute,
+    prefill_cost,
     train_cost,
     weight_bytes,
 )
-from gpuwise.workloads.llm_infer import BLOCK, decode_cost, prefill_cost
-from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
-from gpuwise.workloads.models.decoder import Cache, Decoder, add_lora
+from gpuwise.workloads.models.decoder import Cache, Decoder, add_lora, chunked_cross_entropy
 
 TOY = SHAPES["toy"]
 SIZES = pytest.mark.parametrize("size", ["124m", "1b", "8b", "toy"])

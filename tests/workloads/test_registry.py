@@ -11,7 +11,7 @@ from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.model.recipe import RECIPES
 from gpuwise.model.workload import MODES, WorkloadSpec
-from gpuwise.workloads.workload import Workload
+from gpuwise.workloads.registry import Workload
 
 
 def test_models_come_first_and_limits_last() -> None:

@@ -14,8 +14,8 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.recipe import Switches
 from gpuwise.model.workload import Mode
 from gpuwise.workloads.bert import SWITCHES as OF_BERT
+from gpuwise.workloads.convnet import SWITCHES as OF_RESNET
 from gpuwise.workloads.job import training_job
-from gpuwise.workloads.resnet import SWITCHES as OF_RESNET
 from gpuwise.workloads.switches import compiled, set_libraries
 
 from .conftest import build, toy

@@ -5,8 +5,7 @@ Importing this package, and asking it for specifications, imports no torch; buil
 
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, WorkloadSpec
-from gpuwise.workloads.registry import find, get, installed, load, names, specs
-from gpuwise.workloads.workload import Workload, workload
+from gpuwise.workloads.registry import Workload, find, get, installed, load, names, specs, workload
 
 __all__ = [
     "Cost",

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, WorkloadSpec
-from gpuwise.workloads.workload import REPEATED, Workload, workload
+from gpuwise.workloads.registry import REPEATED, Workload, workload
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 LEARNING_RATE, DECAY = 1e-6, 0.01
 
-SWITCHES = ("residual_dtype", "attention", "master_weights", *REPEATED)
-"""Of a recipe of BERT."""
+SWITCHES = ("residual_dtype", "attention", "master_weights", *REPEATED)  # Of a recipe of BERT
 
 FORWARD_VALUES, OPTIMISER_BYTES = 34, 40
 
@@ -53,10 +52,8 @@ class BertShape:
     layers: int = 24
     hidden: int = 1024
     heads: int = 16
-    words: int = 28_996
-    """Word pieces that are drawn; the cased vocabulary."""
-    vocabulary: int = 29_000
-    """Rows of the embedding: the words, padded to a multiple of 8."""
+    words: int = 28_996  # Word pieces that are drawn; the cased vocabulary
+    vocabulary: int = 29_000  # Rows of the embedding: the words, padded to a multiple of 8
     positions: int = 512
 
 

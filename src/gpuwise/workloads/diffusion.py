@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, WorkloadSpec
-from gpuwise.workloads.workload import REPEATED, Build, Workload, workload
+from gpuwise.workloads.registry import REPEATED, Build, Workload, workload
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,8 +42,7 @@ class Tally:
     """What one image costs in one forward pass."""
 
     flop: float = 0.0
-    values: float = 0.0
-    """Activation values read and written."""
+    values: float = 0.0  # Activation values read and written
     weights: int = 0
 
     def __add__(self, other: Tally) -> Tally:
@@ -97,8 +96,7 @@ class UnetShape:
 
     channels: tuple[int, ...] = (320, 640, 1280, 1280)
     attends: tuple[bool, ...] = (True, True, True, False)
-    blocks: int = 2
-    """Residual blocks a level on the way down; one more on the way up."""
+    blocks: int = 2  # Residual blocks a level on the way down; one more on the way up
     heads: int = 8
     latent: int = 4
     text_tokens: int = 77
@@ -183,8 +181,7 @@ class DitShape:
     heads: int = 16
     patch: int = 2
     latent: int = 4
-    classes: int = 1000
-    """One more row of the class table stands for no class."""
+    classes: int = 1000  # One more row of the class table stands for no class
 
 
 def dit_tally(shape: DitShape, side: int) -> Tally:
@@ -203,8 +200,7 @@ TOY_UNET = UnetShape(
 )
 TOY_DIT, TOY_SIDE = DitShape(layers=2, hidden=32, heads=2, classes=10), 8
 STEPS = 1000
-LEARNING_RATE = 1e-6
-"""Small, so that the one batch is not fitted while it is timed."""
+LEARNING_RATE = 1e-6  # Small, so that the one batch is not fitted while it is timed
 
 
 def noised(batch: int, channels: int, side: int) -> tuple[Tensor, Tensor, Tensor]:

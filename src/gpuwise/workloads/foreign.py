@@ -27,22 +27,20 @@ from gpuwise.errors import GpuwiseError, InputError, MachineError
 from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import MODES, WorkloadSpec
-from gpuwise.workloads.workload import Workload
+from gpuwise.workloads.registry import Workload
 
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
 
 HOW = "docs/add-a-workload.md shows a whole one"
-GROUP = "gpuwise.workloads"
-"""Entry points of installed packages."""
+GROUP = "gpuwise.workloads"  # Entry points of installed packages
 LIBRARIES = {
     "timm": ("timm", "from_timm"),
     "torchvision": ("torchvision", "from_torchvision"),
     "hf": ("transformers", "from_config"),
 }
 """Prefix -> (library, function of `libraries` that turns the rest of the name into a workload)."""
-PATIENCE_S = 180.0
-"""Importing a model library takes some seconds; what takes minutes hangs."""
+PATIENCE_S = 180.0  # Importing a model library takes some seconds; what takes minutes hangs
 LOG_TAIL = 600
 
 

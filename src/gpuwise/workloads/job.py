@@ -59,14 +59,11 @@ class Job:
     gradient_norm: Callable[[], float] | None = None
     """Training: the norm of all gradients of a step from the first weights, without the update. NaN
     where it is not finite even without a scale."""
-    reference_norm: Callable[[], float] | None = None
-    """FP8 training: the same where products are in bf16."""
+    reference_norm: Callable[[], float] | None = None  # FP8 training: the same where products are in bf16
     inputs: tuple[Tensor, ...] = ()
     """What a step reads: always the same tensors, in which a pipeline may write new values."""
-    feed: Feed | None = None
-    """How to fill them from the host, where the workload has a pipeline for it."""
-    parallel: str | None = None
-    """How a training step is spread over ranks, where there are several."""
+    feed: Feed | None = None  # How to fill them from the host, where the workload has a pipeline for it
+    parallel: str | None = None  # How a training step is spread over ranks, where there are several
 
 
 def set_precision(config: RunConfig) -> None:

@@ -31,7 +31,7 @@ from gpuwise.errors import InputError
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
-from gpuwise.workloads.workload import Workload
+from gpuwise.workloads.registry import Workload
 
 # Elements of a tensor that is filled where only the form of a network is asked.
 MOST_DRAWN = 4096
@@ -173,8 +173,7 @@ class Source:
 
     config: Any
     make: Callable[[Any], Any]
-    kind: Literal["image", "audio", "text"]
-    """What the network reads."""
+    kind: Literal["image", "audio", "text"]  # What the network reads
 
     def network(self) -> Logits:
         """The network with random weights, on the device of the context."""

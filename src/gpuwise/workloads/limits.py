@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, WorkloadSpec
-from gpuwise.workloads.workload import Build, Workload, workload
+from gpuwise.workloads.registry import Build, Workload, workload
 
 if TYPE_CHECKING:
     from torch import Tensor

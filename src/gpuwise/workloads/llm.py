@@ -1,4 +1,4 @@
-"""Llama-style decoders: their sizes, what a token costs, pre-training, fine-tuning of all weights and LoRA.
+"""Llama-style decoders: sizes, what a token costs; pre-training, fine-tuning, LoRA and inference.
 
 With L layers, width C, keys of width K (K < C where query heads share them), inner width F and a
 vocabulary of V, a layer has W = C (C + 2 K) + C^2 + 3 C F weights in matrices, and one token that
@@ -32,6 +32,30 @@ item is one token, so throughput is tokens/s.
   2 (2 L W + 2 C V) + 3 (4 L C (T + 1) / 2 + 2 A). Traffic: frozen products 2 times, what is between them 3
   times that of the forward pass, the adapters' fused into the products; 4 V for the logits; the base read
   twice a step.
+
+Inference is measured in two phases:
+
+- Prefill: one step reads B prompts of T tokens at once, fills their caches and gives each prompt's
+  first new token. An item is one prompt token. The **time to first token** (TTFT) is the step time,
+  T B / throughput; that of a single request is measured at batch 1.
+- Decode: one step gives each of B sequences, T tokens long, one more. An item is one new token. The
+  **time per output token** (TPOT) is the step time, B / throughput; tokens/s of one user is its
+  inverse, tokens/s of the GPU is the throughput.
+- A request of T tokens in and N out takes TTFT + (N - 1) TPOT.
+
+The cache is allocated once and full from the start; each decode step overwrites one row of its last
+block of 64, in turn, and attends to all T, so every step does equal work. The next token is the most
+likely one and is fed back. fp8 and int8 change the linear layers (models/quantized.py); head, norms
+and cache stay in bf16.
+
+Cost of one token (w bytes a value):
+
+- prefill: 2 L W + 4 L C (T + 1) / 2 + 2 C V / T operations, for the head is applied to the last
+  position only. Traffic: that between products, 2 L K values written to the cache, and the weights
+  once a step, divided by B T.
+- decode: 2 L W + 4 L C T + 2 C V operations. Traffic: the weights once a step, divided by B, plus the
+  whole cache of the sequence, 2 L K T w, plus that between products. Below some hundred sequences this
+  is bound by memory: TPOT >= (weights + B cache) / bandwidth.
 """
 
 from __future__ import annotations
@@ -42,7 +66,7 @@ from typing import TYPE_CHECKING, Literal
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, WorkloadSpec
-from gpuwise.workloads.workload import REPEATED, Workload, workload
+from gpuwise.workloads.registry import REPEATED, Workload, workload
 
 if TYPE_CHECKING:
     import torch
@@ -64,8 +88,7 @@ class DecoderShape:
     kv_heads: int
     inner: int
     vocabulary: int
-    tied: bool
-    """Whether the head is the embedding, transposed."""
+    tied: bool  # Whether the head is the embedding, transposed
     theta: float = 500_000.0
     """Base of the rotary frequencies. The long-context rescaling of Llama 3.1 is left out: same cost."""
 
@@ -208,8 +231,7 @@ def training_job(kind: Kind, config: RunConfig, shape: DecoderShape, tokens: int
     from gpuwise.workloads.input import text_feed
     from gpuwise.workloads.job import dtype_of, set_precision
     from gpuwise.workloads.job import training_job as job_of
-    from gpuwise.workloads.models.cross_entropy import chunked_cross_entropy
-    from gpuwise.workloads.models.decoder import add_lora, outline
+    from gpuwise.workloads.models.decoder import add_lora, chunked_cross_entropy, outline
     from gpuwise.workloads.parallel import given_memory
 
     set_precision(config)
@@ -295,3 +317,116 @@ llm_8b_lora = _training(
     "llm-8b-lora", "Decoder 8.0B (Llama 3.1 8B's shape), LoRA rank 16, 2,048 tokens", "lora", "8b",
     default_batch=2,
 )  # fmt: skip
+
+
+Phase = Literal["prefill", "decode"]
+BLOCK = 64  # Rows at the end of the cache that decode steps write in turn
+
+
+def prefill_cost(shape: DecoderShape, tokens: int, precision: Precision, batch: int) -> Cost:
+    """Cost of one prompt token in a step of `batch` prompts of `tokens`."""
+    values = linear_values(shape) + other_values(shape)
+    traffic = values * precision.bytes + cache_bytes(shape, 1, precision)
+    return Cost(
+        flop_per_item=forward_flop(shape, tokens, 1 / tokens),
+        bytes_per_item=traffic + weight_bytes(shape, precision) / (batch * tokens),
+    )
+
+
+def decode_cost(shape: DecoderShape, tokens: int, precision: Precision, batch: int) -> Cost:
+    """Cost of one new token in a step of `batch` sequences with `tokens` in the cache."""
+    products = 2.0 * (shape.layers * shape.layer_weights + shape.head_weights)
+    values = (linear_values(shape) + other_values(shape)) * precision.bytes
+    return Cost(
+        flop_per_item=products + attention_flop(shape, tokens),
+        bytes_per_item=weight_bytes(shape, precision) / batch
+        + cache_bytes(shape, tokens, precision)
+        + values,
+    )
+
+
+def phase_job(config: RunConfig, phase: Phase, shape: DecoderShape, tokens: int, batch: int) -> Job:
+    """The job of one phase. Its mismatch is against eager and, under fp8 and int8, against bf16 weights.
+
+    The bf16 network is built first, so it must fit even where only the 8-bit one is timed.
+    """
+    import torch
+
+    from gpuwise.workloads.job import dtype_of, inference_job, relative_difference, set_precision
+    from gpuwise.workloads.models.decoder import Cache, Decode, Prefill, build_decoder
+    from gpuwise.workloads.models.quantized import quantise
+
+    set_precision(config)
+    narrow = config.precision in (Precision.FP8, Precision.INT8)
+    model = build_decoder(shape, tokens, dtype_of(config.precision), config.device)
+    cache = Cache(shape, batch, tokens, model.table)
+    decodes = phase == "decode"
+    network: torch.nn.Module = Decode(model, cache) if decodes else Prefill(model, cache)
+    prompt = torch.randint(shape.vocabulary, (batch, 1 if decodes else tokens), device=config.device)
+    position = torch.full((1,), tokens - 1, device=config.device)
+    inputs = (prompt, position) if decodes else (prompt,)
+    # Before quantising: it is done in place.
+    expected = None
+    if narrow or config.compile:
+        expected = inference_job(network, inputs, replace(config, compile=False), batch).step()
+    if narrow:
+        quantise(model, config.precision)
+    items, mode = (batch, "reduce-overhead") if decodes else (batch * tokens, None)
+    job = inference_job(network, inputs, config, items, compile_mode=mode)
+    step = job.step
+    if expected is not None:
+        # The third call is compared: a CUDA graph replays from then on.
+        job = replace(job, mismatch=lambda: relative_difference([step() for _ in range(3)][-1], expected))
+    if not decodes:
+        return job
+    # Every timed step goes on to the next token and row; the comparison above must not.
+    return replace(job, step=lambda: advance(step(), prompt, position, tokens))
+
+
+def advance(logits: torch.Tensor, tokens: torch.Tensor, position: torch.Tensor, context: int) -> torch.Tensor:
+    """Feed the likeliest token back and go to the next row of the last block, all on the device."""
+    import torch
+
+    block = min(BLOCK, context)
+    with torch.inference_mode():
+        torch.argmax(logits, dim=-1, keepdim=True, out=tokens)
+        position.add_(1 + block - context).remainder_(block).add_(context - block)
+    return logits
+
+
+def _inference(size: str, phase: Phase, tokens: int, default_batch: int) -> Workload:
+    """One phase of the decoder of `size` at a context of `tokens`."""
+    shape, long = SHAPES[size], "" if tokens == 2048 else f"-{tokens // 1024}k"
+    cost_of = prefill_cost if phase == "prefill" else decode_cost
+
+    def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
+        return cost_of(shape, tokens, precision, batch)
+
+    def build(config: RunConfig, batch: int) -> Job:
+        if config.size == "toy":
+            return phase_job(config, phase, SHAPES["toy"], TOY_TOKENS, batch)
+        return phase_job(config, phase, shape, tokens, batch)
+
+    spec = WorkloadSpec(
+        id=f"llm-{size}-{phase}{long}",
+        version=1,
+        title=f"Decoder {shape.parameters / 1e9:.1f}B, {phase}, context {tokens:,}",
+        task=f"language-model inference: {phase}",
+        item="token",
+        modes=("infer",),
+        parameters=shape.parameters,
+        default_batch=default_batch,
+        cost=cost,
+        precisions=(*NETWORK_PRECISIONS, Precision.FP8, Precision.INT8),
+        switches=REPEATED if phase == "prefill" else (),
+        phase=phase,
+    )
+    return workload(spec)(build)
+
+
+llm_1b_prefill, llm_1b_decode = _inference("1b", "prefill", 2048, 4), _inference("1b", "decode", 2048, 32)
+llm_8b_prefill, llm_8b_decode = _inference("8b", "prefill", 2048, 2), _inference("8b", "decode", 2048, 16)
+llm_1b_prefill_8k = _inference("1b", "prefill", 8192, 1)
+llm_1b_decode_8k = _inference("1b", "decode", 8192, 16)
+llm_8b_prefill_8k = _inference("8b", "prefill", 8192, 1)
+llm_8b_decode_8k = _inference("8b", "decode", 8192, 8)

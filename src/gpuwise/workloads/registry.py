@@ -1,61 +1,80 @@
-"""Workloads by name: the built-in ones as `module:attribute`, imported when asked for, and foreign ones."""
+"""Workloads by name: the built-in ones as `module:attribute`, imported when asked for, and foreign ones.
+
+A workload is its specification (no torch needed) and the function that builds its job (torch):
+
+@workload(WorkloadSpec(id="my-net", ...))
+def my_net(config: RunConfig, batch: int) -> Job:
+    import torch            # inside, so that listing workloads stays fast
+    ...
+"""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuwise.errors import InputError
+from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec
-from gpuwise.workloads.workload import Workload
 
-_BUILT_IN = {
-    "resnet50": "gpuwise.workloads.resnet:resnet50",
-    "resnet152": "gpuwise.workloads.resnet:resnet152",
-    "inception-v3": "gpuwise.workloads.inception:inception_v3",
-    "googlenet": "gpuwise.workloads.inception:googlenet",
-    "vit-b16": "gpuwise.workloads.vit:vit_b16",
-    "bert-base": "gpuwise.workloads.bert:bert_base",
-    "bert-large": "gpuwise.workloads.bert:bert_large",
-    "bert-large-pretrain-s128": "gpuwise.workloads.bert:bert_large_s128",
-    "bert-large-pretrain-s512": "gpuwise.workloads.bert:bert_large_s512",
-    "llm-124m": "gpuwise.workloads.llm:llm_124m",
-    "llm-1b": "gpuwise.workloads.llm:llm_1b",
-    "llm-1b-finetune": "gpuwise.workloads.llm:llm_1b_finetune",
-    "llm-1b-lora": "gpuwise.workloads.llm:llm_1b_lora",
-    "llm-8b-lora": "gpuwise.workloads.llm:llm_8b_lora",
-    "llm-1b-prefill": "gpuwise.workloads.llm_infer:llm_1b_prefill",
-    "llm-1b-decode": "gpuwise.workloads.llm_infer:llm_1b_decode",
-    "llm-8b-prefill": "gpuwise.workloads.llm_infer:llm_8b_prefill",
-    "llm-8b-decode": "gpuwise.workloads.llm_infer:llm_8b_decode",
-    "llm-1b-prefill-8k": "gpuwise.workloads.llm_infer:llm_1b_prefill_8k",
-    "llm-1b-decode-8k": "gpuwise.workloads.llm_infer:llm_1b_decode_8k",
-    "llm-8b-prefill-8k": "gpuwise.workloads.llm_infer:llm_8b_prefill_8k",
-    "llm-8b-decode-8k": "gpuwise.workloads.llm_infer:llm_8b_decode_8k",
-    "unet-sd15": "gpuwise.workloads.diffusion:unet_sd15",
-    "unet-sd15-1024": "gpuwise.workloads.diffusion:unet_sd15_1024",
-    "dit-xl2": "gpuwise.workloads.diffusion:dit_xl2",
-    "dit-xl2-512": "gpuwise.workloads.diffusion:dit_xl2_512",
-    "fft": "gpuwise.workloads.science:fft",
-    "stencil": "gpuwise.workloads.science:stencil",
-    "cholesky": "gpuwise.workloads.science:cholesky",
-    "matmul": "gpuwise.workloads.limits:matmul",
-    "copy": "gpuwise.workloads.limits:memory_copy",
-    "copy-l2": "gpuwise.workloads.limits:copy_l2",
-    "launch": "gpuwise.workloads.limits:launch",
-    "host-to-device": "gpuwise.workloads.limits:host_to_device",
-    "device-to-host": "gpuwise.workloads.limits:device_to_host",
-    "peer": "gpuwise.workloads.limits:peer",
-    "all-reduce": "gpuwise.workloads.limits:all_reduce",
-}
+if TYPE_CHECKING:
+    from gpuwise.workloads.job import Job
 
-_GUESSES = 5
-"""Names that are told where one is unknown."""
+DIGITS = 12  # Of a digest: enough to tell a user's files apart.
+Build = Callable[[RunConfig, int], "Job"]
+# Switches of whatever is compiled and made of repeated blocks.
+REPEATED = ("compile_scope", "compiler", "graph")
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """`build(config, batch)` allocates model and input on `config.device` and returns the job."""
+
+    spec: WorkloadSpec
+    build: Build
+    # By what another process finds it, where that is not its id: the full path of a file, say.
+    reference: str | None = None
+
+    @property
+    def content(self) -> str | None:
+        """Digest of the file that a user's own workload is in; None where it is in none."""
+        path, mark, _ = (self.reference or "").removeprefix("hf:").rpartition(".py:")
+        file = Path(f"{path}.py" if mark else (self.reference or "").removeprefix("hf:"))
+        if file.suffix not in (".py", ".json") or not file.is_file():
+            return None
+        return sha256(file.read_bytes()).hexdigest()[:DIGITS]
+
+
+def workload(spec: WorkloadSpec) -> Callable[[Build], Workload]:
+    """Turn a build function into a Workload."""
+    return lambda build: Workload(spec=spec, build=build)
+
+
+# Models first, limits last: the order of lists. The key is a module of this package.
+_FAMILIES = {
+    "convnet": ("resnet50", "resnet152", "inception-v3", "googlenet"),
+    "vit": ("vit-b16",),
+    "bert": ("bert-base", "bert-large", "bert-large-pretrain-s128", "bert-large-pretrain-s512"),
+    "llm": (
+        "llm-124m", "llm-1b", "llm-1b-finetune", "llm-1b-lora", "llm-8b-lora",
+        "llm-1b-prefill", "llm-1b-decode", "llm-8b-prefill", "llm-8b-decode",
+        "llm-1b-prefill-8k", "llm-1b-decode-8k", "llm-8b-prefill-8k", "llm-8b-decode-8k",
+    ),
+    "diffusion": ("unet-sd15", "unet-sd15-1024", "dit-xl2", "dit-xl2-512"),
+    "science": ("fft", "stencil", "cholesky"),
+    "limits": (
+        "matmul", "copy", "copy-l2", "launch", "host-to-device", "device-to-host", "peer", "all-reduce",
+    ),
+}  # fmt: skip
+_BUILT_IN = {name: family for family, names in _FAMILIES.items() for name in names}
+# Foreign workloads that were asked for, by the name that results store.
 _FOREIGN: dict[str, Workload] = {}
-"""Foreign workloads that were asked for, by the name that results store."""
 
 
 def names() -> tuple[str, ...]:
@@ -77,17 +96,13 @@ def find(name: str) -> tuple[Workload, ...]:
     from gpuwise.workloads import foreign
 
     if not foreign.is_foreign(name):
-        near = _near(name)
+        # Names that hold what was typed, else those written like it.
+        plain = name.casefold().replace("_", "-")
+        holding = [full for full in _BUILT_IN if plain in full] if plain else []
+        near = holding[:5] or difflib.get_close_matches(plain, _BUILT_IN, n=2, cutoff=0.6)
         guess = f"; did you mean {' or '.join(near)}?" if near else ""
         raise InputError(f"unknown workload {name!r}{guess}", hint="gpuwise workloads")
     return tuple(_remember(found) for found in foreign.ask(name))
-
-
-def _near(name: str) -> list[str]:
-    """Built-in names that hold `name`, else those written like it."""
-    plain = name.casefold().replace("_", "-")
-    holding = [full for full in _BUILT_IN if plain in full] if plain else []
-    return holding[:_GUESSES] or difflib.get_close_matches(plain, _BUILT_IN, n=2, cutoff=0.6)
 
 
 def get(name: str) -> Workload:
@@ -122,10 +137,8 @@ def installed() -> tuple[str, ...]:
 
 
 def _built_in(name: str) -> Workload:
-    module, attribute = _BUILT_IN[name].split(":")
-    found = getattr(import_module(module), attribute)
-    assert isinstance(found, Workload)
-    return found
+    family = import_module(f"gpuwise.workloads.{_BUILT_IN[name]}")
+    return next(w for w in vars(family).values() if isinstance(w, Workload) and w.spec.id == name)
 
 
 def _remember(found: Workload) -> Workload:

@@ -1,59 +1,71 @@
-"""Scientific kernels: batched FFTs, a stencil sweep and batched Cholesky factors, all on random data."""
+"""Scientific kernels: batched FFTs, a stencil sweep and batched Cholesky factors, all on random data.
+
+An item is one operation, or one cell; costs are the customary counts, so that speeds compare with others':
+
+FFT        5 N log2 N operations a transform of N points (Cooley and Tukey 1965), the count in which FFTW's
+           benchmark and everybody since states speeds, whatever the library computes: a "FLOP" here is a
+           unit of speed. Rows, then columns, read and write every complex value.
+stencil    6 additions and 2 multiplications a cell; one value read, one written, neighbours from caches.
+Cholesky   n^3 / 3 operations (Golub and Van Loan, Matrix Computations, section 4.2); a matrix is read once,
+           its factor written once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log2
 from typing import TYPE_CHECKING
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, WorkloadSpec
-from gpuwise.workloads.workload import workload
+from gpuwise.workloads.registry import Build, Workload, workload
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from gpuwise.workloads.job import Job
 
+# 512 MiB of fp32 on a GPU at the default batch, so the L2 is cold.
 FFT_SIDE, TOY_FFT_SIDE = 1024, 16
-"""512 MiB of fp32 on a GPU at the default batch, so the L2 is cold."""
 GRID_SIDE, CPU_GRID_SIDE, TOY_GRID_SIDE = 512, 128, 10
+# They add up to one (C0 + 6 C1), so values neither grow nor vanish.
 C0, C1 = 0.4, 0.1
-"""They add up to one (C0 + 6 C1), so values neither grow nor vanish."""
 MATRIX_SIDE, TOY_MATRIX_SIDE = 512, 8
 
 
 def fft_flop(side: int) -> float:
-    """Operations of one transform of N = side^2 points, 5 N log2 N (Cooley and Tukey 1965).
-
-    The count in which FFTW's benchmark and everybody since states speeds, whatever the library computes: a
-    "FLOP" here is a unit of speed, and comparable with theirs.
-    """
-    points = side**2
-    return 5 * points * log2(points)
+    """Operations of one transform of side^2 points."""
+    return 5 * side**2 * log2(side**2)
 
 
-def fft_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-    """An item is one operation; rows, then columns, read and write every complex value."""
-    moved = 4 * FFT_SIDE**2 * 2 * precision.bytes
-    return Cost(flop_per_item=1.0, bytes_per_item=moved / fft_flop(FFT_SIDE))
+def cholesky_flop(side: int) -> float:
+    """Operations of one factorisation."""
+    return side**3 / 3
 
 
-@workload(
-    WorkloadSpec(
-        id="fft",
-        version=1,
-        title="Complex FFT, 1024 x 1024, batched",
-        task="scientific",
-        item="FLOP",
-        modes=("compute",),
-        default_batch=64,
-        cpu_batch=4,
-        cost=fft_cost,
-        precisions=(Precision.FP64, Precision.FP32),
-        compiles=False,
-    )
-)
+def _scientific(
+    name: str, title: str, item: str, flop: float, values: float, *, batch: int = 1, cpu_batch: int = 1,
+    compiles: bool = False,
+) -> Callable[[Build], Workload]:  # fmt: skip
+    """An item costs `flop` operations and moves `values` numbers."""
+
+    def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
+        return Cost(flop_per_item=flop, bytes_per_item=values * precision.bytes)
+
+    return workload(
+        WorkloadSpec(
+            id=name, version=1, title=title, task="scientific", item=item, modes=("compute",), cost=cost,
+            default_batch=batch, cpu_batch=cpu_batch, precisions=(Precision.FP64, Precision.FP32),
+            compiles=compiles,
+        )
+    )  # fmt: skip
+
+
+@_scientific(
+    "fft", "Complex FFT, 1024 x 1024, batched", "FLOP", 1.0, 8 * FFT_SIDE**2 / fft_flop(FFT_SIDE),
+    batch=64, cpu_batch=4,
+)  # fmt: skip
 def fft(config: RunConfig, batch: int) -> Job:
     """`batch` forward transforms, one library call."""
     import torch
@@ -66,11 +78,6 @@ def fft(config: RunConfig, batch: int) -> Job:
     values = torch.randn(batch, side, side, dtype=dtype, device=config.device)  # (B, N, N)
     # Without `out=`: torch would transform into a tensor of its own and copy that.
     return Job(step=lambda: torch.fft.fft2(values), items=round(batch * fft_flop(side)))
-
-
-def stencil_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-    """Of one cell: 6 additions and 2 multiplications; one value read, one written, neighbours from caches."""
-    return Cost(flop_per_item=8.0, bytes_per_item=2.0 * precision.bytes)
 
 
 def sweep(u: Tensor, new: Tensor) -> Tensor:
@@ -90,19 +97,7 @@ def sweep(u: Tensor, new: Tensor) -> Tensor:
     return new
 
 
-@workload(
-    WorkloadSpec(
-        id="stencil",
-        version=1,
-        title="7-point Jacobi sweep, 512^3 cells (CPU: 128^3)",
-        task="scientific",
-        item="cell",
-        modes=("compute",),
-        default_batch=1,
-        cost=stencil_cost,
-        precisions=(Precision.FP64, Precision.FP32),
-    )
-)
+@_scientific("stencil", "7-point Jacobi sweep, 512^3 cells (CPU: 128^3)", "cell", 8.0, 2.0, compiles=True)
 def stencil(config: RunConfig, batch: int) -> Job:
     """Two sweeps a step, there and back, on `batch` grids; the boundary keeps its values.
 
@@ -130,33 +125,10 @@ def stencil(config: RunConfig, batch: int) -> Job:
     return Job(step=step, items=items, mismatch=mismatch if config.compile else None)
 
 
-def cholesky_flop(side: int) -> float:
-    """Operations of one factorisation (Golub and Van Loan, Matrix Computations, section 4.2)."""
-    return side**3 / 3
-
-
-def cholesky_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
-    """An item is one operation; a matrix is read once, its factor written once."""
-    return Cost(
-        flop_per_item=1.0, bytes_per_item=2 * MATRIX_SIDE**2 * precision.bytes / cholesky_flop(MATRIX_SIDE)
-    )
-
-
-@workload(
-    WorkloadSpec(
-        id="cholesky",
-        version=1,
-        title="Cholesky factorisation, 512 x 512, batched",
-        task="scientific",
-        item="FLOP",
-        modes=("compute",),
-        default_batch=256,
-        cpu_batch=8,
-        cost=cholesky_cost,
-        precisions=(Precision.FP64, Precision.FP32),
-        compiles=False,
-    )
-)
+@_scientific(
+    "cholesky", "Cholesky factorisation, 512 x 512, batched", "FLOP", 1.0,
+    2 * MATRIX_SIDE**2 / cholesky_flop(MATRIX_SIDE), batch=256, cpu_batch=8,
+)  # fmt: skip
 def cholesky(config: RunConfig, batch: int) -> Job:
     """`batch` factorisations A = L L^T, one library call."""
     import torch

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, WorkloadSpec
-from gpuwise.workloads.workload import REPEATED, workload
+from gpuwise.workloads.registry import REPEATED, workload
 
 if TYPE_CHECKING:
     from torch import nn

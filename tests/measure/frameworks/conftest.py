@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from gpuwise.workloads import bert as workload
-from gpuwise.workloads import convnet, inception
+from gpuwise.workloads import convnet
 from gpuwise.workloads.bert import TOY, answer_loss
 from gpuwise.workloads.convnet import shrunk
 from gpuwise.workloads.models import bert
@@ -51,11 +51,11 @@ def toy_model(name: str) -> torch.nn.Module:
         return ResNet((1, 1, 1, 1), 8)
     if name == "bert-large":
         return BertForQuestionAnswering(TOY)
-    table = inception.GOOGLENET_LAYERS if name == "googlenet" else inception.INCEPTION_LAYERS
+    table = convnet.GOOGLENET_LAYERS if name == "googlenet" else convnet.INCEPTION_LAYERS
     layers = {key: shrunk(layer, 8) for key, layer in table.items()}
     if name == "googlenet":
         return GoogLeNet(layers, hidden=32)
-    return InceptionV3(layers, inception.TOY_AUXILIARY_LAYERS)
+    return InceptionV3(layers, convnet.TOY_AUXILIARY_LAYERS)
 
 
 @pytest.fixture
@@ -137,8 +137,8 @@ def loss_of_toy(
         return answer_loss(model(*(x.long() for x in given)), tuple(right.T))
     output = model(given[0].permute(0, 3, 1, 2))
     weights = {
-        "googlenet": inception.GOOGLENET_AUXILIARY_WEIGHT,
-        "inception-v3": inception.INCEPTION_AUXILIARY_WEIGHT,
+        "googlenet": convnet.GOOGLENET_AUXILIARY_WEIGHT,
+        "inception-v3": convnet.INCEPTION_AUXILIARY_WEIGHT,
     }
     if name in weights:
         return weighted_loss(output, right, weights[name])

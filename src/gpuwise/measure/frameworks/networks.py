@@ -11,10 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from gpuwise.workloads import inception
+from gpuwise.workloads import convnet
 from gpuwise.workloads.bert import LARGE, TOKENS, TOY, TOY_TOKENS, BertShape
-from gpuwise.workloads.convnet import CLASSES, Branches, Chain, Conv, Layer, Pool, shrunk
-from gpuwise.workloads.resnet import RESIDUAL_152, RESNET_50, RESNET_152
+from gpuwise.workloads.convnet import (
+    CLASSES,
+    RESIDUAL_152,
+    RESNET_50,
+    RESNET_152,
+    Branches,
+    Chain,
+    Conv,
+    Layer,
+    Pool,
+    shrunk,
+)
 
 T = TypeVar("T")
 
@@ -102,8 +112,8 @@ def _chain(ops: Operations[T], x: T, name: str, chain: Chain) -> T:
 
 def _googlenet_head(hidden: int) -> Head[T]:
     def head(ops: Operations[T], x: T, name: str) -> T:
-        x = ops.mean_to(x, inception.AUXILIARY_SIDE)
-        x = _layer(ops, x, f"{name}.conv", Conv(inception.AUXILIARY_CHANNELS))
+        x = ops.mean_to(x, convnet.AUXILIARY_SIDE)
+        x = _layer(ops, x, f"{name}.conv", Conv(convnet.AUXILIARY_CHANNELS))
         x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", hidden))
         return ops.linear(ops.dropout(x, 0.7), f"{name}.fc2", CLASSES)
 
@@ -174,30 +184,28 @@ def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNet
 
 def _googlenet(toy: bool) -> ImageNetwork:
     layers = (
-        {name: shrunk(layer, 8) for name, layer in inception.GOOGLENET_LAYERS.items()}
+        {name: shrunk(layer, 8) for name, layer in convnet.GOOGLENET_LAYERS.items()}
         if toy
-        else inception.GOOGLENET_LAYERS
+        else convnet.GOOGLENET_LAYERS
     )
-    head: Head[object] = _googlenet_head(32 if toy else inception.AUXILIARY_HIDDEN)
-    heads = dict.fromkeys(inception.GOOGLENET_AUXILIARIES, head)
+    head: Head[object] = _googlenet_head(32 if toy else convnet.AUXILIARY_HIDDEN)
+    heads = dict.fromkeys(convnet.GOOGLENET_AUXILIARIES, head)
     return ImageNetwork(
         forward=lambda ops, images: branching(ops, images, layers, heads, 0.2),
-        image=64 if toy else inception.GOOGLENET_IMAGE,
-        auxiliary_weight=inception.GOOGLENET_AUXILIARY_WEIGHT,
+        image=64 if toy else convnet.GOOGLENET_IMAGE,
+        auxiliary_weight=convnet.GOOGLENET_AUXILIARY_WEIGHT,
     )
 
 
 def _inception(toy: bool) -> ImageNetwork:
-    table = inception.INCEPTION_LAYERS
+    table = convnet.INCEPTION_LAYERS
     layers = {name: shrunk(layer, 8) for name, layer in table.items()} if toy else table
-    chain = inception.TOY_AUXILIARY_LAYERS if toy else inception.INCEPTION_AUXILIARY_LAYERS
+    chain = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
     head: Head[object] = _inception_head(chain)
     return ImageNetwork(
-        forward=lambda ops, images: branching(
-            ops, images, layers, {inception.INCEPTION_AUXILIARY: head}, 0.5
-        ),
-        image=107 if toy else inception.INCEPTION_IMAGE,
-        auxiliary_weight=inception.INCEPTION_AUXILIARY_WEIGHT,
+        forward=lambda ops, images: branching(ops, images, layers, {convnet.INCEPTION_AUXILIARY: head}, 0.5),
+        image=107 if toy else convnet.INCEPTION_IMAGE,
+        auxiliary_weight=convnet.INCEPTION_AUXILIARY_WEIGHT,
     )
 
 

@@ -16,8 +16,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gpuwise.workloads.kernels.float8_product import Cast
 from gpuwise.workloads.kernels.gelu import gelu, gelu_slope
+from gpuwise.workloads.models.float8 import Cast
 
 INTERPRETED = tl.constexpr(os.environ.get("TRITON_INTERPRET") == "1")
 

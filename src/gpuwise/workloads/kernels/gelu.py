@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from gpuwise.workloads.kernels.normal import TAIL
+from gpuwise.workloads.kernels import TAIL
 from gpuwise.workloads.kernels.residual import ROWS, WARPS, programs_of
 
 # Columns of a program.

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.workloads import inception
+from gpuwise.workloads import convnet
 from gpuwise.workloads.convnet import CLASSES, Chain, Conv, Layer, Pool, through_all
 
 NORM_EPS = 1e-3
@@ -213,13 +213,13 @@ class GoogLeNetAuxiliary(nn.Module):
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
-        self.conv = ConvNormRelu(channels, Conv(inception.AUXILIARY_CHANNELS))
-        self.fc1 = nn.Linear(inception.AUXILIARY_CHANNELS * inception.AUXILIARY_SIDE**2, hidden)
+        self.conv = ConvNormRelu(channels, Conv(convnet.AUXILIARY_CHANNELS))
+        self.fc1 = nn.Linear(convnet.AUXILIARY_CHANNELS * convnet.AUXILIARY_SIDE**2, hidden)
         self.fc2 = nn.Linear(hidden, CLASSES)
         self.dropout = nn.Dropout(0.7)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, C, 14, 14) -> (B, classes)
-        x = self.conv(functional.adaptive_avg_pool2d(x, inception.AUXILIARY_SIDE))
+        x = self.conv(functional.adaptive_avg_pool2d(x, convnet.AUXILIARY_SIDE))
         x = functional.relu(self.fc1(torch.flatten(x, 1)))
         logits: Tensor = self.fc2(self.dropout(x))
         return logits
@@ -242,12 +242,12 @@ class InceptionV3Auxiliary(nn.Module):
 class GoogLeNet(BranchingNet):
     def __init__(
         self,
-        layers: Mapping[str, Layer] = inception.GOOGLENET_LAYERS,
+        layers: Mapping[str, Layer] = convnet.GOOGLENET_LAYERS,
         *,
         auxiliary: bool = True,
-        hidden: int = inception.AUXILIARY_HIDDEN,
+        hidden: int = convnet.AUXILIARY_HIDDEN,
     ) -> None:
-        names = inception.GOOGLENET_AUXILIARIES if auxiliary else ()
+        names = convnet.GOOGLENET_AUXILIARIES if auxiliary else ()
         heads = {name: GoogLeNetAuxiliary(channels_after(layers, name), hidden) for name in names}
         super().__init__(layers, heads, dropout=0.2, classes=CLASSES)
 
@@ -257,10 +257,10 @@ class InceptionV3(BranchingNet):
 
     def __init__(
         self,
-        layers: Mapping[str, Layer] = inception.INCEPTION_LAYERS,
-        auxiliary: Chain = inception.INCEPTION_AUXILIARY_LAYERS,
+        layers: Mapping[str, Layer] = convnet.INCEPTION_LAYERS,
+        auxiliary: Chain = convnet.INCEPTION_AUXILIARY_LAYERS,
     ) -> None:
-        name = inception.INCEPTION_AUXILIARY
+        name = convnet.INCEPTION_AUXILIARY
         heads = {name: InceptionV3Auxiliary(channels_after(layers, name), auxiliary)} if auxiliary else {}
         super().__init__(layers, heads, dropout=0.5, classes=CLASSES)
 
