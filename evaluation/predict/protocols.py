@@ -70,6 +70,11 @@ def load(path: Path, name: str) -> list[Case]:
     rows: list[Row] = list(csv.DictReader(io.StringIO(text)))
     if not rows:
         raise InputError(f"{path} has no rows", hint="give a CSV file with a header and rows")
+    # DictReader collects cells beyond the header under the key None.
+    if any(None in row for row in rows):
+        raise InputError(
+            f"{path} is not a table: a line has more cells than its header", hint="give a CSV file"
+        )
     try:
         if module is gemm:
             return gemm.read(rows, "fp8" if "fp8" in path.name else "bf16")

@@ -87,7 +87,7 @@ def script(job: Job, options: tuple[str, ...] = ()) -> str:
     """
     for option in options:
         if not option.startswith("-") or "\n" in option:
-            raise InputError(f"{option!r} is not an option of sbatch", hint="--sbatch=--partition=gpu")
+            raise InputError(f"{option!r} is not an option of sbatch", hint="such as --partition=gpu")
     directives = (
         f"--job-name={job.name}",
         f"--nodes={job.nodes}",
@@ -139,7 +139,7 @@ def submit(text: str) -> str:
             f"sbatch did not answer for {SUBMIT_S:.0f} s", hint="ask squeue for the job"
         ) from error
     if done.returncode:
-        raise RunError(f"sbatch refused: {done.stderr.strip()}", hint="look at the script with --dry-run")
+        raise RunError(f"sbatch refused: {done.stderr.strip()}", hint="look at the script", code="dry-run")
     return done.stdout.strip()
 
 
@@ -175,13 +175,13 @@ def follow(text: str) -> Submitted:
     if not number:
         with process:
             said = process.stderr.read().strip()
-        raise RunError(f"sbatch refused: {said}", hint="look at the script with --dry-run")
+        raise RunError(f"sbatch refused: {said}", hint="look at the script", code="dry-run")
     return Submitted(number, process)
 
 
 def _require_sbatch() -> None:
     if shutil.which("sbatch") is None:
-        raise MachineError("there is no sbatch here", hint="print the script with --dry-run")
+        raise MachineError("there is no sbatch here", hint="print the script", code="dry-run")
 
 
 def manifest(job: Job, *, image: str, claim: str | None = None) -> str:
@@ -191,7 +191,7 @@ def manifest(job: Job, *, image: str, claim: str | None = None) -> str:
     and its log is what remains. Raises InputError where the image is the empty text, as of an unset variable.
     """
     if not image.strip():
-        raise InputError("the name of the image is empty", hint="such as --image registry/gpuwise")
+        raise InputError("the name of the image is empty", hint="such as registry/gpuwise")
     line = job.command(
         host=f"{job.name}-0.{job.name}",
         rank="$JOB_COMPLETION_INDEX",

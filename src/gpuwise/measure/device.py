@@ -116,7 +116,7 @@ def choose(
         )
     if device == "mps" and (platform.system(), platform.machine()) != ("Darwin", "arm64"):
         message = f"mps is the GPU of Apple's own chips, this is {platform.system()}"
-        raise MachineError(message, hint="choose another --device")
+        raise MachineError(message, hint="choose another device")
     if device == "xpu" and torch.xpu is None:
         message = f"torch {torch.version} is not built for Intel's GPUs"
         raise MachineError(message, hint="install torch from https://download.pytorch.org/whl/xpu")
@@ -128,7 +128,8 @@ def choose(
     if not accelerated:
         raise MachineError(
             f"torch {torch.version} is a CPU build and cannot use the GPU",
-            hint="install a build of torch for this GPU, or measure the CPU with --device cpu",
+            hint="install a build of torch for this GPU, or measure the CPU",
+            code="cpu",
         )
     if not sensors and torch.hip and index is None:
         return "cuda", None
@@ -142,7 +143,7 @@ def pick(
     if device == "cpu" or (device is None and index is None and not sensors):
         return "cpu", None
     if not sensors:
-        raise MachineError("no GPU found on this machine", hint="measure the CPU with --device cpu")
+        raise MachineError("no GPU found on this machine", hint="measure the CPU", code="cpu")
     if index is None:
         return "cuda", sensors[0]
     by_index = {sensor.info().index: sensor for sensor in sensors}

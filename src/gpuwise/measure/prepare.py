@@ -231,7 +231,7 @@ def check_same(old: Result, now: Environment) -> None:
         listed = "; ".join(f"{name} was {was}, is {is_now}" for name, was, is_now in changes)
         raise InputError(
             f"{old.id} was measured in another environment: {listed}",
-            hint="start anew: the same command without --resume, with another output file",
+            hint="start anew, without resuming it, with another output file",
         )
 
 

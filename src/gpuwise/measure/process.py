@@ -57,13 +57,19 @@ def rendezvous_of(nodes: int, endpoint: str | None, node: int | None) -> Rendezv
     if nodes == 1:
         if endpoint is not None or node is not None:
             raise InputError(
-                "--rdzv and --node-rank are for several machines", hint="add --nodes, or leave them out"
+                "a place to meet and a number of the machine are for several machines",
+                hint="say how many",
+                code="machines",
             )
         return None
     if endpoint is None:
-        raise InputError(f"{nodes} machines need a place to meet", hint="name it with --rdzv HOST:PORT")
+        raise InputError(
+            f"{nodes} machines need a place to meet", hint="name an address of the first", code="rendezvous"
+        )
     if node is not None and node >= nodes:
-        raise InputError(f"{nodes} machines are numbered 0 to {nodes - 1}, not {node}")
+        raise InputError(
+            f"{nodes} machines are numbered 0 to {nodes - 1}, not {node}", hint=f"such as {nodes - 1}"
+        )
     host, colon, port = endpoint.rpartition(":")
     if not host or not colon or not port.isdecimal() or not 0 < int(port) < 65536:
         raise InputError(f"a rendezvous is HOST:PORT, not {endpoint!r}", hint="such as node0:29400")

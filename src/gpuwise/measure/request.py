@@ -117,7 +117,9 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
     """Every measurement of the request, limits first. Raises InputError where none is left."""
     most = max((*request.counts(), *request.gpus))
     if request.shared.input == "host" and most > 1:
-        raise InputError("the input pipeline feeds one GPU", hint="leave out --gpus, or --with-input")
+        raise InputError(
+            "the input pipeline feeds one GPU", hint="leave out the counts of GPUs, or the input"
+        )
     chosen = request.specs
     adapter.check_asked(
         request.shared.framework,
@@ -282,7 +284,7 @@ def check_able(request: Request, name: str) -> None:
         )
     for spec in request.specs:
         if spec.collective and not request.together():
-            raise MachineError(f"{spec.id} needs 2 GPUs or processes", hint="ask for 2 with --gpus 2")
+            raise MachineError(f"{spec.id} needs 2 GPUs or processes", hint="ask for 2", code="two-gpus")
         if not request.has_enough(spec):
             count = "a GPU" if spec.gpus == 1 else f"{spec.gpus} GPUs"
             there = "this is a CPU" if device == "cpu" else f"this machine has {request.present}"

@@ -159,7 +159,9 @@ def _build(card_id: str) -> Card:
         value = stated if stated is not None else extra.get(field, otherwise)
         if value is None:
             label = catalog.fields()[field].label
-            raise NoDataError(f"no source states its {label}", hint=f"gpuwise show {card_id}")
+            raise NoDataError(
+                f"no source states its {label}", hint="see what is stated", code="show-gpu", gpu=card_id
+            )
         return float(value)
 
     architecture = extra.get("architecture") or (spec.architecture if spec else None) or "unknown"

@@ -184,7 +184,9 @@ def bus(gpu: str, count: int) -> tuple[float, str]:
         return LINK_SHARE * stated / 2, spec.text("link") or "link"
     generation = spec.number("pcie_generation")
     if spec.text("form") in (*MODULES, "soc") or generation is None:
-        raise NoDataError(f"no source states how several {gpu} are joined", hint="gpuwise predict --gpus 1")
+        raise NoDataError(
+            f"no source states how several {gpu} are joined", hint="predict one GPU", code="one-gpu"
+        )
     lanes = spec.number("pcie_lanes") or 16.0
     staged = spec.text("pcie_peer_to_peer") == "no"
     share = STAGED_SHARE if staged else PCIE_SHARE

@@ -243,7 +243,9 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     if own.id not in gpus:
         raise InputError(
             f"{result.id} was measured on {own.id}, not on {' or '.join(gpus[:3])}",
-            hint=f"--gpu {own.id}, or --from FILE to go from one card to another",
+            hint=f"predict {own.id}, or go from one card to another",
+            code="other-card",
+            gpu=own.id,
         )
     products, copy = _limits(result, "matmul"), _limits(result, "copy")
     if not list(_steps(result)) and products:
@@ -336,9 +338,11 @@ def card_of(result: Result) -> Card:
     """The card of a measured result. Raises InputError for published figures and an unknown device."""
     gpu_id = result.environment.gpu_id
     if result.origin != "measured":
-        raise InputError(f"{result.id} holds published figures", hint="a result of gpuwise bench")
+        raise InputError(f"{result.id} holds published figures", hint="a result measured by gpuwise")
     if gpu_id is None:
-        raise InputError(f"{result.environment.device} is not in the catalog", hint="gpuwise gpus")
+        raise InputError(
+            f"{result.environment.device} is not in the catalog", hint="see the catalog", code="catalog"
+        )
     return card(gpu_id)
 
 
@@ -350,7 +354,7 @@ def steps_of(result: Result, own: Card) -> list[tuple[Measurement, float, Trace]
     """
     found = list(_steps(result))
     if not found:
-        raise InputError(f"{result.id} holds no step that can be predicted", hint="gpuwise bench")
+        raise InputError(f"{result.id} holds no step that can be predicted", hint="measure one", code="bench")
     for m, speed, trace in found:
         if trace.items / speed < _POSSIBLE * least_seconds(trace, own):
             what = f"{speed:.4g} {m.item}s/s of {m.config.key('batch')}"

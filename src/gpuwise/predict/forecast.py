@@ -108,10 +108,14 @@ def _check(config: RunConfig, count: int, batch: int | None) -> None:
         if given not in allowed:
             raise InputError(
                 f"{config.workload} has no {what} {given}, only {', '.join(allowed)}",
-                hint=f"gpuwise predict {config.workload} --{what} {allowed[0]}",
+                hint=f"such as {what} {allowed[0]}",
+                code="predict-with",
+                workload=config.workload,
+                option=what,
+                value=str(allowed[0]),
             )
     if count < 1 or (batch is not None and batch < 1):
-        raise InputError("a batch and a number of GPUs are at least 1", hint="gpuwise predict --help")
+        raise InputError("a batch and a number of GPUs are at least 1", hint="such as 1")
 
 
 def _id(gpu: str) -> str:

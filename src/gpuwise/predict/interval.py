@@ -99,7 +99,7 @@ def widened(half: float, *, known: float, format_seen: bool, family_seen: bool) 
     """
     if known < LEAST_KNOWN:
         raise NoDataError(
-            f"only {known:.0%} of the step is in operators of known cost", hint="measure it: gpuwise bench"
+            f"only {known:.0%} of the step is in operators of known cost", hint="measure it", code="bench"
         )
     factor = (1.0 if format_seen else _UNSEEN_FORMAT) * (1.0 if family_seen else _UNSEEN_FAMILY)
     return half * factor + float(np.log(1.0 / known))

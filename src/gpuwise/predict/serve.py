@@ -182,7 +182,7 @@ def forecast_served(
     """
     model = model_of(config.workload)
     if config.precision not in WEIGHT:
-        raise InputError(f"no {config.precision} rows of served models are known", hint="--precision fp8")
+        raise InputError(f"no {config.precision} rows of served models are known", hint="such as fp8")
     config = replace(config, gpus=count)
     return tuple(_predict(model, config, gpu, lengths, count) for gpu in dict.fromkeys(gpus))
 

@@ -84,7 +84,11 @@ def _check(config: RunConfig, modes: tuple[str, ...], precisions: tuple[str, ...
         if asked not in allowed:
             raise InputError(
                 f"{config.workload} has no {what} {asked}, only {', '.join(allowed)}",
-                hint=f"gpuwise predict {config.workload} --{what} {allowed[0]}",
+                hint=f"such as {what} {allowed[0]}",
+                code="predict-with",
+                workload=config.workload,
+                option=what,
+                value=str(allowed[0]),
             )
 
 

@@ -163,7 +163,11 @@ def _row(batches: tuple[int, ...], same: tuple[Kernel, ...], tables: _Tables, tr
 def _not_linear(trace: Trace, why: str) -> InputError:
     return InputError(
         f"{trace.workload} cannot be kept for all batches: {why}",
-        hint=f"gpuwise predict {trace.workload} --batch {trace.batch}",
+        hint=f"predict it at batch {trace.batch}",
+        code="predict-with",
+        workload=trace.workload,
+        option="batch",
+        value=str(trace.batch),
     )
 
 

@@ -125,7 +125,7 @@ def load_file(reference: str) -> tuple[Workload, ...]:
     if wanted is not None and wanted not in by_id:
         raise InputError(
             f"{path.name} has no workload {wanted!r}, only {', '.join(by_id)}",
-            hint=f"gpuwise bench {path}:{next(iter(by_id))}",
+            hint=f"such as {path}:{next(iter(by_id))}",
         )
     # The name is what results keep; the reference is how a child process finds the file.
     return tuple(

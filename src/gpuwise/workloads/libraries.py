@@ -89,7 +89,7 @@ def _unknown(library: str, name: str, known: Sequence[str]) -> InputError:
     near = difflib.get_close_matches(name, known, n=2, cutoff=0.5)
     guess = f"; did you mean {' or '.join(near)}?" if near else ""
     return InputError(
-        f"{library} has no model {name!r}{guess}", hint=f"gpuwise bench {library}:{(*near, 'NAME')[0]}"
+        f"{library} has no model {name!r}{guess}", hint=f"such as {library}:{(*near, 'NAME')[0]}"
     )
 
 

@@ -101,7 +101,9 @@ def find(name: str) -> tuple[Workload, ...]:
         holding = [full for full in _BUILT_IN if plain in full] if plain else []
         near = holding[:5] or difflib.get_close_matches(plain, _BUILT_IN, n=2, cutoff=0.6)
         guess = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise InputError(f"unknown workload {name!r}{guess}", hint="gpuwise workloads")
+        raise InputError(
+            f"unknown workload {name!r}{guess}", hint="see what can be measured", code="workload"
+        )
     return tuple(_remember(found) for found in foreign.ask(name))
 
 

@@ -48,7 +48,7 @@ def compile_blocks(model: nn.Module, config: RunConfig) -> None:
     alike = {(type(block), *(weight.shape for weight in block.parameters())) for block in found}
     if not found or len(alike) > len({kind for kind, *_ in alike}):
         why = f"{config.workload} is not made of equal blocks"
-        raise InputError(why, hint="leave out --switch compile_scope=block")
+        raise InputError(why, hint="leave out the switch compile_scope=block")
     for block in found:
         block.compile(dynamic=False, options=_options(config))
 

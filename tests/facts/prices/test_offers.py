@@ -126,7 +126,7 @@ def test_fetched_prices_are_added_and_a_damaged_file_is_named(home: Path) -> Non
     (home / "prices.csv").write_bytes(b"\0\1\2")
     with pytest.raises(InputError, match="binary") as caught:
         prices.offers(today=TODAY)
-    assert "gpuwise prices update" in str(caught.value.hint)
+    assert caught.value.code == "fetch-prices"
 
 
 def test_all_prices_load_in_less_than_60_ms() -> None:

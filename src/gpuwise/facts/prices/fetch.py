@@ -164,7 +164,9 @@ def _fetch(library: Any) -> tuple[list[Any], set[str]]:
 def _unreachable(failure: Exception) -> MachineError:
     reason = f"{type(failure).__name__}: {failure}".rstrip(": ")
     message = f"prices could not be fetched ({reason}); those fetched before stay"
-    return MachineError(message, hint="check the network and HTTPS_PROXY, then: gpuwise prices update")
+    return MachineError(
+        message, hint="check the network and HTTPS_PROXY, then fetch again", code="fetch-prices"
+    )
 
 
 def _provider(name: str) -> str:

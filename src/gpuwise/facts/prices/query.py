@@ -205,7 +205,9 @@ def _fetched(today: date) -> PriceList:
     try:
         found = read(path, today=today, source=source, unknown_gpus=True)
     except InputError as failure:
-        raise InputError(str(failure), hint=f"gpuwise prices update, or remove {path}") from failure
+        raise InputError(
+            str(failure), hint=f"remove {path}, or fetch it again", code="fetch-prices"
+        ) from failure
     return replace(found, offers=tuple(_with_variant(offer) for offer in found.offers))
 
 

@@ -117,7 +117,8 @@ def check_workload(name: str, others: Sequence[str] = ()) -> str:
     near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
     near = near or [other for other in known if wanted and wanted in other][:3]
     guess = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise InputError(f"no speeds of a workload {name!r} are known{guess}", hint="gpuwise results")
+    problem = f"no speeds of a workload {name!r} are known{guess}"
+    raise InputError(problem, hint="see of which speeds are known", code="results")
 
 
 def check_source(name: str, rows: Sequence[Record] | None = None) -> str:
@@ -129,5 +130,7 @@ def check_source(name: str, rows: Sequence[Record] | None = None) -> str:
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
     raise InputError(
         f"no source is called {name!r}; did you mean {' or '.join(near)}?",
-        hint=f"gpuwise results --source {near[0]}" if near else "gpuwise results",
+        hint=f"such as {near[0]}",
+        code="source",
+        source=near[0],
     )

@@ -121,7 +121,7 @@ def loads(text: str, origin: str) -> Tuned:
         return Tuned(**fields | {"switches": Switches(**modern(fields["switches"]))})
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"{origin} is no recipe: {error}", hint="delete it; gpuwise tune makes it again"
+            f"{origin} is no recipe: {error}", hint="delete it; tuning makes it again"
         ) from error
 
 

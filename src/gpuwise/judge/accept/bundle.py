@@ -203,7 +203,11 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
 def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
     """(file, its host, True where it was named itself)."""
     for path in paths:
-        if not path.exists():
+        try:
+            there = path.exists()
+        except OSError:  # too long for a name
+            there = False
+        if not there:
             raise InputError(f"there is no {path}", hint="give result files, bundles or folders of them")
         every = (
             sorted(p for p in path.rglob("*") if p.suffix in (".json", ".zip")) if path.is_dir() else [path]

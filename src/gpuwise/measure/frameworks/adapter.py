@@ -155,7 +155,7 @@ class Adapter(ABC, Generic[J]):
 
     def with_input(self, config: RunConfig, job: J, clock: Clock) -> tuple[Step, events.Fed]:
         """The step with a new batch from the host each time, and what step and pipeline do alone."""
-        raise InputError(f"{config.framework} measures no input pipeline", hint="leave out --with-input")
+        raise InputError(f"{config.framework} measures no input pipeline", hint="leave out the input")
 
     def look_into(
         self, config: RunConfig, job: J, clock: Clock

@@ -144,7 +144,9 @@ def import_text(
     if chosen is None:
         raise InputError(
             f"{name} is none of the known formats: {', '.join(FORMATS)}",
-            hint=f"gpuwise results --import {name} --format NAME",
+            hint="name its format",
+            code="format",
+            file=name,
         )
     title = f"{name} ({FORMATS[chosen][1]})"
     source = Source(id=name, title=title, kind="third-party", read_on=read_on.isoformat())

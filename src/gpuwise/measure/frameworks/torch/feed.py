@@ -39,7 +39,7 @@ def fed(config: RunConfig, job: Job, clock: Clock) -> tuple[Callable[[], Tensor]
     Raises MachineError where the workload has no pipeline, or its batches do not fit the shared memory.
     """
     if job.feed is None:
-        raise MachineError(f"{config.workload} has no input pipeline", hint="leave out --with-input")
+        raise MachineError(f"{config.workload} has no input pipeline", hint="leave out the input")
     workers, batch = max(1, cpu_count() - 1), job.inputs[0].shape[0]
     run_steps(job.step, clock, STEPS)
     alone = tuple(run_steps(job.step, clock, STEPS) for _ in range(WINDOWS))
@@ -76,7 +76,7 @@ def check_room(feed: Feed, batch: int, workers: int) -> None:
     if SHARED.exists() and shutil.disk_usage(SHARED).free < needed:
         raise MachineError(
             f"the input pipeline needs {needed / 2**30:.1f} GiB of shared memory, more than {SHARED} has",
-            hint="give the container more (--shm-size), or a smaller --batch",
+            hint="give the container more (--shm-size), or take a smaller batch",
         )
 
 
