@@ -139,7 +139,7 @@ def test_merge_wants_the_files_of_several_machines(gpuwise: Call, tmp_path: Path
         (("--gpus", "0"), "a count of GPUs is a positive number"),
         (("--gpus", "two"), "a count of GPUs is a positive number"),
         (("--nodes", "2"), "2 machines need a place to meet"),
-        (("--rdzv", "a:1"), "--rdzv and --node-rank are for several machines"),
+        (("--rdzv", "a:1"), "are for several machines"),
     ],
 )
 def test_counts_and_meetings_that_mean_nothing(gpuwise: Call, options: tuple[str, ...], why: str) -> None:

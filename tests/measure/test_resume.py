@@ -59,7 +59,7 @@ def test_the_same_machine_passes_whoever_else_is_there() -> None:
 def test_another_environment_is_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         resume.check_same(earlier(), replace(FOUND, **changes))  # type: ignore[arg-type]
-    assert "without --resume" in (caught.value.hint or "")
+    assert "without resuming" in (caught.value.hint or "")
 
 
 def test_every_command_of_a_session_is_kept() -> None:

@@ -62,7 +62,7 @@ def test_one_of_them_and_one_that_is_not_there(tmp_path: Path) -> None:
     assert [w.spec.id for w in foreign.load_file(f"{path}:two")] == ["net.py:two"]
     with pytest.raises(InputError, match=r"net.py has no workload 'three', only one, two") as caught:
         foreign.load_file(f"{path}:three")
-    assert caught.value.hint == f"gpuwise bench {path}:one"
+    assert caught.value.hint == f"such as {path}:one"
 
 
 def test_a_file_imports_its_neighbours(tmp_path: Path) -> None:
