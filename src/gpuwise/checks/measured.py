@@ -1,4 +1,4 @@
-"""The same checks over what gpuwise itself measured: nobody is above suspicion."""
+"""The same checks, over what gpuwise itself measured."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ Cause = Literal["sharing", "waiting", "exchange"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """Shares of the speed, each of what the one before leaves; None where it cannot be told apart."""
+    """Shares of the speed, each of what the one before leaves; None where it is not known."""
 
     sharing: float | None
     waiting: float

@@ -196,7 +196,7 @@ def _of_sums(spec: GpuSpec) -> Iterator[Derived]:
 
 
 def _beside(spec: GpuSpec, field: str, derived: float, formula: str, *inputs: tuple[str, float]) -> Derived:
-    """The computed value beside the one that stands for this field or peak."""
+    """The computed value beside the stated one of this field or peak."""
     stated = next((peak.flop_per_s for peak in spec.peaks if peak.field == field), None)
     if not field.startswith("peak:"):
         stated = spec.number(field)

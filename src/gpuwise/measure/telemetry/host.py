@@ -270,7 +270,7 @@ class RaplSensor:
         return Sample(at_s=at_s, power_w=power, energy_j=energy)
 
     def processes(self) -> tuple[Process, ...]:
-        """Everybody computes on a processor: nobody is told apart."""
+        """None: every process computes on a processor."""
         return ()
 
     def wear(self) -> Wear:
