@@ -1,6 +1,6 @@
 """`gpuwise validate`: score predictions on public measurements, from a checkout of the repository.
 
-The wheel does not contain the scored sets: this runs `python -m evaluation.predict` of the folder beside `src`.
+The wheel has no scored sets: what runs is `python -m evaluation.predict` of the folder beside `src`.
 """
 
 from __future__ import annotations
