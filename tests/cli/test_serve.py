@@ -78,9 +78,9 @@ def test_a_missing_library_is_named(gpuwise: Callable[..., Ran], monkeypatch: py
 def test_static_writes_pages_and_says_how_many(
     gpuwise: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gpuwise.web import api, export
+    from gpuwise.web import site
 
-    monkeypatch.setattr(export, "ADDRESSES", api.ADDRESSES[:2])
+    monkeypatch.setattr(site, "ADDRESSES", site.ADDRESSES[:2])
     code, out, _ = gpuwise("serve", "--static", str(tmp_path / "site"))
     assert code == 0
     assert out.startswith("2 pages in 9 files: ")

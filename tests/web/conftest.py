@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from gpuwise.errors import INTERRUPTED
 from gpuwise.jobs.facts import Facts
-from gpuwise.web.app import create
+from gpuwise.web.server import create
 
 H200 = Path(__file__).parents[2] / "results" / "h200"
 RESULT = H200 / "resnet50-tuned.json"

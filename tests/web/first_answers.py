@@ -14,8 +14,8 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from gpuwise.jobs.facts import Facts
-from gpuwise.web.app import create
-from gpuwise.web.rehearsal import rehearse
+from gpuwise.web.server import create
+from gpuwise.web.site import warm
 
 
 def times() -> tuple[float, float]:
@@ -28,7 +28,7 @@ def since(began: tuple[float, float]) -> tuple[float, ...]:
 
 def main(addresses: list[str], files: list[Path]) -> None:
     facts = Facts(files)
-    rehearse(facts)
+    warm(facts)
     client = TestClient(create(facts), base_url="http://127.0.0.1")
     found = {}
     for address in addresses:

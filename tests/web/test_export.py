@@ -12,7 +12,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
-from gpuwise.web import api, export
+from gpuwise.web import site as explorer
 from gpuwise.web.views.compare import pairs
 
 KEPT = ("rtx-4090", "l40s", "h200-sxm")
@@ -28,20 +28,20 @@ FEW = {
 def site(facts: Facts, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Some pages of each kind."""
 
-    def few(of: api.Address) -> api.Address:
-        names: Sequence[str] = FEW[of.path] if of.path in FEW else tuple(of.prepared(facts))
-        return replace(of, prepared=lambda facts: names)
+    def few(of: explorer.Address) -> explorer.Address:
+        names: Sequence[str] = FEW[of.path] if of.path in FEW else tuple(of.names(facts))
+        return replace(of, names=lambda facts: names)
 
     folder = tmp_path_factory.mktemp("site") / "pages"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(export, "ADDRESSES", tuple(few(of) for of in api.ADDRESSES))
-        list(export.export(facts, folder))
+        patch.setattr(explorer, "ADDRESSES", tuple(few(of) for of in explorer.ADDRESSES))
+        list(explorer.export(facts, folder))
     return folder
 
 
 def everything(facts: Facts) -> set[str]:
     """Every page that a whole export has."""
-    paths = (of.path.replace("{name}", name) for of in api.ADDRESSES for name in of.prepared(facts))
+    paths = (of.path.replace("{name}", name) for of in explorer.ADDRESSES for name in of.names(facts))
     return {path.strip("/") or "index" for path in paths}
 
 
@@ -74,13 +74,13 @@ def test_each_page_has_its_data_beside_it(site: Path) -> None:
 
 def test_a_folder_with_something_in_it_is_left_alone(site: Path, facts: Facts) -> None:
     with pytest.raises(InputError, match="is not empty"):
-        list(export.export(facts, site))
+        list(explorer.export(facts, site))
 
 
 def test_a_folder_that_cannot_be_made_is_said(facts: Facts, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write"):
-        list(export.export(facts, tmp_path / "file" / "site"))
+        list(explorer.export(facts, tmp_path / "file" / "site"))
 
 
 def test_each_gpu_is_compared_with_its_neighbours(facts: Facts) -> None:

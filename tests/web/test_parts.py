@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from gpuwise.errors import InputError
 from gpuwise.model.result import Interval
 from gpuwise.model.run import RunConfig
-from gpuwise.web.asked import LONGEST, MOST_VALUES, Asked
 from gpuwise.web.pages import Place
-from gpuwise.web.view import ROOM, bars
+from gpuwise.web.view import LONGEST, MOST_VALUES, ROOM, Asked, bars
 
 CELL = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 

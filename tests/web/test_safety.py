@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from gpuwise.jobs.facts import Facts
-from gpuwise.web.app import create
 from gpuwise.web.guard import LARGEST_BODY
 from gpuwise.web.pages import file_stem
+from gpuwise.web.server import create
 from gpuwise.web.views.audit import LARGEST
 
 from .conftest import HOST, RESULT

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.forecasts import traced
-from gpuwise.web.app import create
+from gpuwise.web.server import create
 
 from .conftest import H200, HOST
 

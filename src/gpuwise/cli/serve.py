@@ -44,7 +44,7 @@ def command(
     """
     _check(files, host, public, token)
     if folder is None:
-        from gpuwise.web.run import run
+        from gpuwise.web.server import run
 
         def ready(address: str) -> None:
             if as_json:
@@ -55,7 +55,7 @@ def command(
         run(files, host, port, token or None, public=public, ready=ready)
         return
     from gpuwise.jobs.facts import Facts
-    from gpuwise.web.export import export
+    from gpuwise.web.site import export
 
     written = []
     for name in export(Facts(files), folder):

@@ -11,18 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
+from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
 from gpuwise.show import html
 from gpuwise.show.table import comma_separated
-from gpuwise.web.asked import Asked
-from gpuwise.web.view import Message, View
+from gpuwise.web.view import Asked, View
 
+STATIC = Path(__file__).with_name("static")
+# The only files that are served, by name.
+FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
 MENU = (
     ("/gpus", "GPUs"), ("/compare", "Compare"), ("/results", "Results"), ("/scaling", "Scaling"),
@@ -31,7 +35,7 @@ MENU = (
 # Pages that mean nothing without a server.
 LIVE_ONLY = frozenset({"/audit", "/upload"})
 
-
+# Names that are files as they are; others become their hash.
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._,:+-]{0,150}", re.IGNORECASE | re.ASCII)
 
 
@@ -41,10 +45,8 @@ class Place:
 
     path: str
     query: str = ""
-    static: bool = False
-    """Whether pages are files in a folder: no forms, and addresses end in .html."""
-    gpus: frozenset[str] | None = None
-    """Ids of the GPUs that have a page here; None for all of the catalog."""
+    static: bool = False  # Pages are files in a folder: no forms, and addresses end in .html
+    gpus: frozenset[str] | None = None  # Ids of the GPUs that have a page here; None for all of the catalog
 
     def to(self, path: str, **query: Any) -> str:
         """A relative address of another page."""
@@ -96,7 +98,7 @@ def data(view: View, form: str) -> bytes:
     return found if isinstance(found, bytes) else json.dumps(found, ensure_ascii=False, indent=1).encode()
 
 
-def failure(problem: Message, place: Place, title: str) -> str:
+def failure(problem: GpuwiseError, place: Place, title: str) -> str:
     """Why there is no such page, as a page."""
     return _rendered("error.html", place, title=title, message=problem)
 

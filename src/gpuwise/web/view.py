@@ -1,18 +1,81 @@
-"""What a view answers: a page's content, the table behind it for CSV, and its data for JSON."""
+"""What a request asks, and what a view answers: a page's content, its table for CSV, its data for JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any
 
-from gpuwise.errors import GpuwiseError
+from gpuwise.errors import InputError
 from gpuwise.model.result import Interval
-from gpuwise.show.page import Page, Section
+from gpuwise.show.page import Page
 from gpuwise.show.table import Table
 
+# No field of a form is longer, and no form has more fields.
+LONGEST = 200
+MOST_VALUES = 60
 # Width of every bar's drawing, in its own units.
 ROOM = 100.0
+
+
+class Asked:
+    """The values of a form or address by name, and of a path by its place.
+
+    Anybody may have typed them. Raises InputError for more values, or longer ones, than any form here sends.
+    """
+
+    def __init__(self, values: Iterable[tuple[str, str]] = (), *, path: Sequence[str] = ()) -> None:
+        self._values = [(name, value.strip()) for name, value in values]
+        self.path = tuple(path)
+        texts = (*self.path, *(text for pair in self._values for text in pair))
+        if len(texts) > MOST_VALUES or any(len(text) > LONGEST for text in texts):
+            raise InputError(
+                "the address is longer than any form here sends", hint="start from a page's form"
+            )
+
+    def text(self, name: str, default: str = "") -> str:
+        """The last value of that name, or `default` where it is missing or empty."""
+        return next((value for key, value in reversed(self._values) if key == name and value), default)
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """Every value of that name that is not empty, each once."""
+        return tuple(dict.fromkeys(value for key, value in self._values if key == name and value))
+
+    def number(self, name: str) -> float | None:
+        """A number that is not negative, None where it is missing. Raises InputError for anything else."""
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            value = float(text.replace(",", ""))
+        except ValueError:
+            value = -1.0
+        # 1e15 USD, watts or bytes are beyond every machine, and sums of them stay finite.
+        if not isfinite(value) or not 0 <= value <= 1e15:
+            raise InputError(f"{name} is a number, not {text!r}", hint="write it like 24")
+        return value
+
+    def whole(self, name: str, *, most: int) -> int | None:
+        """A whole number from 1 to `most`, None where it is missing. Raises InputError for anything else."""
+        value = self.number(name)
+        if value is None:
+            return None
+        if value != int(value) or not 1 <= value <= most:
+            raise InputError(
+                f"{name} is a whole number from 1 to {most}, not {self.text(name)!r}", hint="write it like 4"
+            )
+        return int(value)
+
+    def one_of(self, name: str, known: Sequence[str], default: str | None = None) -> str:
+        """The value where it is one of `known`, else `default`, or the first of them."""
+        text = self.text(name)
+        return text if text in known else known[0] if default is None else default
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Names with their values, without the empty ones."""
+        return tuple(pair for pair in self._values if pair[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +84,9 @@ class View:
 
     title: str
     template: str
-    table: Table
-    """What CSV holds."""
-    document: Callable[[], Any]
-    """Plain data for JSON, made when asked for."""
-    content: Mapping[str, Any] = field(default_factory=dict)
-    """What the template shows."""
+    table: Table  # What CSV holds
+    document: Callable[[], Any]  # Plain data for JSON, or JSON as bytes, made when asked for
+    content: Mapping[str, Any] = field(default_factory=dict)  # What the template shows
     links: Mapping[str, str] = field(default_factory=dict)
     """Text of a cell -> the path that it leads to; names of GPUs lead to theirs without."""
 
@@ -46,8 +106,7 @@ class Sheet:
 
     table: Table
     bars: tuple[Bar | None, ...] = ()
-    legend: str = ""
-    """What the bars say."""
+    legend: str = ""  # What the bars say
     sorts: Mapping[str, str] = field(default_factory=dict)
     """Column -> the value of `sort` that orders by it."""
 
@@ -55,31 +114,18 @@ class Sheet:
 def bars(values: Sequence[Interval | None]) -> tuple[Bar | None, ...]:
     """Bars of values with intervals, the largest filling the room."""
     most = max((v.high for v in values if v is not None), default=0.0)
-    return tuple(None if v is None or most <= 0 else _bar(v, ROOM / most) for v in values)
-
-
-def _bar(value: Interval, scale: float) -> Bar:
-    return Bar(value=value.value * scale, low=max(0.0, value.low) * scale, high=value.high * scale)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """Why there is no answer, and what to do."""
-
-    text: str
-    hint: str = ""
-
-
-def message(error: GpuwiseError) -> Message:
-    """An error's words; its hint, where it is a command line, is shown as one."""
-    return Message(text=str(error), hint=error.hint or "")
+    return tuple(
+        Bar(value=v.value * ROOM / most, low=max(0.0, v.low) * ROOM / most, high=v.high * ROOM / most)
+        if v is not None and most > 0
+        else None
+        for v in values
+    )
 
 
 def plain(page: Page) -> Page:
     """The page with the table of each chart in its place: drawing takes longer than an answer may."""
-    return replace(page, sections=tuple(_plain(section) for section in page.sections))
-
-
-def _plain(section: Section) -> Section:
-    tables = tuple(replace(f.table, notes=(f.caption, *f.table.notes)) for f in section.figures)
-    return replace(section, figures=(), tables=(*tables, *section.tables))
+    sections = []
+    for section in page.sections:
+        drawn = tuple(replace(f.table, notes=(f.caption, *f.table.notes)) for f in section.figures)
+        sections.append(replace(section, figures=(), tables=(*drawn, *section.tables)))
+    return replace(page, sections=tuple(sections))

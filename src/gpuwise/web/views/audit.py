@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
@@ -14,8 +13,7 @@ from gpuwise.model.claim import Audit, Finding
 from gpuwise.show import audits as report
 from gpuwise.show.gpus import label
 from gpuwise.show.table import Table
-from gpuwise.web.asked import Asked
-from gpuwise.web.view import View
+from gpuwise.web.view import Asked, View
 
 # Bytes of an article; the longest have some 100 kB.
 LARGEST = 512 * 1024
@@ -63,35 +61,23 @@ def audit(facts: Facts, data: bytes, name: str) -> View:
 
 def _view(text: str, found: Audit | None) -> View:
     audits = [found] if found else []
-    table = report.findings(audits, every=True) if found else Table(columns=("where",), rows=())
+    beside: dict[int, list[Finding]] = defaultdict(list)
+    for finding in found.findings if found else ():
+        beside[finding.lines[0]].append(finding)
+    lines = [
+        Line(number=number, text=line, findings=tuple(beside[number]))
+        for number, line in enumerate(text.splitlines(), 1)
+    ]
     return View(
         title="Audit an article",
         template="audit.html",
-        table=table,
+        table=report.findings(audits, every=True) if found else Table(columns=("where",), rows=()),
         document=lambda: report.document(audits),
         content={
-            "text": text or EXAMPLE, "found": found, "lines": _lines(text, found), "spans": report.spans,
+            "text": text or EXAMPLE, "found": found, "lines": lines, "spans": report.spans,
             "summary": report.summary(found) if found else "", "field": field_name,
         },
     )  # fmt: skip
-
-
-def _lines(text: str, found: Audit | None) -> tuple[Line, ...]:
-    """Every line with the findings that begin in it."""
-    if found is None:
-        return ()
-    beside: dict[int, list[Finding]] = defaultdict(list)
-    for finding in found.findings:
-        beside[finding.lines[0]].append(finding)
-    return tuple(
-        Line(number=number, text=line, findings=tuple(beside[number]))
-        for number, line in enumerate(text.splitlines(), 1)
-    )
-
-
-def name_of(filename: str) -> str:
-    """The last part of an uploaded file's name: a label, never a path."""
-    return PurePosixPath(filename.replace("\\", "/")).name[:100] or "text.md"
 
 
 def field_name(field: str) -> str:

@@ -21,8 +21,7 @@ from gpuwise.model.workload import WorkloadSpec
 from gpuwise.show import choice as report
 from gpuwise.show.table import Table
 from gpuwise.store import choice as store
-from gpuwise.web.asked import Asked
-from gpuwise.web.view import Message, Sheet, View, bars, message
+from gpuwise.web.view import Asked, Sheet, View, bars
 from gpuwise.workloads import registry
 
 SHOWN = 25
@@ -66,7 +65,7 @@ def choose(facts: Facts, asked: Asked) -> View:
         # What other precisions would do takes as long again: a slider waits for its answer.
         found = chosen(_need(asked, base), facts, forecast=facts.forecasts, other_precisions=False).found
     except GpuwiseError as error:
-        problem = message(error)
+        problem = error
     return _view(asked, base, found, problem)
 
 
@@ -128,14 +127,14 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
 
 
 def _view(
-    asked: Asked, base: Mapping[str, Any], found: Recommendation | None, problem: Message | None
+    asked: Asked, base: Mapping[str, Any], found: Recommendation | None, problem: GpuwiseError | None
 ) -> View:
     table = report.whole(found) if found else Table(columns=("GPUs",), rows=())
     return View(
         title=f"Choose: {base['workload']} {base['mode']} {base['precision']}",
         template="choose.html",
         table=table,
-        document=lambda: store.encode(found) if found else {"error": problem.text if problem else ""},
+        document=lambda: store.encode(found) if found else {"error": str(problem or "")},
         content={
             "sheet": _ranking(found), "out": _out(found), "never": _never(found), "found": found,
             "certainty": _certainty(found), "reasons": _reasons(found),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs import reporting
@@ -12,7 +11,7 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
 from gpuwise.model.units import times
 from gpuwise.show import gpus as report
-from gpuwise.show import page
+from gpuwise.show import page, predictions
 from gpuwise.show.article import article as whole
 from gpuwise.show.article import short
 from gpuwise.show.page import References
@@ -21,8 +20,7 @@ from gpuwise.show.records import KINDS, TWO_GPUS, of_kind
 from gpuwise.show.results import spanned
 from gpuwise.show.table import Table
 from gpuwise.stats.records import ratio_between
-from gpuwise.web.asked import Asked
-from gpuwise.web.view import Bar, Sheet, View, bars, plain
+from gpuwise.web.view import Asked, Bar, Sheet, View, bars, plain
 
 MOST = 4
 
@@ -54,41 +52,31 @@ def several(facts: Facts, asked: Asked) -> View:
     specs = picked(facts, asked)
     if len(specs) < 2:
         raise InputError("compare needs two GPUs", hint="choose another one")
-    table, cited = report.side_by_side(specs), References()
+    table, cited, names = report.side_by_side(specs), References(), [short(spec) for spec in specs]
+    ids = tuple(spec.id for spec in specs)
+    found = tuple(p for kind in KINDS for p in facts.forecasts.known(kind.config, ids))
     parts = (
-        (_work(facts, specs), "What the work does on them"),
+        (_work(specs, found), "What the work does on them"),
         (_cost(facts, specs, cited), "What they cost"),
         (Sheet(table=table), "Specifications"),
     )
     return View(
-        title=_title(specs),
+        title=f"{', '.join(names[:-1])} and {names[-1]}",
         template="compare.html",
         table=table,
-        document=lambda: _document(facts, specs),
+        document=lambda: {"gpus": [report.document(spec) for spec in specs], **predictions.document(found)},
         content={
             "specs": specs,
             "all": facts.gpus,
             "parts": parts,
             "sources": cited.sources,
-            "article": len(specs) == 2 and comparable(_forecasts(facts, specs), specs),
+            "article": len(specs) == 2 and comparable(found, specs),
         },
     )
 
 
-def _title(specs: Sequence[GpuSpec]) -> str:
-    """`RTX A5000, L40S and A100`."""
-    names = [short(spec) for spec in specs]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _forecasts(facts: Facts, specs: Sequence[GpuSpec]) -> tuple[Record, ...]:
-    ids = tuple(spec.id for spec in specs)
-    return tuple(p for kind in KINDS for p in facts.forecasts.known(kind.config, ids))
-
-
-def _work(facts: Facts, specs: Sequence[GpuSpec]) -> Sheet:
+def _work(specs: Sequence[GpuSpec], found: Sequence[Record]) -> Sheet:
     """A row for each kind of work and GPU: forecast with its interval, and its multiple of the first."""
-    found = _forecasts(facts, specs)
     rows: list[tuple[str, ...]] = []
     drawn: list[Bar | None] = []
     for kind in KINDS:
@@ -96,10 +84,14 @@ def _work(facts: Facts, specs: Sequence[GpuSpec]) -> Sheet:
         if not each:
             continue
         drawn += bars([p.throughput for p in each])
-        rows += [
-            (f"{kind.title} ({kind.named})" if p is each[0] else "", p.gpu_id, *_cells(p, each[0]))
-            for p in each
-        ]
+        for p in each:
+            ratio = ""
+            if p.throughput and each[0].throughput:
+                found_times = times(ratio_between(each[0], p, ignoring=TWO_GPUS).value)
+                ratio = found_times.shown(f"{found_times}x")
+            named = f"{kind.title} ({kind.named})" if p is each[0] else ""
+            speed = spanned(p.throughput, p.item) if p.throughput else ""
+            rows.append((named, p.gpu_id, speed, ratio, p.bound or "", p.refusal))
     table = Table(
         columns=("kind of work", "GPU", "forecast", "of the first", "bound by", "why not"),
         rows=tuple(rows),
@@ -111,16 +103,6 @@ def _work(facts: Facts, specs: Sequence[GpuSpec]) -> Sheet:
     return Sheet(table=table, bars=tuple(drawn), legend="forecast and its 80 % interval")
 
 
-def _cells(p: Record, first: Record) -> tuple[str, ...]:
-    if p.throughput is None:
-        return ("", "", "", p.refusal)
-    ratio: str = ""
-    if first.throughput:
-        found = times(ratio_between(first, p, ignoring=TWO_GPUS).value)
-        ratio = found.shown(f"{found}x")
-    return (spanned(p.throughput, p.item), ratio, p.bound or "", "")
-
-
 def _cost(facts: Facts, specs: Sequence[GpuSpec], cited: References) -> Sheet:
     rows = []
     for spec in specs:
@@ -129,12 +111,6 @@ def _cost(facts: Facts, specs: Sequence[GpuSpec], cited: References) -> Sheet:
         rows.append((spec.id, *rented, bought(mine, cited)))
     columns = ("GPU", *(title for _, title in RENTS), "bought")
     return Sheet(table=Table(columns=columns, rows=tuple(rows), notes=(EXACTLY,)))
-
-
-def _document(facts: Facts, specs: Sequence[GpuSpec]) -> dict[str, Any]:
-    from gpuwise.show.predictions import document
-
-    return {"gpus": [report.document(spec) for spec in specs], **document(_forecasts(facts, specs))}
 
 
 def article(facts: Facts, asked: Asked) -> View:

@@ -1,21 +1,21 @@
-"""The catalog as a list to sort and filter, and one GPU with everything known of it."""
+"""What is here, the catalog as a list to sort and filter, and one GPU with everything known of it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts.catalog import Match, matching, ordered
+from gpuwise.facts.catalog import matching, ordered
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.forecasts import traced
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.units import gibibytes, si, significant
 from gpuwise.show import gpus as report
 from gpuwise.show import page
 from gpuwise.show.card import card
 from gpuwise.show.table import Table
-from gpuwise.web.asked import Asked
-from gpuwise.web.view import Message, Sheet, View, message, plain
+from gpuwise.web.view import Asked, Sheet, View, plain
 from gpuwise.web.views.compare import neighbours
 
 # Words of `gpuwise gpus` for form and segment.
@@ -25,31 +25,54 @@ SORTS = {
     "power": "power", "launch": "launch", "at launch": "price", "rent": "rent",
 }  # fmt: skip
 COLUMNS = ("GPU", "architecture", *tuple(SORTS)[1:6], "form", "launch", "at launch", "rent")
-_SMALLEST_FIRST = ("name", "power", "price", "rent")
+# Of what costs money or power people look for the least first.
+SMALLEST_FIRST = ("power", "price", "rent")
+
+
+def home(facts: Facts, asked: Asked) -> View:
+    """How much is known, and where it is shown."""
+    counts = {
+        "GPUs": len(facts.gpus), "dated offers": len(facts.offers), "published speeds": len(facts.published),
+        "workloads forecast": len(traced()), "results measured here": len(facts.results),
+    }  # fmt: skip
+    return View(
+        title="gpuwise",
+        template="home.html",
+        table=Table(columns=("what", "number"), rows=tuple((k, f"{v:,}") for k, v in counts.items())),
+        document=lambda: counts,
+        content={"counts": counts},
+    )
 
 
 def listing(facts: Facts, asked: Asked) -> View:
     """Every GPU that the filters leave, in the order asked for."""
-    sort = asked.text("sort", "name")
-    found, problem = _found(facts, asked, sort)
+    sort, problem, found = asked.text("sort", "name"), None, ()
+    try:
+        found = _found(facts, asked, sort)
+    except GpuwiseError as error:
+        problem = error
     table = Table(
         columns=COLUMNS,
-        rows=tuple(_row(facts, spec) for spec in found),
+        rows=tuple(_row(spec, facts.rents.get(spec.id)) for spec in found),
         numeric=frozenset({"memory", "bandwidth", "16 bit, dense", "fp32", "power", "at launch", "rent"}),
         notes=(
             "16 bit, dense: bf16, or fp16 where no source states bf16; rent: median of dated on-demand "
             "offers for one GPU and hour; a cell is empty where no source states the value",
         ),
     )
+    # A click on a column asks for its usual order, or the other one where it is sorted by already.
+    sorts = {}
+    for column, name in SORTS.items():
+        usual, other = (f"-{name}", name) if name in SMALLEST_FIRST else (name, f"-{name}")
+        sorts[column] = other if sort == usual else usual
     return View(
         title="GPUs",
         template="gpus.html",
         table=table,
         document=lambda: [_document(facts, spec) for spec in found],
         content={
-            "sheet": Sheet(table=table, sorts={c: _toggled(s, sort) for c, s in SORTS.items()}),
-            "asked": asked, "sort": sort, "forms": FORMS, "message": problem,
-            "shown": len(found), "all": len(facts.gpus),
+            "sheet": Sheet(table=table, sorts=sorts), "asked": asked, "sort": sort, "forms": FORMS,
+            "message": problem, "shown": len(found), "all": len(facts.gpus),
         },
     )  # fmt: skip
 
@@ -58,49 +81,33 @@ def _document(facts: Facts, spec: GpuSpec) -> dict[str, Any]:
     return report.document(spec) | {"rent_usd_per_h": facts.rents.get(spec.id)}
 
 
-def _toggled(name: str, sort: str) -> str:
-    """What a click on a column asks for: its usual order, or the other one where it is sorted by already."""
-    usual = f"-{name}" if name in _SMALLEST_FIRST and name != "name" else name
-    other = name if usual.startswith("-") else f"-{name}"
-    return other if sort == usual else usual
+def _found(facts: Facts, asked: Asked, sort: str) -> tuple[GpuSpec, ...]:
+    """Raises InputError for a filter or an order that means nothing, NoDataError where no GPU is left."""
+    words = [word for word in (asked.text("q"), asked.one_of("form", ("", *FORMS))) if word]
+    at_least, at_most = asked.number("memory"), [asked.number(name) for name in SMALLEST_FIRST]
+    found = []
+    for match in matching(words):
+        spec = match.spec
+        known = (spec.power_w, spec.number("launch_price_usd"), facts.rents.get(spec.id))
+        # What no source states keeps no limit.
+        large = at_least is None or (spec.memory_bytes or 0) / 2**30 >= at_least
+        pairs = zip(known, at_most, strict=True)
+        if large and all(most is None or (value is not None and value <= most) for value, most in pairs):
+            found.append(match)
+    name = sort.removeprefix("-")
+    if name == "rent":
+        unknown = [match.spec for match in found if match.spec.id not in facts.rents]
+        rented = [match.spec for match in found if match.spec.id in facts.rents]
+        rented.sort(key=lambda spec: facts.rents[spec.id], reverse=not sort.startswith("-"))
+        return (*rented, *unknown)
+    if name not in SORTS.values():
+        raise InputError(f"GPUs cannot be sorted by {sort!r}", hint=f"one of {', '.join(SORTS.values())}")
+    return tuple(match.spec for match in ordered(found, sort))
 
 
-def _found(facts: Facts, asked: Asked, sort: str) -> tuple[tuple[GpuSpec, ...], Message | None]:
-    try:
-        words = [word for word in (asked.text("q"), asked.one_of("form", ("", *FORMS))) if word]
-        matches = [match for match in matching(words) if _kept(facts, asked, match.spec)]
-        return tuple(match.spec for match in _sorted(facts, matches, sort)), None
-    except GpuwiseError as error:
-        return (), message(error)
-
-
-def _kept(facts: Facts, asked: Asked, spec: GpuSpec) -> bool:
-    """Whether a GPU keeps every limit asked for; what no source states keeps none."""
-    size = None if spec.memory_bytes is None else spec.memory_bytes / 2**30
-    limits = (
-        (asked.number("memory"), size, 1), (asked.number("power"), spec.power_w, -1),
-        (asked.number("price"), spec.number("launch_price_usd"), -1),
-        (asked.number("rent"), facts.rents.get(spec.id), -1),
-    )  # fmt: skip
-    return all(
-        limit is None or (value is not None and sign * value >= sign * limit) for limit, value, sign in limits
-    )
-
-
-def _sorted(facts: Facts, matches: list[Match], sort: str) -> tuple[Match, ...]:
-    if sort.removeprefix("-") != "rent":
-        if sort.removeprefix("-") not in SORTS.values():
-            raise InputError(f"GPUs cannot be sorted by {sort!r}", hint=f"one of {', '.join(SORTS.values())}")
-        return ordered(matches, sort)
-    known = [match for match in matches if match.spec.id in facts.rents]
-    rest = [match for match in matches if match.spec.id not in facts.rents]
-    by_rent = sorted(known, key=lambda m: facts.rents[m.spec.id], reverse=not sort.startswith("-"))
-    return (*by_rent, *rest)
-
-
-def _row(facts: Facts, spec: GpuSpec) -> tuple[str, ...]:
+def _row(spec: GpuSpec, rent: float | None) -> tuple[str, ...]:
     half, single = spec.peak("bf16") or spec.peak("fp16"), spec.peak("fp32")
-    launch_price, rent = spec.number("launch_price_usd"), facts.rents.get(spec.id)
+    launch_price = spec.number("launch_price_usd")
     return (
         spec.id,
         spec.architecture or "",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
@@ -20,13 +19,10 @@ from gpuwise.model.workload import MODES
 from gpuwise.show import records as speeds
 from gpuwise.show import results
 from gpuwise.show.report import ReportInput, report
-from gpuwise.show.results import by_work, value
 from gpuwise.show.table import Table
 from gpuwise.store import pages
-from gpuwise.web.asked import Asked
-from gpuwise.web.view import Sheet, View, bars, plain
+from gpuwise.web.view import Asked, Sheet, View, bars, plain
 
-GLANCE = ("configuration", "throughput (95 %)", "cautions")
 SHOWN = tuple(mode for mode in MODES if mode != "limit")
 # Results that the list shows from the start.
 NEWEST = 10
@@ -41,11 +37,16 @@ def listing(facts: Facts, asked: Asked) -> View:
     kept = sorted(facts.results, key=lambda result: result.created_at, reverse=True)
     return View(
         title="Results", template="results.html", table=table,
-        document=lambda: {"workloads": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
-                          "results": [_brief(result) for result in kept]},
+        document=lambda: {
+            "workloads": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
+            "results": [
+                {"id": r.id, "device": r.environment.device, "created_at": r.created_at,
+                 "measurements": len(r.measurements)} for r in kept
+            ],
+        },
         content={"workloads": table, "kept": _sessions(kept[:NEWEST], "Newest results"),
                  "older": _sessions(kept[NEWEST:], "Older results")},
-        links={**{row[0]: f"/results/{row[0]}" for row in table.rows}, **_files(kept)},
+        links={row[0]: f"/results/{row[0]}" for row in table.rows} | _files(kept),
     )  # fmt: skip
 
 
@@ -56,27 +57,20 @@ def _files(found: Sequence[Result]) -> dict[str, str]:
 
 def _sessions(found: Sequence[Result], title: str) -> Table:
     """One line for each result."""
-    rows = tuple(
-        (result.id, _what(result), str(len(result.measurements)), result.environment.device,
-         ", ".join(result.environment.software))
-        for result in found
-    )  # fmt: skip
+    rows = []
+    for result in found:
+        names = [m.config.workload for m in result.measurements if m.config.mode != "limit"]
+        place = result.environment
+        rows.append((
+            result.id, results.some(names) if names else "limits", str(len(result.measurements)),
+            place.device, ", ".join(place.software),
+        ))  # fmt: skip
     columns = ("result", "workloads", "measurements", "device", "software")
-    return Table(title=title, columns=columns, rows=rows, numeric=frozenset({"measurements"}))
-
-
-def _what(result: Result) -> str:
-    """`resnet50, bert-large and 3 more`: its workloads, limits apart."""
-    names = [m.config.workload for m in result.measurements if m.config.mode != "limit"]
-    return results.some(names) if names else "limits"
-
-
-def _brief(result: Result) -> dict[str, Any]:
-    return {"id": result.id, "device": result.environment.device, "created_at": result.created_at,
-            "measurements": len(result.measurements)}  # fmt: skip
+    return Table(title=title, columns=columns, rows=tuple(rows), numeric=frozenset({"measurements"}))
 
 
 def _measured(facts: Facts) -> list[Record]:
+    """Speeds of whole workloads: neither limits of the hardware nor toys."""
     every = store.records(facts.results)
     return [row for row in every if row.question.size == "full" and row.question.mode != "limit"]
 
@@ -86,16 +80,12 @@ def workload(facts: Facts, asked: Asked) -> View:
     rows = _measured(facts)
     name = published.check_workload(asked.path[0], [row.question.workload for row in rows])
     mode, precision = asked.one_of("mode", ("", *SHOWN)), asked.one_of("precision", ("", *PRECISIONS))
-    gpu_ids = _gpu_ids(asked.text("gpu"))
-    ours = [row for row in rows if _wanted(row, name, mode, precision, gpu_ids)]
-    theirs = [
-        row
-        for row in published.select(workload=name, mode=mode or None, precision=precision or None)
-        if gpu_ids is None or row.gpu_id in gpu_ids
-    ]
-    sheets = [
-        sheet for one in SHOWN for sheet in (_ours(ours, one), _theirs(theirs, one)) if sheet.table.rows
-    ]
+    words, ids = asked.text("gpu"), None
+    if words:
+        ids = frozenset(match.spec.id for match in catalog.matching([words]))
+    asks = {"workload": name, "mode": mode or None, "precision": precision or None, "gpu_ids": ids}
+    ours, theirs = published.select(rows, **asks), published.select(**asks)
+    sheets = [sheet for one in SHOWN for sheet in _of_mode(ours, theirs, one) if sheet.table.rows]
     return View(
         title=f"Speeds of {name}",
         template="workload.html",
@@ -112,52 +102,37 @@ def workload(facts: Facts, asked: Asked) -> View:
     )  # fmt: skip
 
 
-def _ours(rows: Sequence[Record], mode: str) -> Sheet:
-    """Measured speeds of one mode, the fastest first; bars of two modes would not be comparable."""
-    mine = sorted((row for row in rows if row.question.mode == mode), key=value, reverse=True)
-    drawn = bars([row.throughput for row in mine])
-    table = _of_mode(speeds.measured_table(mine), mode, "date")  # a result's name begins with it
-    return Sheet(table=table, bars=drawn, legend="with its 95 % interval")
-
-
-def _theirs(rows: Sequence[Record], mode: str) -> Sheet:
-    mine = sorted((row for row in rows if row.question.mode == mode), key=lambda r: -r.value / r.gpus)
-    drawn = bars([_stated(row.value / row.gpus) for row in mine])
-    return Sheet(table=_of_mode(speeds.published_table(mine), mode), bars=drawn, legend="per GPU")
-
-
-def _of_mode(table: Table, mode: str, *known: str) -> Table:
-    """The table of one workload and mode, less the columns that say so in every row, and what is `known`."""
-    return replace(table.without({"workload", "mode", *known}), title=f"{table.title}: {mode}")
-
-
-def _stated(value: float) -> Interval:
-    return Interval(value=value, low=value, high=value, level=None, method="stated")
-
-
-def _wanted(row: Record, name: str, mode: str, precision: str, gpu_ids: frozenset[str] | None) -> bool:
-    config = row.question
+def _of_mode(measured: Sequence[Record], stated: Sequence[Record], mode: str) -> tuple[Sheet, Sheet]:
+    """Ours and others' speeds of one mode, the fastest first: bars of two modes would not be comparable."""
+    ours = sorted((r for r in measured if r.question.mode == mode), key=lambda r: -r.value)
+    # By the GPU, so that figures of one and of several share an axis.
+    theirs = sorted((r for r in stated if r.question.mode == mode), key=lambda r: -r.value / r.gpus)
+    each = [_exactly(r.value / r.gpus) for r in theirs]
     return (
-        config.workload == name
-        and mode in ("", config.mode)
-        and precision in ("", config.precision)
-        and (gpu_ids is None or row.gpu_id in gpu_ids)
+        # A result's name begins with its date.
+        _sheet(
+            speeds.measured_table(ours), mode, [r.throughput for r in ours], "with its 95 % interval", "date"
+        ),
+        _sheet(speeds.published_table(theirs), mode, each, "per GPU"),
     )
 
 
-def _gpu_ids(words: str) -> frozenset[str] | None:
-    """The GPUs that words mean; None for no words. Raises InputError or NoDataError for unknown ones."""
-    return frozenset(match.spec.id for match in catalog.matching([words])) if words else None
+def _sheet(table: Table, mode: str, drawn: Sequence[Interval | None], legend: str, *known: str) -> Sheet:
+    """Without the columns that say the same in every row, and what is `known`."""
+    shown = replace(table.without({"workload", "mode", *known}), title=f"{table.title}: {mode}")
+    return Sheet(table=shown, bars=bars(drawn), legend=legend)
+
+
+def _exactly(value: float) -> Interval:
+    return Interval(value=value, low=value, high=value, level=None, method="stated")
 
 
 def kept(facts: Facts, asked: Asked) -> View:
     """One kept result by its id. Raises NoDataError where none has it."""
-    result = next((result for result in facts.results if result.id == asked.path[0]), None)
-    if result is None:
-        raise NoDataError(
-            f"no kept result is called {asked.path[0]!r}", hint="choose one on the page Results"
-        )
-    return shown(facts, result)
+    for result in facts.results:
+        if result.id == asked.path[0]:
+            return _shown(facts, result)
+    raise NoDataError(f"no kept result is called {asked.path[0]!r}", hint="choose one on the page Results")
 
 
 def upload(facts: Facts, asked: Asked) -> View:
@@ -166,16 +141,15 @@ def upload(facts: Facts, asked: Asked) -> View:
     return View(title="Upload a result", template="upload.html", table=table, document=lambda: [], content={})
 
 
-def read(data: bytes, name: str) -> Result:
+def uploaded(facts: Facts, data: bytes, name: str) -> View:
     """The result in an uploaded file: a result file or a report that holds one.
 
     Raises InputError for what is neither, or holds several, or more than any session measures.
     """
     if not data:
         raise InputError("no file was sent", hint="choose a result file: RESULT.json")
-    found = (
-        pages.results(data, name) if name.lower().endswith(pages.SUFFIXES) else (store.decode(data, name),)
-    )
+    report_file = name.lower().endswith(pages.SUFFIXES)
+    found = pages.results(data, name) if report_file else (store.decode(data, name),)
     if len(found) > 1:
         raise InputError(f"{name} is a report of {len(found)} results", hint="upload one of its result files")
     if len(found[0].measurements) > MOST_MEASUREMENTS:
@@ -183,10 +157,10 @@ def read(data: bytes, name: str) -> Result:
             f"{name} holds {len(found[0].measurements)} measurements; shown are up to {MOST_MEASUREMENTS}",
             hint=f"gpuwise show {name}",
         )
-    return found[0]
+    return _shown(facts, found[0])
 
 
-def shown(facts: Facts, result: Result) -> View:
+def _shown(facts: Facts, result: Result) -> View:
     """A result in its place: bars, cautions, limits, beside published and forecast figures."""
     material = reporting.material(facts, (result,))
     try:
@@ -201,33 +175,31 @@ def shown(facts: Facts, result: Result) -> View:
         template="result.html",
         table=results.measurements(result),
         document=lambda: store.encode(result),
-        content={"page": replace(whole, data=()), "result": result, "sheets": _sheets(material)},
+        content={"page": replace(whole, data=()), "result": result, "sheets": _at_a_glance(material)},
     )
 
 
-def _sheets(material: ReportInput) -> list[Sheet]:
+def _at_a_glance(material: ReportInput) -> list[Sheet]:
     """Throughput of each question as bars, the fastest first; what has nothing beside it as one table."""
-    found = [(name, sorted(rows, key=value, reverse=True)) for name, rows in by_work(material.speeds).items()]
-    lone = [(name, *_glance(row)) for name, rows in found for row in rows if len(rows) == 1]
-    drawn = [_drawn(name, rows) for name, rows in found if len(rows) > 1]
-    return [*drawn, Sheet(table=_glances(("workload", *GLANCE), lone))] if lone else drawn
+    columns = ("configuration", "throughput (95 %)", "cautions")
+    lone: list[tuple[str, ...]] = []
+    sheets = []
+    for name, rows in results.by_work(material.speeds).items():
+        ranked = sorted(rows, key=lambda row: -row.value)
+        cells = [
+            (r.question.label(*WORK), results.measured_speed(r.raw) if r.raw else "", ", ".join(r.codes))
+            for r in ranked
+        ]
+        if len(rows) == 1:
+            lone.append((name, *cells[0]))
+        else:
+            drawn, legend = bars([r.throughput for r in ranked]), "throughput and its 95 % interval"
+            sheets.append(Sheet(table=_glances(columns, cells, name), bars=drawn, legend=legend))
+    return [*sheets, Sheet(table=_glances(("workload", *columns), lone))] if lone else sheets
 
 
-def _drawn(name: str, rows: Sequence[Record]) -> Sheet:
-    return Sheet(
-        table=replace(_glances(GLANCE, [_glance(row) for row in rows]), title=name),
-        bars=bars([row.throughput for row in rows]),
-        legend="throughput and its 95 % interval",
-    )
-
-
-def _glance(row: Record) -> tuple[str, ...]:
-    how, m = row.question.label(*WORK), row.raw
-    return how, results.measured_speed(m) if m else "", ", ".join(row.codes)
-
-
-def _glances(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
-    table = Table(columns=columns, rows=tuple(rows), numeric=frozenset({"throughput (95 %)"}))
+def _glances(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str = "") -> Table:
+    table = Table(title=title, columns=columns, rows=tuple(rows), numeric=frozenset({"throughput (95 %)"}))
     return table.without_empty_columns()
 
 

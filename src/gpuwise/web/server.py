@@ -1,0 +1,188 @@
+"""The server: a request becomes a view, a view an answer, and every error a page with words.
+
+Views compute, so they run in threads; uploads stay in memory and are parsed as data.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlencode
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise.jobs.facts import Facts
+from gpuwise.web import pages
+from gpuwise.web.guard import LARGEST_BODY, LOOPBACK, Guard
+from gpuwise.web.pages import FILES, FORMATS, STATIC, Place
+from gpuwise.web.site import ADDRESSES, LIVE, Address, warm
+from gpuwise.web.view import Asked, View
+from gpuwise.web.views import audit, compare, results
+
+# Connections that wait to be accepted.
+WAITING = 256
+# At once; more are answered with 503, so that half-open ones cannot take all memory and files.
+MOST_CONNECTIONS = 400
+# A connection without a request is closed after this time.
+IDLE_S = 5
+# Requests that are still answered after Ctrl-C.
+STOP_S = 3
+LONGEST_HEADERS = 32 * 1024
+# What takes a file: a function of what is known, the bytes and the file's name.
+READERS = {"/audit": audit.audit, "/upload": results.uploaded}
+
+
+def run(
+    files: Sequence[Path],
+    host: str,
+    port: int,
+    token: str | None,
+    *,
+    public: bool,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve the explorer; `ready` is called with its address, token included, once it listens.
+
+    Raises InputError where the address cannot be listened on.
+    """
+    with _listening(host, port) as listening:
+        name = f"[{host}]" if ":" in host else host
+        facts = Facts(files)
+        warm(facts)
+        app = create(facts, token=token, hosts=None if public else LOOPBACK | {name})
+        query = f"?{urlencode({'token': token})}" if token else ""
+        ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
+        # An access log would hold tokens; errors are still reported.
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False,
+            limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=IDLE_S, timeout_graceful_shutdown=STOP_S,
+            h11_max_incomplete_event_size=LONGEST_HEADERS,
+        )  # fmt: skip
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises InputError where the system refuses."""
+    opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((host, port))
+        opened.listen(WAITING)
+    except OSError as error:
+        opened.close()
+        raise InputError(
+            f"cannot listen on {host}:{port}: {error.strerror or error}", hint="choose another: --port 0"
+        ) from error
+    return opened
+
+
+def create(facts: Facts, *, token: str | None = None, hosts: frozenset[str] | None = LOOPBACK) -> Starlette:
+    """The application."""
+    routes = [Route("/static/web.css", _style), Route("/static/{name}", _file)]
+    # The longer paths first, so that `.json` is not a part of a name.
+    for path in READERS:
+        routes += [
+            Route(f"{path}.{form}", partial(_posted, facts, form), methods=["POST"]) for form in FORMATS
+        ]
+        routes.append(Route(path, partial(_posted, facts, "html"), methods=["POST"]))
+    for address in (*LIVE, *ADDRESSES):
+        stem = "/index" if address.path == "/" else address.path
+        routes += [Route(f"{stem}.{form}", partial(_asked, facts, address, form)) for form in FORMATS]
+        routes.append(Route(address.path, partial(_asked, facts, address, "html")))
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, token=token, hosts=hosts)],
+        exception_handlers={HTTPException: _refused, GpuwiseError: _refused},
+    )
+
+
+async def _asked(facts: Facts, address: Address, form: str, request: Request) -> Response:
+    """A page, or its data."""
+    asked = Asked(request.query_params.multi_items(), path=tuple(request.path_params.values()))
+    place = _place(request)
+    # The form of the comparison sends GPUs as values; the comparison has an address of its own.
+    if address.path == "/compare" and form == "html" and len(asked.many("gpu")) > 1:
+        specs = await run_in_threadpool(compare.picked, facts, asked)
+        if len(specs) > 1:
+            return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
+    return await run_in_threadpool(lambda: _answer(address.view(facts, asked), form, place))
+
+
+async def _posted(facts: Facts, form: str, request: Request) -> Response:
+    """An article or a result file: read in memory, judged, shown, forgotten."""
+    name, data = await _uploaded(request)
+    place = Place(request.url.path.removesuffix(f".{form}"))
+    return await run_in_threadpool(lambda: _answer(READERS[place.path](facts, data, name), form, place))
+
+
+def _answer(view: View, form: str, place: Place) -> Response:
+    if form in FORMATS:
+        return Response(pages.data(view, form), media_type=FORMATS[form])
+    return Response(pages.page(view, place), media_type="text/html")
+
+
+async def _uploaded(request: Request) -> tuple[str, bytes]:
+    """(name, bytes) of a posted file, or of the text field of a form where no file was chosen.
+
+    Raises InputError for anything but a form with one of them.
+    """
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise InputError("a form with a file or a text was expected", hint="use the form of the page")
+    parser = MultiPartParser(
+        request.headers, request.stream(), max_files=1, max_fields=3, max_part_size=LARGEST_BODY
+    )
+    parser.spool_max_size = LARGEST_BODY  # nothing touches the disk
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, ValueError) as error:
+        raise InputError(f"the form cannot be read: {error}", hint="send it again from the page") from error
+    try:
+        file, text = form.get("file"), form.get("text")
+        if isinstance(file, UploadFile) and file.size:
+            # The last part of the name alone: a label, never a path.
+            name = PurePosixPath((file.filename or "").replace("\\", "/")).name[:100]
+            return name or "text.md", await file.read()
+        return "text.md", text.encode() if isinstance(text, str) else b""
+    finally:
+        await form.close()
+
+
+def _style(request: Request) -> Response:
+    return Response(pages.style(), media_type="text/css")
+
+
+def _file(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in FILES:
+        raise HTTPException(404)
+    return FileResponse(STATIC / name, media_type=FILES[name])
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """An error in words: nothing known is 404, anything else of gpuwise's own the asker's mistake."""
+    if isinstance(error, HTTPException):
+        text = {404: "There is no such page.", 405: "This page takes no such request."}
+        problem, status = GpuwiseError(text.get(error.status_code, error.detail)), error.status_code
+    else:
+        assert isinstance(error, GpuwiseError)
+        problem, status = error, 404 if isinstance(error, NoDataError) else 400
+    if request.url.path.endswith(tuple(f".{form}" for form in FORMATS)):
+        return JSONResponse({"error": str(problem), "hint": problem.hint or ""}, status)
+    title = "Not found" if status == 404 else "Not understood"
+    return Response(pages.failure(problem, _place(request), title), status, media_type="text/html")
+
+
+def _place(request: Request) -> Place:
+    return Place(request.url.path.removesuffix("/") or "/", request.url.query)
