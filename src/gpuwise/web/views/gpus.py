@@ -46,7 +46,8 @@ def home(facts: Facts, asked: Asked) -> View:
 
 def listing(facts: Facts, asked: Asked) -> View:
     """Every GPU that the filters leave, in the order asked for."""
-    sort, problem, found = asked.text("sort", "name"), None, ()
+    sort, problem = asked.text("sort", "name"), None
+    found: tuple[GpuSpec, ...] = ()
     try:
         found = _found(facts, asked, sort)
     except GpuwiseError as error:

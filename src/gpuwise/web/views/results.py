@@ -83,8 +83,11 @@ def workload(facts: Facts, asked: Asked) -> View:
     words, ids = asked.text("gpu"), None
     if words:
         ids = frozenset(match.spec.id for match in catalog.matching([words]))
-    asks = {"workload": name, "mode": mode or None, "precision": precision or None, "gpu_ids": ids}
-    ours, theirs = published.select(rows, **asks), published.select(**asks)
+    mine = [row for row in rows if row.question.workload == name]
+    ours, theirs = (
+        published.select(some, mode=mode or None, precision=precision or None, gpu_ids=ids)
+        for some in (mine, published.select(workload=name))
+    )
     sheets = [sheet for one in SHOWN for sheet in _of_mode(ours, theirs, one) if sheet.table.rows]
     return View(
         title=f"Speeds of {name}",
