@@ -83,7 +83,7 @@ def _listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         opened.close()
         raise InputError(
-            f"cannot listen on {host}:{port}: {error.strerror or error}", hint="choose another: --port 0"
+            f"cannot listen on {host}:{port}: {error.strerror or error}", hint="choose another", code="port"
         ) from error
     return opened
 

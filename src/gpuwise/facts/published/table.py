@@ -127,6 +127,8 @@ def check_source(name: str, rows: Sequence[Record] | None = None) -> str:
     known = sorted({row.source.id for row in every if row.source is not None})
     if name in known:
         return name
+    if not known:
+        raise InputError(f"no source is called {name!r}", hint="leave it out")
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
     raise InputError(
         f"no source is called {name!r}; did you mean {' or '.join(near)}?",
