@@ -43,16 +43,16 @@ def test_a_result_of_an_unknown_card_stands_alone() -> None:
     assert (found.published, dict(found.predicted)) == ((), {})
 
 
-def test_a_duel_and_a_card_know_the_same_of_a_gpu() -> None:
+def test_an_article_and_a_card_know_the_same_of_a_gpu() -> None:
     facts, l40s = Facts([RESULT], today=TODAY), catalog.get("l40s")
-    card, duel = reporting.card(facts, l40s), reporting.duel(facts, catalog.get("h200-sxm"), l40s)
-    assert card.forecasts == tuple(p for p in duel.forecasts if p.gpu_id == "l40s")
+    card, two = reporting.card(facts, l40s), reporting.contest(facts, [catalog.get("h200-sxm"), l40s])
+    assert card.forecasts == tuple(p for p in two.forecasts if p.gpu_id == "l40s")
     cells = {(p.question.workload, p.question.mode, p.gpus) for p in card.forecasts}
     deep = [kind for kind in KINDS if kind.mode != "compute"]
     assert cells == {(kind.workload, kind.mode, 1) for kind in deep} | {
         (kind.workload, kind.mode, n) for kind in SCALED for n in COUNTS
     }
-    assert any(speed.origin == "measured" for speed in duel.speeds)
+    assert any(speed.origin == "measured" for speed in two.speeds)
 
 
 def test_a_given_file_that_holds_no_result_is_refused(tmp_path: Path) -> None:

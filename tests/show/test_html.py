@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from gpuwise.errors import MachineError
 from gpuwise.model.gpu import Source
 from gpuwise.show import charts, html
-from gpuwise.show.charts.theme import PALETTE, Mark
 from gpuwise.show.page import Figure, Page, Section
 from gpuwise.show.table import Table
+from gpuwise.show.theme import PALETTE, Mark
 
 SOURCE = Source(id="a", title="A source", kind="vendor", read_on="2026-01-02", url="https://example.org/a")
 TABLE = Table(title="Numbers", columns=("x", "y"), rows=(("one", "1 [1]"),), numeric=frozenset({"y"}))
@@ -34,7 +34,7 @@ PAGE = Page(
         Section(
             id="s",
             title="Section",
-            figures=(Figure(chart=CHART, table=TABLE, caption='What "to" see'),),
+            figures=(Figure(drawn=CHART, table=TABLE, caption='What "to" see'),),
             tables=(TABLE,),
         ),
     ),

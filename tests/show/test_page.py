@@ -19,7 +19,7 @@ PAGE = Page(
         Section(
             id="one", title="One", text=("Some text [1].",), points=("a point",), code="gpuwise show last"
         ),
-        Section(id="two", title="Two", figures=(Figure(chart=CHART, table=TABLE, caption="What to see"),)),
+        Section(id="two", title="Two", figures=(Figure(drawn=CHART, table=TABLE, caption="What to see"),)),
     ),
     sources=(A, B),
     made_on="2026-11-21",

@@ -56,12 +56,11 @@ def test_every_trial_is_a_row_with_its_outcome() -> None:
 
 
 def test_the_gain_has_its_interval_and_what_is_left_is_told() -> None:
-    notes = report.notes(Tuning(trials=TRIALS, left=2, tuned=FOUND))
+    notes = report.trials(CONFIG, Tuning(trials=TRIALS, left=2, tuned=FOUND)).notes
     assert notes[0] == "best: batch 256, pooling=triton: 1.100 (1.090 to 1.110) times the default recipe"
     assert "2 settings" in notes[1]
-    assert report.notes(Tuning()) == ("no setting ran to its end",)
-    (cut_off,) = report.notes(Tuning(trials=TRIALS))
-    assert cut_off == (
+    assert report.found(Tuning()) == "no setting ran to its end"
+    assert report.found(Tuning(trials=TRIALS)) == (
         "fastest so far: batch 256, pooling=triton; no recipe is kept, for default and best were not "
         "measured again at the end"
     )

@@ -21,7 +21,7 @@ LISTED = 10
 @click.command("compare", short_help="Compare result files, or GPUs by name.")
 @click.argument("what", nargs=-1, required=True)
 @click.option("--fail-if", "condition", default=None, help="Exit with 1 when met, e.g. 'slower>5%'.")
-@click.option("--article", is_flag=True, help="Two GPUs head to head: everything known, and which to choose.")
+@click.option("--article", is_flag=True, help="Two to six GPUs in words: what is known, which to choose.")
 @shared.files("--file", "files", help="With --article: also this result file, beside those in the store.")
 @shared.output(
     "Write to FILE: .json, .csv or .md; .html with --article; .svg or .png: the ratios of results."
@@ -43,9 +43,7 @@ def command(
         if condition:
             raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
         specs = [shared.gpu(name) for name in what]
-        if len(specs) != 2:
-            raise InputError("an article compares two different GPUs", hint="name two", code="article")
-        page = reporting.article(Facts(files, tell=printer.talk), *specs)
+        page = reporting.article(Facts(files, tell=printer.talk), specs)
         printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
         return
     if files:

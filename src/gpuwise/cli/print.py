@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.units import visible
-from gpuwise.show.charts import Chart
 from gpuwise.show.page import Page, markdown_page
 from gpuwise.show.page import document as page_document
 from gpuwise.show.table import Table, comma_separated, fits, markdown, narrow
+from gpuwise.show.theme import Chart
 
 # Of lines above and below a table, also where they wrap.
 _INDENT = (0, 0, 0, 2)

@@ -11,8 +11,8 @@ from gpuwise.model.issue import Issue
 from gpuwise.model.record import Record
 
 if TYPE_CHECKING:
-    from gpuwise.show.charts import Chart
     from gpuwise.show.table import Table
+    from gpuwise.show.theme import Chart
 
 T = TypeVar("T")
 

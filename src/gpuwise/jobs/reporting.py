@@ -16,7 +16,7 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.record import Record
 from gpuwise.model.result import Result
 from gpuwise.predict.interval import step_half
-from gpuwise.show.article import HeadToHead
+from gpuwise.show.article import MOST, Contest
 from gpuwise.show.card import Card
 from gpuwise.show.page import Page, References
 from gpuwise.show.records import COUNTS, KINDS, SCALED
@@ -63,22 +63,28 @@ def material(facts: Facts, results: Sequence[Result]) -> ReportInput:
     )
 
 
-def duel(facts: Facts, first: GpuSpec, second: GpuSpec) -> HeadToHead:
-    """Two GPUs with everything known of both."""
-    ids = (first.id, second.id)
-    return HeadToHead(
-        first=first, second=second, speeds=facts.records(ids), forecasts=forecasts(facts, ids),
+def contest(facts: Facts, specs: Sequence[GpuSpec]) -> Contest:
+    """GPUs to write an article about, with everything known of them.
+
+    Raises InputError for fewer than two different ones, or more than an article holds.
+    """
+    found = tuple({spec.id: spec for spec in specs}.values())
+    if not 2 <= len(found) <= MOST or len(found) < len(specs):
+        raise InputError(
+            f"an article compares two to {MOST} different GPUs", hint="name others", code="article"
+        )
+    ids = tuple(spec.id for spec in found)
+    return Contest(
+        specs=found, speeds=facts.records(ids), forecasts=forecasts(facts, ids),
         ratio_half=step_half("transferred"), offers=facts.offers, today=facts.today, cited=References(),
     )  # fmt: skip
 
 
-def article(facts: Facts, first: GpuSpec, second: GpuSpec) -> Page:
-    """Two GPUs head to head as one page. Raises InputError for one GPU twice."""
+def article(facts: Facts, specs: Sequence[GpuSpec]) -> Page:
+    """Two to six GPUs in words as one page. Raises InputError as `contest`."""
     from gpuwise.show import article as show
 
-    if first is second:
-        raise InputError("an article compares two different GPUs", hint="name another", code="article")
-    return show.article(duel(facts, first, second))
+    return show.article(contest(facts, specs))
 
 
 def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:

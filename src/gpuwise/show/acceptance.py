@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpuwise.judge.accept import Acceptance, Judged
+from gpuwise.judge.accept import Acceptance
 from gpuwise.judge.accept.bundle import LOOSE
 from gpuwise.judge.accept.condition import hottest
 from gpuwise.judge.accept.fleet import Deviation, Fleet
 from gpuwise.model.issue import Issue
-from gpuwise.model.units import percent
-from gpuwise.show.results import rate
+from gpuwise.model.units import Amount, percent, whole
+from gpuwise.show.results import counted, rate
 from gpuwise.show.table import Table
 
 # Hosts on the screen; --json has all.
@@ -21,172 +21,147 @@ NAMED = 20
 
 def acceptance(found: Acceptance) -> Table:
     """One row a card; below it every reason in words with its next step."""
-    return Table(
+    # Cards are compared with each other only where there are several.
+    against = [*found.references, *(["each other"] if len(found.cards) > 1 else [])]
+    known = " and ".join(against) or "nothing: no reference is known"
+    reasons = [("host", reason) for reason in found.host]
+    reasons += [(judged.card.name, reason) for judged in found.cards for reason in judged.issues]
+    rows = []
+    for judged in found.cards:
+        result, heat = judged.card.result, hottest(judged.card.result)
+        done = sum(m.status == "ok" for m in result.measurements)
+        rows.append({
+            "card": judged.card.name,
+            "model": result.environment.device,
+            "verdict": judged.outcome,
+            "measured": Amount(f"{done} of {len(result.measurements)}", done),
+            "highest": "" if heat is None else Amount(f"{heat:.0f} °C", heat, "°C"),
+            "reasons": ", ".join(dict.fromkeys(reason.code for reason in judged.issues)),
+        })  # fmt: skip
+    return Table.of(
+        rows,
         title=f"{found.outcome}: {count(found)}",
-        columns=("card", "model", "verdict", "measured", "highest", "reasons"),
-        rows=tuple(_row(judged) for judged in found.cards),
-        numeric=frozenset({"measured", "highest"}),
-        before=_terms(found),
-        notes=(
-            *(_sentence("host", reason) for reason in found.host),
-            *(_sentence(judged.card.name, reason) for judged in found.cards for reason in judged.issues),
+        before=(f"Speeds are compared with {known}; margin {percent(found.margin, 0)}.",),
+        notes=tuple(
+            f"{name}: {reason.code}{'' if reason.severity == 'invalid' else ' (not a failure)'}: "
+            f"{reason.detail}. Next: {reason.fix}"
+            for name, reason in reasons
         ),
-    ).without_empty_columns()
+    )
 
 
 def count(found: Acceptance) -> str:
     """`7 of 8 cards pass`."""
     passed = sum(judged.outcome == "pass" for judged in found.cards)
-    cards = f"{len(found.cards)} card" + ("s" if len(found.cards) > 1 else "")
-    verb = "passes" if passed == 1 else "pass"
-    return f"{passed} of {cards} {verb}" + (
-        ", the host does not" if any(r.severity == "invalid" for r in found.host) else ""
-    )
+    host = ", the host does not" if _failures(found.host) else ""
+    return f"{passed} of {counted(len(found.cards), 'card')} {'passes' if passed == 1 else 'pass'}{host}"
 
 
 def blame(found: Acceptance) -> str:
     """`GPU 3 (hot, spread); host (mixed)`: what fails."""
-    parts = [f"{judged.card.name} ({_codes(judged.issues)})" for judged in found.cards if not judged.passed]
-    parts += (
-        [f"host ({_codes(found.host)})"] if any(reason.severity == "invalid" for reason in found.host) else []
-    )
-    return "; ".join(parts)
+    parts = [f"{j.card.name} ({_failures(j.issues)})" for j in found.cards if not j.passed]
+    return "; ".join([*parts, *([f"host ({codes})"] if (codes := _failures(found.host)) else [])])
 
 
-def _row(judged: Judged) -> tuple[str, ...]:
-    result, heat = judged.card.result, hottest(judged.card.result)
-    done = sum(m.status == "ok" for m in result.measurements)
-    return (
-        judged.card.name,
-        result.environment.device,
-        judged.outcome,
-        f"{done} of {len(result.measurements)}",
-        "" if heat is None else f"{heat:.0f} °C",
-        ", ".join(dict.fromkeys(reason.code for reason in judged.issues)),
-    )
-
-
-def _terms(found: Acceptance) -> tuple[str, ...]:
-    """What the cards were compared with."""
-    against = [*found.references, "each other"] if len(found.cards) > 1 else list(found.references)
-    known = " and ".join(against) if against else "nothing: no reference is known"
-    return (f"Speeds are compared with {known}; margin {percent(found.margin, 0)}.",)
-
-
-def _sentence(name: str, reason: Issue) -> str:
-    weight = "" if reason.severity == "invalid" else " (not a failure)"
-    return f"{name}: {reason.code}{weight}: {reason.detail}. Next: {reason.fix}"
-
-
-def _codes(reasons: Iterable[Issue]) -> str:
+def _failures(reasons: Iterable[Issue]) -> str:
     return ", ".join(dict.fromkeys(reason.code for reason in reasons if reason.severity == "invalid"))
 
 
 def document(found: Acceptance) -> dict[str, Any]:
     """The verdict as plain data; the results themselves are files of their own."""
+
+    def reasons(issues: Sequence[Issue]) -> list[dict[str, Any]]:
+        return [
+            {"code": i.code, "fails": i.severity == "invalid", "detail": i.detail, "next_step": i.fix}
+            for i in issues
+        ]
+
     return {
         "passed": found.outcome == "pass",
         "outcome": found.outcome,
         "margin": found.margin,
         "references": list(found.references),
-        "host": [_reason(issue) for issue in found.host],
-        "cards": [_document(judged) for judged in found.cards],
+        "host": reasons(found.host),
+        "cards": [
+            {
+                "card": judged.card.name,
+                "device": judged.card.result.environment.device,
+                "result": judged.card.result.id,
+                "passed": judged.outcome == "pass",
+                "outcome": judged.outcome,
+                "reasons": reasons(judged.issues),
+            }
+            for judged in found.cards
+        ],
     }
-
-
-def _document(judged: Judged) -> dict[str, Any]:
-    return {
-        "card": judged.card.name,
-        "device": judged.card.result.environment.device,
-        "result": judged.card.result.id,
-        "passed": judged.outcome == "pass",
-        "outcome": judged.outcome,
-        "reasons": [_reason(issue) for issue in judged.issues],
-    }
-
-
-def _reason(issue: Issue) -> dict[str, Any]:
-    return {
-        "code": issue.code, "fails": issue.severity == "invalid", "detail": issue.detail,
-        "next_step": issue.fix,
-    }  # fmt: skip
 
 
 def fleet_cards(found: Fleet) -> Table:
     """One row a card that has a reason, refused ones first."""
     judged = [(host, each) for host, acceptance in found.hosts for each in acceptance.cards if each.issues]
     judged.sort(key=lambda pair: pair[1].passed)
-    rows = tuple(
-        (host, each.card.name, each.card.result.environment.device, each.outcome, _words(each))
-        for host, each in judged
-    )
-    hosts = [f"{name or 'host'}: {r.detail}" for name, a in found.hosts for r in a.host]
-    return Table(
-        title=f"{found.outcome}: {_fleet_count(found)}",
-        columns=("host", "card", "model", "verdict", "reasons"),
-        rows=rows,
-        notes=(*hosts, *(f"skipped {file}: {why}" for file, why in found.skipped)),
-    ).without_empty_columns()
-
-
-def _words(judged: Judged) -> str:
-    return "; ".join(f"{reason.code}: {reason.detail}" for reason in judged.issues)
-
-
-def _fleet_count(found: Fleet) -> str:
-    cards = sum(row.cards for row in found.host_rows)
-    passed = sum(row.passed for row in found.host_rows)
+    cards, passed = (sum(getattr(row, name) for row in found.host_rows) for name in ("cards", "passed"))
     hosts = sum(row.host != LOOSE for row in found.host_rows)
-    where = f" in {hosts} hosts" if hosts else ""
     named = len({(each.host, each.card) for each in found.deviations if each.outlier})
-    unlike = "is an outlier" if named == 1 else "are outliers"
-    return f"{passed} of {cards} cards{where} pass; {named} {unlike}"
+    where, unlike = f" in {hosts} hosts" if hosts else "", "is an outlier" if named == 1 else "are outliers"
+    notes = [f"{name or 'host'}: {reason.detail}" for name, a in found.hosts for reason in a.host]
+    notes += [f"skipped {file}: {why}" for file, why in found.skipped]
+    return Table.of(
+        (
+            {
+                "host": host,
+                "card": each.card.name,
+                "model": each.card.result.environment.device,
+                "verdict": each.outcome,
+                "reasons": "; ".join(f"{reason.code}: {reason.detail}" for reason in each.issues),
+            }
+            for host, each in judged
+        ),
+        title=f"{found.outcome}: {passed} of {cards} cards{where} pass; {named} {unlike}",
+        notes=tuple(notes),
+    )
 
 
 def deviations(found: Sequence[Deviation]) -> Table:
     """Every speed that is unlike its model's, the slowest first."""
-    return Table(
-        title="Unlike the rest of their model",
-        columns=("host", "card", "model", "speed of", "here", "median", "difference", "z", "outlier"),
-        rows=tuple(
-            (
-                each.host,
-                each.card,
-                each.device,
-                each.question,
-                rate(each.value, each.item),
-                rate(each.median, each.item),
-                percent(each.value / each.median - 1),
-                f"{each.z:+.1f}",
-                "yes" if each.outlier else "no",
-            )
+    return Table.of(
+        (
+            {
+                "host": each.host,
+                "card": each.card,
+                "model": each.device,
+                "speed of": each.question,
+                "here": rate(each.value, each.item),
+                "median": rate(each.median, each.item),
+                "difference": percent(each.value / each.median - 1),
+                "z": Amount(f"{each.z:+.1f}", each.z),
+                "outlier": "yes" if each.outlier else "no",
+            }
             for each in found
         ),
-        numeric=frozenset({"here", "median", "difference", "z"}),
-    ).without_empty_columns()
+        title="Unlike the rest of their model",
+    )
 
 
 def models(found: Fleet) -> Table:
     """One row a model and question, where several cards answered it."""
     several = [row for row in found.model_rows if row.cards > 1]
     alone = len(found.model_rows) - len(several)
-    return Table(
-        title="By model",
-        columns=("model", "speed of", "cards", "median", "robust deviation", "least", "most", "outliers"),
-        rows=tuple(
-            (
-                row.device,
-                row.question,
-                str(row.cards),
-                rate(row.median, row.item),
-                percent(row.deviation),
-                rate(row.least, row.item),
-                rate(row.most, row.item),
-                str(row.outliers),
-            )
+    return Table.of(
+        (
+            {
+                "model": row.device,
+                "speed of": row.question,
+                "cards": whole(row.cards),
+                "median": rate(row.median, row.item),
+                "robust deviation": percent(row.deviation),
+                "least": rate(row.least, row.item),
+                "most": rate(row.most, row.item),
+                "outliers": whole(row.outliers),
+            }
             for row in several
         ),
-        numeric=frozenset({"cards", "median", "robust deviation", "least", "most", "outliers"}),
+        title="By model",
         notes=(f"and {alone} more that one card alone answered: --json lists them",) if alone else (),
     )
 
@@ -194,23 +169,20 @@ def models(found: Fleet) -> Table:
 def hosts(found: Fleet) -> Table:
     """One row a host, those with refused cards first; on the screen as many as fit it."""
     known = [row for row in found.host_rows if row.host != LOOSE]
-    shown = known[:NAMED]
-    more = len(known) - len(shown)
-    return Table(
-        title="By host",
-        columns=("host", "models", "cards", "pass", "slowest against its model"),
-        rows=tuple(
-            (
-                row.host,
-                ", ".join(row.devices),
-                str(row.cards),
-                str(row.passed),
-                "" if row.slowest is None else percent(row.slowest, 1),
-            )
-            for row in shown
+    more = len(known) - NAMED
+    return Table.of(
+        (
+            {
+                "host": row.host,
+                "models": ", ".join(row.devices),
+                "cards": whole(row.cards),
+                "pass": whole(row.passed),
+                "slowest against its model": "" if row.slowest is None else percent(row.slowest, 1),
+            }
+            for row in known[:NAMED]
         ),
-        numeric=frozenset({"cards", "pass", "slowest against its model"}),
-        notes=(f"and {more} more hosts: --json lists them",) if more else (),
+        title="By host",
+        notes=(f"and {more} more hosts: --json lists them",) if more > 0 else (),
     )
 
 

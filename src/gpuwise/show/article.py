@@ -1,22 +1,23 @@
-"""Two GPUs head to head, from facts alone: each figure has a source or is computed from some that have."""
+"""Two to six GPUs in an article, from facts alone: each figure has a source or is computed from some.
+
+Whatever is said of better and worse is a `Criterion`: its figures stand in the decision table and its winner
+in the prose, so that the two cannot disagree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import exp
+from math import exp, log
 
 from gpuwise.facts import prices
-from gpuwise.facts.catalog import fields
-from gpuwise.model.gpu import Fact, GpuSpec, Peak
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
 from gpuwise.model.record import Record
-from gpuwise.model.result import Interval
-from gpuwise.model.units import gibibytes, percent, si, significant, times
+from gpuwise.model.units import Amount, gibibytes, percent, significant, times, usd, watts, whole
 from gpuwise.show import charts
-from gpuwise.show.charts import Mark
-from gpuwise.show.gpus import label, peak_name, peak_value, place, ratio_means, shown
+from gpuwise.show.gpus import label, peak_name, peak_value, place, quantity, short, shown
 from gpuwise.show.page import Figure, Page, References, Section
 from gpuwise.show.prices import EXACTLY, exact, hourly, million, offered
 from gpuwise.show.records import (
@@ -26,117 +27,89 @@ from gpuwise.show.records import (
     KINDS,
     SCALED,
     TWO_GPUS,
+    UNTOLD,
     Kind,
-    listing,
+    answers,
     of_kind,
-    pairs,
     work,
 )
-from gpuwise.show.results import per_joule, spanned
+from gpuwise.show.results import per_joule, spanned, value
 from gpuwise.show.table import Table
+from gpuwise.show.theme import Mark
 from gpuwise.stats.records import Curve, ratio_between
 
+MOST = 6
 # Differences below this share decide nothing: the data sheets themselves are rounded.
 EVEN = 0.05
-# A weight in 16 bit.
-WEIGHT_BYTES = 2
-# Training with Adam in mixed precision: weight, gradient and two moments in fp32 (ZeRO, Rajbhandari et al.
-# 2020, counts the same 16 bytes a parameter).
-ADAM_BYTES = 16
-# Single figures of one card that a table shows; the rest: gpuwise results.
-LISTED = 16
-_SUMMARY = (
-    ("memory_bytes", "Memory"), ("memory_bytes_per_s", "Memory bandwidth"),
-    ("peak:fp16", "16-bit matrix peak"), ("power_w", "Board power"),
+# A weight in 16 bit; training with Adam in mixed precision keeps weight, gradient and two moments in fp32
+# (ZeRO, Rajbhandari et al. 2020, counts the same 16 bytes a parameter).
+WEIGHT_BYTES, ADAM_BYTES = 2, 16
+# Measured and published questions that a table shows; the rest: gpuwise results.
+LISTED = 24
+_IDENTITY = (
+    "architecture", "segment", "launch", "memory_bytes", "memory_type", "memory_bytes_per_s", "power_w",
 )  # fmt: skip
-# (quantity, its name, what follows it).
-_SPEEDS = (
-    (
-        "memory_bytes_per_s", "Memory bandwidth",
-        "work that moves more than it computes, such as answering with a language model, follows it",
-    ),
-    (
-        "peak:fp16", "16-bit matrix peak",
-        "training and prompt processing in fp16 or bf16 follow it where batches are large",
-    ),
-    ("peak:tf32", "TF32 peak", "fp32 code that allows TF32 follows it"),
-    ("peak:fp32", "fp32 peak", "real fp32 and most scientific kernels follow it"),
-    ("peak:fp64", "fp64 peak", "double-precision science follows it"),
-    ("peak:fp8", "fp8 peak", "only work written for fp8 gains from it"),
-    ("rt_flop_per_s", "Ray tracing", "rendering beside learning follows it"),
-    ("link_bytes_per_s", "Link between GPUs", "gradients of several GPUs travel over it"),
-)  # fmt: skip
-_FLAGS = (("ecc", "errors in memory are found and mended"), ("mig", "one card can be split into several"))
-_LARGER = (
-    ("memory_bytes", "models and batches that need memory", "more memory"),
-    ("memory_bytes_per_s", "work that moves more than it computes", "more memory bandwidth"),
-    ("peak:fp16", "16-bit training and prompt processing", "a higher 16-bit matrix peak"),
-    ("peak:fp32", "real fp32", "a higher fp32 peak"),
-    ("peak:fp64", "double precision", "a higher fp64 peak"),
-    ("link_bytes_per_s", "several GPUs that exchange", "a faster link"),
-)
-_PER_WATT = (
-    ("peak:fp16", "16-bit matrix peak, dense, per watt of board power", "FLOP/s/W"),
-    ("peak:fp32", "fp32 peak per watt of board power", "FLOP/s/W"),
-    ("memory_bytes_per_s", "memory bandwidth per watt of board power", "B/s/W"),
-)
-_IDENTITY = ("architecture", "chip", "segment", "form", "launch", "memory_bytes", "memory_type", "power_w")
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """One value as a number and as text, with the fact or peak that states it."""
-
-    value: float
-    text: str
-    fact: Fact | Peak
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """One quantity of both cards."""
-
-    first: Stated
-    second: Stated
-    duel: HeadToHead
-
-    @property
-    def ratio(self) -> float:
-        """The second over the first."""
-        return self.second.value / self.first.value
-
-    @property
-    def even(self) -> bool:
-        return abs(self.ratio - 1) < EVEN
-
-    @property
-    def winner(self) -> GpuSpec:
-        """The card with the larger value."""
-        return self.duel.second if self.ratio > 1 else self.duel.first
-
-    @property
-    def factor(self) -> float:
-        """The larger over the smaller."""
-        return max(self.ratio, 1 / self.ratio)
-
-    def sentence(self) -> str:
-        """`RTX A5000 24.0 GiB [1], RTX A4000 16.0 GiB [2], 1.50 times as much on the RTX A5000`."""
-        sides = zip(self.duel.both, (self.first, self.second), strict=True)
-        stated = [f"{short(spec)} {one.text} {self.duel.cited.mark(one.fact.source)}" for spec, one in sides]
-        more = f"{self.factor:.2f} times as much on the {short(self.winner)}"
-        return ", ".join([*stated, "which is as good as equal" if self.even else more])
+_TRAINING = tuple(kind for kind in KINDS if kind.mode == "train")
+_SERVING = tuple(kind for kind in KINDS if kind.mode == "infer" and kind.workload.startswith("llm"))
+_IMAGES = tuple(kind for kind in KINDS if kind.mode == "infer" and kind not in _SERVING)
+# What bounds a step -> (what decides then, in words; the quantity of it).
+_DECIDES = {
+    "memory": ("memory bandwidth", "memory_bytes_per_s"),
+    "compute": ("the 16-bit matrix peak", "fp16"),
+    "launch": ("the host, which launches the kernels", ""),
+    "link": ("the link between GPUs", "link_bytes_per_s"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeadToHead:
+class Criterion:
+    """One reason to choose, for one kind of reader."""
+
+    reader: str
+    """`Who trains and waits for the result`."""
+    what: str
+    """What the figures count."""
+    because: str
+    """How the best is ahead: a sentence with places for {best}, {next} and {lead}."""
+    figures: Mapping[str, Amount]
+    """GPU -> its figure, of those that have one; at least two."""
+    less: bool = False
+    """The least is the best."""
+    margin: float = 1 + EVEN
+    """Factor between the best and the next below which nothing is decided."""
+    ground: str
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The GPUs, the best first."""
+        return tuple(sorted(self.figures, key=lambda one: self.figures[one].value, reverse=not self.less))
+
+    def lead(self, other: str) -> float:
+        """The best over another one, as a factor of at least 1."""
+        best, theirs = self.figures[self.order[0]].value, self.figures[other].value
+        return theirs / best if self.less else best / theirs
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The best and all that are as good within the margin."""
+        return tuple(one for one in self.order if self.lead(one) <= self.margin)
+
+    @property
+    def winner(self) -> str | None:
+        """The best GPU where no other one is as good."""
+        return self.order[0] if len(self.tied) == 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
     """What an article is made of; nothing is read from disk or clock after this."""
 
-    first: GpuSpec
-    second: GpuSpec
+    specs: tuple[GpuSpec, ...]
+    """Two to six."""
     speeds: tuple[Record, ...]
-    """Measured and published, of both."""
+    """Measured and published, of all."""
     forecasts: tuple[Record, ...]
-    """Of both, refusals included: why a card cannot do something is worth as much."""
+    """Of all, refusals included: why a card cannot do something is worth as much."""
     ratio_half: float
     """80 % half width of a ratio of two forecasts, as a logarithm: what carrying a speed from one card to
     another was off by, because errors that both cards share cancel."""
@@ -145,490 +118,489 @@ class HeadToHead:
     cited: References
 
     @property
-    def both(self) -> tuple[GpuSpec, GpuSpec]:
-        return (self.first, self.second)
+    def ids(self) -> tuple[str, ...]:
+        return tuple(spec.id for spec in self.specs)
 
     @property
-    def names(self) -> str:
-        """`RTX A4000 over RTX A5000`: how ratios are meant."""
-        return f"{short(self.second)} over {short(self.first)}"
+    def first(self) -> str:
+        """The GPU that ratios are over, by its name."""
+        return short(self.specs[0])
 
-    def two(self, kind: Kind, count: int = 1) -> tuple[Record | None, Record | None]:
-        """The forecasts of one kind of work on both."""
-        first, second = (of_kind(kind, spec.id, self.forecasts, count) for spec in self.both)
-        return first, second
+    def name(self, gpu_id: str) -> str:
+        """Without its vendor."""
+        return next(short(spec) for spec in self.specs if spec.id == gpu_id)
 
-    def forecast_ratio(self, kind: Kind) -> Interval | None:
-        """The second over the first by forecast; None where one of them has none."""
-        first, second = self.two(kind)
-        if first is None or second is None or first.throughput is None or second.throughput is None:
-            return None
-        # Errors that both cards share cancel in a ratio: its width is not that of two forecasts.
-        value, spread = ratio_between(first, second, ignoring=TWO_GPUS).value, exp(self.ratio_half)
-        return Interval(value=value, low=value / spread, high=value * spread, level=0.8, method="conformal")
+    def names(self, ids: Sequence[str], last: str = "and") -> str:
+        """`the A40, the L4 and the L40S`."""
+        *some, one = [f"the {self.name(each)}" for each in ids]
+        return f"{', '.join(some)} {last} {one}" if some else one
 
-    def quantity(self, name: str) -> Quantity | None:
-        """A numeric field or `peak:bf16`, where both cards state it."""
-        found = []
-        for spec in self.both:
-            fact, number = spec.facts.get(name), spec.number(name)
-            peak = spec.peak(name.removeprefix("peak:")) if name.startswith("peak:") else None
-            if peak is not None:
-                found.append(Stated(peak.flop_per_s, f"{peak_value(peak)} dense", peak))
-            elif fact is not None and number is not None:
-                found.append(Stated(number, shown(fact), fact))
-        return Quantity(found[0], found[1], self) if len(found) == 2 and found[0].value else None
+    def forecast(self, kind: Kind, gpu_id: str) -> Record | None:
+        """That of one GPU where the work fits it."""
+        found = of_kind(kind, gpu_id, self.forecasts)
+        return found if found is not None and found.throughput is not None else None
+
+    def too_large(self, kind: Kind, gpu_id: str) -> Record | None:
+        """The refusal of work that does not fit the memory of the GPU."""
+        found = of_kind(kind, gpu_id, self.forecasts)
+        return found if found is not None and found.throughput is None and found.memory_bytes else None
+
+    def common(self, kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+        """Those that all of the GPUs can do: only over these is a mean the same question for each."""
+        return tuple(kind for kind in kinds if all(self.forecast(kind, one) for one in self.ids))
+
+    def mean_ratio(self, kinds: Sequence[Kind], gpu_id: str) -> float:
+        """Geometric mean over these kinds of the speed over that of the first GPU."""
+        logs = []
+        for kind in kinds:
+            base, mine = self.forecast(kind, self.ids[0]), self.forecast(kind, gpu_id)
+            if base is not None and mine is not None:
+                logs.append(log(ratio_between(base, mine, ignoring=(*TWO_GPUS, "gpu")).value))
+        return exp(sum(logs) / len(logs))
+
+    def rent(self, gpu_id: str) -> float | None:
+        """Median on-demand rent of an hour, in USD: spot rents are interrupted."""
+        return hourly(self.offers, gpu_id)
+
+    def bought(self, gpu_id: str) -> float | None:
+        """What it costs to buy, in USD: the median of street prices, or the launch price."""
+        mine = exact(self.offers, gpu_id)
+        found = prices.spread(mine, "street") or prices.spread(mine, "new")
+        return None if found is None else found.median
 
 
-def short(spec: GpuSpec) -> str:
-    """The name without its vendor."""
-    return spec.name.removeprefix(f"{spec.vendor} ")
-
-
-def article(duel: HeadToHead) -> Page:
-    """The head-to-head; sections that have nothing to say are left out."""
-    sections = (
-        Section(id="cards", title="The two cards", points=tuple(_identity(duel, spec) for spec in duel.both)),
-        specifications(duel),
-        differences(duel),
-        performance(duel),
-        forecasts(duel),
-        several(duel),
-        efficiency(duel),
-        costs(duel),
-        choice(duel),
-        Section(
-            id="method",
-            title="How this was made",
-            text=(
-                "Every value of the tables carries the source that states it or says what it is computed "
-                "from. Ratios and orders are computed; figures of different origin are never put into one "
-                "ratio. Published figures that break a check of plausibility are left out. `gpuwise audit "
-                "FILE` checks every line of this page against catalog, offers and physics again.",
-            ),
-        ),
+def article(given: Contest) -> Page:
+    """The whole article; sections that have nothing to say are left out."""
+    names, found = [short(spec) for spec in given.specs], criteria(given)
+    method = (
+        "Specifications and prices carry the source that states them. Speeds of kinds of work are forecasts "
+        f"of gpuwise with 80 % intervals {given.cited.mark(FORECAST)}; ratios and orders are computed, and a "
+        "difference within the uncertainty decides nothing. Published figures that break a check of "
+        "plausibility are left out. `gpuwise audit FILE` checks every line of this page against catalog, "
+        "offers and physics again; `gpuwise bench WORKLOAD` measures a row on a card at hand."
     )
-    found = criteria(duel)
-    won = [f"the {short(s)} is ahead in {sum(c.winner is s for c in found)}" for s in duel.both]
-    even = sum(c.winner is None for c in found)
-    lines = [f"{title}: {q.sentence()}." for name, title in _SUMMARY if (q := duel.quantity(name))]
-    lines.append(
-        f"Of {len(found)} comparisons {' and '.join(won)}; {even} are even within {EVEN:.0%} or open."
+    sections = (
+        _answer(given, found),
+        _cards(given),
+        _speed(given),
+        _measured(given),
+        _memory(given),
+        _power(given),
+        _price(given),
+        _several(given),
+        _readers(given, found),
+        _specifications(given),
+        Section(id="method", title="How this was made", text=(method,)),
     )
     return Page(
-        title=f"{short(duel.first)} against {short(duel.second)} for deep learning",
-        subtitle=f"Made by gpuwise from cited facts on {duel.today.isoformat()}",
-        summary=tuple(lines),
-        sections=tuple(section for section in sections if section.says_something),
-        sources=duel.cited.sources,
-        made_on=duel.today.isoformat(),
+        title=f"{', '.join(names[:-1])} or {names[-1]}: which GPU for deep learning?",
+        subtitle=f"Made by gpuwise from cited facts on {given.today.isoformat()}",
+        summary=(),
+        sections=sections,
+        sources=given.cited.sources,
+        made_on=given.today.isoformat(),
     )
 
 
-def _identity(duel: HeadToHead, spec: GpuSpec) -> str:
-    """One card in a sentence: what it is and for what it was made."""
-    facts = [spec.facts[name] for name in _IDENTITY if name in spec.facts and name in fields()]
-    parts = [f"{label(f.field)} {shown(f)} {duel.cited.mark(f.source)}" for f in facts]
-    return f"{spec.name}: {', '.join(parts)}."
-
-
-def specifications(duel: HeadToHead) -> Section:
-    """Every field that either card states, each value with its source, and their ratio."""
-    rows = []
-    for name in sorted({name for spec in duel.both for name in spec.facts}, key=place):
-        facts, numbers = [s.facts.get(name) for s in duel.both], [s.number(name) for s in duel.both]
-        cited = duel.cited.mark(*(fact.source for fact in facts if fact))
-        values = [shown(fact) if fact else "-" for fact in facts]
-        rows.append((label(name), *values, _ratio(*numbers) if ratio_means(name) else "", cited))
-    # Peaks are named by format, unit and accumulator, so that dense is never beside sparse.
-    for field, name in dict.fromkeys((p.field, peak_name(p)) for spec in duel.both for p in spec.peaks):
-        peaks = [next((p for p in spec.peaks if p.field == field), None) for spec in duel.both]
-        cited = duel.cited.mark(*(peak.source for peak in peaks if peak))
-        values = [peak_value(peak) if peak else "-" for peak in peaks]
-        ratio = _ratio(*(peak.flop_per_s if peak else None for peak in peaks))
-        rows.append((f"peak {name}", *values, ratio, cited))
-    table = Table(
-        columns=("field", duel.first.name, duel.second.name, "ratio", "sources"), rows=tuple(rows),
-        numeric=frozenset({"ratio"}), notes=(f"ratio: {short(duel.second)} over {short(duel.first)}",),
+def criteria(given: Contest) -> dict[str, Criterion]:
+    """Every reason that the facts give, by a name for it."""
+    found: dict[str, Criterion] = {}
+    sure, ids, base = exp(given.ratio_half), given.ids, f"{given.first} = 1"
+    rents = {one: rent for one in ids if (rent := given.rent(one))}
+    for name, reader, renter, every in (
+        ("training", "Who trains and waits for the result", "Who trains on rented GPUs", _TRAINING),
+        ("serving", "Who serves a language model", "Who serves a language model on rented GPUs", _SERVING),
+        ("images", "Who classifies or generates images", "Who works on images with rented GPUs", _IMAGES),
+    ):
+        if kinds := given.common(every):
+            over = f"mean of {len(kinds)} kinds of work" if len(kinds) > 1 else kinds[0].title
+            speeds = {one: given.mean_ratio(kinds, one) for one in ids}
+            found[name] = Criterion(
+                reader=reader, what=f"speed, {base}, {over}", margin=sure, ground="forecast",
+                because="{best} does {lead} times the work of {next} in an hour",
+                figures={one: times(speed) for one, speed in speeds.items()},
+            )  # fmt: skip
+            found[f"{name} for rent"] = Criterion(
+                reader=renter, what=f"rent for the same work, relative, {over}", less=True, margin=sure,
+                ground="forecast and on-demand offers",
+                because="the same work costs {lead} times as much rent on {next}",
+                figures=_relative({one: rent / speeds[one] for one, rent in rents.items()}),
+            )  # fmt: skip
+    if kinds := given.common(DEEP):
+        paid = {one: price for one in ids if (price := given.bought(one))}
+        found["purchase"] = Criterion(
+            reader="Who buys the card", what="purchase price for the same speed, relative", less=True,
+            margin=sure, ground="forecast and purchase prices",
+            because="the same speed costs {lead} times as much to buy with {next}",
+            figures=_relative({one: price / given.mean_ratio(kinds, one) for one, price in paid.items()}),
+        )  # fmt: skip
+        joules = {
+            one: [r.items_per_joule or 0.0 for kind in kinds if (r := given.forecast(kind, one))]
+            for one in ids
+        }
+        mean = {one: exp(sum(map(log, each)) / len(each)) for one, each in joules.items() if all(each)}
+        found["energy"] = Criterion(
+            reader="Who pays for power and cooling", what="work per joule, relative", margin=sure,
+            ground="forecast", because="{best} does {lead} times the work of {next} per joule",
+            figures=_relative(mean),
+        )  # fmt: skip
+    specs = {spec.id: spec for spec in given.specs}
+    found["memory"] = Criterion(
+        reader="Whose model barely fits", what="device memory", ground="specification",
+        because="{best} has {lead} times the memory of {next}",
+        figures={one: gibibytes(size) for one, spec in specs.items() if (size := spec.memory_bytes)},
     )  # fmt: skip
-    return Section(
-        id="specifications",
-        title="Specifications",
-        text=("Peaks are dense unless they say sparse. A dash: no source that was read states it.",),
-        tables=(table,),
-    )
+    found["supply"] = Criterion(
+        reader="Whose power supply or cooling is small", what="board power", less=True,
+        ground="specification", because="{next} may draw {lead} times the power of {best}",
+        figures={one: watts(power) for one, spec in specs.items() if (power := spec.power_w)},
+    )  # fmt: skip
+    found["double"] = Criterion(
+        reader="Who computes in double precision", what="dense fp64 peak", ground="specification",
+        because="{best} has {lead} times the fp64 peak of {next}",
+        figures={one: peak_value(peak) for one, spec in specs.items() if (peak := spec.peak("fp64"))},
+    )  # fmt: skip
+    # With one figure there is nothing to compare.
+    return {name: one for name, one in found.items() if len(one.figures) > 1}
 
 
-def _ratio(first: float | None, second: float | None) -> str:
-    return times(second / first) if first and second is not None else ""
+def _relative(figures: Mapping[str, float]) -> dict[str, Amount]:
+    """Over the first of them."""
+    return {one: times(figure / next(iter(figures.values()))) for one, figure in figures.items()}
 
 
-def differences(duel: HeadToHead) -> Section:
-    """Each difference that bears on deep learning in a sentence, computed from the stated values."""
-    lines = []
-    if held := duel.quantity("memory_bytes"):
-        sizes = [
-            f"{short(spec)} {significant(one.value / WEIGHT_BYTES / 1e9)} and "
-            f"{significant(one.value / ADAM_BYTES / 1e9)}"
-            for spec, one in zip(duel.both, (held.first, held.second), strict=True)
-        ]
-        lines.append(
-            f"Memory: {held.sentence()}. Billions of parameters whose weights alone fill it in 16 bit "
-            f"({WEIGHT_BYTES} bytes each), and whose training with Adam does ({ADAM_BYTES} bytes each), "
-            f"activations not counted: {'; '.join(sizes)}."
+def _because(given: Contest, found: Criterion, against: str | None = None) -> str:
+    other = against or found.order[1]
+    names = {"best": given.names(found.order[:1]), "next": given.names([other])}
+    return found.because.format(**names, lead=f"{found.lead(other):.2f}")
+
+
+def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
+    """The thesis: what follows from speed, price, memory and power together."""
+    text = []
+    name = "training" if "training" in found else "serving"
+    speed, cost = found.get(name), found.get(f"{name} for rent")
+    doing = {"training": "training", "serving": "serving language models"}[name]
+    if speed is not None:
+        best = speed.order[0]
+        line = (
+            f"For {doing}, {given.names([best])} is the fastest card here: {_because(given, speed)}."
+            if speed.winner
+            else f"For {doing}, {given.names(speed.tied)} are equally fast as far as forecasts can tell."
         )
-    lines += [
-        f"{title}: {q.sentence()}; {means}." for name, title, means in _SPEEDS if (q := duel.quantity(name))
+        if cost is not None and best in cost.figures:
+            cheap = cost.order[0]
+            if cost.winner == best:
+                line += f" It is also the cheapest to rent for that work: {_because(given, cost)}."
+            elif cost.winner:
+                line += (
+                    f" Speed is not the whole price, though: {_because(given, cost, best)}, so who can wait "
+                    f"rents {given.names([cheap])}."
+                )
+            else:
+                line += (
+                    f" For the same work {given.names(cost.tied)} cost the same rent within the uncertainty."
+                )
+        text.append(line)
+    apart = [
+        (kind, able)
+        for kind in KINDS
+        if (able := [one for one in given.ids if given.forecast(kind, one)])
+        and any(given.too_large(kind, one) for one in given.ids)
     ]
-    # A card without any stated matrix peak may have the format all the same: nothing follows then.
-    formats = [{p.format for p in spec.peaks if p.unit == "matrix"} for spec in duel.both]
-    for spec, mine, theirs in zip(duel.both, formats, reversed(formats), strict=True):
-        alone = sorted(mine - theirs)
-        if alone and theirs:
-            peaks = [p for p in spec.peaks if p.format in alone and p.unit == "matrix"]
-            cited = duel.cited.mark(*(p.source for p in peaks))
-            lines.append(f"Only the {short(spec)} has a stated matrix peak in {', '.join(alone)} {cited}.")
-    for name, means in _FLAGS:
-        facts = [(spec, spec.facts[name]) for spec in duel.both if name in spec.facts]
-        if len(facts) == 2 and facts[0][1].value != facts[1][1].value:
-            sides = [f"{short(spec)} {shown(f)} {duel.cited.mark(f.source)}" for spec, f in facts]
-            lines.append(f"{label(name)}: {', '.join(sides)}; {means}.")
-    lines += _link(duel)
-    if power := duel.quantity("power_w"):
-        lines.append(f"Board power: {power.sentence()}; cooling and supply must bear it.")
-    return Section(id="differences", title="What the differences mean", points=tuple(lines))
+    if apart:
+        kind, able = apart[0]
+        more = f" The same holds for {len(apart) - 1} more kinds of work below." if len(apart) > 1 else ""
+        text.append(
+            f"Memory draws the hard line: {kind.title} fits {given.names(able)} only, and where a model does "
+            f"not fit, neither price nor speed matters.{more}"
+        )
+    elif given.common(KINDS):
+        text.append("Memory excludes no card: every kind of work compared here fits all of them.")
+    energy, purchase = found.get("energy"), found.get("purchase")
+    lines = [
+        f"{lead}{_because(given, one)}."
+        for one, lead in ((energy, "On the electricity bill, "), (purchase, "To own the card, "))
+        if one is not None and one.winner
+    ]
+    text += [" ".join(lines)] if lines else []
+    won = {one: [c.reader for c in found.values() if c.winner == one] for one in given.ids}
+    if none := [one for one in given.ids if not won[one]]:
+        text.append(f"No comparison below is decided for {given.names(none, 'or')} alone.")
+    return Section(id="answer", title="The short answer", text=tuple(text))
 
 
-def _link(duel: HeadToHead) -> Iterator[str]:
-    """Where only one of them has a link."""
-    for having, lacking in (duel.both, duel.both[::-1]):
-        fact, name = having.facts.get("link_bytes_per_s"), lacking.facts.get("link")
-        if fact is None or "link_bytes_per_s" in lacking.facts:
+def _cards(given: Contest) -> Section:
+    """What each card is, with the sources."""
+    points = []
+    for spec in given.specs:
+        facts = [spec.facts[name] for name in _IDENTITY if name in spec.facts]
+        parts = [f"{label(f.field)} {shown(f)} {given.cited.mark(f.source)}" for f in facts]
+        if peak := spec.peak("fp16"):
+            parts.append(f"16-bit matrix peak {peak_value(peak)} dense {given.cited.mark(peak.source)}")
+        points.append(f"{spec.name}: {', '.join(parts)}.")
+    return Section(id="cards", title="The cards", points=tuple(points))
+
+
+def _speed(given: Contest) -> Section:
+    """Forecasts of each kind of work: which is faster, by how much, and which specification decides."""
+    rows: list[dict[str, str]] = []
+    marks: dict[str, list[Mark]] = {one: [] for one in given.ids}
+    waits: dict[str, list[Kind]] = {}
+    for kind in KINDS:
+        able = {spec.id: r for spec in given.specs if (r := given.forecast(kind, spec.id))}
+        # Where none is forecast for want of a trace, the row would say nothing of the cards.
+        if not able and not any(given.too_large(kind, one) for one in given.ids):
             continue
-        other = (
-            f"{shown(name)} {duel.cited.mark(name.source)}"
-            if name
-            else "not stated by a source that was read"
+        bounds = list(dict.fromkeys(r.bound for r in able.values() if r.bound))
+        rows.append({
+            "kind of work": kind.title, "its example": kind.named,
+            **{
+                spec.name: spanned(r.throughput, r.item) if (r := able.get(spec.id)) and r.throughput
+                else "does not fit" if given.too_large(kind, spec.id) else "no forecast"
+                for spec in given.specs
+            },
+            "bound by": " / ".join(bounds),
+        })  # fmt: skip
+        if len(bounds) == 1:
+            waits.setdefault(bounds[0], []).append(kind)
+        base, spread = able.get(given.ids[0]), exp(given.ratio_half)
+        for one in given.ids[1:]:
+            if base is not None and one in able:
+                ratio = ratio_between(base, able[one], ignoring=TWO_GPUS).value
+                marks[one].append(Mark(
+                    label=kind.title, value=ratio, low=ratio / spread, high=ratio * spread,
+                    group=f"{given.name(one)} over {given.first}", shown=f"{ratio:.2f}x",
+                    colour="predicted",
+                ))  # fmt: skip
+    if not rows:
+        return Section(id="forecasts", title="Speed")
+    text = []
+    for bound, kinds in waits.items():
+        what, field = _DECIDES[bound]
+        stated = {spec.id: number for spec in given.specs if field and (number := quantity(spec, field))}
+        most = max(stated, key=lambda one: stated[one], default="")
+        also = f" and {len(kinds) - 1} more kinds of work wait" if len(kinds) > 1 else " waits"
+        text.append(
+            f"{kinds[0].title[:1].upper()}{kinds[0].title[1:]}{also} for "
+            f"{'arithmetic' if bound == 'compute' else bound} on every card, so {what} decides"
+            + (f"; {given.names([most])} has the most of it." if len(stated) > 1 else ".")
         )
-        yield (
-            f"Link between GPUs: {short(having)} {shown(fact)} {duel.cited.mark(fact.source)}; "
-            f"{short(lacking)}: {other}. "
-            "Gradients of several GPUs travel over it, or over PCIe where there is none."
-        )
-
-
-def performance(duel: HeadToHead) -> Section:
-    """Measured and published pairs, in one chart with the ratio of each."""
-    found = list(pairs(duel.speeds, duel.first.id, duel.second.id))
-    names = duel.first.name, duel.second.name
-    marks, rows = [], []
-    for one, other in found:
-        ratio = ratio_between(one, other, ignoring=TWO_GPUS)
-        several = f", {one.gpus} GPUs" if one.gpus > 1 else ""
-        marks.append(Mark(
-            label=work(one) + several, value=ratio.value, low=ratio.low, high=ratio.high, colour=one.origin,
-            shown=f"{ratio.value:.2f}x",
-        ))  # fmt: skip
-        speeds = [spanned(r.throughput, r.item) for r in (one, other) if r.throughput is not None]
-        rows.append((
-            work(one), str(one.gpus), f"{one.batch or '-'} / {other.batch or '-'}", *speeds,
-            times(ratio.value, ratio.low, ratio.high), one.origin, duel.cited.mark(one.source, other.source),
-        ))  # fmt: skip
+    cited = given.cited.mark(FORECAST)
+    table = Table.of(
+        rows, title="Forecast of one GPU at its best batch",
+        notes=(f"forecasts, not measurements, with 80 % intervals {cited}",),
+    )  # fmt: skip
+    drawn = tuple(mark for each in marks.values() for mark in each)
     figure = Figure(
-        chart=charts.ratios(marks, title=duel.names), marks=tuple(marks), ratio=True, opened=True,
-        table=Table(
-            title="Both cards, measured and published",
-            columns=("work", "GPUs", "batches", *names, "ratio", "origin", "source"),
-            rows=tuple(rows), numeric=frozenset({"GPUs", *names, "ratio"}),
-        ),
-        caption=f"Speed of the {duel.names}, measured and published: above 1 the {short(duel.second)} is "
-        "faster.",
-    ) if found else None  # fmt: skip
-    # What stands in a pair is not listed again as a single figure.
-    paired = [record for pair in found for record in pair]
-    single = []
-    for spec in duel.both:
-        mine = [
-            r for r in duel.speeds if r.gpu_id == spec.id and not any(_same(r, other) for other in paired)
-        ]
-        if mine:
-            title = f"{spec.name}: figures without a counterpart"
-            single.append(listing(mine, duel.cited, most=LISTED, title=title))
-    if figure:
-        text = (
-            "A ratio stands only where one source, or gpuwise itself, has both cards with the same work, "
-            "framework, mode, stated precision, compilation and number of GPUs; batches may differ where the "
-            "memory does."
-        )
-    elif single:
-        text = (
-            "No source has both cards on the same work, so no ratio of measured speeds can be given: "
-            "the single figures below differ in software and script, and the forecasts after them do not."
-        )
-    else:
-        text = "No speed of either card was measured here, or published by a source that passes the checks."
+        marks=drawn, ratio=True, opened=True, table=table,
+        caption=f"Speed over that of the {given.first} by kind of work, forecast with 80 % intervals "
+        f"{cited}: above 1 is faster.",
+    )  # fmt: skip
     return Section(
-        id="performance", title="Measured and published speeds", text=(text,),
-        figures=(figure,) if figure else (), tables=tuple(single),
+        id="forecasts", title="Speed", text=tuple(text), figures=(figure,) if drawn else (),
+        tables=() if drawn else (table,),
     )  # fmt: skip
 
 
-def _same(a: Record, b: Record) -> bool:
-    """True where two figures of a GPU answer one question, so that one of them is enough."""
-    whose = a.origin == b.origin and (a.origin == "measured" or a.session == b.session)
-    return whose and a.gpu_id == b.gpu_id and a.question.key("batch") == b.question.key("batch")
-
-
-def forecasts(duel: HeadToHead) -> Section:
-    """What each kind of work would reach on both, or why one of them cannot do it."""
-    marks, rows = [], []
-    for kind in KINDS:
-        first, second = duel.two(kind)
-        if first is None or second is None:
-            continue
-        # Where neither is forecast for want of a trace, the row would say nothing of the cards.
-        if first.refusal and second.refusal and not (first.memory_bytes or second.memory_bytes):
-            continue
-        ratio = duel.forecast_ratio(kind)
-        speeds = [
-            spanned(r.throughput, r.item)
-            if r.throughput
-            else "does not fit"
-            if r.memory_bytes
-            else "no forecast"
-            for r in (first, second)
-        ]
-        bounds = dict.fromkeys(r.bound for r in (first, second) if r.bound)
-        cell = times(ratio.value, ratio.low, ratio.high) if ratio else ""
-        rows.append((kind.title, kind.named, *speeds, cell, " / ".join(bounds)))
-        if ratio is not None:
-            marks.append(Mark(
-                label=kind.title, value=ratio.value, low=ratio.low, high=ratio.high, colour="predicted",
-                shown=f"{ratio.value:.2f}x",
-            ))  # fmt: skip
+def _measured(given: Contest) -> Section:
+    """What was measured and published of at least two of the cards, question by question."""
+    # An unstated precision may be any of several, and these differ by a factor of eight.
+    stated = [r for r in given.speeds if r.question.precision is not None and r.throughput is not None]
+    found = [same for same in answers(stated) if len(same) > 1]
+    rows = []
+    for same in found[:LISTED]:
+        one = next(iter(same.values()))
+        rows.append({
+            "work": work(one), "GPUs": whole(one.gpus),
+            **{
+                spec.name: spanned(r.throughput, r.item) if (r := same.get(spec.id)) and r.throughput else "-"
+                for spec in given.specs
+            },
+            "fastest": given.name(max(same, key=lambda gpu_id: value(same[gpu_id]))), "origin": one.origin,
+            "source": given.cited.mark(*(r.source for r in same.values())),
+        })  # fmt: skip
     if not rows:
-        return Section(id="forecasts", title="What each kind of work means")
-    cited = duel.cited.mark(FORECAST)
-    table = Table(
-        title="Forecast of one GPU at its best batch",
-        columns=("kind of work", "its example", duel.first.name, duel.second.name, "ratio", "bound by"),
-        rows=tuple(rows),
-        numeric=frozenset({duel.first.name, duel.second.name, "ratio"}),
-        notes=(
-            f"forecasts, not measurements, with 80 % intervals {cited}; the ratio has an interval of its "
-            "own: what carrying a speed from one card to another was off by",
-            "each row can be measured: gpuwise bench WORKLOAD --mode MODE --precision PRECISION",
-        ),
+        text = "No source has two of the cards on the same work, so no measured speeds can be compared."
+        return Section(id="performance", title="Measured and published", text=(text,))
+    wins = {one: sum(row["fastest"] == given.name(one) for row in rows) for one in given.ids}
+    ahead = max(wins, key=lambda one: wins[one])
+    text = (
+        "Forecasts are one thing, measurements another. The table has every question that one source, or "
+        "gpuwise itself, answered for at least two of the cards with the same work, framework, mode, "
+        "precision, compilation and number of GPUs; batches may differ where the memory does. Of "
+        f"{len(rows)} rows {given.names([ahead])} is the fastest in {wins[ahead]}."
     )
-    figure = Figure(
-        chart=charts.ratios(marks, title=f"{duel.names}, forecast"), table=table, opened=True,
-        marks=tuple(marks), ratio=True,
-        caption=f"Speed of the {duel.names} by kind of work, forecast with 80 % intervals {cited}.",
-    ) if marks else None  # fmt: skip
-    unable = [
+    notes = [UNTOLD] if any("tf32?" in row["work"] for row in rows) else []
+    more = len(found) - LISTED
+    notes += [f"{more} more: gpuwise results --gpu {given.ids[0]}"] if more > 0 else []
+    table = Table.of(rows, notes=tuple(notes))
+    return Section(id="performance", title="Measured and published", text=(text,), tables=(table,))
+
+
+def _memory(given: Contest) -> Section:
+    """What fits, by parameters and by kind of work."""
+    sized = [(short(spec), size) for spec in given.specs if (size := spec.memory_bytes)]
+    sizes = "; ".join(
+        f"{name} {significant(size / WEIGHT_BYTES / 1e9)} and {significant(size / ADAM_BYTES / 1e9)}"
+        for name, size in sized
+    )
+    text = (
+        "Billions of parameters whose weights alone fill the memory in 16 bit "
+        f"({WEIGHT_BYTES} bytes each), and whose training with Adam does ({ADAM_BYTES} bytes each), "
+        f"activations not counted: {sizes}."
+    )
+    points = tuple(
         f"{kind.title[:1].upper()}{kind.title[1:]} ({kind.workload}) does not fit the {short(spec)}: a batch "
         f"of {found.batch} takes about {gibibytes(found.memory_bytes.value)} by forecast."
-        for spec in duel.both
+        for spec in given.specs
         for kind in KINDS
-        if (found := of_kind(kind, spec.id, duel.forecasts)) and found.refusal and found.memory_bytes
-    ]
-    return Section(
-        id="forecasts",
-        title="What it means for each kind of work",
-        text=(
-            "Predicted from what each step computes and moves and from the cards' specifications; the last "
-            "column says what bounds most of a step, so which specification decides.",
-        ),
-        points=tuple(unable),
-        figures=(figure,) if figure else (),
-        tables=() if figure else (table,),
+        if (found := given.too_large(kind, spec.id)) and found.memory_bytes
     )
+    return Section(id="memory", title="Memory", text=(text,) if len(sized) > 1 else (), points=points)
 
 
-def several(duel: HeadToHead) -> Section:
-    """A row for each kind of work and number of GPUs that both, or one, can do."""
+def _power(given: Contest) -> Section:
+    """Forecast items per joule, and the measured ones."""
+    rows = []
+    for kind in given.common(KINDS):
+        each = {spec.name: given.forecast(kind, spec.id) for spec in given.specs}
+        cells = {
+            name: per_joule(r.items_per_joule, r.item) for name, r in each.items() if r and r.items_per_joule
+        }
+        if len(cells) == len(given.specs):
+            rows.append({"kind of work": kind.title, **cells})
+    # The fastest is seldom the most efficient: each has its own line.
+    best: dict[tuple[str, str, str], Record] = {}
+    for record in sorted(given.speeds, key=lambda r: -(r.items_per_joule or 0.0)):
+        if record.origin == "measured" and record.items_per_joule:
+            best.setdefault((record.gpu_id, record.question.workload, record.question.mode), record)
+    points = tuple(
+        f"Measured: {work(r)} on the {given.name(r.gpu_id)} {per_joule(r.items_per_joule or 0.0, r.item)} "
+        f"{given.cited.mark(r.source)}."
+        for r in best.values()
+    )
+    if not rows and not points:
+        return Section(id="power", title="Power")
+    text = (
+        "Board power is a limit and not a draw. What an item takes of energy follows from the watts that the "
+        "work draws and from its speed, so a card that draws more may still take less."
+    )
+    note = f"forecasts {given.cited.mark(FORECAST)} of the device alone: host and cooling come on top"
+    tables = (Table.of(rows, title="Work per joule, forecast", notes=(note,)),) if rows else ()
+    return Section(id="power", title="Power", text=(text,), tables=tables, points=points)
+
+
+def _price(given: Contest) -> Section:
+    """Dated offers, what a million items cost by their median, and rent against speed."""
+    rents = {one: rent for one in given.ids if (rent := given.rent(one))}
+    text, rows = [], []
+    for kind in DEEP:
+        records = {one: r for one in rents if (r := given.forecast(kind, one))}
+        costs = {one: million(value(r), rents[one]) for one, r in records.items()}
+        if len(costs) > 1:
+            rows.append({
+                "kind of work": kind.title, "unit": f"a million {next(iter(records.values())).item}s",
+                **{spec.name: costs.get(spec.id, "-") for spec in given.specs},
+                "cheapest": given.name(min(costs, key=lambda one: costs[one].value)),
+            })  # fmt: skip
+    if rows:
+        least = {one: sum(row["cheapest"] == given.name(one) for row in rows) for one in given.ids}
+        parts = [f"{given.names([one])} in {count}" for one, count in least.items() if count]
+        text.append(
+            "An hour is cheap or expensive only against the work that is done in it. The lowest rent of a "
+            f"million items has {', '.join(parts)} of {len(rows)} kinds of work."
+        )
+    if missing := [one for one in given.ids if not exact(given.offers, one)]:
+        exactly = given.names(missing, "or")
+        text.append(f"No dated offer of exactly {exactly} is known, so no price of it is given.")
+    tables = []
+    if known := offered(given.offers, given.ids, given.today, given.cited):
+        tables.append(Table(
+            title=f"Offers as of {given.today.isoformat()}", rows=tuple(known),
+            columns=("price", *(spec.name for spec in given.specs)),
+            notes=(EXACTLY, f"stale: older than {prices.STALE_DAYS} days; new ones: gpuwise prices update"),
+        ))  # fmt: skip
+    if rows:
+        tables.append(Table.of(
+            rows, title="Rent of a million items, by forecast speed and median on-demand rent",
+            notes=(f"from these offers and forecasts {given.cited.mark(FORECAST)}; lower is cheaper",),
+        ))  # fmt: skip
+    kinds, figures = given.common(DEEP), []
+    # Two points have a line and nothing to choose from.
+    if len(rents) > 2 and kinds:
+        speeds = {one: given.mean_ratio(kinds, one) for one in rents}
+        best = charts.frontier([(rents[one], speeds[one]) for one in rents])
+        figures.append(Figure(
+            drawn=charts.tradeoff(
+                [(given.name(one), rents[one], speeds[one], n in best) for n, one in enumerate(rents)],
+                x="rent of an hour, USD", y=f"speed, {given.first} = 1",
+            ),
+            table=Table.of(
+                {"GPU": given.name(one), "rent of an hour": usd(rent), "speed": times(speeds[one])}
+                for one, rent in rents.items()
+            ),
+            caption="Rent against mean speed over the kinds of work that all can do; the line joins the "
+            "cards that no other one beats on both.",
+        ))  # fmt: skip
+    return Section(id="prices", title="Price", text=tuple(text), figures=tuple(figures), tables=tuple(tables))
+
+
+def _several(given: Contest) -> Section:
+    """A row for each kind of work and number of GPUs that one of the cards can do."""
     rows = []
     for kind in SCALED:
-        alone = duel.two(kind)
         for count in COUNTS[1:]:
-            cells: list[str] = []
-            for one, all_ in zip(alone, duel.two(kind, count), strict=True):
-                if one is None or all_ is None or one.throughput is None or all_.throughput is None:
-                    cells += ("-", "-")
-                    continue
-                share = Curve(records=(one, all_)).share(all_).value
-                cells += (spanned(all_.throughput, all_.item), percent(share, 0))
-            if set(cells) != {"-"}:
-                rows.append((kind.title, str(count), *cells))
-    columns = ("GPUs", *(name for s in duel.both for name in (s.name, f"{short(s)} of linear")))
-    table = Table(
-        columns=("kind of work", *columns), rows=tuple(rows), numeric=frozenset(columns),
-        notes=(f"forecasts {duel.cited.mark(FORECAST)}, 80 %: one machine, each GPU with the whole batch",),
-    ) if rows else None  # fmt: skip
-    return Section(id="several", title="On several GPUs", tables=(table,) if table else ())
+            cells = {}
+            for spec in given.specs:
+                one, every = given.forecast(kind, spec.id), of_kind(kind, spec.id, given.forecasts, count)
+                if one is not None and every is not None and every.throughput is not None:
+                    share = percent(Curve(records=(one, every)).share(every).value, 0)
+                    cells[spec.name] = f"{spanned(every.throughput, every.item)}, {share} of linear"
+            if cells:
+                each = {spec.name: cells.get(spec.name, "-") for spec in given.specs}
+                rows.append({"kind of work": kind.title, "GPUs": whole(count), **each})
+    note = f"forecasts {given.cited.mark(FORECAST)}, 80 %: one machine, each GPU with the whole batch"
+    folded = (Table.of(rows, notes=(note,)),) if rows else ()
+    return Section(id="several", title="On several GPUs", folded=folded)
 
 
-def efficiency(duel: HeadToHead) -> Section:
-    """Peaks and bandwidth per watt, and forecast items per joule."""
-    rows = []
-    for name, title, unit in _PER_WATT:
-        amount, power = duel.quantity(name), duel.quantity("power_w")
-        if amount is not None and power is not None:
-            each = [
-                one.value / drawn.value
-                for one, drawn in ((amount.first, power.first), (amount.second, power.second))
-            ]
-            stated = (amount.first, amount.second, power.first, power.second)
-            cited = duel.cited.mark(*(one.fact.source for one in stated))
-            rows.append((title, *(si(v, unit) for v in each), _ratio(*each), f"computed from {cited}"))
-    for kind in KINDS:
-        two = [(r.items_per_joule, r.item) for r in duel.two(kind) if r is not None and r.items_per_joule]
-        if len(two) == 2:
-            joules = [per_joule(joule, item) for joule, item in two if joule]
-            cited = duel.cited.mark(FORECAST)
-            rows.append((kind.title, *joules, _ratio(two[0][0], two[1][0]), f"forecast {cited}"))
-    columns = ("efficiency", duel.first.name, duel.second.name, "ratio", "from")
-    table = Table(
-        columns=columns, rows=tuple(rows), numeric=frozenset(columns[1:4]),
-        notes=("board power is a limit, not a draw: a measurement of gpuwise says what is drawn",),
-    )  # fmt: skip
-    # Measured items per joule, the most efficient of each card and workload.
-    # The fastest is seldom the most efficient: each has its own row.
-    best: dict[tuple[str, str, str], tuple[float, Record]] = {}
-    for record in duel.speeds:
-        joule, key = record.items_per_joule, (record.gpu_id, record.question.workload, record.question.mode)
-        if record.origin == "measured" and joule and joule > best.get(key, (0.0,))[0]:
-            best[key] = joule, record
-    names = {spec.id: short(spec) for spec in duel.both}
-    points = tuple(
-        f"Measured: {work(r)} on the {names[r.gpu_id]} {per_joule(joule, r.item)} "
-        f"{duel.cited.mark(r.source)}."
-        for joule, r in best.values()
-    )
-    return Section(id="power", title="Power efficiency", tables=(table,) if rows else (), points=points)
-
-
-def costs(duel: HeadToHead) -> Section:
-    """Dated offers of both, and what a million items cost by their median."""
-    ids = [spec.id for spec in duel.both]
-    known = offered(duel.offers, ids, duel.today, duel.cited)
-    tables = [
-        Table(
-            title=f"Offers as of {duel.today.isoformat()}",
-            columns=("price", duel.first.name, duel.second.name),
-            rows=tuple(known),
-            notes=(
-                EXACTLY,
-                f"stale: older than {prices.STALE_DAYS} days; fetch new ones with gpuwise prices update",
-            ),
+def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
+    """A line for each kind of reader, and the figures that decide it."""
+    points, rows = [], []
+    for one in found.values():
+        tied = given.names(one.tied, "or")
+        points.append(
+            f"{one.reader} takes {tied}: {_because(given, one)}."
+            if one.winner
+            else f"{one.reader} may take {tied}: the difference is within the uncertainty."
         )
-    ] * bool(known)
-    rents, rows = [hourly(duel.offers, gpu_id) for gpu_id in ids], []
-    for kind in DEEP if any(rents) else ():
-        two = duel.two(kind)
-        each = [
-            million(r.throughput.value, rent) if r is not None and r.throughput is not None and rent else None
-            for r, rent in zip(two, rents, strict=True)
-        ]
-        item = next((r.item for r in two if r is not None), "")
-        if any(each):
-            ratio = _ratio(*(amount.value if amount else None for amount in each))
-            rows.append((kind.title, f"a million {item}s", *(amount or "-" for amount in each), ratio))
-    if rows:
-        tables.append(Table(
-            title="Rent of a million items, by forecast speed and median on-demand rent",
-            columns=("kind of work", "unit", duel.first.name, duel.second.name, "ratio"),
-            rows=tuple(rows),
-            numeric=frozenset({duel.first.name, duel.second.name, "ratio"}),
-            notes=(f"from these offers and forecasts {duel.cited.mark(FORECAST)}; lower is cheaper",),
-        ))  # fmt: skip
-    missing = [short(spec) for spec in duel.both if not exact(duel.offers, spec.id)]
-    text = f"No dated offer of exactly the {' or the '.join(missing)} is known, so no price of it is given."
+        rows.append({
+            "reader": one.reader, "what decides": one.what,
+            **{spec.name: one.figures.get(spec.id, "-") for spec in given.specs},
+            "choose": " or ".join(map(given.name, one.tied)),
+            "rests on": one.ground,
+        })  # fmt: skip
+    table = Table.of(rows, title="Decision table")
     return Section(
-        id="prices", title="Prices and price for performance", text=(text,) if missing else (),
-        tables=tuple(tables),
+        id="choice", title="Who should take which", points=tuple(points), tables=(table,) if rows else ()
+    )
+
+
+def _specifications(given: Contest) -> Section:
+    """Every field that a card states, each row with its sources."""
+    rows = []
+    for name in sorted({name for spec in given.specs for name in spec.facts}, key=place):
+        facts = [spec.facts.get(name) for spec in given.specs]
+        sources = given.cited.mark(*(fact.source for fact in facts if fact))
+        rows.append((label(name), *(shown(fact) if fact else "-" for fact in facts), sources))
+    # Peaks are named by format, unit and accumulator, so that dense is never beside sparse.
+    for field, name in dict.fromkeys((p.field, peak_name(p)) for spec in given.specs for p in spec.peaks):
+        peaks = [next((p for p in spec.peaks if p.field == field), None) for spec in given.specs]
+        sources = given.cited.mark(*(peak.source for peak in peaks if peak))
+        rows.append((f"peak {name}", *(peak_value(peak) if peak else "-" for peak in peaks), sources))
+    table = Table(
+        columns=("field", *(spec.name for spec in given.specs), "sources"), rows=tuple(rows),
+        notes=("peaks are dense unless they say sparse; a dash: no source that was read states it",),
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Criterion:
-    """One reason to choose; `winner` None where both are as good."""
-
-    need: str
-    winner: GpuSpec | None
-    why: str
-    ground: str
-    """What it rests on: specification, forecast, measured, offers."""
-
-
-def choice(duel: HeadToHead) -> Section:
-    """Lists for each card and the decision table: every line is the winner of one comparison above, or says
-    that it is even."""
-    found, points = criteria(duel), []
-    for spec in duel.both:
-        needs = "; ".join(c.need for c in found if c.winner is spec)
-        ahead = f"Choose the {short(spec)} for: {needs}."
-        points.append(ahead if needs else f"The {short(spec)} is ahead in nothing that is compared here.")
-    rows = tuple((c.need, short(c.winner) if c.winner else "either", c.why, c.ground) for c in found)
-    table = Table(title="Decision table", columns=("what you need", "choose", "why", "rests on"), rows=rows)
-    return Section(id="choice", title="When to choose which", points=tuple(points), tables=(table,))
-
-
-def criteria(duel: HeadToHead) -> tuple[Criterion, ...]:
-    """Every reason that the facts give."""
-    return (*_by_specification(duel), *_by_forecast(duel), *_by_price(duel))
-
-
-def _by_specification(duel: HeadToHead) -> Iterator[Criterion]:
-    for name, need, more in _LARGER:
-        if found := duel.quantity(name):
-            why = "as good as equal" if found.even else f"{more}, {found.factor:.2f} times"
-            winner = None if found.even else found.winner
-            yield Criterion(need=need, winner=winner, why=why, ground="specification")
-    power = duel.quantity("power_w")
-    if power is not None and not power.even:
-        lower = duel.first if power.winner is duel.second else duel.second
-        why = f"{1 / power.factor:.2f} times the board power"
-        yield Criterion(need="little power and heat", winner=lower, why=why, ground="specification")
-    forms = [spec.text("form") for spec in duel.both]
-    if None not in forms and forms.count("laptop") == 1:
-        mobile = duel.both[forms.index("laptop")]
-        why = "it is built into laptops"
-        yield Criterion(need="work on the move", winner=mobile, why=why, ground="specification")
-
-
-def _by_forecast(duel: HeadToHead) -> Iterator[Criterion]:
-    """Work that fits only one card, then a winner where the whole interval is on one side of even."""
-    for kind in KINDS:
-        two = duel.two(kind)
-        # A refusal for want of a trace is no statement about memory.
-        able = [spec for spec, r in zip(duel.both, two, strict=True) if r is not None and r.throughput]
-        lacking = next((r for r in two if r is not None and r.throughput is None), None)
-        if None not in two and len(able) == 1 and lacking is not None and lacking.memory_bytes is not None:
-            why = "it fits only there, as run in the table above"
-            yield Criterion(need=kind.title, winner=able[0], why=why, ground="forecast")
-    for kind in KINDS:
-        found = duel.forecast_ratio(kind)
-        if found is None:
-            continue
-        faster = duel.second if found.value > 1 else duel.first
-        sure = found.low > 1 or found.high < 1
-        why = f"{max(found.value, 1 / found.value):.2f} times the speed"
-        if not sure:
-            why = f"{short(faster)} {why}, but the interval includes 1.0 (no difference)"
-        yield Criterion(need=kind.title, winner=faster if sure else None, why=why, ground="forecast, 80 %")
-
-
-def _by_price(duel: HeadToHead) -> Iterator[Criterion]:
-    # Spot rents are interrupted and purchases last for years: only on-demand hours compare.
-    rents: Sequence[float | None] = [hourly(duel.offers, spec.id) for spec in duel.both]
-    first, second = rents
-    if first and second:
-        share = min(first, second) / max(first, second)
-        cheaper = duel.first if first < second else duel.second
-        yield Criterion(
-            need="the lowest rent of an hour",
-            winner=None if share > 1 - EVEN else cheaper,
-            why=f"{share:.2f} times the median rent",
-            ground="dated offers",
-        )
+    return Section(id="specifications", title="Specifications", folded=(table,))

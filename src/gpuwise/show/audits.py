@@ -10,6 +10,7 @@ from typing import Any
 
 from gpuwise.model.claim import NOT_IN_CATALOG, Audit
 from gpuwise.show.gpus import label
+from gpuwise.show.results import counted
 from gpuwise.show.table import Table
 
 # GPUs and values that a summary names.
@@ -18,62 +19,60 @@ LISTED = 4
 
 def findings(audits: Sequence[Audit], *, every: bool = False) -> Table:
     """One row a contradiction; `every` finding where asked for."""
-    verdict, rows = ("verdict",) if every else (), []
-    for audit in audits:
-        for finding in audit.findings:
-            if not every and finding.verdict != "contradicts":
-                continue
-            peak, field = finding.field.startswith("peak:"), finding.field
-            rows.append((
-                f"{Path(audit.file).name}:{spans(finding.lines)}", finding.gpu,
-                field.replace("peak:", "peak ") if peak else label(field), finding.stated,
-                *((finding.verdict,) if every else ()), finding.best,
-                ": ".join(part for part in (finding.kind, finding.explanation) if part), finding.source,
-            ))  # fmt: skip
-    cited = tuple(dict.fromkeys(row[-1] for row in rows if row[-1]))
-    return Table(
-        columns=("where", "GPU", "field", "stated", *verdict, "best value", "why", "source"),
-        rows=tuple((*row[:-1], f"[{cited.index(row[-1]) + 1}]" if row[-1] else "") for row in rows),
-        notes=(
-            *(f"[{number}] {source}" for number, source in enumerate(cited, 1)),
-            *(summary(audit) for audit in audits),
-            *(f"{audit.file}: {note}" for audit in audits for note in audit.notes),
-        ),
-    ).without_empty_columns()
+    shown = [
+        (audit, finding)
+        for audit in audits
+        for finding in audit.findings
+        if every or finding.verdict == "contradicts"
+    ]
+    # A long source is written once below the table.
+    cited = list(dict.fromkeys(finding.source for _, finding in shown if finding.source))
+    rows = [
+        {
+            "where": f"{Path(audit.file).name}:{spans(finding.lines)}",
+            "GPU": finding.gpu,
+            "field": finding.field.replace("peak:", "peak ")
+            if finding.field.startswith("peak:")
+            else label(finding.field),
+            "stated": finding.stated,
+            "verdict": finding.verdict if every else "",
+            "best value": finding.best,
+            "why": ": ".join(part for part in (finding.kind, finding.explanation) if part),
+            "source": f"[{cited.index(finding.source) + 1}]" if finding.source else "",
+        }
+        for audit, finding in shown
+    ]
+    notes = [f"[{number}] {source}" for number, source in enumerate(cited, 1)]
+    notes += [summary(audit) for audit in audits]
+    notes += [f"{audit.file}: {note}" for audit in audits for note in audit.notes]
+    return Table.of(rows, notes=tuple(notes))
 
 
 def summary(audit: Audit) -> str:
-    """`article.md: 61 claims read: 3 contradict (2 unit, 1 digit swap), ...`, and what was not judged."""
+    """`article.md: 61 claims read: 3 contradict (2 unit, 1 digit swap), ...`, and what was not judged: GPUs
+    outside the catalog, values without an owner."""
     counts = Counter(finding.verdict for finding in audit.findings)
-    if not audit.findings:
-        return f"{audit.file}: no claim found about a GPU of the catalog{_not_judged(audit)}"
     kinds = Counter(finding.kind for finding in audit.findings if finding.kind)
     named = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    number = len(audit.findings)
-    return (
-        f"{audit.file}: {number} claim{'s' if number > 1 else ''} read: {counts['contradicts']} contradict"
-        + (f" ({named})" if named else "")
-        + f", {counts['agrees']} agree"
-        + (f", {counts['differs']} differ from one source" if counts["differs"] else "")
-        + f", {counts['cannot tell']} not decidable"
-        + _not_judged(audit)
-    )
-
-
-def _not_judged(audit: Audit) -> str:
-    """What was read and not judged: GPUs outside the catalog, values without an owner."""
-    parts = []
-    if audit.unknown_gpus:
-        listed = ", ".join(audit.unknown_gpus[:LISTED]) + (
-            ", ..." if len(audit.unknown_gpus) > LISTED else ""
+    text = f"{audit.file}: no claim found about a GPU of the catalog"
+    if audit.findings:
+        text = (
+            f"{audit.file}: {counted(len(audit.findings), 'claim')} read: {counts['contradicts']} contradict"
+            + (f" ({named})" if named else "")
+            + f", {counts['agrees']} agree"
+            + (f", {counts['differs']} differ from one source" if counts["differs"] else "")
+            + f", {counts['cannot tell']} not decidable"
         )
-        parts.append(f"not in the catalog: {listed}")
+    if audit.unknown_gpus:
+        text += f"; not in the catalog: {_first(audit.unknown_gpus)}"
     if audit.unjudged:
-        first = ", ".join(f"{one.text.strip()} in line {one.line}" for one in audit.unjudged[:LISTED])
-        number = len(audit.unjudged)
-        parts.append(f"{number} value{'s' if number > 1 else ''} not assigned to a GPU and field: {first}"
-                     + (", ..." if number > LISTED else ""))  # fmt: skip
-    return "".join(f"; {part}" for part in parts)
+        values = _first([f"{one.text.strip()} in line {one.line}" for one in audit.unjudged])
+        text += f"; {counted(len(audit.unjudged), 'value')} not assigned to a GPU and field: {values}"
+    return text
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join((*names[:LISTED], *(("...",) if len(names) > LISTED else ())))
 
 
 def document(audits: Sequence[Audit]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from gpuwise.facts import prices
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.offer import Offer
 from gpuwise.model.record import Record
-from gpuwise.model.units import gibibytes
+from gpuwise.model.units import gibibytes, whole
 from gpuwise.show.choice import uses as use_table
 from gpuwise.show.gpus import gaps, label, nearest, ranking, shown, sourced
 from gpuwise.show.page import Page, References, Section
@@ -47,21 +47,38 @@ class Card:
 
 def card(given: Card) -> Page:
     """The page; sections that have nothing to say are left out."""
+    spec, cited = given.spec, given.cited
+    suited: tuple[Table, ...] = ()
+    if given.uses:
+        note = f"speeds are forecasts with 80 % intervals {cited.mark(FORECAST)} unless their basis is better"
+        found = use_table(spec, given.uses)
+        suited = (replace(found, title="", notes=(*found.notes, note)),)
+    every = (
+        {"field": name, spec.name: text, "source": cited.mark(of.source), "note": of.note}
+        for name, text, of in sourced(spec)
+    )
+    known = (listing(given.speeds, cited, most=LISTED),) if given.speeds else ()
+    unknown = "No speed of it was measured here, or published by a source that passes the checks."
     sections = (
-        for_whom(given),
-        specification(given),
+        Section(id="for-whom", title="For whom it is", tables=suited),
+        Section(
+            id="specification", title="Specification", text=("Peaks are dense unless they say sparse.",),
+            tables=(Table.of(every, numeric=frozenset(), notes=gaps(spec)),),
+        ),
         uses(given),
         several(given),
-        speeds(given),
+        Section(
+            id="speeds", title="Measured and published speeds", text=() if known else (unknown,), tables=known
+        ),
         price(given),
-        standing(given.spec),
-    )
+        standing(spec),
+    )  # fmt: skip
     return Page(
-        title=given.spec.name,
+        title=spec.name,
         subtitle=f"Made by gpuwise from cited facts on {given.today.isoformat()}",
         summary=tuple(verdict(given)),
-        sections=tuple(section for section in sections if section.says_something),
-        sources=given.cited.sources,
+        sections=sections,
+        sources=cited.sources,
         made_on=given.today.isoformat(),
     )
 
@@ -88,36 +105,6 @@ def verdict(given: Card) -> Iterator[str]:
         yield f"Rent of one for an hour, on demand: {on_demand}."
 
 
-def for_whom(given: Card) -> Section:
-    """The presets of `choose`: whether it suits, and its place by speed and by cost."""
-    if not given.uses:
-        return Section(id="for-whom", title="For whom it is")
-    table = use_table(given.spec, given.uses)
-    cited = (
-        f"speeds are forecasts with 80 % intervals {given.cited.mark(FORECAST)} unless their basis is better"
-    )
-    return Section(
-        id="for-whom", title="For whom it is", tables=(replace(table, title="", notes=(*table.notes, cited)),)
-    )
-
-
-def specification(given: Card) -> Section:
-    """Every row of the specification chart with its source."""
-    table = Table(
-        columns=("field", given.spec.name, "source", "note"),
-        rows=tuple(
-            (name, text, given.cited.mark(of.source), of.note) for name, text, of in sourced(given.spec)
-        ),
-        notes=gaps(given.spec),
-    )
-    return Section(
-        id="specification",
-        title="Specification",
-        text=("Peaks are dense unless they say sparse.",),
-        tables=(table.without_empty_columns(),),
-    )
-
-
 def uses(given: Card) -> Section:
     """Every kind of work: forecast speed, what bounds it, memory, energy and rent of a million items."""
     per_hour, rows = hourly(given.offers, given.spec.id), []
@@ -126,33 +113,27 @@ def uses(given: Card) -> Section:
         # Refused without a memory: no trace is shipped, which says nothing of the card.
         if p is None or (p.throughput is None and p.memory_bytes is None):
             continue
-        memory = gibibytes(p.memory_bytes.value) if p.memory_bytes else ""
-        if p.throughput is None:
-            rows.append((kind.title, kind.named, str(p.batch), "does not fit", memory, "", "", ""))
-            continue
-        cost = million(p.throughput.value, per_hour) if per_hour and kind in DEEP else ""
-        joule = per_joule(p.items_per_joule, p.item) if p.items_per_joule else ""
-        speed = spanned(p.throughput, p.item)
-        rows.append((kind.title, kind.named, str(p.batch or ""), speed, memory, p.bound or "", joule, cost))
-    columns = (
-        "kind of work", "its example", "batch", "forecast", "memory", "bound by", "efficiency",
-        "rent of a million",
-    )  # fmt: skip
-    table = Table(
-        columns=columns,
-        rows=tuple(rows),
-        numeric=frozenset({"batch", "forecast", "memory", "efficiency", "rent of a million"}),
-        notes=(
-            f"forecasts, not measurements, with 80 % intervals {given.cited.mark(FORECAST)}; rent by the "
-            "median on-demand offer",
-            "each row can be measured on the card: gpuwise bench WORKLOAD --mode MODE --precision PRECISION",
-        ),
-    ) if rows else None  # fmt: skip
+        priced = p.throughput is not None and per_hour and kind in DEEP
+        rows.append({
+            "kind of work": kind.title,
+            "its example": kind.named,
+            "batch": whole(p.batch) if p.batch else "",
+            "forecast": spanned(p.throughput, p.item) if p.throughput else "does not fit",
+            "memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
+            "bound by": p.bound or "",
+            "efficiency": per_joule(p.items_per_joule, p.item) if p.items_per_joule else "",
+            "rent of a million": million(p.throughput.value, per_hour) if priced else "",  # type: ignore[union-attr, arg-type]
+        })  # fmt: skip
+    notes = (
+        f"forecasts, not measurements, with 80 % intervals {given.cited.mark(FORECAST)}; rent by the "
+        "median on-demand offer",
+        "each row can be measured on the card: gpuwise bench WORKLOAD --mode MODE --precision PRECISION",
+    )
     return Section(
         id="uses",
         title="What it is good for",
         text=("What one card reaches at its best batch, and what bounds most of a step.",) * bool(rows),
-        tables=(table.without_empty_columns(),) if table else (),
+        tables=(Table.of(rows, notes=notes),) if rows else (),
     )
 
 
@@ -161,9 +142,8 @@ def several(given: Card) -> Section:
     known = curves(given.speeds, most=COUNTS[-1])
     scaled = [of_kind(kind, given.spec.id, given.forecasts, n) for kind in SCALED for n in COUNTS]
     # Forecasts carry no source of their own: the page cites the predictor.
-    forecast = curves(p for p in scaled if p is not None)
-    cited = [replace(c, records=tuple(replace(r, source=FORECAST) for r in c.records)) for c in forecast]
-    figures, tables = curves_shown((*known, *cited), given.cited)
+    forecast = curves(replace(p, source=FORECAST) for p in scaled if p is not None)
+    figures, tables = curves_shown((*known, *forecast), given.cited)
     return Section(
         id="several",
         title="On 1 to 8 GPUs",
@@ -171,15 +151,6 @@ def several(given: Card) -> Section:
         figures=figures,
         tables=tables,
     )
-
-
-def speeds(given: Card) -> Section:
-    """Everything measured and published that passes the checks."""
-    title = "Measured and published speeds"
-    if not given.speeds:
-        text = "No speed of it was measured here, or published by a source that passes the checks."
-        return Section(id="speeds", title=title, text=(text,))
-    return Section(id="speeds", title=title, tables=(listing(given.speeds, given.cited, most=LISTED),))
 
 
 def price(given: Card) -> Section:
@@ -202,10 +173,8 @@ def price(given: Card) -> Section:
 def standing(spec: GpuSpec) -> Section:
     """The places in the catalog, and the cards that are closest in 16-bit peak and memory."""
     ranks = ranking(spec)
-    table = Table(
-        columns=("quantity", "place", "of"),
-        rows=tuple((title, str(rank), str(of)) for title, rank, of, _ in ranks),
-        numeric=frozenset({"place", "of"}),
+    table = Table.of(
+        ({"quantity": title, "place": whole(rank), "of": whole(of)} for title, rank, of, _ in ranks),
         notes=("among the GPUs of the catalog that state it, 1 has the most",),
     )
     near = nearest(spec) if ranks else ()

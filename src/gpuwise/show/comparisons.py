@@ -10,14 +10,12 @@ from gpuwise.model.record import Comparison
 from gpuwise.model.result import Result
 from gpuwise.model.units import times
 from gpuwise.show import charts
-from gpuwise.show.charts import Chart, Mark
 from gpuwise.show.results import measured_speed, some
 from gpuwise.show.table import Table
+from gpuwise.show.theme import Chart, Mark
 from gpuwise.stats import unpaired
 
 Found = Sequence[tuple[Result, tuple[Comparison, ...]]]
-COLUMNS = ("measurement", "baseline", "against", "ratio (95 %)", "verdict", "note")
-NUMERIC = frozenset(COLUMNS[1:4])
 
 
 def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
@@ -35,18 +33,20 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
             if alone:
                 labels = some([m.question.label() for m in alone])
                 notes.append(f"{prefix}only in {side}, so not compared: {labels}")
-    table = Table(
-        title=f"baseline {names[0]} against {', '.join(names[1:])}", columns=COLUMNS, rows=tuple(rows),
-        numeric=NUMERIC, before=tuple(before), notes=tuple(notes),
-    )  # fmt: skip
-    return table.without_empty_columns()
+    title = f"baseline {names[0]} against {', '.join(names[1:])}"
+    return Table.of(rows, title=title, before=tuple(before), notes=tuple(notes))
 
 
-def row(c: Comparison, prefix: str = "") -> tuple[str, ...]:
-    """The cells of one pair, in the order of COLUMNS."""
-    ratio = "" if c.ratio is None else times(c.ratio.value, c.ratio.low, c.ratio.high, 3)
-    name = prefix + c.a.config.label("batch")
-    return (name, measured_speed(c.a), measured_speed(c.b), ratio, c.verdict, c.note)
+def row(c: Comparison, prefix: str = "") -> dict[str, str]:
+    """The cells of one pair by their columns."""
+    return {
+        "measurement": prefix + c.a.config.label("batch"),
+        "baseline": measured_speed(c.a),
+        "against": measured_speed(c.b),
+        "ratio (95 %)": times(c.ratio.value, c.ratio.low, c.ratio.high, 3) if c.ratio else "",
+        "verdict": c.verdict,
+        "note": c.note,
+    }
 
 
 def differences(a: Result, b: Result) -> tuple[str, ...]:
@@ -80,6 +80,7 @@ def chart(found: Found, names: Sequence[str]) -> Chart | None:
 
 def document(baseline: Result, found: Found) -> dict[str, Any]:
     """The comparison as plain data, without the raw step times."""
+    sides = ("baseline", "against")
     return {
         "baseline": baseline.id,
         "comparisons": [
@@ -93,8 +94,8 @@ def document(baseline: Result, found: Found) -> dict[str, Any]:
                     {
                         "cell": c.cell,
                         "items_per_s": {
-                            name: asdict(m.throughput) if m.throughput else None
-                            for name, m in (("baseline", c.a), ("against", c.b))
+                            side: asdict(m.throughput) if m.throughput else None
+                            for side, m in zip(sides, (c.a, c.b), strict=True)
                         },
                         "ratio": asdict(c.ratio) if c.ratio else None,
                         "verdict": c.verdict,
@@ -103,10 +104,8 @@ def document(baseline: Result, found: Found) -> dict[str, Any]:
                     for c in pairs
                 ],
                 "unpaired": {
-                    name: [m.question.label() for m in alone]
-                    for name, alone in zip(
-                        ("baseline", "against"), unpaired(baseline, result, pairs), strict=True
-                    )
+                    side: [m.question.label() for m in alone]
+                    for side, alone in zip(sides, unpaired(baseline, result, pairs), strict=True)
                 },
             }
             for result, pairs in found

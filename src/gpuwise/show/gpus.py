@@ -18,16 +18,15 @@ _NO_RATIO = frozenset(
 )
 
 
-def ratio_means(field: str) -> bool:
-    """Whether a multiple of this field says anything."""
-    known = fields().get(field)
-    return field not in _NO_RATIO and (known is None or known.kind == "number")
-
-
 def label(field: str) -> str:
     """A field's name as people say it; the unit stands with the value."""
     known = fields().get(field)
     return known.label if known else field.replace("_", " ")
+
+
+def short(spec: GpuSpec) -> str:
+    """The name without its vendor."""
+    return spec.name.removeprefix(f"{spec.vendor} ")
 
 
 def shown(fact: Fact) -> str:
@@ -64,11 +63,10 @@ def specification(spec: GpuSpec) -> Table:
     """
     computed = {row.field: row for row in derive(spec)}
     names = {name: label(name) for name in spec.facts} | {p.field: f"peak {peak_name(p)}" for p in spec.peaks}
-    rows = []
+    rows, last = [], ""
     for field in sorted(names, key=place):
         first, *others = spec.values(field)
-        row = computed.get(field)
-        given = ""
+        row, given = computed.get(field), ""
         if row is not None:
             given = shown(replace(first, value=row.derived))
             # Only what is more than rounding.
@@ -77,33 +75,33 @@ def specification(spec: GpuSpec) -> Table:
         agreeing = {source.id for source in spec.sources(field)}
         apart = [f"{shown(fact)} ({fact.source.id})" for fact in others if fact.source.id not in agreeing]
         # Notes of older rows already say so in their own words.
-        told = (
-            [] if "other sources differ" in first.note or not apart else [f"also stated: {', '.join(apart)}"]
-        )
-        note = "; ".join([*([first.note] if first.note else []), *told])
-        rows.append(
-            (field, names[field], shown(first), given, _witnesses(spec, field), first.source.title, note)
-        )
-    grouped, last = [], ""
-    for field, *cells in rows:
+        untold = apart and "other sources differ" not in first.note
+        note = "; ".join(filter(None, [first.note, f"also stated: {', '.join(apart)}" if untold else ""]))
         group = (fields().get(field) or fields()["peak:*"]).group
-        # The name of a group stands in front of its first row.
-        grouped.append((group if group != last else "", *cells))
+        rows.append({
+            # The name of a group stands in front of its first row.
+            "": group if group != last else "",
+            "field": names[field],
+            "value": shown(first),
+            "computed": given,
+            "sources": _witnesses(spec, field),
+            "source": first.source.title,
+            "note": note,
+        })  # fmt: skip
         last = group
-    chip = spec.text("chip") or ""
-    die, whole = chips().get(chip), ""
+    die = chips().get(spec.text("chip") or "")
+    whole: tuple[str, ...] = ()
     if die is not None and die.sm_count is not None:
         # Products are often credited with what the chip holds with nothing switched off.
         counts = ((die.cuda_cores, "cores"), (die.tensor_cores, "tensor cores"), (die.rt_cores, "RT cores"))
         parts = [f"{die.sm_count} multiprocessors", *(f"{count:,} {name}" for count, name in counts if count)]
-        whole = f"the whole {chip} die has {', '.join(parts)}"
-    return Table(
+        whole = (f"the whole {spec.text('chip')} die has {', '.join(parts)}",)
+    return Table.of(
+        rows,
         title=f"{spec.name} ({spec.id})",
-        columns=("", "field", "value", "computed", "sources", "source", "note"),
-        rows=tuple(grouped),
         numeric=frozenset({"value", "computed"}),
-        notes=(*((whole,) if whole else ()), *gaps(spec)),
-    ).without_empty_columns()
+        notes=(*whole, *gaps(spec)),
+    )
 
 
 def _witnesses(spec: GpuSpec, field: str) -> str:
@@ -154,35 +152,34 @@ def gaps(spec: GpuSpec) -> tuple[str, ...]:
     return tuple(notes)
 
 
-_LISTED = ("id", "name", "architecture", "memory", "bandwidth", "fp32", "16 bit, dense", "power", "launch")
-
-
 def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
     """One row a GPU: what is compared first when choosing, and what the rows were sorted by. A count
     multiplies what adds up; what they were sorted by is of one GPU."""
     asked = (sorted_by or "id").removeprefix("-").casefold()
     field = "launch_price_usd" if asked == "price" else asked
-    more, several = field not in _LISTED, any(match.count > 1 for match in matches)
-    columns = (*_LISTED, label(field)) if more else _LISTED
     rows = []
     for spec, count in ((m.spec, m.count) for m in matches):
         memory, bandwidth, power = spec.memory_bytes, spec.memory_bytes_per_s, spec.power_w
         half, single = spec.peak("bf16") or spec.peak("fp16"), spec.peak("fp32")
         fact, peak = spec.facts.get(field), spec.peak(field)
-        rows.append((
-            spec.id if count == 1 else f"{count} x {spec.id}", spec.name, spec.architecture or "",
-            gibibytes(memory * count) if memory else "", si(bandwidth * count, "B/s") if bandwidth else "",
-            si(single.flop_per_s * count, "FLOP/s") if single else "",
-            si(half.flop_per_s * count, "FLOP/s") if half else "",
-            watts(power * count) if power else "", spec.text("launch") or "",
-            *((shown(fact) if fact else peak_value(peak) if peak else "",) if more else ()),
-        ))  # fmt: skip
-    return Table(
-        columns=columns,
-        rows=tuple(rows),
-        numeric=frozenset(
-            {"memory", "bandwidth", "fp32", "16 bit, dense", "power", *columns[len(_LISTED) :]}
-        ),
+        row = {
+            "id": spec.id if count == 1 else f"{count} x {spec.id}",
+            "name": spec.name,
+            "architecture": spec.architecture or "",
+            "memory": gibibytes(memory * count) if memory else "",
+            "bandwidth": si(bandwidth * count, "B/s") if bandwidth else "",
+            "fp32": si(single.flop_per_s * count, "FLOP/s") if single else "",
+            "16 bit, dense": si(half.flop_per_s * count, "FLOP/s") if half else "",
+            "power": watts(power * count) if power else "",
+            "launch": spec.text("launch") or "",
+        }
+        if field not in row:
+            row[label(field)] = shown(fact) if fact else peak_value(peak) if peak else ""
+        rows.append(row)
+    several = any(match.count > 1 for match in matches)
+    return Table.of(
+        rows,
+        every=True,  # programs read these columns from CSV, whatever the filter left
         notes=(
             *(("sums over the GPUs, as if nothing were lost between them",) if several else ()),
             "one GPU with every source: gpuwise show ID",
@@ -196,10 +193,12 @@ def side_by_side(specs: Sequence[GpuSpec]) -> Table:
     rows = []
     for field in sorted({field for spec in specs for field in spec.facts}, key=place):
         facts = [spec.facts.get(field) for spec in specs]
+        known = fields().get(field)
         # A multiple of yes, of a generation or of a format says nothing.
-        plain = field in _NO_RATIO or any(fact and isinstance(fact.value, bool) for fact in facts)
+        plain = field in _NO_RATIO or (known is not None and known.kind != "number")
         texts = [shown(fact) if fact else "-" for fact in facts]
         rows.append((label(field), *_beside(texts, [None if plain else s.number(field) for s in specs])))
+    # Peaks are named by format, unit and accumulator, so that dense is never beside sparse.
     for name in dict.fromkeys(peak_name(p) for spec in specs for p in spec.peaks):
         peaks = [next((p for p in spec.peaks if peak_name(p) == name), None) for spec in specs]
         values = [peak.flop_per_s if peak else None for peak in peaks]
@@ -255,28 +254,29 @@ def ranking(spec: GpuSpec) -> tuple[Rank, ...]:
     """Where it stands in the catalog, the most first; GPUs that do not state a quantity do not count."""
     found = []
     for title, name in _RANKED:
-        mine, every = _quantity(spec, name), [_quantity(other, name) for other in all_gpus()]
+        mine, every = quantity(spec, name), [quantity(other, name) for other in all_gpus()]
         stated = [value for value in every if value is not None]
         if mine is not None:
             found.append((title, 1 + sum(value > mine for value in stated), len(stated), name))
     return tuple(found)
 
 
-def _quantity(spec: GpuSpec, name: str) -> float | None:
-    if name == "fp16/W":
-        peak = spec.peak("fp16")
+def quantity(spec: GpuSpec, name: str) -> float | None:
+    """A number of a field, a dense peak by its format, or a peak per watt; None where no source states it."""
+    format_, _, per_watt = name.partition("/")
+    peak = spec.peak(format_)
+    if per_watt:
         return peak.flop_per_s / spec.power_w if peak and spec.power_w else None
-    peak = spec.peak(name)
     return peak.flop_per_s if peak else spec.number(name)
 
 
 def nearest(spec: GpuSpec, most: int = 3) -> Sequence[GpuSpec]:
     """The GPUs whose 16-bit peak, bandwidth and memory are the closest, by the sum of the ratios."""
     names = ("fp16", "memory_bytes_per_s", "memory_bytes")
-    mine = [_quantity(spec, name) for name in names]
+    mine = [quantity(spec, name) for name in names]
 
     def distance(other: GpuSpec) -> float:
-        theirs = [_quantity(other, name) for name in names]
+        theirs = [quantity(other, name) for name in names]
         pairs = [(a, b) for a, b in zip(mine, theirs, strict=True) if a and b]
         return sum(max(a / b, b / a) for a, b in pairs) if len(pairs) == len(names) else float("inf")
 

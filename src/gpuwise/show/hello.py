@@ -23,9 +23,21 @@ def screen(
         driver = f", driver {info.driver}" if info.driver else ""
         entry = f", catalog entry {spec.id}" if spec else ", not in the catalog"
         found.append(f"GPU {info.index}  {info.name}{memory}{driver}{entry}")
-    torch = "not installed; measuring needs it"
+    torch, measure = "not installed; measuring needs it", 'pip install "gpuwise[torch]"'
     if machine.torch is not None:
         torch = machine.torch.version + (f", CUDA {machine.torch.cuda}" if machine.torch.cuda else "")
+        measure = "gpuwise bench --quick"
+    # Commands that work on this machine: an example card stands where its own is unknown.
+    here = next((spec.id for spec in known if spec), "rtx-a5000")
+    other = "h200-sxm" if here != "h200-sxm" else "h100-nvl-94gb"
+    commands = {
+        measure: "measure this machine" if machine.torch else "so that it can measure",
+        "gpuwise show last" if saved else f"gpuwise show {here}": "see the last result"
+        if saved
+        else "what is known, and where from",
+        f"gpuwise compare {here} {other}": "two GPUs side by side",
+    }
+    width = max(map(len, commands))
     lines = [
         f"gpuwise {version}",
         "",
@@ -34,28 +46,9 @@ def screen(
         f"torch  {torch}",
         f"known  {catalog_size} GPUs in the catalog, {saved} results kept here",
         "",
-        *_next(machine, known, saved),
+        *(f"  {command:<{width}}   {what}" for command, what in commands.items()),
     ]
     return "\n".join(lines)
-
-
-def _next(machine: Machine, known: Sequence[GpuSpec | None], saved: int) -> list[str]:
-    """Three commands that work on this machine."""
-    here = next((spec.id for spec in known if spec), "rtx-a5000")
-    if machine.torch is None:
-        first = ('pip install "gpuwise[torch]"', "so that it can measure")
-    else:
-        first = ("gpuwise bench --quick", "measure this machine")
-    second = (
-        ("gpuwise show last", "see the last result")
-        if saved
-        else (f"gpuwise show {here}", "what is known, and where from")
-    )
-    other = "h200-sxm" if here != "h200-sxm" else "h100-nvl-94gb"
-    third = (f"gpuwise compare {here} {other}", "two GPUs side by side")
-    commands = (first, second, third)
-    width = max(len(command) for command, _ in commands)
-    return [f"  {command:<{width}}   {what}" for command, what in commands]
 
 
 def checks(found: Sequence[Check]) -> Table:

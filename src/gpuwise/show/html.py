@@ -11,16 +11,15 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cache
-from html import escape as escaped
 from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import MachineError
-from gpuwise.show.charts.rows import placed
-from gpuwise.show.charts.theme import FONT, LABEL, PALETTE, PRECISION_COLOURS, TEXTS, Chart
+from gpuwise.show.charts import placed
 from gpuwise.show.page import Page
 from gpuwise.show.table import Table
+from gpuwise.show.theme import FONT, LABEL, ORIGIN_COLOURS, PALETTE, PRECISION_COLOURS, Chart
 from gpuwise.store import pages
 
 if TYPE_CHECKING:
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
 
 PNG_SCALE = 2.0
 _NAMES = {light: name for name, (light, _) in PALETTE.items()}
-# Where a page knows measured from published and predicted, the colours are those of the charts' series.
-_ORIGINS = {"measured": "blue", "published": "orange", "predicted": "green"}
 _HEX = re.compile("|".join(_NAMES))
 _CITED = re.compile(r"\[(\d{1,3})\]")
-_STAND_IN = re.compile(r">\{(\d+)\}</text>")
 _TEXT = f'font-family="{FONT}" font-size="{LABEL}px"'
 # What every text and group of a drawing repeats, and decimals of a thousandth of a point.
 _REPEATED = re.compile(
@@ -71,43 +67,8 @@ def fragment(tables: Sequence[Table], chart: Chart | None = None) -> str:
 
 def inline_svg(chart: Chart, name: str) -> Markup:
     """A chart to stand in a page: its colours follow the page, `name` says what it shows."""
-    # Drawing waits for the layout of text, which stand-ins make ten times shorter.
-    short, words = _shortened(chart)
-    drawn = str(_converter().vegalite_to_svg(json.dumps(short)))
-    coloured = _HEX.sub(lambda match: f"var(--{_NAMES[match[0]]})", drawn)
-    return _named(_STAND_IN.sub(lambda match: f">{escaped(words[int(match[1])])}</text>", coloured), name)
-
-
-def _shortened(chart: Chart) -> tuple[Chart, list[str]]:
-    """The chart with stand-ins like `{7}` for the texts of its rows, and the texts.
-
-    Vega lays out every text by measuring it, 0.1 ms a letter, which is nearly all that a report takes to
-    draw; rows are labelled at their ends (`theme.row_axis` leaves the room), so nothing moves.
-    """
-    words: list[str] = []
-
-    def short(part: Any) -> Any:
-        if isinstance(part, list):
-            return [short(each) for each in part]
-        if not isinstance(part, dict):
-            return part
-        return {key: stand_in(value) if key in TEXTS else short(value) for key, value in part.items()}
-
-    def stand_in(text: Any) -> Any:
-        if not isinstance(text, str) or not text:
-            return short(text)
-        if text not in places:
-            places[text] = f"{{{len(words)}}}"
-            words.append(text)
-        return places[text]
-
-    places: dict[str, str] = {}
-    return short(chart), words
-
-
-def paper_svg(chart: Chart, name: str) -> Markup:
-    """A chart to stand in a page of others: on paper of its own, in light colours."""
-    return _named(svg(chart), name)
+    drawn = str(_converter().vegalite_to_svg(json.dumps(chart)))
+    return _named(_HEX.sub(lambda match: f"var(--{_NAMES[match[0]]})", drawn), name)
 
 
 def _named(drawn: str, name: str) -> Markup:
@@ -138,22 +99,16 @@ def tied(text: str) -> str:
     return text.replace(" ", "\u00a0").replace("\u00a0(", " (")
 
 
-def data_scripts(documents: Sequence[bytes]) -> Markup:
-    """JSON as script elements that no browser runs; `store` reads them back."""
-    from markupsafe import Markup
-
-    return Markup(pages.elements(documents))
-
-
 def hue(name: str) -> str:
     """The class that colours a row: that of its precision or origin, as in the charts."""
-    return f"c-{_ORIGINS.get(name) or _NAMES.get(PRECISION_COLOURS.get(name, ''), 'blue')}"
+    return f"c-{_NAMES.get(PRECISION_COLOURS.get(name) or ORIGIN_COLOURS.get(name, ''), 'blue')}"
 
 
 @cache
 def templates() -> Environment:
     """The templates with their filters; everything is escaped unless a filter above made it."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
     # Undefined names fail: an empty cell would look like an unknown value.
     environment = Environment(
@@ -164,7 +119,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        svg=inline_svg, paper=paper_svg, cited=cited, data=data_scripts, tied=tied, hue=hue,
+        svg=inline_svg, paper=lambda chart, name: _named(svg(chart), name), cited=cited, tied=tied, hue=hue,
+        data=lambda documents: Markup(pages.elements(documents)),
         placed=lambda marks, ratio: placed(marks, ratio=ratio), short=lambda value: f"{value:.2f}",
     )  # fmt: skip
     environment.globals.update(palette=PALETTE, cited=cited)

@@ -15,10 +15,10 @@ from gpuwise.model.record import Comparison, Record, Records
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import usd
 from gpuwise.show import charts, choice, comparisons, gpus, records, results
-from gpuwise.show.charts import Chart, Mark
 from gpuwise.show.html import fragment
 from gpuwise.show.report import ReportInput, chart
 from gpuwise.show.table import Table
+from gpuwise.show.theme import Chart, Mark
 
 
 @singledispatch
@@ -34,21 +34,19 @@ def _(value: Result) -> str:
 
 @html.register
 def _(value: Measurement) -> str:
-    row = Table(columns=results.COLUMNS, rows=(results.measurement_row(value),), numeric=results.NUMERIC)
+    row = Table.of([results.measurement_row(value)])
     notes = tuple(f"{c.code}: {c.detail}. {results.fix(c)}" for c in value.cautions)
-    return shown(replace(row.without_empty_columns(), notes=(*notes, *results.details(value))))
+    return shown(replace(row, notes=(*notes, *results.details(value))))
 
 
 @html.register
 def _(value: Comparison) -> str:
-    table = Table(columns=comparisons.COLUMNS, rows=(comparisons.row(value),), numeric=comparisons.NUMERIC)
-    return shown(table.without_empty_columns())
+    return shown(Table.of([comparisons.row(value)]))
 
 
 @html.register
 def _(value: Record) -> str:
-    measured = value.origin == "measured"
-    return shown(records.table([value]) if not measured else records.measured_table([value]))
+    return shown((records.measured_table if value.origin == "measured" else records.table)([value]))
 
 
 @html.register

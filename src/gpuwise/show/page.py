@@ -7,29 +7,42 @@ the templates. Text may cite sources as `[3]`, by their place in `sources`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from gpuwise.model.gpu import Source
 from gpuwise.model.units import visible
-from gpuwise.show.charts.theme import Chart, Mark
+from gpuwise.show import charts
 from gpuwise.show.table import Table, markdown
+from gpuwise.show.theme import Chart, Mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart and the table that says the same in numbers."""
+    """A chart and the table that says the same in numbers.
 
-    chart: Chart
+    Rows of bars or ratios are given as `marks`: a page draws them itself, as wide as it is.
+    """
+
     table: Table
     caption: str
     """What to see in it, in one sentence; also its accessible name."""
-    opened: bool = False
-    """True where the table is shown from the start."""
     marks: tuple[Mark, ...] = ()
-    """Rows of a chart of bars or ratios: a page draws them itself, as wide as it is and for any screen."""
     ratio: bool = False
     """The marks are ratios around 1."""
+    drawn: Chart | None = None
+    """Any other chart."""
+    opened: bool = False
+    """True where the table is shown from the start."""
+
+    @property
+    def chart(self) -> Chart:
+        """As Vega-Lite."""
+        if self.drawn is not None:
+            return self.drawn
+        if self.ratio:
+            return charts.ratios(self.marks, title=self.caption)
+        return charts.bars(self.marks, description=self.caption)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +62,7 @@ class Section:
 
     @property
     def says_something(self) -> bool:
-        return bool(self.text or self.points or self.figures or self.tables or self.folded or self.code)
+        return any(getattr(self, field.name) for field in fields(self) if field.name not in ("id", "title"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +81,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A whole document."""
+    """A whole document; sections that say nothing are left out."""
 
     title: str
     subtitle: str
@@ -85,6 +98,9 @@ class Page:
     """ISO date."""
     data: tuple[bytes, ...] = ()
     """JSON documents that the page holds, so that it can be read back."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sections", tuple(one for one in self.sections if one.says_something))
 
 
 class References:
@@ -105,17 +121,6 @@ class References:
         return tuple(self._numbers)
 
 
-def source_line(source: Source) -> str:
-    """`Title (vendor), read on 2026-10-01, https://...`."""
-    parts = [
-        f"{source.title} ({source.kind})",
-        f"read on {source.read_on}" if source.read_on else "",
-        f"licence: {source.licence}" if source.licence else "",
-        source.url or "",
-    ]
-    return ", ".join(part for part in parts if part)
-
-
 def markdown_page(page: Page) -> str:
     """The page as GitHub-flavoured Markdown; each chart by its table."""
     heads = [f"**{h.what}: {h.value}** ({h.interval or 'no interval'}), {h.means}" for h in page.headlines]
@@ -126,24 +131,29 @@ def markdown_page(page: Page) -> str:
         blocks += [markdown(table) for table in (*section.tables, *section.folded)]
         blocks += [f"```sh\n{section.code}\n```"] if section.code else []
     if page.sources:
-        lines = (f"{number}. {source_line(source)}" for number, source in enumerate(page.sources, 1))
+        lines = []
+        for number, source in enumerate(page.sources, 1):
+            read = f"read on {source.read_on}" if source.read_on else ""
+            licence = f"licence: {source.licence}" if source.licence else ""
+            parts = (f"{number}. {source.title} ({source.kind})", read, licence, source.url or "")
+            lines.append(", ".join(part for part in parts if part))
         blocks += ["## Sources", "\n".join(lines)]
     return visible("\n\n".join(block.strip() for block in blocks if block.strip()) + "\n")
+
+
+def _items(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def document(page: Page) -> dict[str, Any]:
     """The page as plain data, charts as Vega-Lite."""
     return {
-        "title": page.title,
-        "subtitle": page.subtitle,
-        "made_on": page.made_on,
+        **{name: getattr(page, name) for name in ("title", "subtitle", "made_on", "health")},
         "headlines": [asdict(headline) for headline in page.headlines],
-        "health": page.health,
         "summary": list(page.summary),
         "sections": [
             {
-                "id": section.id,
-                "title": section.title,
+                **{name: getattr(section, name) for name in ("id", "title", "code")},
                 "text": list(section.text),
                 "points": list(section.points),
                 "figures": [
@@ -151,7 +161,6 @@ def document(page: Page) -> dict[str, Any]:
                     for figure in section.figures
                 ],
                 "tables": [_table(table) for table in (*section.tables, *section.folded)],
-                "code": section.code,
             }
             for section in page.sections
         ],
@@ -161,14 +170,8 @@ def document(page: Page) -> dict[str, Any]:
 
 def _table(table: Table) -> dict[str, Any]:
     return {
+        **{name: list(getattr(table, name)) for name in ("before", "columns", "notes")},
         "title": table.title,
-        "before": list(table.before),
-        "columns": list(table.columns),
         "rows": [list(row) for row in table.rows],
         "numeric": [column for column in table.columns if column in table.numeric],
-        "notes": list(table.notes),
     }
-
-
-def _items(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)

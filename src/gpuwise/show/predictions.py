@@ -11,15 +11,10 @@ from typing import Any
 from gpuwise.model.question import Question
 from gpuwise.model.record import Record
 from gpuwise.model.result import Interval
-from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts
+from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts, whole
 from gpuwise.show.results import per_joule, rate, unit
 from gpuwise.show.table import Table
 
-COLUMNS = (
-    "GPU", "batch", "throughput", "80 % interval", "step", "first token", "measured", "peak memory", "fits",
-    "power", "power, 80 %", "per joule", "bound", "evidence", "why not",
-)  # fmt: skip
-SORTS = ("speed", "efficiency", "power", "memory", "name")
 _TOLD = (
     "spec-only: from the data sheet alone; with --from FILE, and in gpuwise choose, from what was measured "
     "of this work on another card"
@@ -28,24 +23,20 @@ _TOLD = (
 _LISTED = 3
 # Refused GPUs that still have a row each; more are counted by their reason.
 _REFUSED = 12
+# Unknown speeds come last.
+_KEYS: dict[str, Callable[[Record], Any]] = {
+    "speed": lambda p: -p.best.value if p.best else inf,
+    "efficiency": lambda p: -p.items_per_joule if p.items_per_joule else inf,
+    "power": lambda p: p.watts.value if p.watts else inf,
+    "memory": lambda p: p.memory_bytes.value if p.memory_bytes else inf,
+    "name": lambda p: p.gpu_id,
+}
+SORTS = tuple(_KEYS)
 
 
 def ordered(found: Sequence[Record], sort: str) -> tuple[Record, ...]:
     """The best first, what is refused last."""
     return tuple(sorted(found, key=lambda p: (bool(p.refusal), _KEYS[sort](p), p.gpu_id)))
-
-
-def _falling(value: float | None) -> float:
-    return inf if value is None else -value
-
-
-_KEYS: dict[str, Callable[[Record], Any]] = {
-    "speed": lambda p: _falling(p.best.value if p.best else None),
-    "efficiency": lambda p: _falling(p.items_per_joule),
-    "power": lambda p: p.watts.value if p.watts else inf,
-    "memory": lambda p: p.memory_bytes.value if p.memory_bytes else inf,
-    "name": lambda p: p.gpu_id,
-}
 
 
 def table(found: Sequence[Record], *, every: bool = False) -> Table:
@@ -66,16 +57,11 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
         notes.append(_TOLD)
     if given and not _without_bench(given[0]):
         notes.append(f"measure it: {measure_command(given[0].question)}")
-    return Table(
-        title=f"{name}{several}, predicted",
-        columns=COLUMNS,
-        rows=tuple(_row(p) for p in found if not (many and p.refusal)),
-        numeric=frozenset(COLUMNS[1:12]),
-        notes=tuple(notes),
-    ).without_empty_columns()
+    rows = [_row(p) for p in found if not (many and p.refusal)]
+    return Table.of(rows, title=f"{name}{several}, predicted", notes=tuple(notes))
 
 
-def _row(p: Record) -> tuple[str, ...]:
+def _row(p: Record) -> dict[str, str]:
     joules, speed, power, chance = p.items_per_joule, p.throughput, p.watts, p.fits_probability
     fits = span = drawn = ""
     if chance is not None:
@@ -88,23 +74,25 @@ def _row(p: Record) -> tuple[str, ...]:
         span = Amount(f"{ends[0]} to {ends[1]}", speed.value, unit(p.item), speed.low, speed.high)
     if power is not None:
         drawn = Amount(f"{power.low:,.0f} to {power.high:,.0f} W", power.value, "W", power.low, power.high)
-    return (
-        p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
-        str(p.batch or ""),
-        rate(speed.value, p.item) if speed else "",
-        span,
-        seconds(p.seconds) if p.seconds else "",
-        seconds(p.first_token_s.value) if p.first_token_s else "",
-        rate(p.best.value, p.item) if p.measured and p.best else "",
-        gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
-        fits,
-        watts(power.value) if power else "",
-        drawn,
-        per_joule(joules, p.item) if joules else "",
-        Amount(f"{p.bound} {percent(p.shares[0][1], 0)}", p.shares[0][1], f"{p.bound}") if p.bound else "",
-        p.basis if speed else "",
-        p.refusal,
-    )
+    return {
+        "GPU": p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
+        "batch": whole(p.batch) if p.batch else "",
+        "throughput": rate(speed.value, p.item) if speed else "",
+        "80 % interval": span,
+        "step": seconds(p.seconds) if p.seconds else "",
+        "first token": seconds(p.first_token_s.value) if p.first_token_s else "",
+        "measured": rate(p.best.value, p.item) if p.measured and p.best else "",
+        "peak memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
+        "fits": fits,
+        "power": watts(power.value) if power else "",
+        "power, 80 %": drawn,
+        "per joule": per_joule(joules, p.item) if joules else "",
+        "bound": Amount(f"{p.bound} {percent(p.shares[0][1], 0)}", p.shares[0][1], p.bound)
+        if p.bound
+        else "",
+        "evidence": p.basis if speed else "",
+        "why not": p.refusal,
+    }
 
 
 def measure_command(question: Question) -> str:
@@ -118,37 +106,35 @@ def measure_command(question: Question) -> str:
 
 def document(found: Sequence[Record]) -> dict[str, Any]:
     """The predictions as plain data in SI units; None is unknown."""
-    return {"predictions": [one(p) for p in found]}
 
+    def plain(interval: Interval | None) -> dict[str, Any] | None:
+        return asdict(interval) if interval else None
 
-def one(p: Record) -> dict[str, Any]:
-    """One prediction as plain data."""
-    return {
-        "cell": p.question.key("batch"),
-        "gpu_id": p.gpu_id,
-        "count": p.gpus,
-        "config": asdict(p.question),
-        "item": p.item,
-        "batch": p.batch,
-        "throughput": _interval(p.throughput),
-        "measured": _interval(p.measured.throughput) if p.measured else None,
-        "measured_in": p.measured.notes[0] if p.measured else "",
-        "seconds": p.seconds,
-        "first_token_s": _interval(p.first_token_s),
-        "memory_bytes": _interval(p.memory_bytes),
-        "fits_probability": p.fits_probability,
-        "watts": _interval(p.watts),
-        "bound": p.bound,
-        "shares": dict(p.shares),
-        "evidence": p.basis,
-        "refusal": p.refusal,
-        "measure_command": measure_command(p.question) if not _without_bench(p) else "",
-        "notes": p.notes,
-    }
-
-
-def _interval(found: Interval | None) -> dict[str, Any] | None:
-    return asdict(found) if found else None
+    return {"predictions": [
+        {
+            "cell": p.question.key("batch"),
+            "gpu_id": p.gpu_id,
+            "count": p.gpus,
+            "config": asdict(p.question),
+            "item": p.item,
+            "batch": p.batch,
+            "throughput": plain(p.throughput),
+            "measured": plain(p.measured.throughput) if p.measured else None,
+            "measured_in": p.measured.notes[0] if p.measured else "",
+            "seconds": p.seconds,
+            "first_token_s": plain(p.first_token_s),
+            "memory_bytes": plain(p.memory_bytes),
+            "fits_probability": p.fits_probability,
+            "watts": plain(p.watts),
+            "bound": p.bound,
+            "shares": dict(p.shares),
+            "evidence": p.basis,
+            "refusal": p.refusal,
+            "measure_command": measure_command(p.question) if not _without_bench(p) else "",
+            "notes": p.notes,
+        }
+        for p in found
+    ]}  # fmt: skip
 
 
 def _without_bench(p: Record) -> bool:

@@ -14,10 +14,10 @@ from gpuwise.model.offer import RENTS as KINDS
 from gpuwise.model.offer import Offer
 from gpuwise.model.units import Amount, usd, whole
 from gpuwise.show import charts
-from gpuwise.show.charts import Chart, Mark
 from gpuwise.show.page import References
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table
+from gpuwise.show.theme import Chart, Mark
 
 if TYPE_CHECKING:
     from gpuwise.facts.prices.fetch import Update

@@ -5,7 +5,7 @@ Figures of different origin stand in tables of their own, or say in each row whi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,11 +22,6 @@ from gpuwise.show.results import codes, fix, rate, spanned, speed, value
 from gpuwise.show.table import Table
 from gpuwise.stats.records import Condition
 
-COLUMNS = (
-    "workload", "mode", "GPU", "count", "precision", "compiled", "recipe", "batch", "throughput", "per GPU",
-    "software", "date", "source", "cautions",
-)  # fmt: skip
-NUMERIC = frozenset({"count", "batch", "throughput", "per GPU"})
 # Issues written out below a table; the rest is counted.
 LISTED = 12
 UNTOLD = f"tf32?: {UNSURE.detail}. ?: the source does not say."
@@ -45,52 +40,29 @@ def measured_table(rows: Sequence[Record]) -> Table:
     """What gpuwise measured, the fastest first; throughput with its interval."""
     # Training first: it is what most readers look for, and its speeds are the lower ones.
     ordered = sorted(rows, key=lambda row: (row.question.mode != "train", -value(row)))
-    return Table(
-        title="Measured here",
-        columns=COLUMNS,
-        rows=tuple(map(measured_row, ordered)),
-        numeric=NUMERIC,
-        notes=_issue_lines([issue for row in ordered for issue in (row.raw.cautions if row.raw else ())]),
-    ).without_empty_columns()
+    noted = _issue_lines([issue for row in ordered for issue in (row.raw.cautions if row.raw else ())])
+    return Table.of(map(_measured_row, ordered), title="Measured here", notes=noted)
 
 
-def measured_row(row: Record) -> tuple[str, ...]:
-    """The cells of a measured record, in the order of COLUMNS."""
-    asked = row.question
+def _measured_row(row: Record) -> dict[str, str]:
+    asked, cautions = row.question, row.raw.cautions if row.raw else ()
     own = f"{asked.recipe} {asked.switches}" if asked.switches.changed else asked.recipe
-    return (
-        asked.workload,
-        asked.mode,
-        row.gpu_id,
-        str(asked.gpus),
-        asked.precision or "?",
-        _YES[asked.compile],
-        own,
-        str(asked.batch or ""),
-        speed(row.throughput, row.item, row.raw.status if row.raw else "ok"),
-        "" if row.throughput is None else rate(row.throughput.value / asked.gpus, row.item),
-        row.software,
-        row.date,
-        row.session,
-        codes(row.raw.cautions if row.raw else ()),
-    )
-
-
-def table(rows: Sequence[Record]) -> Table:
-    """Records of any origin beside each other, each with its basis and where it is from."""
-    return Table(
-        columns=("GPU", "work", "throughput", "power", "basis", "software", "date", "source", "cautions"),
-        rows=tuple(
-            (
-                r.gpu_id, r.question.label(), spanned(r.throughput, r.item) if r.throughput else r.refusal,
-                watts(r.watts.value) if r.watts else "", r.basis, r.software, r.date,
-                r.source.title if r.source else "", codes(r.issues) if r.throughput else "",
-            )
-            for r in rows
-        ),
-        numeric=frozenset({"throughput", "power"}),
-        notes=tuple(dict.fromkeys(note for r in rows[:LISTED] for note in r.notes)),
-    ).without_empty_columns()  # fmt: skip
+    return {
+        "workload": asked.workload,
+        "mode": asked.mode,
+        "GPU": row.gpu_id,
+        "count": whole(asked.gpus),
+        "precision": asked.precision or "?",
+        "compiled": _YES[asked.compile],
+        "recipe": own,
+        "batch": whole(asked.batch) if asked.batch else "",
+        "throughput": speed(row.throughput, row.item, row.raw.status if row.raw else "ok"),
+        "per GPU": "" if row.throughput is None else rate(row.throughput.value / asked.gpus, row.item),
+        "software": row.software,
+        "date": row.date,
+        "source": row.session,
+        "cautions": codes(cautions),
+    }
 
 
 def published_table(rows: Sequence[Record]) -> Table:
@@ -99,64 +71,77 @@ def published_table(rows: Sequence[Record]) -> Table:
         rows, key=lambda row: (row.question.workload, row.question.mode != "train", -row.value / row.gpus)
     )
     sources = {row.source.id: row.source for row in rows if row.source}
-    lines = tuple(
+    lines = [
         f"{source.id}: {source.title}; {source.licence or 'no licence stated'}"
         + (f"; {source.url}" if source.url else "")
-        for source in (sources[name] for name in sorted(sources))
-    )
+        for _, source in sorted(sources.items())
+    ]
     issues = _issue_lines([issue for row in ordered for issue in row.issues if issue != UNSURE], own=False)
-    return Table(
+    return Table.of(
+        map(_published_row, ordered),
         title="Published elsewhere, not measured by gpuwise",
-        columns=COLUMNS,
-        rows=tuple(map(_published_row, ordered)),
-        numeric=NUMERIC,
         notes=(*((UNTOLD,) if any("?" in row.precision for row in rows) else ()), *issues, *lines),
-    ).without_empty_columns()
+    )
 
 
-def _published_row(row: Record) -> tuple[str, ...]:
+def _published_row(row: Record) -> dict[str, str]:
     # Not `MXNet MXNet 1.9` where the versions name the framework themselves.
     versions = row.stated.versions if row.stated else ""
     named = row.software.split(" ")[0].casefold() in versions.casefold() and versions
-    return (
-        row.question.workload,
-        row.question.mode,
-        row.gpu_id or "not stated",
-        str(row.gpus),
-        row.precision,
-        _YES[row.question.compile],
-        "",
-        str(row.batch or ""),
-        rate(row.value, row.item),
-        rate(row.value / row.gpus, row.item),
-        versions if named else " ".join(part for part in (row.software, versions) if part),
-        row.date,
-        row.source.id if row.source else "",
-        codes(row.issues),
-    )
+    return {
+        "workload": row.question.workload,
+        "mode": row.question.mode,
+        "GPU": row.gpu_id or "not stated",
+        "count": whole(row.gpus),
+        "precision": row.precision,
+        "compiled": _YES[row.question.compile],
+        "recipe": "",
+        "batch": whole(row.batch) if row.batch else "",
+        "throughput": rate(row.value, row.item),
+        "per GPU": rate(row.value / row.gpus, row.item),
+        "software": versions if named else " ".join(part for part in (row.software, versions) if part),
+        "date": row.date,
+        "source": row.source.id if row.source else "",
+        "cautions": codes(row.issues),
+    }
 
 
 def together(measured: Sequence[Record], published: Sequence[Record]) -> Table:
     """Both for one file: the first column says which rows are whose, ours come first."""
-    rows = [("measured here", *measured_row(row)) for row in measured]
-    rows += [("published", *_published_row(row)) for row in published]
-    return Table(
-        columns=("origin", *COLUMNS),
-        rows=tuple(rows),
-        numeric=NUMERIC,
-        notes=(*measured_table(measured).notes, *published_table(published).notes),
-    ).without_empty_columns()
+    rows = [{"origin": "measured here", **_measured_row(row)} for row in measured]
+    rows += [{"origin": "published", **_published_row(row)} for row in published]
+    return Table.of(rows, notes=(*measured_table(measured).notes, *published_table(published).notes))
+
+
+def table(rows: Sequence[Record]) -> Table:
+    """Records of any origin beside each other, each with its basis and where it is from."""
+    return Table.of(
+        (
+            {
+                "GPU": r.gpu_id,
+                "work": r.question.label(),
+                "throughput": spanned(r.throughput, r.item) if r.throughput else r.refusal,
+                "power": watts(r.watts.value) if r.watts else "",
+                "basis": r.basis,
+                "software": r.software,
+                "date": r.date,
+                "source": r.source.title if r.source else "",
+                "cautions": codes(r.issues) if r.throughput else "",
+            }
+            for r in rows
+        ),
+        notes=tuple(dict.fromkeys(note for r in rows[:LISTED] for note in r.notes)),
+    )
 
 
 def workloads(measured: Mapping[str, int], published: Mapping[str, int]) -> Table:
     """How many figures there are of each workload, the most first."""
-    names = sorted(
-        {*measured, *published}, key=lambda name: (-published.get(name, 0) - measured.get(name, 0), name)
-    )
-    return Table(
-        columns=("workload", "measured here", "published"),
-        rows=tuple((name, whole(measured.get(name, 0)), whole(published.get(name, 0))) for name in names),
-        numeric=frozenset({"measured here", "published"}),
+    counts = {name: (measured.get(name, 0), published.get(name, 0)) for name in {*measured, *published}}
+    return Table.of(
+        (
+            {"workload": name, "measured here": whole(here), "published": whole(there)}
+            for name, (here, there) in sorted(counts.items(), key=lambda one: (-sum(one[1]), one[0]))
+        ),
         notes=("gpuwise results WORKLOAD shows them.",),
     )
 
@@ -169,13 +154,9 @@ def measured_document(row: Record) -> dict[str, Any]:
         "gpu": row.gpu,
         "gpu_id": None if row.gpu_id == row.gpu else row.gpu_id,
         "n_gpus": asked.gpus,
-        "workload": asked.workload,
-        "mode": asked.mode,
-        "precision": asked.precision,
+        **{name: getattr(asked, name) for name in ("workload", "mode", "precision", "recipe", "framework")},
         "compiled": asked.compile,
-        "recipe": asked.recipe,
         "switches": dict(asked.switches.changed),
-        "framework": asked.framework,
         "batch_per_gpu": asked.batch,
         "status": raw.status if raw else "ok",
         "throughput": None if row.throughput is None else asdict(row.throughput),
@@ -219,59 +200,45 @@ def _issue_lines(issues: Sequence[Issue], *, own: bool = True) -> tuple[str, ...
     return (*lines[:LISTED], *((f"{more} more cautions: --json",) if more > 0 else ()))
 
 
-def pairs(records: Sequence[Record], first: str, second: str) -> Iterator[tuple[Record, Record]]:
-    """Speeds of two GPUs that answer one question of one origin, the fastest of each; published ones of one
-    source and framework.
-
-    Where a source does not state the precision, two figures may answer different questions: no pair.
-    """
-    best: dict[tuple[object, ...], Record] = {}
-    for record in records:
-        # An unstated precision may be any of several, and these differ by a factor of eight.
-        if record.question.precision is not None and record.throughput is not None:
-            known = best.setdefault((record.gpu_id, *_asked(record)), record)
-            if value(record) > value(known):
-                best[record.gpu_id, *_asked(record)] = record
-    for (gpu_id, *asked), record in best.items():
-        other = best.get((second, *asked))
-        if gpu_id == first and other is not None:
-            yield record, other
-
-
-def _asked(record: Record) -> tuple[object, ...]:
-    """What agrees between two speeds that may be divided whatever their GPUs, batches and sessions."""
-    asked = record.question
-    # Our own sessions run one code; two publishers run two.
-    whose = record.session if record.origin == "published" else ""
-    return record.origin, whose, asked.key("batch"), asked.switches
-
-
-def listing(
-    records: Sequence[Record], cited: References, *, most: int, title: str = ""
-) -> Table:  # fmt: skip
-    """The fastest speed of each question, measured first, then by GPUs and work; `most` of them."""
-    best: dict[tuple[object, ...], Record] = {}
+def answers(records: Sequence[Record]) -> list[dict[str, Record]]:
+    """The speeds of each question by GPU, the fastest of each, measured questions first; published ones of
+    one source and framework."""
+    best: dict[tuple[object, ...], dict[str, Record]] = {}
     # The fastest is what the GPU can do; slower ones of the same question were run with less care.
     for record in sorted(records, key=value, reverse=True):
-        best.setdefault(_asked(record), record)
-    ordered = sorted(best.values(), key=lambda r: (r.origin, r.gpus, r.question.label("batch", "gpus")))
+        asked = record.question
+        # Our own sessions run one code; two publishers run two.
+        whose = record.session if record.origin == "published" else ""
+        same = best.setdefault((record.origin, whose, asked.key("batch"), asked.switches), {})
+        same.setdefault(record.gpu_id, record)
+    found = [(next(iter(same.values())), same) for same in best.values()]
+    found.sort(key=lambda one: (one[0].origin, one[0].gpus, one[0].question.label("batch", "gpus")))
+    return [same for _, same in found]
+
+
+def listing(records: Sequence[Record], cited: References, *, most: int) -> Table:
+    """The fastest speed of each question of one GPU, measured first, then by GPUs and work; `most` of
+    them."""
+    ordered = [record for same in answers(records) for record in same.values()]
     listed, hidden = ordered[:most], len(ordered) - most
     unsure = any(r.question.precision is None or UNSURE in r.issues for r in listed)
     more = (f"{hidden} more: gpuwise results --gpu {ordered[0].gpu_id}",) if hidden > 0 else ()
-    return Table(
-        title=title,
-        columns=("work", "GPUs", "batch", "speed", "origin", "software", "date", "source"),
-        rows=tuple(
-            (
-                work(r), str(r.gpus), str(r.batch or "-"),
-                spanned(r.throughput, r.item) if r.throughput else "", r.origin, r.software, r.date,
-                cited.mark(r.source),
-            )
+    return Table.of(
+        (
+            {
+                "work": work(r),
+                "GPUs": whole(r.gpus),
+                "batch": whole(r.batch) if r.batch else "-",
+                "speed": spanned(r.throughput, r.item) if r.throughput else "",
+                "origin": r.origin,
+                "software": r.software,
+                "date": r.date,
+                "source": cited.mark(r.source),
+            }
             for r in listed
         ),
-        numeric=frozenset({"GPUs", "batch", "speed"}),
         notes=(*((UNTOLD,) if unsure else ()), *more),
-    )  # fmt: skip
+    )
 
 
 def work(record: Record) -> str:
@@ -327,12 +294,8 @@ COUNTS = (1, 2, 4, 8)
 def of_kind(kind: Kind, gpu_id: str, found: Sequence[Record], count: int = 1) -> Record | None:
     """The forecast of this kind of work for `count` GPUs of that id."""
     wanted = (gpu_id, count, kind.workload, kind.mode, kind.precision)
-    return next(
-        (
-            record
-            for record in found
-            if (record.gpu_id, record.gpus, record.question.workload, record.question.mode,
-                record.question.precision) == wanted
-        ),
-        None,
-    )  # fmt: skip
+    for record in found:
+        asked = record.question
+        if (record.gpu_id, record.gpus, asked.workload, asked.mode, asked.precision) == wanted:
+            return record
+    return None

@@ -11,9 +11,9 @@ from gpuwise.model.question import HOW, WORK
 from gpuwise.model.record import Record
 from gpuwise.model.result import WIDE, Interval, Measurement, Result
 from gpuwise.model.run import Environment
-from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts
-from gpuwise.show.charts.theme import Mark
+from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts, whole
 from gpuwise.show.table import Table
+from gpuwise.show.theme import Mark
 
 _PLURAL = {
     "image": "images", "image-step": "image-steps", "sequence": "sequences", "token": "tokens",
@@ -37,12 +37,6 @@ _ELEMENTWISE = re.compile(r"elementwise_kernel.*?<.*?\b(?!gpu_kernel)(\w+(?:_ker
 REMEASURE = "measure both again, in one session"
 _OWN = frozenset({"order", "repeated", "linear", "halves"})
 
-COLUMNS = (
-    "workload", "mode", "precision", "compile", "recipe", "framework", "GPUs", "batch", "throughput (95 %)",
-    "MFU", "of limit", "bound by", "peak memory", "power", "efficiency", "cautions",
-)  # fmt: skip
-NUMERIC = frozenset({"GPUs", "batch", "throughput (95 %)", "MFU", "peak memory", "power", "efficiency"})
-
 
 def unit(item: str) -> str:
     """`images/s`, `FLOP/s`."""
@@ -50,14 +44,14 @@ def unit(item: str) -> str:
 
 
 def rate(value: float, item: str) -> Amount:
-    """Items per second in the field's units."""
-    # Four digits: the differences that matter between two runs are of one percent.
-    shown = si(value, unit(item)) if item in _PREFIXED else f"{significant(value, 4)} {unit(item)}"
-    return Amount(shown, value, unit(item))
+    """Items per second in the field's units: `7,210 images/s`."""
+    named = unit(item)
+    return Amount(si(value, named) if item in _PREFIXED else f"{amount(value, item)} {named}", value, named)
 
 
 def amount(value: float, item: str) -> str:
     """A number of items without their name, which stands elsewhere: `7,210`, `11.6 T`."""
+    # Four digits: the differences that matter between two runs are of one percent.
     return si(value, "").strip() if item in _PREFIXED else significant(value, 4)
 
 
@@ -80,14 +74,11 @@ def speed(found: Interval | None, item: str, status: str = "ok") -> str:
 
 def spanned(found: Interval, item: str) -> Amount:
     """`433.3 tokens/s (272.7 to 688.6)`; the interval where there is one."""
-    text = f"{rate(found.value, item)}"
+    text = rate(found.value, item)
     if found.low == found.high:
-        return Amount(text, found.value, unit(item))
-    ends = [
-        rate(end, item).removesuffix(f" {rate(1.0, item).split(' ', 1)[1]}")
-        for end in (found.low, found.high)
-    ]
-    return Amount(f"{text} ({ends[0]} to {ends[1]})", found.value, unit(item), found.low, found.high)
+        return text
+    ends = f"({amount(found.low, item)} to {amount(found.high, item)})"
+    return Amount(f"{text} {ends}", found.value, unit(item), found.low, found.high)
 
 
 def measured_speed(m: Measurement) -> str:
@@ -142,45 +133,42 @@ def line(m: Measurement) -> str:
     return "  ".join(part for part in parts if part)
 
 
-def measurement_row(m: Measurement) -> tuple[str, ...]:
-    """The cells of one measurement, in the order of COLUMNS."""
+def measurement_row(m: Measurement) -> dict[str, str]:
+    """The cells of one measurement by their columns."""
     config, limit = m.config, m.config.mode == "limit"
     own = f"{config.recipe} {config.switches}" if config.switches.changed else config.recipe
     drawn = m.telemetry.power_w if m.telemetry else None
-    joule = None if limit else m.items_per_joule
-    return (
-        config.workload,
-        "" if limit else config.mode,
-        config.precision,
-        "" if limit else "compiled" if config.compile else "eager",
-        "" if limit else own,
-        "" if config.framework == "torch" else config.framework,
-        str(config.gpus) if config.gpus > 1 else "",
-        str((config.batch if limit else m.batch) or ""),
-        measured_speed(m),
-        percent(m.mfu) if m.mfu else "",
-        Amount(f"{percent(m.limit_share, 0)} {m.limit}", m.limit_share, f"of {m.limit} limit")
-        if m.limit_share
-        else "",
-        m.verdict.bound if m.verdict else "",
-        gibibytes(m.memory_peak_bytes) if m.memory_peak_bytes and not limit else "",
-        watts(drawn) if drawn else "",
-        per_joule(joule, m.item) if joule else "",
-        codes(m.cautions),
-    )
+    # A limit is one kernel without a model: how it was compiled, what it held and drew says nothing of it.
+    joule, memory = (None, None) if limit else (m.items_per_joule, m.memory_peak_bytes)
+    batch, share = config.batch if limit else m.batch, m.limit_share
+    return {
+        "workload": config.workload,
+        "mode": "" if limit else config.mode,
+        "precision": config.precision,
+        "compile": "" if limit else "compiled" if config.compile else "eager",
+        "recipe": "" if limit else own,
+        "framework": "" if config.framework == "torch" else config.framework,
+        "GPUs": whole(config.gpus) if config.gpus > 1 else "",
+        "batch": whole(batch) if batch else "",
+        "throughput (95 %)": measured_speed(m),
+        "MFU": percent(m.mfu) if m.mfu else "",
+        "of limit": Amount(f"{percent(share, 0)} {m.limit}", share, f"of {m.limit} limit") if share else "",
+        "bound by": m.verdict.bound if m.verdict else "",
+        "peak memory": gibibytes(memory) if memory else "",
+        "power": watts(drawn) if drawn else "",
+        "efficiency": per_joule(joule, m.item) if joule else "",
+        "cautions": codes(m.cautions),
+    }
 
 
 def measurements(result: Result) -> Table:
     """All measurements of a result, one row each; empty columns dropped."""
-    table = Table(
+    return Table.of(
+        map(measurement_row, result.measurements),
         title=headline(result),
-        columns=COLUMNS,
-        rows=tuple(measurement_row(m) for m in result.measurements),
-        numeric=NUMERIC,
         notes=notes(result),
         spare=frozenset({"recipe"}),
     )
-    return table.without_empty_columns()
 
 
 def headline(result: Result) -> str:
@@ -236,34 +224,35 @@ def merged(texts: Sequence[str]) -> str:
 
 def environment(found: Environment) -> Table:
     """What was found on the machine, one row a field."""
-    limit = watts(found.power_limit_w) if found.power_limit_w else ""
+    limit: str = watts(found.power_limit_w) if found.power_limit_w else ""
     if limit and found.power_limit_default_w and found.power_limit_default_w != found.power_limit_w:
         limit = f"{limit} (default {watts(found.power_limit_default_w)})"
     link = f"generation {found.pcie_generation}" if found.pcie_generation else ""
     link += f" x{found.pcie_width}" if link and found.pcie_width else ""
     cores = f", {found.cpu_count} usable cores" if found.cpu_count else ""
     switch = {None: "", True: "on", False: "off"}
-    rows = (
-        ("device", found.device),
-        ("card", found.card or ""),
-        ("catalog entry", found.gpu_id or ("none: this GPU is unknown" if found.cuda else "")),
-        ("device memory", gibibytes(found.device_memory_bytes) if found.device_memory_bytes else ""),
-        ("driver", found.driver or ""),
-        ("torch", found.torch or ""),
-        ("TensorFlow", found.tensorflow or ""),
-        ("JAX", found.jax or ""),
-        ("CUDA", found.cuda or ""),
-        ("cuDNN", found.cudnn or ""),
-        ("power limit", limit),
-        ("ECC", switch[found.ecc]),
-        ("MIG", switch[found.mig]),
-        ("PCIe", link),
-        ("CPU", f"{found.cpu}{cores}" if found.cpu else ""),
-        ("system", " · ".join(x for x in (found.os, f"Python {found.python}" if found.python else "") if x)),
-        ("other processes", "" if found.other_processes is None else str(found.other_processes)),
-        ("variables", ", ".join(f"{name}={value}" for name, value in found.variables)),
-    )
-    return Table(columns=("environment", "found"), rows=tuple(row for row in rows if row[1]))
+    fields = {
+        "device": found.device,
+        "card": found.card,
+        "catalog entry": found.gpu_id or ("none: this GPU is unknown" if found.cuda else ""),
+        "device memory": gibibytes(found.device_memory_bytes) if found.device_memory_bytes else "",
+        "driver": found.driver,
+        "torch": found.torch,
+        "TensorFlow": found.tensorflow,
+        "JAX": found.jax,
+        "CUDA": found.cuda,
+        "cuDNN": found.cudnn,
+        "power limit": limit,
+        "ECC": switch[found.ecc],
+        "MIG": switch[found.mig],
+        "PCIe": link,
+        "CPU": f"{found.cpu}{cores}" if found.cpu else "",
+        "system": " · ".join(x for x in (found.os, f"Python {found.python}" if found.python else "") if x),
+        "other processes": "" if found.other_processes is None else str(found.other_processes),
+        "variables": ", ".join(f"{name}={value}" for name, value in found.variables),
+    }
+    rows = tuple((name, text) for name, text in fields.items() if text)
+    return Table(columns=("environment", "found"), rows=rows)
 
 
 def commands(result: Result) -> Table:
@@ -278,20 +267,18 @@ def counts(result: Result) -> Table | None:
     # Limits of links and memory are no speeds of the work that an article compares.
     networks = [m for m in result.measurements if m.config.mode in ("train", "infer")]
     columns = sorted({m.config.gpus for m in networks})
-    rows: dict[str, dict[int, Measurement]] = {}
+    rows: dict[str, dict[int, str]] = {}
     for m in networks:
-        rows.setdefault(m.config.label("batch", "gpus", "switches"), {})[m.config.gpus] = m
+        name = m.config.label("batch", "gpus", "switches")
+        rows.setdefault(name, {})[m.config.gpus] = measured_speed(m)
     if len(columns) < 2 or len({m.config.workload for m in networks}) < 2:
         return None
-    names = tuple(counted(count, "GPU") for count in columns)
-    return Table(
-        title="By number of GPUs",
-        columns=("measurement", *names),
-        rows=tuple(
-            (name, *(measured_speed(found[count]) if count in found else "" for count in columns))
+    return Table.of(
+        (
+            {"measurement": name, **{counted(n, "GPU"): found.get(n, "") for n in columns}}
             for name, found in rows.items()
         ),
-        numeric=frozenset(names),
+        title="By number of GPUs",
     )
 
 
@@ -387,9 +374,8 @@ def over_sessions(same: Sequence[Record]) -> Amount:
     middle = same[len(same) // 2]
     found, item = middle.throughput, middle.item
     if found is None or len(same) == 1:
-        return Amount(
-            speed(found, item), value(middle), unit(item), *((found.low, found.high) if found else ())
-        )
+        ends = (found.low, found.high) if found else ()
+        return Amount(speed(found, item), value(middle), unit(item), *ends)
     low, high = value(same[-1]), value(same[0])
     text = f"{rate(found.value, item)} ({amount(low, item)} to {amount(high, item)}, {len(same)} times)"
     return Amount(text, found.value, unit(item), low, high)

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpuwise.model.result import Measurement, Result
-from gpuwise.model.units import percent, times, watts
+from gpuwise.model.units import percent, times, watts, whole
 from gpuwise.show import charts
-from gpuwise.show.charts import Mark
 from gpuwise.show.page import Figure, References
 from gpuwise.show.results import bar, measured_speed, rate, speed
 from gpuwise.show.table import Table
+from gpuwise.show.theme import Mark
 from gpuwise.stats.records import Curve
 from gpuwise.stats.scaling import WORTH, Point, Series, cards_of, series
 
-COLUMNS = (
-    "measurement", "scaling", "GPUs", "batch each", "throughput (95 %)", "scale factor (95 %)", "of perfect",
-    "shared", "waiting", "exchange", "power", "how",
-)  # fmt: skip
-NUMERIC = frozenset(COLUMNS[2:6]) | {"shared", "waiting", "exchange", "power"}
 BAR = 20
 # A scale factor from which nothing is lost that would be worth a word.
 GOOD = 0.99
@@ -43,39 +38,36 @@ def table(result: Result, found: Sequence[Series]) -> Table:
     """The series that were found in a result, a row for each number of GPUs."""
     rows = []
     for each in found:
-        name, one = each.one.config.label("batch"), each.one
-        rows.append(_cells(name, one, 1.0, None))
-        rows += [_cells(name, point.measurement, point.factor.value, point) for point in each.points]
-    made = Table(
-        title="Scaling",
-        columns=COLUMNS,
-        rows=tuple(rows),
-        numeric=NUMERIC,
-        notes=(*_verdicts(found), *_links(result.measurements, found)),
-    )
-    return made.without_empty_columns()
+        rows.append(_cells(each.one, each.one, None))
+        rows += [_cells(each.one, point.measurement, point) for point in each.points]
+    notes = (*_verdicts(found), *_links(result.measurements, found))
+    return Table.of(rows, title="Scaling", notes=notes)
 
 
-def _cells(name: str, m: Measurement, factor: float, point: Point | None) -> tuple[str, ...]:
+def _cells(one: Measurement, m: Measurement, point: Point | None) -> dict[str, str]:
     """A row of one GPU (without `point`) or of several."""
     config, group, lost = m.config, m.group, point.losses if point else None
     bucket = f"buckets of {group.bucket_bytes / 2**20:.0f} MiB" if group and group.bucket_bytes else ""
     how = (group.parallel, group.backend, bucket) if group and point else ()
     drawn = m.telemetry.power_w if m.telemetry is not None else None
-    shares = (lost.sharing, lost.waiting, lost.exchange) if lost else (None, None, None)
-    return (
-        name,
-        config.scaling if point else "",
-        str(config.gpus) if config.nodes == 1 else f"{config.gpus} on {config.nodes}",
-        str(m.batch or ""),
-        measured_speed(m),
-        times(factor, point.factor.low, point.factor.high, 3) if point else "1",
-        bar(max(0.0, factor), BAR).ljust(BAR, "·"),
+    factor = point.factor.value if point else 1.0
+    nodes = "" if config.nodes == 1 else f" on {config.nodes}"
+    return {
+        "measurement": one.config.label("batch"),
+        "scaling": config.scaling if point else "",
+        "GPUs": whole(config.gpus).shown(f"{config.gpus}{nodes}"),
+        "batch each": whole(m.batch) if m.batch else "",
+        "throughput (95 %)": measured_speed(m),
+        "scale factor (95 %)": times(factor, point.factor.low, point.factor.high, 3) if point else "1",
+        "of perfect": bar(max(0.0, factor), BAR).ljust(BAR, "·"),
         # Rounded first: there is no minus before zero.
-        *("" if share is None else percent(round(share, 3) + 0.0) for share in shares),
-        watts(drawn) if drawn else "",
-        ", ".join(part for part in how if part),
-    )
+        **{
+            name: percent(round(getattr(lost, part), 3) + 0.0) if lost else ""
+            for name, part in (("shared", "sharing"), ("waiting", "waiting"), ("exchange", "exchange"))
+        },
+        "power": watts(drawn) if drawn else "",
+        "how": ", ".join(part for part in how if part),
+    }
 
 
 def _verdicts(found: Sequence[Series]) -> Iterator[str]:
@@ -118,18 +110,19 @@ def _links(measurements: Sequence[Measurement], found: Sequence[Series]) -> Iter
     for m in measurements:
         if m.config.mode != "limit" or m.throughput is None:
             continue
-        if m.config.workload == "peer":
-            yield f"link between two GPUs, one way: {rate(m.throughput.value, m.item)}"
-        if m.config.workload == "all-reduce":
-            size = f", {m.batch} MiB" if m.batch else ""
-            name = f"all-reduce over {m.config.gpus} GPUs{size}, bus bandwidth"
+        size = f", {m.batch} MiB" if m.batch else ""
+        name = {
+            "peer": "link between two GPUs, one way",
+            "all-reduce": f"all-reduce over {m.config.gpus} GPUs{size}, bus bandwidth",
+        }.get(m.config.workload)
+        if name:
             yield f"{name}: {rate(m.throughput.value, m.item)}"
     groups = [point.measurement.group for each in found for point in each.points]
     # A pair of two GPUs says little of a machine of eight: the largest group has the most links.
     largest = max((g for g in groups if g is not None), key=lambda g: len(g.ranks), default=None)
-    kinds = {(link.path, link.peer) for link in largest.links} if largest is not None else set()
+    links = largest.links if largest is not None else ()
+    kinds = {(link.path, link.peer) for link in links}
     for path, peer in sorted(kinds, key=str):
-        links = largest.links if largest is not None else ()
         pairs = [f"{link.a}-{link.b}" for link in links if (link.path, link.peer) == (path, peer)]
         which = "every pair of GPUs" if len(kinds) == 1 else f"GPUs {', '.join(pairs)}"
         peers = {True: "P2P on", False: "P2P off", None: "P2P unknown"}[peer]
@@ -147,32 +140,30 @@ def shown(curves: Sequence[Curve], cited: References) -> tuple[tuple[Figure, ...
             continue
         # Two points make a line of which the eye learns nothing that a number does not say.
         if len(curve.records) < CURVED:
-            speeds = speed(last.throughput, one.item), rate(one.throughput.value, one.item)
-            rows.append((title, one.origin, str(last.gpus), speeds[0], speeds[1], share, source))
+            rows.append({
+                "work": title, "origin": one.origin, "GPUs": whole(last.gpus),
+                "throughput": speed(last.throughput, one.item),
+                "one GPU": rate(one.throughput.value, one.item), "of linear": share, "source": source,
+            })  # fmt: skip
             continue
         marks = [
             Mark(label=str(r.gpus), value=s.value, low=s.low, high=s.high, colour=r.origin)
             for r in curve.records
             if (s := r.throughput) is not None
         ]
-        cells = [
-            (str(r.gpus), speed(r.throughput, r.item), percent(curve.share(r).value, 0), cited.mark(r.source))
+        cells = (
+            {
+                "GPUs": whole(r.gpus),
+                "throughput": speed(r.throughput, r.item),
+                "of linear": percent(curve.share(r).value, 0),
+                "source": cited.mark(r.source),
+            }
             for r in curve.records
-        ]
+        )
         figures.append(Figure(
-            chart=charts.scaling(marks, item=one.item),
-            table=Table(
-                title=f"{title} on several GPUs, {one.origin}", rows=tuple(cells),
-                columns=("GPUs", "throughput", "of linear", "source"),
-                numeric=frozenset({"GPUs", "throughput", "of linear"}),
-            ),
+            drawn=charts.lines(marks, item=one.item, over="GPUs"),
+            table=Table.of(cells, title=f"{title} on several GPUs, {one.origin}"),
             caption=f"{title}: {last.gpus} GPUs reach {share} of {last.gpus} times one, {one.origin} "
             f"{source}.",
         ))  # fmt: skip
-    few = Table(
-        title="Several GPUs against one",
-        columns=("work", "origin", "GPUs", "throughput", "one GPU", "of linear", "source"),
-        rows=tuple(rows),
-        numeric=frozenset({"GPUs", "throughput", "one GPU", "of linear"}),
-    )
-    return tuple(figures), (few,) if rows else ()
+    return tuple(figures), (Table.of(rows, title="Several GPUs against one"),) if rows else ()

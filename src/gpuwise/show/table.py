@@ -8,10 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from textwrap import wrap
+from typing import Any
 
 from gpuwise.model.units import Amount, visible
 
@@ -51,6 +52,20 @@ class Table:
             object.__setattr__(self, name, tuple(map(visible, getattr(self, name))))
         object.__setattr__(self, "rows", tuple(tuple(map(visible, row)) for row in self.rows))
         object.__setattr__(self, "title", visible(self.title))
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, str]], *, every: bool = False, **more: Any) -> Table:
+        """Rows that name their cells, such as `{"GPU": "l4", "power": watts(72)}`; columns as in the first.
+
+        A column in which no row says anything is left out, unless `every` one is wanted; one that holds an
+        Amount is numeric.
+        """
+        kept = list(rows)
+        names = tuple(kept[0]) if kept else ()
+        amounts = frozenset(name for name in names if any(isinstance(row[name], Amount) for row in kept))
+        cells = tuple(tuple(row[name] for name in names) for row in kept)
+        made = cls(columns=names, rows=cells, **{"numeric": amounts, **more})
+        return made if every else made.without_empty_columns()
 
     def only(self, places: Sequence[int]) -> Table:
         """The columns at these places, in this order."""
@@ -197,7 +212,7 @@ def _widths(table: Table, room: int) -> list[int]:
         for least in (READABLE, TIGHT)
     )
     asked = tight if _together(tight) <= room < _together(usual) else usual
-    widths = [min(asked[0], room)]
+    widths = [min(width, room) for width in asked[:1]]
     for width in asked[1:]:
         if _together([*widths, width]) > room:
             break

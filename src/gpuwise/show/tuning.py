@@ -8,59 +8,53 @@ from typing import Any
 
 from gpuwise.model.result import Trial, Tuned, Tuning
 from gpuwise.model.run import RunConfig
-from gpuwise.model.units import percent
+from gpuwise.model.units import percent, whole
 from gpuwise.show.results import counted, speed
 from gpuwise.show.table import Table
-
-COLUMNS = ("batch", "switches", "speed", "against the first", "outcome")
 
 
 def line(trial: Trial, number: int) -> str:
     """One setting in one line, as it ends."""
-    speed = _speed(trial) or "-"
     setting = f"batch {trial.setting.batch:<6} {trial.setting.switches!s:<40}"
-    return f"{number:>3}  {setting} {speed:<26} {outcome(trial)}"
+    return f"{number:>3}  {setting} {_speed(trial) or '-':<26} {_outcome(trial)}"
 
 
-def outcome(trial: Trial) -> str:
-    """`fastest so far`, `no faster`, or why it does not count."""
-    if trial.refusal is not None:
-        return trial.refusal
-    return "fastest so far" if trial.adopted else "no faster"
+def _speed(trial: Trial) -> str:
+    found = trial.measurement.throughput
+    return "" if found is None else speed(found, trial.measurement.item)
+
+
+def _outcome(trial: Trial) -> str:
+    return trial.refusal or ("fastest so far" if trial.adopted else "no faster")
 
 
 def trials(config: RunConfig, tuning: Tuning) -> Table:
-    """Every setting in the order it was tried, and the gain below."""
+    """Every setting in the order it was tried; below it the best recipe, its gain, and what was not tried."""
     first = next((t.speed for t in tuning.trials if t.speed is not None), None)
-    rows = tuple(
-        (
-            str(t.setting.batch),
-            str(t.setting.switches),
-            _speed(t),
-            percent(t.speed.value / first.value) if t.speed and first else "",
-            outcome(t),
-        )
-        for t in tuning.trials
-    )
-    return Table(
-        title=f"{config.workload} {config.mode} {config.precision}: {len(rows)} settings",
-        columns=COLUMNS,
-        rows=rows,
-        numeric=frozenset({"batch", "speed", "against the first"}),
-        notes=notes(tuning),
-    )
-
-
-def notes(tuning: Tuning) -> tuple[str, ...]:
-    """The best recipe, its gain, and what was not tried."""
     left = f"{counted(tuning.left, 'setting')} not tried: the time was up; --time gives it more"
-    return (found(tuning), *((left,) if tuning.left else ()))
+    return Table.of(
+        (
+            {
+                "batch": whole(t.setting.batch),
+                "switches": str(t.setting.switches),
+                "speed": _speed(t),
+                "against the first": percent(t.speed.value / first.value) if t.speed and first else "",
+                "outcome": _outcome(t),
+            }
+            for t in tuning.trials
+        ),
+        title=f"{config.workload} {config.mode} {config.precision}: {len(tuning.trials)} settings",
+        notes=(found(tuning), *((left,) if tuning.left else ())),
+    )
 
 
 def found(tuning: Tuning) -> str:
-    """The best recipe and its gain, or why there is none."""
+    """`best: batch 512, layout=channels-first: 1.080 (1.070 to 1.090) times the default recipe`, or why there
+    is none."""
     if tuning.tuned is not None:
-        return verdict(tuning.tuned)
+        gain = tuning.tuned.gain
+        setting = f"best: batch {tuning.tuned.batch}, {tuning.tuned.switches}"
+        return f"{setting}: {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f}) times the default recipe"
     best = next((trial.setting for trial in reversed(tuning.trials) if trial.adopted), None)
     if best is None:
         return "no setting ran to its end"
@@ -72,13 +66,6 @@ def found(tuning: Tuning) -> str:
     )
 
 
-def verdict(tuned: Tuned) -> str:
-    """`best: batch 512, layout=channels-first: 1.08 (1.07 to 1.09) times the default recipe`."""
-    gain = tuned.gain
-    setting = f"best: batch {tuned.batch}, {tuned.switches}"
-    return f"{setting}: {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f}) times the default recipe"
-
-
 def used(config: RunConfig, known: Sequence[Tuned]) -> str:
     """What a measurement takes over from recipes that were found before."""
     first, last = known[0], known[-1]
@@ -86,6 +73,7 @@ def used(config: RunConfig, known: Sequence[Tuned]) -> str:
     several = f" x{config.gpus}" if config.gpus > 1 else ""
     batch = f"batch {config.batch}, " if config.batch else ""
     line = f"{what}{several} as tuned for {first.device}, torch {first.torch}: {batch}{config.switches}"
+    # How gradients are exchanged may come from another network that was tuned on as many GPUs.
     return line if last.of_work(config) else f"{line}; exchange as of {last.workload} {last.precision}"
 
 
@@ -105,8 +93,3 @@ def document(tuning: Tuning) -> dict[str, Any]:
         "not_tried": tuning.left,
         "tuned": None if tuning.tuned is None else asdict(tuning.tuned),
     }
-
-
-def _speed(trial: Trial) -> str:
-    found = trial.measurement.throughput
-    return "" if found is None else speed(found, trial.measurement.item)

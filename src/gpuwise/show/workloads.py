@@ -10,10 +10,6 @@ from gpuwise.model.units import si, whole
 from gpuwise.model.workload import WorkloadSpec
 from gpuwise.show.table import Table
 
-COLUMNS = (
-    "for", "workload", "what", "modes", "precisions", "recipes", "item", "parameters", "per item", "batch",
-)  # fmt: skip
-
 
 def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Table:
     """One row a workload, with what one item costs; the same task side by side, limits last.
@@ -31,17 +27,19 @@ def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Tab
             each = spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch)
             cost = si(each.flop_per_item, "FLOP")
         precisions = " ".join(p for p in PRECISIONS if p in spec.precisions)
-        rows.append((
-            spec.task, spec.id, spec.title, ", ".join(spec.modes),
-            precisions if not limit or len(spec.precisions) > 1 else "",
-            ", ".join(spec.recipes) if "train" in spec.modes else "", spec.item,
-            whole(spec.parameters) if spec.parameters else "", cost,
-            "" if limit else str(spec.default_batch),
-        ))  # fmt: skip
-    return Table(
-        columns=COLUMNS, rows=tuple(rows), numeric=frozenset({"parameters", "per item", "batch"}),
-        notes=tuple(notes),
-    )  # fmt: skip
+        rows.append({
+            "for": spec.task,
+            "workload": spec.id,
+            "what": spec.title,
+            "modes": ", ".join(spec.modes),
+            "precisions": precisions if not limit or len(spec.precisions) > 1 else "",
+            "recipes": ", ".join(spec.recipes) if "train" in spec.modes else "",
+            "item": spec.item,
+            "parameters": whole(spec.parameters) if spec.parameters else "",
+            "per item": cost,
+            "batch": "" if limit else whole(spec.default_batch),
+        })  # fmt: skip
+    return Table.of(rows, notes=tuple(notes))
 
 
 def grouped(specs: Sequence[WorkloadSpec]) -> tuple[WorkloadSpec, ...]:
@@ -60,18 +58,10 @@ def document(spec: WorkloadSpec) -> dict[str, Any]:
     precision = Precision.BF16 if Precision.BF16 in spec.precisions else spec.precisions[0]
     known = spec.cost
     costs = {mode: known(mode, precision, spec.default_batch) for mode in spec.modes} if known else {}
+    plain = ("id", "version", "title", "task", "item", "parameters", "default_batch", "gpus")
     return {
-        "id": spec.id,
-        "version": spec.version,
-        "title": spec.title,
-        "task": spec.task,
-        "item": spec.item,
-        "modes": list(spec.modes),
-        "precisions": list(spec.precisions),
-        "recipes": list(spec.recipes),
-        "parameters": spec.parameters,
-        "default_batch": spec.default_batch,
-        "gpus": spec.gpus,
+        **{name: getattr(spec, name) for name in plain},
+        **{name: list(getattr(spec, name)) for name in ("modes", "precisions", "recipes")},
         "flop_per_item": {mode: cost.flop_per_item for mode, cost in costs.items()},
         "bytes_per_item": {mode: cost.bytes_per_item for mode, cost in costs.items()},
     }

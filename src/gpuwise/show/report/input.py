@@ -9,7 +9,7 @@ from datetime import date
 from gpuwise import store
 from gpuwise.model.offer import Offer
 from gpuwise.model.record import Record
-from gpuwise.model.result import Measurement, Result
+from gpuwise.model.result import Measurement, Result, Telemetry
 
 # Rows of a table that is shown from the start; longer ones are folded.
 FEW = 8
@@ -41,6 +41,11 @@ class ReportInput:
     def limits(self) -> tuple[Record, ...]:
         """Measured limits of the hardware."""
         return tuple(r for r in self.every if r.question.mode == "limit" and r.throughput is not None)
+
+    @property
+    def sensed(self) -> tuple[Telemetry, ...]:
+        """What sensors said, where they said anything."""
+        return tuple(t for r in self.every if (t := raw(r).telemetry) is not None and t.samples)
 
     @property
     def devices(self) -> tuple[str, ...]:

@@ -13,8 +13,7 @@ from gpuwise.model.question import HOW, WORK
 from gpuwise.model.record import Record
 from gpuwise.model.units import percent, si, significant
 from gpuwise.show import charts
-from gpuwise.show.charts.plots import Point, Roof
-from gpuwise.show.charts.rows import KINDS, Shares
+from gpuwise.show.charts import KINDS, Point, Roof, Shares
 from gpuwise.show.page import Figure, Section
 from gpuwise.show.report.input import ReportInput, raw
 from gpuwise.show.results import codes, counted, rate, slowest, speed, value
@@ -33,34 +32,33 @@ def limits(given: ReportInput) -> Section:
     for row in sorted(given.limits, key=value, reverse=True):
         device = row.gpu if len(given.devices) > 1 else ""
         found.setdefault((row.question.label(), device), []).append(row)
-    # The highest of each limit, and the lowest where there are several sessions.
-    rows = tuple(
-        (
-            *named, speed(of[0].throughput, of[0].item), percent(mfu) if (mfu := raw(of[0]).mfu) else "",
-            f"{len(of)} times" if len(of) > 1 else "",
-            rate(value(of[-1]), of[0].item) if len(of) > 1 else "",
-            codes(issue for row in of for issue in row.issues),
-        )
-        for named, of in sorted(found.items())
-    )  # fmt: skip
-    columns = ("limit", "device", "reached (95 %)", "dense peak", "measured", "lowest", "cautions")
-    table = Table(
-        title="Measured limits", columns=columns, rows=rows, numeric=frozenset(columns[2:6]),
-        notes=("dense peak: share of the data sheet's",),
-    ).without_empty_columns()  # fmt: skip
-    # A card that was cool in one session and hot in another reaches two limits.
+    # A card that was cool in one session and hot in another reaches two limits: the highest of each, and the
+    # lowest where there are several sessions.
     several = len(given.results) > 1
-    return Section(
-        id="limits",
-        title="Distance to the limits",
-        text=(
-            "A point on its roof uses all of the nearer limit; the roofs are the most that the device "
-            f"reached in {'any of the sessions' if several else 'the same session'}, not the data sheet.",
-        )
-        * bool(figures),
-        figures=tuple(figures),
-        tables=(table,) if rows else (),
+    table = Table.of(
+        (
+            {
+                "limit": name,
+                "device": device,
+                "reached (95 %)": speed(of[0].throughput, of[0].item),
+                "dense peak": percent(mfu) if (mfu := raw(of[0]).mfu) else "",
+                "measured": f"{len(of)} times" if len(of) > 1 else "",
+                "lowest": rate(value(of[-1]), of[0].item) if len(of) > 1 else "",
+                "cautions": codes(issue for row in of for issue in row.issues),
+            }
+            for (name, device), of in sorted(found.items())
+        ),
+        title="Measured limits",
+        notes=("dense peak: share of the data sheet's",),
     )
+    text = (
+        "A point on its roof uses all of the nearer limit; the roofs are the most that the device "
+        f"reached in {'any of the sessions' if several else 'the same session'}, not the data sheet."
+    )
+    return Section(
+        id="limits", title="Distance to the limits", text=(text,) if figures else (),
+        figures=tuple(figures), tables=(table,) if table.rows else (),
+    )  # fmt: skip
 
 
 def roofs(rows: Sequence[Record]) -> list[Roof]:
@@ -86,21 +84,20 @@ def _roofline(device: str, given: ReportInput) -> Figure | None:
         if row.gpu == device and m.flop_per_item and m.bytes_per_item:
             intensity, each = m.flop_per_item / m.bytes_per_item, value(row) * m.flop_per_item / row.gpus
             points.append((row.question.label(*HOW), row.question.precision or "?", intensity, each))
-            share = f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else ""
-            rows.append((row.question.label(), significant(intensity), si(each, "FLOP/s"), share))
+            rows.append({
+                "measurement": row.question.label(),
+                "operations per byte": significant(intensity),
+                "reached by a GPU": si(each, "FLOP/s"),
+                "of the nearer limit": f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else "",
+            })  # fmt: skip
     if not found or not points:
         return None
     # Two hundred points hide the roof; the fastest of each are what came closest to it.
     fastest = {point[:2]: point for point in sorted(points, key=lambda point: point[3])}
+    note = "bytes are the least that a step must move; what is moved in fact is more"
     return Figure(
-        chart=charts.roofline(list(fastest.values()), found),
-        table=Table(
-            title="Points of the roofline",
-            columns=("measurement", "operations per byte", "reached by a GPU", "of the nearer limit"),
-            rows=tuple(rows),
-            numeric=frozenset({"operations per byte", "reached by a GPU"}),
-            notes=("bytes are the least that a step must move; what is moved in fact is more",),
-        ),
+        drawn=charts.roofline(list(fastest.values()), found),
+        table=Table.of(rows, title="Points of the roofline", notes=(note,)),
         caption=f"Roofline of {device}: the fastest of each workload in each precision, out of "
         f"{counted(len(points), 'measurement')}.",
     )
@@ -113,38 +110,38 @@ def kernels(given: ReportInput) -> Section:
     for row in sorted(profiled, key=value, reverse=True):
         best.setdefault((row.question.label(*HOW), row.question.precision or "?"), row)
     parts = [(row, shares(row)) for row in profiled if any(row is one for one in best.values())]
+    title = "Where the time goes"
     if not parts:
-        return Section(id="kernels", title="Where the time goes")
-    kinds = tuple(kind for kind in KINDS if any(each.get(kind) for _, each in parts))
-    table = Table(
-        title="Kernel time by kind",
-        columns=("measurement", "configuration", "bound by", *kinds, "slowest kernels"),
-        rows=tuple(
-            (
-                row.question.label(*HOW), row.question.label(*WORK),
-                verdict.bound if (verdict := raw(row).verdict) else "",
-                *(percent(each[kind], 0) if each.get(kind) else "" for kind in kinds), slowest(raw(row), 3),
-            )
+        return Section(id="kernels", title=title)
+    kinds = [kind for kind in KINDS if any(each.get(kind) for _, each in parts)]
+    table = Table.of(
+        (
+            {
+                "measurement": row.question.label(*HOW),
+                "configuration": row.question.label(*WORK),
+                "bound by": verdict.bound if (verdict := raw(row).verdict) else "",
+                **{kind: percent(each[kind], 0) if each.get(kind) else "" for kind in kinds},
+                "slowest kernels": slowest(raw(row), 3),
+            }
             for row, each in parts
         ),
-        numeric=frozenset(kinds),
-    ).without_empty_columns()  # fmt: skip
+        title="Kernel time by kind",
+    )
     some = f", {DRAWN} of {len(parts)}" if len(parts) > DRAWN else ""
     figure = Figure(
-        chart=charts.kernels([(row.question.label(), each) for row, each in parts[:DRAWN]]),
+        drawn=charts.kernels([(row.question.label(), each) for row, each in parts[:DRAWN]]),
         table=table,
         caption=f"Kernel time of a step by kind, the fastest configuration of each precision{some}.",
     )
-    return Section(
-        id="kernels",
-        title="Where the time goes",
-        text=(
-            "From up to ten steps under torch's profiler, after everything was timed. A step may also wait, "
-            "for the host or for input: that is in what bounds it.",
-        ),
-        figures=(figure,) if len(parts) > 1 else (),
-        tables=(table,) if len(parts) == 1 else (),
+    text = (
+        "From up to ten steps under torch's profiler, after everything was timed. A step may also wait, "
+        "for the host or for input: that is in what bounds it."
     )
+    alone = len(parts) == 1
+    return Section(
+        id="kernels", title=title, text=(text,), figures=() if alone else (figure,),
+        tables=(table,) if alone else (),
+    )  # fmt: skip
 
 
 def shares(row: Record) -> Shares:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuwise.model.result import Result
-from gpuwise.model.units import percent, watts
+from gpuwise.model.units import percent, watts, whole
 from gpuwise.show.page import Section
 from gpuwise.show.report.input import ReportInput, days, raw
 from gpuwise.show.results import counted, environment, fix, some
@@ -14,15 +14,18 @@ from gpuwise.show.table import Table
 
 def machine(given: ReportInput) -> Section:
     """The health of each session in a list; folded what all found, and what differs between them."""
-    return Section(
-        id="machine",
-        title="Machine and its health",
-        points=(
-            *dict.fromkeys(line for result in given.results for line in _health(result)),
-            *_clocks(given),
-        ),
-        folded=_environments(given),
-    )
+    points = dict.fromkeys(line for result in given.results for line in _health(result))
+    held = [one for one in given.sensed if one.throttled]
+    if held:
+        reasons = ", ".join(dict.fromkeys(reason for one in held for reason, _ in one.throttled))
+        share = percent(len(held) / len(given.sensed), 0)
+        of = f"{len(held)} of {len(given.sensed)} measurements with telemetry"
+        points[f"Clocks were held down ({reasons}) in {of}, {share}."] = None
+    hottest = max((one.temperature_max_c for one in given.sensed if one.temperature_max_c), default=None)
+    if hottest is not None:
+        points[f"The device reached {hottest:.0f} °C at most."] = None
+    title = "Machine and its health"
+    return Section(id="machine", title=title, points=tuple(points), folded=_environments(given))
 
 
 def _environments(given: ReportInput) -> tuple[Table, ...]:
@@ -53,11 +56,11 @@ def _environments(given: ReportInput) -> tuple[Table, ...]:
     differing = [field for field in every if field not in common]
     if not differing:
         return (first,)
-    rows = tuple(
-        (counted(number, "session"), *(fields.get(field, "") for field in differing))
+    rows = (
+        {"in": counted(number, "session"), **{field: fields.get(field, "") for field in differing}}
         for fields, number in sorted(found, key=lambda one: -one[1])
     )
-    return first, Table(title="What differs", columns=("in", *differing), rows=rows)
+    return first, Table.of(rows, title="What differs")
 
 
 def _health(result: Result) -> Iterator[str]:
@@ -85,22 +88,10 @@ def _health(result: Result) -> Iterator[str]:
         if None in most or most == (place.pcie_generation, place.pcie_width):
             yield f"The host link was {now}, the most it can be."
         else:
-            most_ = f"generation {most[0]} x{most[1]}"
-            yield f"The host link was {now} of {most_} at the start; idle links slow down."
-
-
-def _clocks(given: ReportInput) -> Iterator[str]:
-    """Lowered clocks and the highest temperature over all sessions."""
-    sensed = [t for row in given.every if (t := raw(row).telemetry) is not None and t.samples]
-    held = [one for one in sensed if one.throttled]
-    if held:
-        reasons = ", ".join(dict.fromkeys(reason for one in held for reason, _ in one.throttled))
-        share = percent(len(held) / len(sensed), 0)
-        of = f"{len(held)} of {len(sensed)} measurements with telemetry"
-        yield f"Clocks were held down ({reasons}) in {of}, {share}."
-    hottest = max((one.temperature_max_c for one in sensed if one.temperature_max_c), default=None)
-    if hottest is not None:
-        yield f"The device reached {hottest:.0f} °C at most."
+            yield (
+                f"The host link was {now} of generation {most[0]} x{most[1]} at the start; idle links slow "
+                "down."
+            )
 
 
 def cautions(given: ReportInput) -> Section:
@@ -115,29 +106,24 @@ def cautions(given: ReportInput) -> Section:
     if not kinds:
         none = f"None: no measurement of {counted(len(given.every), 'measurement')} has one."
         return Section(id="cautions", title="Cautions", text=(none,))
-    rows = tuple((code, str(len(of)), some(of), step) for (code, step), of in sorted(kinds.items()))
-    full = tuple((code, ", ".join(dict.fromkeys(of)), detail) for (code, detail), of in sorted(each.items()))
-    return Section(
-        id="cautions",
-        title="Cautions",
-        tables=(
-            Table(columns=("caution", "times", "of", "next step"), rows=rows, numeric=frozenset({"times"})),
-        ),
-        folded=(Table(columns=("caution", "of", "what"), rows=full),),
+    summed = Table.of(
+        {"caution": code, "times": whole(len(of)), "of": some(of), "next step": step}
+        for (code, step), of in sorted(kinds.items())
     )
+    full = Table.of(
+        {"caution": code, "of": ", ".join(dict.fromkeys(of)), "what": detail}
+        for (code, detail), of in sorted(each.items())
+    )
+    return Section(id="cautions", title="Cautions", tables=(summed,), folded=(full,))
 
 
 def reproduce(given: ReportInput) -> Section:
     """The command of each session, and what checks whether the figures reproduce."""
     every = (words for r in given.results for words in (r.command, *(c.command for c in r.resumed)))
-    commands = dict.fromkeys(words for words in every if words)
-    return Section(
-        id="reproduce",
-        title="How to reproduce",
-        text=(
-            "Run the commands on the same device with the software of the table below; `gpuwise reproduce` "
-            "re-runs a result and checks that it reproduces. The raw step times are in this "
-            "file: `gpuwise show FILE.html` and `gpuwise compare FILE.html last` read them.",
-        ),
-        code="\n".join(commands),
+    text = (
+        "Run the commands on the same device with the software of the table below; `gpuwise reproduce` "
+        "re-runs a result and checks that it reproduces. The raw step times are in this "
+        "file: `gpuwise show FILE.html` and `gpuwise compare FILE.html last` read them."
     )
+    code = "\n".join(dict.fromkeys(words for words in every if words))
+    return Section(id="reproduce", title="How to reproduce", text=(text,), code=code)

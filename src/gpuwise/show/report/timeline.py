@@ -11,10 +11,9 @@ from itertools import groupby, pairwise
 
 from gpuwise.model.question import HOW
 from gpuwise.model.result import Measurement, Result, Telemetry
-from gpuwise.model.units import Amount, percent, seconds, watts
+from gpuwise.model.units import Amount, percent, seconds, watts, whole
 from gpuwise.show import charts
-from gpuwise.show.charts import Span
-from gpuwise.show.charts.rows import Stretch
+from gpuwise.show.charts import Span, Stretch
 from gpuwise.show.page import Figure, Section
 from gpuwise.show.report.input import FEW, ReportInput
 from gpuwise.show.results import counted
@@ -24,13 +23,6 @@ from gpuwise.show.table import Table
 DETAILED = 2
 # Between two measurements, as a share of all.
 GAP = 0.006
-COLUMNS = (
-    "measurement", "began (UTC)", "length", "power of a GPU", "median clock", "highest temperature",
-    "samples", "clock held down",
-)  # fmt: skip
-SESSIONS = (
-    "session", "measurements", "timed", "power of a GPU", "highest temperature", "clock held down in",
-)  # fmt: skip
 
 
 def timeline(given: ReportInput) -> Section:
@@ -38,28 +30,24 @@ def timeline(given: ReportInput) -> Section:
     sessions = sorted((r for r in given.results if _timed(r)), key=lambda r: r.created_at)
     # Power over time is worth a drawing of its own; of many sessions the pattern is.
     detailed = len(sessions) <= DETAILED
-    figures = tuple(map(_session, sessions)) if detailed else (_overview(sessions),)
-    return Section(
-        id="timeline",
-        title="Telemetry over time",
-        text=(
-            "Timed windows end to end, without the searching, compiling and cooling between them. A clock "
-            "is held down when the device says so: by its power limit, its temperature, or its owner.",
-        )
-        * bool(sessions),
-        figures=figures,
-        folded=() if detailed else tuple(map(_table, sessions)),
+    text = (
+        "Timed windows end to end, without the searching, compiling and cooling between them. A clock "
+        "is held down when the device says so: by its power limit, its temperature, or its owner."
     )
+    return Section(
+        id="timeline", title="Telemetry over time", text=(text,) if sessions else (),
+        figures=tuple(map(_session, sessions)) if detailed else (_overview(sessions),),
+        folded=() if detailed else tuple(map(_table, sessions)),
+    )  # fmt: skip
 
 
 def _session(result: Result) -> Figure:
     spans = list(_spans(result))
     held = sum(_held(m.telemetry) > 0 for m in _timed(result))
-    of = counted(len(spans), "measurement")
     return Figure(
-        chart=charts.timeline(spans, power_limit_w=result.environment.power_limit_w),
+        drawn=charts.timeline(spans, power_limit_w=result.environment.power_limit_w),
         table=_table(result),
-        caption=f"{_name(result)}: clocks were held down in {held} of {of}.",
+        caption=f"{_name(result)}: clocks were held down in {held} of {counted(len(spans), 'measurement')}.",
     )
 
 
@@ -71,25 +59,29 @@ def _overview(sessions: Sequence[Result]) -> Figure:
         timed = _timed(result)
         sensed = [m.telemetry for m in timed if m.telemetry]
         powers = [(power, _length(m)) for m in timed if (power := _power(m))]
+        # A long measurement counts for more than a short one.
         mean = sum(power * length for power, length in powers) / (sum(length for _, length in powers) or 1)
         hottest = max((one.temperature_max_c for one in sensed if one.temperature_max_c), default=None)
-        rows.append((
-            result.id, str(len(timed)), seconds(sum(map(_length, timed))), watts(mean) if mean else "",
-            _celsius(hottest), f"{sum(_held(one) > 0 for one in sensed)} of {len(sensed)}" if sensed else "",
-        ))  # fmt: skip
-        if result not in longest:
-            continue
-        parts = list(_spans(result))
-        unit = parts[-1].stretches[-1][1] / 100
-        for part in parts:
-            shares = tuple((begin / unit, end / unit, state) for begin, end, state in part.stretches)
-            spans.append(Span(label=result.id, stretches=shares))
+        held = sum(_held(one) > 0 for one in sensed)
+        rows.append({
+            "session": result.id,
+            "measurements": whole(len(timed)),
+            "timed": seconds(sum(map(_length, timed))),
+            "power of a GPU": watts(mean) if mean else "",
+            "highest temperature": _celsius(hottest),
+            "clock held down in": Amount(f"{held} of {len(sensed)}", held) if sensed else "",
+        })  # fmt: skip
+        if result in longest:
+            parts = list(_spans(result))
+            unit = parts[-1].stretches[-1][1] / 100
+            stretches = [
+                (begin / unit, end / unit, state) for part in parts for begin, end, state in part.stretches
+            ]
+            spans.append(Span(label=result.id, stretches=tuple(stretches)))
     some = f", the {len(longest)} longest drawn" if len(longest) < len(sessions) else ""
     return Figure(
-        chart=charts.timeline(spans, unit="percent of a session's timed windows"),
-        table=Table(
-            columns=SESSIONS, rows=tuple(rows), numeric=frozenset(SESSIONS[1:])
-        ).without_empty_columns(),
+        drawn=charts.timeline(spans, unit="percent of a session's timed windows"),
+        table=Table.of(rows),
         caption=f"{counted(len(sessions), 'session')}, a row each: when clocks were held down{some}.",
     )
 
@@ -142,9 +134,10 @@ def _stretches(m: Measurement) -> Iterator[Stretch]:
     readings = m.telemetry.timeline if m.telemetry else ()
     if len(readings) < 2:
         held = _held(m.telemetry)
-        sampled = m.telemetry is not None and m.telemetry.samples
-        state = "held down" if held >= 1 else "held down at times" if held else "full clock"
-        yield begin, end, state if sampled else "unknown"  # type: ignore[misc]
+        if m.telemetry is None or not m.telemetry.samples:
+            yield begin, end, "unknown"
+        else:
+            yield begin, end, "held down" if held >= 1 else "held down at times" if held else "full clock"
         return
     # A sample stands until the next one, and the first from the beginning.
     spans = list(pairwise((begin, *(each.at_s for each in readings[1:]), end)))
@@ -159,12 +152,14 @@ def _table(result: Result) -> Table:
         sensed, power = m.telemetry, _power(m)
         clock = sensed.sm_clock_hz if sensed else None
         reasons = [f"{reason} {percent(share, 0)}" for reason, share in sensed.throttled] if sensed else []
-        rows.append((
-            m.config.label("batch"), m.started_at[11:19], seconds(_length(m)), watts(power) if power else "",
-            Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
-            _celsius(sensed.temperature_max_c) if sensed else "", str(sensed.samples) if sensed else "",
-            ", ".join(reasons),
-        ))  # fmt: skip
-    title = f"{_name(result)} ({result.id})"
-    table = Table(title=title, columns=COLUMNS, rows=tuple(rows), numeric=frozenset(COLUMNS[1:7]))
-    return table.without_empty_columns()
+        rows.append({
+            "measurement": m.config.label("batch"),
+            "began (UTC)": m.started_at[11:19],
+            "length": seconds(_length(m)),
+            "power of a GPU": watts(power) if power else "",
+            "median clock": Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
+            "highest temperature": _celsius(sensed.temperature_max_c) if sensed else "",
+            "samples": whole(sensed.samples) if sensed else "",
+            "clock held down": ", ".join(reasons),
+        })  # fmt: skip
+    return Table.of(rows, title=f"{_name(result)} ({result.id})")

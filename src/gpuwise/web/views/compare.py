@@ -13,7 +13,7 @@ from gpuwise.model.units import times
 from gpuwise.show import gpus as report
 from gpuwise.show import page, predictions
 from gpuwise.show.article import article as whole
-from gpuwise.show.article import short
+from gpuwise.show.gpus import short
 from gpuwise.show.page import References
 from gpuwise.show.prices import EXACTLY, RENTS, bought, exact, rent
 from gpuwise.show.records import KINDS, TWO_GPUS, of_kind
@@ -22,7 +22,7 @@ from gpuwise.show.table import Table
 from gpuwise.stats.records import ratio_between
 from gpuwise.web.view import Asked, Bar, Sheet, View, bars, plain
 
-MOST = 4
+MOST = 6
 
 
 def picked(facts: Facts, asked: Asked) -> tuple[GpuSpec, ...]:
@@ -70,7 +70,7 @@ def several(facts: Facts, asked: Asked) -> View:
             "all": facts.gpus,
             "parts": parts,
             "sources": cited.sources,
-            "article": len(specs) == 2 and comparable(found, specs),
+            "article": comparable(found, specs),
         },
     )
 
@@ -114,15 +114,13 @@ def _cost(facts: Facts, specs: Sequence[GpuSpec], cited: References) -> Sheet:
 
 
 def article(facts: Facts, asked: Asked) -> View:
-    """The head-to-head of two GPUs in words. Raises InputError for anything but two, NoDataError where no
-    kind of work is forecast on both."""
+    """Several GPUs in words. Raises InputError for a single one, NoDataError where no kind of work is
+    forecast on all."""
     specs = picked(facts, asked)
-    if len(specs) != 2:
-        raise InputError("an article compares two different GPUs", hint="choose two")
-    two = reporting.duel(facts, *specs)
-    if not comparable(two.forecasts, specs):
-        raise NoDataError("no kind of work is forecast on both GPUs", hint="compare their specifications")
-    made = plain(whole(two))
+    contest = reporting.contest(facts, specs)
+    if not comparable(contest.forecasts, specs):
+        raise NoDataError("no kind of work is forecast on all GPUs", hint="compare their specifications")
+    made = plain(whole(contest))
     table = report.side_by_side(specs)
     return View(
         title=made.title, template="article.html", table=table, document=lambda: page.document(made),

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from gpuwise.show import charts
-from gpuwise.show.charts.rows import KINDS as COLOURS
-from gpuwise.show.charts.rows import ticks
-from gpuwise.show.charts.theme import PALETTE, PRECISION_COLOURS, SERIES, Chart, Mark, apart
+from gpuwise.show.charts import KINDS as COLOURS
+from gpuwise.show.charts import ticks
 from gpuwise.show.html import svg
+from gpuwise.show.theme import PALETTE, PRECISION_COLOURS, SERIES, Chart, Mark
 
 MARKS = (
     Mark(
@@ -47,10 +47,10 @@ SPANS = (
 )
 EVERY: dict[str, Chart] = {
     "throughput": charts.bars(MARKS, description="Throughput"),
-    "batches": charts.batches(MARKS[:2], item="image"),
+    "batches": charts.lines(MARKS[:2], item="image", over="batch"),
     "ratios": charts.ratios(MARKS, title="b over a"),
     "energy": charts.bars(MARKS, description="Items per joule"),
-    "scaling": charts.scaling(MARKS[:2], item="image"),
+    "scaling": charts.lines(MARKS[:2], item="image", over="GPUs"),
     "roofline": charts.roofline([("resnet50 train", "bf16", 78.0, 1.8e14)], [("bf16", 8e14, 4.2e12)]),
     "timeline": charts.timeline(SPANS, power_limit_w=700.0),
     "kernels": charts.kernels(
@@ -103,10 +103,23 @@ def test_parts_of_a_step_stand_end_to_end_and_say_what_they_are_where_there_is_r
 
 
 def test_two_rows_of_one_name_are_not_drawn_over_each_other() -> None:
-    labels = [mark.label for mark in apart((MARKS[0], MARKS[0], MARKS[1], MARKS[0]))]
-    assert labels == ["64", "64 (2)", "128", "64 (3)"]
-    drawn = svg(charts.bars((MARKS[0], MARKS[0]), description="Throughput"))
-    assert "64 (2)" in drawn
+    chart = charts.bars((MARKS[0], MARKS[0], MARKS[1]), description="Throughput")
+    assert [row["label"] for row in values(chart)] == ["64", "64 (2)", "128"]
+    assert "64 (2)" in svg(chart)
+
+
+def test_the_line_of_the_scatter_joins_what_nothing_beats_on_both() -> None:
+    points = [(2.0, 5.0), (1.0, 4.0), (1.0, 3.0), (4.0, 5.0), (8.0, 9.0)]
+    assert charts.frontier(points) == [1, 0, 4]
+    named = [
+        ("a" * 9, "measured", 1.0, 4.0),
+        ("b" * 9, "predicted", 1.01, 4.01),
+        ("c", "published", 9.0, 9.0),
+    ]
+    chart = charts.pareto(named, across="rent", up="speed")
+    rows = [row for row in values(chart) if "right" in row]
+    assert all(row["right"] or row["left"] for row in rows if row["best"])
+    assert "NaN" not in svg(chart)
 
 
 def test_the_words_beside_the_bars_are_in_the_drawing() -> None:
