@@ -111,14 +111,10 @@ def test_two_rows_of_one_name_are_not_drawn_over_each_other() -> None:
 def test_the_line_of_the_scatter_joins_what_nothing_beats_on_both() -> None:
     points = [(2.0, 5.0), (1.0, 4.0), (1.0, 3.0), (4.0, 5.0), (8.0, 9.0)]
     assert charts.frontier(points) == [1, 0, 4]
-    named = [
-        ("a" * 9, "measured", 1.0, 4.0),
-        ("b" * 9, "predicted", 1.01, 4.01),
-        ("c", "published", 9.0, 9.0),
-    ]
-    chart = charts.pareto(named, across="rent", up="speed")
-    rows = [row for row in values(chart) if "right" in row]
-    assert all(row["right"] or row["left"] for row in rows if row["best"])
+    places = [("a" * 9, 1.0, 4.0, True), ("b" * 9, 1.01, 4.01, False), ("c", 9.0, 9.0, True)]
+    chart = charts.tradeoff(places, x="rent", y="speed")
+    named = {row["label"]: row["right"] or row["left"] for row in values(chart) if "right" in row}
+    assert named == {"a" * 9: "a" * 9, "b" * 9: "b" * 9, "c": "c"}
     assert "NaN" not in svg(chart)
 
 

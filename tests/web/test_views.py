@@ -201,8 +201,8 @@ def test_an_article_needs_work_that_both_gpus_do(client: TestClient) -> None:
     assert "compare/rtx-4090,l40s/article" in client.get("/compare/rtx-4090,l40s").text
 
 
-def test_more_than_four_gpus_are_too_many(client: TestClient) -> None:
-    assert client.get("/compare/rtx-4090,l40s,a10,a30,mi100").status_code == 400
+def test_more_than_six_gpus_are_too_many(client: TestClient) -> None:
+    assert client.get("/compare/rtx-4090,l40s,a10,a30,mi100,t4,l4").status_code == 400
 
 
 def test_results_keep_measured_and_published_apart(client: TestClient) -> None:

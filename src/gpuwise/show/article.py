@@ -407,35 +407,43 @@ def _measured(given: Contest) -> Section:
     """What was measured and published of at least two of the cards, question by question."""
     # An unstated precision may be any of several, and these differ by a factor of eight.
     stated = [r for r in given.speeds if r.question.precision is not None and r.throughput is not None]
-    found = [same for same in answers(stated) if len(same) > 1]
-    rows = []
-    for same in found[:LISTED]:
-        one = next(iter(same.values()))
-        rows.append({
-            "work": work(one), "GPUs": whole(one.gpus),
-            **{
-                spec.name: spanned(r.throughput, r.item) if (r := same.get(spec.id)) and r.throughput else "-"
-                for spec in given.specs
-            },
-            "fastest": given.name(max(same, key=lambda gpu_id: value(same[gpu_id]))), "origin": one.origin,
-            "source": given.cited.mark(*(r.source for r in same.values())),
-        })  # fmt: skip
-    if not rows:
-        text = "No source has two of the cards on the same work, so no measured speeds can be compared."
-        return Section(id="performance", title="Measured and published", text=(text,))
-    wins = {one: sum(row["fastest"] == given.name(one) for row in rows) for one in given.ids}
-    ahead = max(wins, key=lambda one: wins[one])
+    every = answers(stated)
+    shared, alone = ([same for same in every if (len(same) > 1) is many] for many in (True, False))
+
+    def table(found: Sequence[Mapping[str, Record]], title: str) -> tuple[Table, ...]:
+        rows = []
+        for same in found[:LISTED]:
+            one = next(iter(same.values()))
+            rows.append({
+                "work": work(one),
+                "GPUs": whole(one.gpus),
+                "batch": " / ".join(dict.fromkeys(str(r.batch or "-") for r in same.values())),
+                **{
+                    s.name: spanned(r.throughput, r.item) if (r := same.get(s.id)) and r.throughput else "-"
+                    for s in given.specs
+                },
+                "origin": one.origin,
+                "source": given.cited.mark(*(r.source for r in same.values())),
+            })  # fmt: skip
+        more = len(found) - LISTED
+        notes = [UNTOLD] if any("tf32?" in row["work"] for row in rows) else []
+        notes += [f"{more} more: gpuwise results --gpu {given.ids[0]}"] if more > 0 else []
+        return (Table.of(rows, title=title, notes=tuple(notes)),) if rows else ()
+
+    fastest = [max(same, key=lambda gpu_id: same[gpu_id].value) for same in shared]
+    ahead = max(given.ids, key=fastest.count)
     text = (
         "Forecasts are one thing, measurements another. The table has every question that one source, or "
         "gpuwise itself, answered for at least two of the cards with the same work, framework, mode, "
         "precision, compilation and number of GPUs; batches may differ where the memory does. Of "
-        f"{len(rows)} rows {given.names([ahead])} is the fastest in {wins[ahead]}."
+        f"{len(shared)} such questions {given.names([ahead])} is the fastest in {fastest.count(ahead)}."
+        if shared
+        else "No source has two of the cards on the same work, so no measured speeds can be compared."
     )
-    notes = [UNTOLD] if any("tf32?" in row["work"] for row in rows) else []
-    more = len(found) - LISTED
-    notes += [f"{more} more: gpuwise results --gpu {given.ids[0]}"] if more > 0 else []
-    table = Table.of(rows, notes=tuple(notes))
-    return Section(id="performance", title="Measured and published", text=(text,), tables=(table,))
+    return Section(
+        id="performance", title="Measured and published", text=(text,),
+        tables=table(shared, "Answered for two cards or more"), folded=table(alone, "Answered for one card"),
+    )  # fmt: skip
 
 
 def _memory(given: Contest) -> Section:
