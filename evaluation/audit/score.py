@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from gpuwise.judge.audit import align, read, rents
+from gpuwise.judge.audit import align, read, rents, speeds
 from gpuwise.judge.audit.judge import judge
 from gpuwise.model.claim import Claim, Finding
 
@@ -77,7 +77,9 @@ def main(folder: Path, verbose: bool, output: Path | None) -> None:
 
 def audited(path: Path) -> Iterator[tuple[Claim, Finding]]:
     blocks = read.blocks_of(path.read_text(encoding="utf-8"), path.name)
-    found = [c for c in align.claims(blocks) if isinstance(c, Claim) and c.field != rents.FIELD]
+    found = [
+        c for c in align.claims(blocks) if isinstance(c, Claim) and c.field not in (rents.FIELD, speeds.FIELD)
+    ]
     return zip(found, judge(found), strict=False)
 
 

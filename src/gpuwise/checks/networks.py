@@ -16,6 +16,10 @@ from functools import cache
 from pathlib import Path
 
 _DATA = Path(__file__).with_name("data") / "networks.csv"
+# A detector or a segmenter is called after the network that is a part of it.
+_DETECTOR = re.compile(
+    r"\b(?:ssd|(?:mask|faster)[ -]?r-?cnn|retinanet|u-?net|deeplab|fpn|yolo)", re.IGNORECASE
+)
 WINOGRAD = 2.25
 BACKWARD = 2.0
 """Operations of the backward pass per operation of the forward pass: one product each for the
@@ -53,6 +57,12 @@ def find(name: str) -> Network | None:
     return _by_key().get(_key(name))
 
 
+def mentioned(text: str) -> Network | None:
+    """The network that a text names among other words ("ResNet-50 v1.5, batch 256"), or None."""
+    match = _in_text().search(text)
+    return None if match is None or _DETECTOR.search(text) else find(match[0])
+
+
 def all_networks() -> tuple[Network, ...]:
     """Every known network, each once."""
     return tuple(dict.fromkeys(_by_key().values()))
@@ -63,7 +73,8 @@ def _key(name: str) -> str:
 
 
 @cache
-def _by_key() -> Mapping[str, Network]:
+def _named() -> Mapping[str, Network]:
+    """Every network by each of its names as the file writes them."""
     found: dict[str, Network] = {}
     with _DATA.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -75,6 +86,20 @@ def _by_key() -> Mapping[str, Network]:
                 winograd=float(row["winograd"]),
             )
             # An alias may be empty: a list of none ends in one.
-            names = filter(None, (row["id"], *row["aliases"].split(";")))
-            found |= {_key(name): network for name in names}
+            found |= {name: network for name in (row["id"], *row["aliases"].split(";")) if name}
     return found
+
+
+@cache
+def _by_key() -> Mapping[str, Network]:
+    return {_key(name): network for name, network in _named().items()}
+
+
+@cache
+def _in_text() -> re.Pattern[str]:
+    """Any name of any network, the longest first, its words and numbers parted or not."""
+    parted = (
+        r"[ _-]?".join(map(re.escape, re.findall(r"[a-z]+|\d+(?:\.\d+)?", name)))
+        for name in sorted(_named(), key=len, reverse=True)
+    )
+    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(parted)})(?![a-z0-9])", re.IGNORECASE)

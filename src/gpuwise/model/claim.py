@@ -63,6 +63,7 @@ class Claim:
     """`gpu_ids` are different products, so that disagreement with all of them proves little."""
     is_range: bool = False  # The values are the ends of a range: "600-900 W"
     count: int = 1  # Of "8x H100": how many GPUs the value may be the sum of
+    context: tuple[str, ...] = ()  # Of a speed or a rent: the words around it, the closest first
     sure: bool = True  # False where a second reading of the layout explains the text nearly as well
 
 

@@ -8,7 +8,7 @@ by what the catalog (`judge`, with `evidence` and `kinds`), the dated offers (`r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -17,7 +17,6 @@ from gpuwise import store
 from gpuwise.judge.audit import align, read, rents, speeds
 from gpuwise.judge.audit.judge import judge
 from gpuwise.judge.audit.prose import Left
-from gpuwise.judge.audit.scan import scan
 from gpuwise.model.claim import Audit, Claim, Unjudged
 
 __all__ = ["audit_file", "audit_text"]
@@ -34,18 +33,20 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
     blocks = read.blocks_of(text, name)
     found = list(align.claims(blocks))
     claims = [one for one in found if isinstance(one, Claim)]
-    hourly = [claim for claim in claims if claim.field == rents.FIELD]
+    by_field = defaultdict(list)
+    for claim in claims:
+        by_field[claim.field].append(claim)
     findings = (
-        *judge([claim for claim in claims if claim.field != rents.FIELD]),
-        *rents.judge(hourly, text.splitlines(), today or date.today()),
-        *speeds.judge(blocks, name),
+        *judge([claim for claim in claims if claim.field not in (rents.FIELD, speeds.FIELD)]),
+        *rents.judge(by_field[rents.FIELD], today or date.today()),
+        *speeds.judge(by_field[speeds.FIELD]),
     )
     left = [one for one in found if isinstance(one, Left)]
     return Audit(
         file=name,
         findings=tuple(sorted(findings, key=lambda finding: finding.lines)),
         notes=read.left_out(text),
-        unknown_gpus=_unknown(blocks),
+        unknown_gpus=tuple(dict.fromkeys(m.text.strip() for m in align.mentions(blocks) if not m.gpu_ids)),
         unjudged=tuple(
             Unjudged(line=one.line, text=one.text, reason="no GPU or field to tie it to")
             for one in left[:MOST_NOTED]
@@ -63,16 +64,3 @@ def audit_file(path: Path, *, today: date | None = None) -> Audit:
     text, notes = read.text_of(path)
     found = audit_text(text, str(path), today=today)
     return replace(found, notes=notes + found.notes)
-
-
-def _unknown(blocks: Sequence[read.Block]) -> tuple[str, ...]:
-    """GPUs that a document names and the catalog lacks."""
-    texts = (
-        text
-        for block in blocks
-        for text in (
-            (c.text for row in block.rows for c in row) if isinstance(block, read.Table) else (block.text,)
-        )
-    )
-    names = (t.text.strip() for text in texts for t in scan(text) if t.kind == "gpu" and not t.gpu_ids)
-    return tuple(dict.fromkeys(names))

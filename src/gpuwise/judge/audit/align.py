@@ -7,80 +7,89 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gpuwise.facts import catalog
 from gpuwise.judge.audit import loose, prose, tables
 from gpuwise.judge.audit.cells import label_of, own_field, readings
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import Block, Heading, Line, Table
-from gpuwise.judge.audit.scan import Token, scan
-from gpuwise.judge.audit.tables import Subject, claim_of, subject, subject_of
+from gpuwise.judge.audit.tables import IN_CONTEXT, Subject, claim_of, subject, subject_of
+from gpuwise.judge.audit.words import CUES, Token, scan
 from gpuwise.model.claim import Claim
 
+# The level of a heading that is only a short line: below all marked ones.
 PLAIN = 7
-"""The level of a heading that is only a short line: below all marked ones."""
+# So many lines below the name of a chip its counts may still be meant.
 DIE_LINES = 8
-"""So many lines below the name of a chip its counts may still be meant."""
-SHORT = 24
-"""Characters of a line that is a value and nothing else."""
+# Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
+SHORT, TITLE, PAIRS = 24, 90, 600
+# A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
-"""A line of a paragraph that is at least so long may go on in the next."""
-_FOOTNOTE = re.compile(r"[^\d:|]{0,70}\bwith (?:structured )?sparsity\b[^\d:|]{0,40}(?:\.|$)", re.IGNORECASE)
-_STARRED = re.compile(
-    r"(?:\*|\u2217|\u2020|\d\))\s?[^\n*]{0,80}sparsity|sparsity[^\n]{0,20}\*", re.IGNORECASE
-)
 _LABELLED = re.compile(r"\s*(?:\([^)]{0,60}\))?\s*(?::|=|\u2014| - |\u2013)\s*")
+
+
+def texts_of(block: Block) -> Iterator[str]:
+    """Every cell of a table, or the one text of another block."""
+    if isinstance(block, Table):
+        yield from (cell.text for row in block.rows for cell in row)
+    else:
+        yield block.text
 
 
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
-    texts = [
-        text
-        for block in blocks
-        for text in (
-            (c.text for row in block.rows for c in row) if isinstance(block, Table) else (block.text,)
-        )
-    ]
+    notes = [t for block in blocks for t in texts_of(block) if "pars" in t]
     starred: bool | None = any(
-        _STARRED.search(text) or _FOOTNOTE.match(text) for text in texts if "pars" in text
+        CUES["sparse_mark"].search(text) or CUES["sparse_note"].match(text) for text in notes
     )
     # A footnote without a star in the text is about every rate.
-    if starred and not any(re.search(r"\d[\w /]{0,12}[*\u2217]", text) for text in texts):
+    if starred and not any(
+        re.search(r"\d[\w /]{0,12}[*\u2217]", text) for block in blocks for text in texts_of(block)
+    ):
         starred = None
-    yield from _Walk(blocks, starred).claims()
+    # Lines that speak of a chip without a GPU: counts below them may be those of the whole die.
+    dies = []
+    for block in blocks:
+        tokens = () if isinstance(block, Table) or len(block.text) > 400 else scan(block.text)
+        named = {t.field if t.kind == "name" else t.kind for t in tokens}
+        if not isinstance(block, Table) and "chip" in named and "gpu" not in named:
+            dies.append(block.line)
+    for found in _Walk(blocks, starred, _is_about_one(blocks)).found():
+        at = bisect_right(dies, found.line)
+        near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
+        whole = near and isinstance(found, Claim) and found.field not in IN_CONTEXT
+        yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
+
+
+def mentions(blocks: Sequence[Block]) -> Iterator[catalog.Mention]:
+    """Every GPU that a document names."""
+    for block in blocks:
+        for text in texts_of(block):
+            yield from catalog.mentions(text, unknown=True)
+
+
+def _is_about_one(blocks: Sequence[Block]) -> bool:
+    """Whether a document names GPUs more than once and all of them may be one product."""
+    names = [frozenset(mention.gpu_ids) for mention in mentions(blocks)]
+    return len(names) > 1 and bool(frozenset.intersection(*names))
 
 
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
-    def __init__(self, blocks: Sequence[Block], starred: bool | None) -> None:
-        self.blocks, self.starred = blocks, starred
+    def __init__(self, blocks: Sequence[Block], starred: bool | None, alone: bool) -> None:
+        self.blocks, self.starred, self.alone = blocks, starred, alone
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         self.tables, self.section = 0, 1
-        # Lines that speak of a chip without a GPU: counts below them may be those of the whole die.
-        self.dies: list[int] = []
-        for block in blocks:
-            tokens = () if isinstance(block, Table) or len(block.text) > 400 else scan(block.text)
-            named = {t.field if t.kind == "name" else t.kind for t in tokens}
-            if "chip" in named and "gpu" not in named and not isinstance(block, Table):
-                self.dies.append(block.line)
-        # Fields that the last heading names, and the last line that may be a value without a label.
+        # The last heading and line, the fields that the heading names, and where its value may stand below.
+        self.title, self.above = "", ""
         self.topic, self.below = label_of(""), 0
 
     @property
     def about(self) -> Subject | None:
         """The GPU of the deepest heading that names one."""
-        for level in sorted(self.headings, reverse=True):
-            if self.headings[level] is not None:
-                return self.headings[level]
-        return None
-
-    def claims(self) -> Iterator[Claim | Left]:
-        for found in self.found():
-            whole = False
-            if isinstance(found, Claim):
-                at = bisect_right(self.dies, found.line)
-                whole = at > 0 and found.line - self.dies[at - 1] <= DIE_LINES
-            yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
+        named = [level for level, found in self.headings.items() if found is not None]
+        return self.headings[max(named)] if named else None
 
     def found(self) -> Iterator[Claim | Left]:
         at = 0
@@ -101,26 +110,28 @@ class _Walk:
                 yield from self.lines(run)
 
     def heading(self, level: int, text: str, line: int) -> None:
+        """Enter a section: its GPU holds until a heading of this or a higher level."""
         found, before = subject_of(text), self.about
-        for below in [known for known in self.headings if known >= level]:
-            del self.headings[below]
+        named = found is not None
+        self.headings = {above: one for above, one in self.headings.items() if above < level}
         if found is None and level == PLAIN and before is not None:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
-            # one that names fields is a part of the specification.
-            found = before if self.named(text) else replace(before, sure=False)
+            # one that is made of words for fields is a part of the specification.
+            fields = [t for t in scan(text) if t.kind == "field" and t.field]
+            part = fields and len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
+            found = before if part else replace(before, sure=before.sure and self.alone)
         self.headings[level] = found
         self.recent = None
-        self.topic, self.below = label_of("" if subject_of(text) else text), line + 2
+        self.title = text
+        self.topic, self.below = label_of("" if named else text), line + 2
         self.section += 1
-
-    def named(self, text: str) -> bool:
-        """Whether a heading is made of words for fields: "Memory & VRAM", "Compute Performance"."""
-        fields = [t for t in scan(text) if t.kind == "field" and t.field]
-        return bool(fields) and len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
 
     def table(self, table: Table) -> Iterator[Claim]:
         self.tables += 1
-        yield from tables.Table(table.rows, self.recent or self.about, self.starred).claims(self.tables)
+        above = f"{self.title} | {self.above}"
+        yield from tables.Table(table.rows, self.recent or self.about, self.starred, above).claims(
+            self.tables
+        )
 
     def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
         paragraph: list[Line] = []
@@ -135,51 +146,45 @@ class _Walk:
                 paragraph = []
             if isinstance(part, Table):
                 yield from self.table(part)
-            elif joins or not self.is_title(part):
-                pairs = [] if joins else list(_pairs(part.text)) or self.headed(part)
-                if pairs:
-                    yield from self.pairs(part, pairs)
-                else:
-                    paragraph.append(part)
-            else:
+            elif not joins and self.is_title(part):
                 self.heading(PLAIN, part.text, part.line)
+            elif pairs := [] if joins else list(_pairs(part.text)) or self.headed(part):
+                yield from self.pairs(part, pairs)
+            else:
+                paragraph.append(part)
         yield from self.prose(paragraph)
 
     def is_title(self, line: Line) -> bool:
         """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
-        text, tokens = line.text, scan(line.text) if len(line.text) <= 90 else ()
-        if len(text) > 90 or (":" in text.rstrip(":")[:-1] and not tokens):
+        text, tokens = line.text, scan(line.text) if len(line.text) <= TITLE else ()
+        if len(text) > TITLE or (":" in text.rstrip(":")[:-1] and not tokens):
             return False
-        claimed = (
+        if any(
             t.kind == "value" and (t.dimension != "bare" or own_field(text, tokens, n))
             for n, t in enumerate(tokens)
-        )
-        if any(claimed):
+        ):
             return False
-        gpus = [t for t in tokens if t.kind == "gpu"]
-        if gpus:
-            return (gpus[0].start < 40 and not text.endswith((".", ",", ";"))) or (
-                gpus[0].start < 4 and len(text) < 60
-            )
+        gpu = next((t for t in tokens if t.kind == "gpu"), None)
+        if gpu is not None:
+            ends = text.endswith((".", ",", ";"))
+            return (gpu.start < 40 and not ends) or (gpu.start < 4 and len(text) < 60)
         words = text.split()
         if line.item or len(words) > 8 or text[-1] in ".,;" or not text[0].isupper():
             return False
-        # "Memory Bandwidth" above lines of a GPU and a value each.
-        if len(tokens) == 1 and tokens[0].field == "chip" and tokens[0].kind == "name" and len(words) == 1:
-            return True
-        return (len(words) > 1 and not tokens and text[-1] != ":") or all(
-            t.kind == "field" for t in tokens
-        ) > (not tokens)
+        if not tokens:
+            return len(words) > 1 and text[-1] != ":"
+        # "Memory Bandwidth" above lines of a GPU and a value each; a chip alone.
+        return all(t.kind == "field" for t in tokens) or (len(words) == 1 and tokens[0].field == "chip")
 
     def headed(self, line: Line) -> list[tuple[str, str]]:
         """A value, or a GPU and its value, under a heading that names the field: a pair with its label."""
         text = line.text
-        tokens = scan(text) if self.topic.fields and len(text) < 90 else ()
+        tokens = scan(text) if self.topic.fields and len(text) < TITLE else ()
         if len(tokens) == 1 and tokens[0].kind == "value" and line.line <= self.below and len(text) < SHORT:
             # The value of a list of specifications that has labels and values on a line each.
             words = text[: tokens[0].start] + text[tokens[0].end :]
             return [(self.topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 else []
-        if len(tokens) != 2 or tokens[0].kind != "gpu" or tokens[0].start > 9 or tokens[1].kind != "value":
+        if [t.kind for t in tokens] != ["gpu", "value"] or tokens[0].start > 9:
             return []
         return [(f"{text[: tokens[0].end]} {self.topic.text}", text[tokens[0].end :])]
 
@@ -191,10 +196,9 @@ class _Walk:
         for line in paragraph:
             starts.append((offset, line.line))
             offset += len(line.text) + 1
+        self.above = " ".join(line.text for line in paragraph)
         # Items of a list speak of what the heading or the sentence above them does.
-        text = Text(
-            " ".join(line.text for line in paragraph), tuple(starts), self.recent or self.about, self.section
-        )
+        text = Text(self.above, tuple(starts), self.recent or self.about, self.section, self.title)
         for found in prose.claims(text):
             if not isinstance(found, Subject):
                 yield found
@@ -203,39 +207,64 @@ class _Walk:
 
     def pairs(self, line: Line, pairs: Sequence[tuple[str, str]]) -> Iterator[Claim | Left]:
         """Claims of "VRAM: 24 GB" about the GPU above it, or about one that stands before the label."""
-        owner = self.recent or self.about
-        for text, value in pairs:
-            label = label_of(text)
-            named = subject_of(text)
-            mine = named or owner
+        for label, value in pairs:
+            owner = subject_of(label) or self.recent or self.about
             gpus = [t for t in scan(value) if t.kind == "gpu"]
-            if len(value) > 300 or (gpus and not label.fields):
+            if len(value) > tables.LONGEST or (gpus and not label_of(label).fields):
                 yield from self.prose([line])
                 return
-            if gpus:
-                # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
-                yield from self.shared(line, value, gpus, text)
-                continue
-            for reading in readings(label, value, starred=self.starred):
-                if mine is None:
-                    yield Left(line.line, reading.stated)
-                else:
-                    yield claim_of(reading, mine, line.line, self.section, True)
+            # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
+            parts = _shared(value, gpus) if gpus else [(owner, value)]
+            for one, text in parts:
+                for reading in readings(label_of(label), text, starred=self.starred):
+                    if one is None:
+                        yield Left(line.line, reading.token.text)
+                        continue
+                    claim = claim_of(reading, one, line.line, self.section, len(gpus) < 2)
+                    said = (line.text, self.title) if claim.field in IN_CONTEXT else ()
+                    yield replace(claim, context=said)
 
-    def shared(self, line: Line, value: str, gpus: Sequence[Token], label: str) -> Iterator[Claim]:
-        """A label whose value names several GPUs: what stands between two names is the first one's."""
-        ends = [g.end for g in gpus]
-        spans = list(zip(ends, [*(g.start for g in gpus[1:]), len(value)], strict=True))
-        if any(t.kind == "value" for t in scan(value[: gpus[0].start])):
-            # "750 W (one), 550 W (other)": a name in parentheses owns what stands before it.
-            if not all(value[g.start - 1] == "(" for g in gpus):
-                return
-            spans = [(begin, gpu.start) for begin, gpu in zip([0, *ends[:-1]], gpus, strict=True)]
-        for gpu, (begin, end) in zip(gpus, spans, strict=True):
-            one = subject([gpu])
-            for reading in readings(label_of(label), value[begin:end], starred=self.starred):
-                if one is not None:
-                    yield claim_of(reading, one, line.line, self.section, len(gpus) == 1)
+
+def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str]]:
+    """The parts of a value that names several GPUs: what stands between two names is the first one's."""
+    ends = [g.end for g in gpus]
+    spans = zip(ends, [*(g.start for g in gpus[1:]), len(value)], strict=True)
+    if any(t.kind == "value" for t in scan(value[: gpus[0].start])):
+        # "750 W (one), 550 W (other)": a name in parentheses owns what stands before it.
+        if not all(value[g.start - 1] == "(" for g in gpus):
+            return []
+        spans = zip([0, *ends[:-1]], [g.start for g in gpus], strict=True)
+    return [(subject([gpu]), value[a:b]) for gpu, (a, b) in zip(gpus, spans, strict=True)]
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
+    tokens = scan(text) if len(text) <= PAIRS else ()
+    # Of each pair, where its label and its value begin.
+    starts: list[tuple[int, int]] = []
+    for place, token in enumerate(tokens):
+        behind = starts[-1][1] if starts else 0
+        if token.kind != "field" or not token.field or token.start < behind:
+            continue
+        after = _LABELLED.match(text, token.end)
+        lead = text[behind : token.start]
+        first = (
+            not starts and not any(t.kind == "value" for t in tokens[:place])
+            and len(re.sub(r"\W", "", lead)) <= SHORT and not re.search(r"[.,;:]\s", lead)
+        )  # fmt: skip
+        spaced = after is not None and lead[-1:] == " " and ":" in after[0]
+        parted = starts and (spaced or re.search(r"[,;|/\u00b7.]\s*(?:\w+ )?$", lead))
+        if after is not None and after.end() < len(text) and (first or parted):
+            starts.append((0 if first else token.start, after.end()))
+        elif first and (glued := _glued(text, tokens, place)):
+            starts.append((0, glued))
+        elif first and len(text) < 48 and [t.kind for t in tokens[place + 1 :]] == ["value"]:
+            gap = text[token.end : tokens[-1].start].strip()
+            # "TDP 450 W" and nothing else on the line.
+            if gap in ("", "dense") and len(text) - tokens[-1].end < 6 and not lead.strip():
+                starts.append((0, token.end))
+    for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):
+        yield text[begin:end].rstrip(" :=-\u2013\u2014"), text[end : following[0]].rstrip(" ,;|/\u00b7")
 
 
 def _glued(text: str, tokens: Sequence[Token], place: int) -> int:
@@ -247,45 +276,3 @@ def _glued(text: str, tokens: Sequence[Token], place: int) -> int:
         if token.field not in ("dense", "sparse", "peak:", "peak:tensor"):
             return 0
     return 0
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
-    if len(text) > 600:
-        return
-    tokens = scan(text)
-    starts: list[tuple[int, int]] = []
-    for place, token in enumerate(tokens):
-        if token.kind != "field" or not token.field or (starts and token.start < starts[-1][1]):
-            continue
-        after = _LABELLED.match(text, token.end)
-        lead = text[starts[-1][1] if starts else 0 : token.start]
-        valued = any(t.kind == "value" for t in tokens[:place])
-        first = (
-            not starts
-            and not valued
-            and len(re.sub(r"\W", "", lead)) <= 24
-            and not re.search(r"[.,;:]\s", lead)
-        )
-        parted = starts and (
-            re.search(r"[,;|/\u00b7.]\s*(?:\w+ )?$", lead)
-            or (after is not None and lead[-1:] == " " and ":" in after[0])
-        )
-        if after is not None and after.end() < len(text) and (first or parted):
-            begin = 0 if first else token.start
-            starts.append((begin, after.end()))
-        elif first and (glued := _glued(text, tokens, place)):
-            starts.append((0, glued))
-        elif first and len(text) < 48 and place + 1 == len(tokens) - 1 and tokens[-1].kind == "value":
-            gap = text[token.end : tokens[-1].start]
-            # "TDP 450 W" and nothing else on the line.
-            if gap.strip() in ("", "dense") and len(text) - tokens[-1].end < 6 and not lead.strip():
-                starts.append((0, token.end))
-        elif first and re.fullmatch(
-            r"[A-Za-z ()\d]{0,12}",
-            text[token.end : tokens[place + 1].start] if place + 1 < len(tokens) else "-",
-        ):
-            # "FP16 dense989 TFLOPS", "Memory Type: GDDR6": the label goes on.
-            continue
-    for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):
-        yield text[begin:end].rstrip(" :=-\u2013\u2014"), text[end : following[0]].rstrip(" ,;|/\u00b7")

@@ -15,44 +15,45 @@ from itertools import combinations
 from math import floor, log10
 
 from gpuwise.facts import catalog
-from gpuwise.judge.audit import evidence, kinds
-from gpuwise.judge.audit.fields import COUNTS
+from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit.kinds import GRID, Around, family, fits_form, mechanism, states, word
+from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.claim import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 WITNESSES = 2
+# What board makers choose for themselves: a three-slot card may carry the chip of a two-slot one.
 BY_MAKER = frozenset({"slots"})
-"""What board makers choose for themselves: a three-slot card may carry the chip of a two-slot one."""
-NOT_JUDGED = frozenset({"price", "rent per hour", "peak:"})
+NOT_JUDGED = frozenset({"price", "peak:"})
+# Claims about one field of one GPU that are compared with each other.
 MOST = 50
-"""Claims about one field of one GPU that are compared with each other."""
+# Where "up to" names less than the best variant by more than this, it names another variant.
 BEST = 1.02
-"""Where "up to" names less than the best variant by more than this, it names another variant."""
+# Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
 CLOSE = 0.006
-"""Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s."""
+# How far rounding to few digits may lead: 1.2 TB/s for 1.2288.
 ROUNDED = 0.025
-"""How far rounding to few digits may lead: 1.2 TB/s for 1.2288."""
+# With so few digits, or in the numbers that products are sold by, a little more: 750 for 756, 192 GB.
 FEW, FEW_CLOSE = 2, 0.01
-"""With so few digits, or in the numbers that products are sold by, a little more: 750 for 756, 192 GB."""
+# Databases differ by so much in the clocks of one card.
 CLOCKS = 0.015
-"""Databases differ by so much in the clocks of one card."""
+# The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32.
 COARSE = 0.12
-"""The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32."""
+# For "about" and "nearly".
 ROUGH = 0.05
-"""For "about" and "nearly"."""
+# Relative difference beyond anything by which sources differ.
 FAR = 0.25
-"""Relative difference beyond anything by which sources differ."""
+# Announcement, release and first delivery of one GPU lie this far apart.
 MONTHS = 8
-"""Announcement, release and first delivery of one GPU lie this far apart."""
+# Fields that say little about which variant a row speaks of.
 SHARED = frozenset(
     {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
 )
-"""Fields that say little about which variant a row speaks of."""
+# How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock.
 VECTOR = 0.07
-"""How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock."""
+# Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
-"""Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text."""
+# Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
-"""Claims of one row that only one of several variants explains: the row speaks of that one."""
 _COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
 
 
@@ -60,13 +61,20 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order, and one per pair of lines that contradict each other."""
     claims = _narrowed(claims)
     verdicts = [_verdict(claim) for claim in claims]
-    wrong = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "contradicts"]
-    text = kinds.around(claims, wrong)
-    verdicts = _plausible(claims, verdicts)
-    verdicts = [
-        "differs" if verdict == "contradicts" and not _witnessed(claim, text) else verdict
-        for claim, verdict in zip(claims, verdicts, strict=True)
-    ]
+    text = Around(
+        claims, [c for c, verdict in zip(claims, verdicts, strict=True) if verdict == "contradicts"]
+    )
+    # Where more is wrong than right it is the reading that fails: columns that moved, another GPU meant.
+    keys = [(c.block // GRID, ()) if c.block >= GRID else (-c.block, c.gpu_ids) for c in claims]
+    places: dict[tuple[int, tuple[str, ...]], Counter[Verdict]] = defaultdict(Counter)
+    for key, verdict in zip(keys, verdicts, strict=True):
+        places[key][verdict] += 1
+    failed = {k for k, n in places.items() if n["contradicts"] > max(n["agrees"], MOSTLY - 1)}
+    for place, (claim, verdict, key) in enumerate(zip(claims, verdicts, keys, strict=True)):
+        if verdict == "contradicts" and key in failed:
+            verdicts[place] = "cannot tell"
+        elif verdict == "contradicts" and not _is_witnessed(claim, text):
+            verdicts[place] = "differs"
     found = [_finding(c, v, text) for c, v in zip(claims, verdicts, strict=True)]
     unknown = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "cannot tell"]
     return (*found, *_disagreements(unknown))
@@ -77,88 +85,75 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 
     "H100 | 16,896 cores | 700 W | 2,039 GB/s" is the SXM with the bandwidth of the PCIe card.
     """
-    blocks: dict[tuple[int, str], list[Claim]] = defaultdict(list)
+    rows: dict[tuple[int, str], list[Claim]] = defaultdict(list)
     for claim in claims:
         plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED
-        if len(claim.gpu_ids) > 1 and not claim.several and plain and claim.block >= kinds.GRID:
-            blocks[claim.block, claim.gpu].append(claim)
+        if len(claim.gpu_ids) > 1 and not claim.several and plain and claim.block >= GRID:
+            rows[claim.block, claim.gpu].append(claim)
     chosen: dict[tuple[int, str], tuple[str, ...]] = {}
-    for key, row in blocks.items():
+    for key, row in rows.items():
         ids = row[0].gpu_ids
         agreed = {i: {n for n, c in enumerate(row) if _agrees(replace(c, gpu_ids=(i,)))} for i in ids}
-        best = max(ids, key=lambda i: len(agreed[i]))
-        alike = tuple(i for i in ids if agreed[i] == agreed[best])
-        others = [agreed[i] for i in ids if i not in alike]
+        best = max(agreed.values(), key=len)
+        others = [one for one in agreed.values() if one != best]
         # A variant that explains what the best does not must lose by more.
-        if others and all(
-            len(agreed[best] - other) >= (DISTINCT if other - agreed[best] else 1) for other in others
-        ):
-            chosen[key] = alike
+        if others and all(len(best - one) >= (DISTINCT if one - best else 1) for one in others):
+            chosen[key] = tuple(i for i in ids if agreed[i] == best)
     return tuple(
         replace(c, gpu_ids=chosen[c.block, c.gpu]) if (c.block, c.gpu) in chosen and len(c.gpu_ids) > 1 else c
         for c in claims
     )
 
 
+def _known(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence]:
+    """All evidence about the GPUs that a claim may mean, in the form that it may state."""
+    every = (known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, claim.field))
+    return [known for known in every if not fitting or fits_form(claim, known.form)]
+
+
 def _verdict(claim: Claim) -> Verdict:
     if claim.field in NOT_JUDGED or not claim.gpu_ids:
         return "cannot tell"
     if _agrees(claim):
-        return "contradicts" if claim.sure and _less_than_best(claim) else "agrees"
-    known = [k for i in claim.gpu_ids for k in evidence.of(i, claim.field) if kinds.fits_form(claim, k.form)]
+        return "contradicts" if claim.sure and _is_less_than_best(claim) else "agrees"
+    known = _known(claim)
     silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
     if not known or silent or claim.several or not claim.sure or claim.count > 1 or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
-    disputed = any(
-        _is_alternative(claim, stated, other)
-        for k in known
-        for other in k.alternatives
-        for stated in claim.values
+    disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
+    return "cannot tell" if disputed or _is_other_rate(claim) else "contradicts"
+
+
+def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
+    """Whether another source has the stated value."""
+    return any(
+        abs(stated.value - other) <= (0 if claim.field in COUNTS else CLOSE) * other
+        if isinstance(stated, Number) and isinstance(other, float)
+        else same(claim, stated, other)
+        for other in known.alternatives
     )
-    if disputed or _other_rate(claim):
-        return "cannot tell"
-    return "contradicts"
 
 
-def _other_rate(claim: Claim) -> bool:
+def _is_other_rate(claim: Claim) -> bool:
     """Whether a rate may be one that the text does not name: of another format, or of the ordinary cores."""
+    formats = {"peak:tensor": ("fp8", "fp4"), "peak:fp16": ("fp32",), "peak:bf16": ("fp32",)}.get(
+        claim.field, ()
+    )
+    known = [k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}")]
+    rates = [rate for rate in known if isinstance(rate, float)]
     values = [v.value for v in claim.values if isinstance(v, Number)]
     if claim.field == "peak:tensor":
-        formats = ("fp8", "fp4")
-        rates = [k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}")]
-        return kinds.mechanism(claim) is None or any(
-            isinstance(rate, float) and abs(v / rate - 1) < ROUNDED for v in values for rate in rates
-        )
-    if claim.field not in ("peak:fp16", "peak:bf16"):
-        return False
-    single = [
-        k.value for i in claim.gpu_ids for k in evidence.of(i, "peak:fp32") if isinstance(k.value, float)
-    ]
-    return any(abs(v / (times * rate) - 1) < VECTOR for v in values for rate in single for times in (1, 2))
+        close = any(abs(value / rate - 1) < ROUNDED for value in values for rate in rates)
+        return close or mechanism(claim) is None
+    return any(abs(v / (times * rate) - 1) < VECTOR for v in values for rate in rates for times in (1, 2))
 
 
-def _plausible(claims: Sequence[Claim], verdicts: list[Verdict]) -> list[Verdict]:
-    """The verdicts, without the accusations of tables and sections that would be mostly wrong.
-
-    Where more is wrong than right it is the reading that fails: columns that moved, another GPU meant.
-    """
-    places: dict[tuple[int, tuple[str, ...]], Counter[Verdict]] = defaultdict(Counter)
-    keys = [(c.block // kinds.GRID, ()) if c.block >= kinds.GRID else (-c.block, c.gpu_ids) for c in claims]
-    for key, verdict in zip(keys, verdicts, strict=True):
-        places[key][verdict] += 1
-    failed = {k for k, n in places.items() if n["contradicts"] > max(n["agrees"], MOSTLY - 1)}
-    return [
-        "cannot tell" if verdict == "contradicts" and key in failed else verdict
-        for key, verdict in zip(keys, verdicts, strict=True)
-    ]
-
-
-def _witnessed(claim: Claim, text: kinds.Around) -> bool:
+def _is_witnessed(claim: Claim, text: Around) -> bool:
     """Whether enough speaks against a claim: sources, computation, a way in which the error comes about."""
     if _agrees(claim):
         return True
-    kind = kinds.explain(claim, text)[0]
+    kind = text.explain(claim)[0]
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone)
@@ -166,84 +161,57 @@ def _witnessed(claim: Claim, text: kinds.Around) -> bool:
     needed = WITNESSES - (telling and claim.field not in SHARED)
     for gpu_id in claim.gpu_ids:
         known = evidence.of(gpu_id, claim.field)
+        values = [v for k in known for v in (k.value, *k.alternatives) if v]
         # Sources that differ from each other still agree that a figure far from all of them is wrong.
-        others = any(k.alternatives for k in known) and _far(claim, known)
-        if max((k.witnesses for k in known), default=0) + others < needed:
+        far = any(k.alternatives for k in known) and all(
+            isinstance(stated, Number) and isinstance(value, float) and abs(stated.value / value - 1) > FAR
+            for stated in claim.values for value in values
+        )  # fmt: skip
+        if max((k.witnesses for k in known), default=0) + far < needed:
             return False
     return True
 
 
-def _far(claim: Claim, known: Sequence[evidence.Evidence]) -> bool:
-    """Whether a figure is far from all that any source states."""
-    values = [v for k in known for v in (k.value, *k.alternatives)]
-    return all(
-        isinstance(stated, Number) and isinstance(value, float) and abs(stated.value / value - 1) > FAR
-        for stated in claim.values
-        for value in values
-        if value
-    )
-
-
 def _agrees(claim: Claim) -> bool:
     """Whether some evidence supports every value of the claim."""
-    known = [k for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, claim.field)]
-    allowed = [k for k in known if kinds.fits_form(claim, k.form)]
+    allowed = _known(claim)
     if not allowed:
         return False
-    if claim.is_range and len(claim.values) == 2 and all(isinstance(v, Number) for v in claim.values):
-        low, high = sorted(v.value for v in claim.values if isinstance(v, Number))
-        if any(isinstance(k.value, float) and low * 0.99 <= k.value <= high * 1.01 for k in allowed):
-            return True
-    if claim.count > 1 and any(
-        isinstance(v, Number) and isinstance(k.value, float)
-        and abs(v.value / claim.count / k.value - 1) < ROUNDED
-        for v in claim.values for k in allowed
-    ):  # fmt: skip
+    known = [k.value for k in allowed if isinstance(k.value, float)]
+    stated = sorted(v.value for v in claim.values if isinstance(v, Number))
+    if claim.is_range and len(stated) == 2 and any(stated[0] * 0.99 <= v <= stated[1] * 1.01 for v in known):
         return True
-    return all(
-        any(same(claim, stated, k.value) for k in allowed) or _of_family(claim, stated)
-        for stated in claim.values
-    )
+    if claim.count > 1 and any(abs(s / claim.count / v - 1) < ROUNDED for s in stated for v in known if v):
+        return True
+    # One value of several ("600/700 W") may be a sibling's.
+    others = {other for gpu_id in claim.gpu_ids for other in family(gpu_id)} if len(claim.values) > 1 else ()
+    siblings = [k.value for other in others for k in evidence.of(other, claim.field)]
+    values = (*(k.value for k in allowed), *siblings)
+    return all(any(same(claim, one, value) for value in values) for one in claim.values)
 
 
-def _is_alternative(claim: Claim, stated: Number | str, other: float | str) -> bool:
-    if isinstance(stated, Number) and isinstance(other, float):
-        return abs(stated.value - other) <= (0 if claim.field in COUNTS else CLOSE) * other
-    return same(claim, stated, other)
-
-
-def _of_family(claim: Claim, stated: Number | str) -> bool:
-    """Whether one value of several ("600/700 W") is a sibling's."""
-    if len(claim.values) < 2:
-        return False
-    others = (other for gpu_id in claim.gpu_ids for other in kinds.family(gpu_id))
-    return any(same(claim, stated, k.value) for other in others for k in evidence.of(other, claim.field))
-
-
-def _less_than_best(claim: Claim) -> bool:
+def _is_less_than_best(claim: Claim) -> bool:
     """Whether "up to" is true of one variant but another one of those meant has more."""
-    if not claim.at_most or claim.several or not isinstance(claim.values[0], Number):
+    stated = [v.value for v in claim.values if isinstance(v, Number)]
+    if not claim.at_most or claim.several or not stated:
         return False
-    known = [
-        k.value for i in claim.gpu_ids for k in evidence.of(i, claim.field) if k.form in ("value", "dense")
-    ]
-    most = max((value for value in known if isinstance(value, float)), default=0.0)
-    return most > BEST * max(v.value for v in claim.values if isinstance(v, Number))
+    known = [k.value for k in _known(claim, fitting=False) if k.form in ("value", "dense")]
+    return max((v for v in known if isinstance(v, float)), default=0.0) > BEST * max(stated)
 
 
 def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
     """Whether one stated value of the claim is the known one."""
     if isinstance(stated, str) or isinstance(known, str):
-        return _same_text(claim.field, str(stated), str(known))
+        return _is_same_text(claim.field, str(stated), str(known))
     if claim.field in COUNTS:
         return abs(stated.value - known) <= (ROUGH * known if claim.approximate else 0)
-    if claim.field == "memory_bytes":
+    if claim.field == "memory_bytes" and _is_near(claim, stated, known / 1e9 * 2**30):
         # Product numbers are GiB on most cards and decimal GB on some; both count.
-        return any(_near(claim, stated, value) for value in (known, known / 1e9 * 2**30))
-    return _near(claim, stated, known)
+        return True
+    return _is_near(claim, stated, known)
 
 
-def _near(claim: Claim, stated: Number, known: float) -> bool:
+def _is_near(claim: Claim, stated: Number, known: float) -> bool:
     difference = abs(stated.value - known) / known if known else abs(stated.value)
     few = stated.digits <= FEW or claim.field == "memory_bytes"
     clock = CLOCKS if claim.field.endswith("_hz") else 0.0
@@ -255,32 +223,30 @@ def _near(claim: Claim, stated: Number, known: float) -> bool:
     unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)
     # 1.5 TB/s for 1.555 is cut, not rounded; and a source may have rounded what the text states in full.
     told = 10.0 ** (floor(log10(known)) - 1)
-    return any(
-        abs(a - b) <= 1e-6 * abs(b)
-        for a, b in ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value),
-                     (round(stated.value / told) * told, known))
-    )  # fmt: skip
+    rounded = ((round(known / unit) * unit, stated.value), (floor(known / unit) * unit, stated.value))
+    return any(abs(a - b) <= 1e-6 * abs(b) for a, b in (*rounded, (round(stated.value / told) * told, known)))
 
 
-def _same_text(field: str, stated: str, known: str) -> bool:
-    if field == "launch":
-        if len(stated) == 4:
-            return abs(int(stated) - int(known[:4])) <= 1
-        if not re.match(r"20\d\d-\d\d", stated):
-            return False
-        later = known if len(known) > 4 else f"{known}-06"
-        return abs((int(stated[:4]) - int(later[:4])) * 12 + int(stated[5:7]) - int(later[5:7])) <= MONTHS
-    return kinds.word(field, stated) == kinds.word(field, known)
+def _is_same_text(field: str, stated: str, known: str) -> bool:
+    if field != "launch":
+        return word(field, stated) == word(field, known)
+    if len(stated) == 4:
+        return abs(int(stated) - int(known[:4])) <= 1
+    if not re.match(r"20\d\d-\d\d", stated):
+        return False
+    # The middle of the year where the catalog has no month.
+    later = known if len(known) > 4 else f"{known}-06"
+    return abs((int(stated[:4]) - int(later[:4])) * 12 + int(stated[5:7]) - int(later[5:7])) <= MONTHS
 
 
-def _finding(claim: Claim, verdict: Verdict, text: kinds.Around) -> Finding:
+def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     kind: Kind | None = None
     explanation = ""
-    best, source = kinds.best_of(claim, claim.gpu_ids)
-    if verdict == "contradicts" and _less_than_best(claim):
+    best, source = _best(claim)
+    if verdict == "contradicts" and _is_less_than_best(claim):
         kind, explanation = "other variant", "another variant of those meant has more"
     elif verdict == "contradicts":
-        kind, explanation = kinds.explain(claim, text)
+        kind, explanation = text.explain(claim)
     elif verdict == "differs":
         explanation = f"differs from {source or 'the catalog'} (one source)"
     elif verdict == "cannot tell" and not claim.gpu_ids:
@@ -291,16 +257,22 @@ def _finding(claim: Claim, verdict: Verdict, text: kinds.Around) -> Finding:
             else "of several GPUs together" if claim.count > 1 else "sources differ"
         )  # fmt: skip
     return Finding(
-        lines=(claim.line,),
-        gpu=_name(claim),
-        field=claim.field,
-        stated=claim.stated,
-        verdict=verdict,
-        kind=kind,
-        best=best,
-        source=source,
-        explanation=explanation,
-    )
+        lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
+        kind=kind, best=best, source=source, explanation=explanation,
+    )  # fmt: skip
+
+
+def _best(claim: Claim) -> tuple[str, str]:
+    """(value, source) to put in the claim's place; several variants are listed with their names."""
+    found: list[tuple[str, evidence.Evidence]] = []
+    for gpu_id in claim.gpu_ids:
+        # Of several peaks of one format the one that the claim states comes first.
+        known = sorted(_known(replace(claim, gpu_ids=(gpu_id,))), key=lambda k: not states(claim, k.value))
+        found += ((gpu_id, one) for one in known[:1])
+    sources = "; ".join(dict.fromkeys(best.named for _, best in found))
+    if len({best.text for _, best in found}) < 2:
+        return (found[0][1].text if found else ""), sources
+    return "; ".join(f"{best.text} ({gpu_id})" for gpu_id, best in found), sources
 
 
 def _name(claim: Claim) -> str:
@@ -311,34 +283,26 @@ def _name(claim: Claim) -> str:
 
 def _disagreements(claims: Sequence[Claim]) -> Iterator[Finding]:
     """Two values for one field of one GPU where nothing tells which is right: one is wrong."""
-    single = [
-        c for c in claims
-        if c.sure and c.count == 1 and not c.several and len(c.gpu_ids) == 1 and len(c.values) == 1
-        and isinstance(c.values[0], Number) and c.field not in NOT_JUDGED and c.field not in BY_MAKER
-    ]  # fmt: skip
-    seen: set[tuple[str, str]] = set()
-    alike: dict[tuple[object, ...], list[Claim]] = {}
-    for claim in single:
-        alike.setdefault((claim.gpu_ids, claim.field, claim.sparse), []).append(claim)
-    # Of a long text's many claims the first ones show the disagreement.
-    pairs = (pair for group in alike.values() for pair in combinations(group[:MOST], 2))
-    for a, b in sorted(pairs, key=lambda pair: pair[0].line):
-        first, second = a.values[0], b.values[0]
-        assert isinstance(first, Number)
-        assert isinstance(second, Number)
-        if same(a, first, second.value) or same(b, second, first.value) or (a.gpu_ids[0], a.field) in seen:
-            continue
-        # Where the catalog's own sources differ, a text may state both.
-        known = evidence.of(a.gpu_ids[0], a.field)
-        if any(k.alternatives or _is_alternative(a, first, k.value) for k in known):
-            continue
-        seen.add((a.gpu_ids[0], a.field))
-        yield Finding(
-            lines=(a.line, b.line),
-            gpu=_name(a),
-            field=a.field,
-            stated=f"{a.stated} / {b.stated}",
-            verdict="contradicts",
-            kind="internal contradiction",
-            explanation=f"line {a.line} and line {b.line} cannot both be right",
-        )
+    alike: dict[tuple[object, ...], list[tuple[Claim, Number]]] = defaultdict(list)
+    for claim in claims:
+        single = claim.sure and claim.count == 1 and not claim.several and len(claim.gpu_ids) == 1
+        if single and len(claim.values) == 1 and claim.field not in NOT_JUDGED | BY_MAKER:
+            value = claim.values[0]
+            # Where the catalog's own sources differ, a text may state both.
+            known = evidence.of(claim.gpu_ids[0], claim.field)
+            if isinstance(value, Number) and not any(
+                k.alternatives or _is_disputed(claim, value, replace(k, alternatives=(k.value,)))
+                for k in known
+            ):
+                alike[claim.gpu_ids, claim.field, claim.sparse].append((claim, value))
+    for group in alike.values():
+        # Of a long text's many claims the first ones show the disagreement.
+        for (a, first), (b, second) in combinations(group[:MOST], 2):
+            if same(a, first, second.value) or same(b, second, first.value):
+                continue
+            yield Finding(
+                lines=(a.line, b.line), gpu=_name(a), field=a.field, stated=f"{a.stated} / {b.stated}",
+                verdict="contradicts", kind="internal contradiction",
+                explanation=f"line {a.line} and line {b.line} cannot both be right",
+            )  # fmt: skip
+            break

@@ -14,44 +14,56 @@ from functools import cache, lru_cache
 
 from gpuwise.judge.audit import evidence, kinds
 from gpuwise.judge.audit.cells import Label, label_of, readings
-from gpuwise.judge.audit.fields import COUNTS, FIELDS
 from gpuwise.judge.audit.read import Cell, Line, Table
-from gpuwise.judge.audit.scan import Token, scan
 from gpuwise.judge.audit.tables import claim_of, subject
+from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
 
-SHORT = 64
-"""Characters of a line that may be one cell of a table."""
+# Characters of a line that may be one cell of a table, and of one that may be a row or a header.
+SHORT, ROW = 64, 300
 MOST_GPUS = 12
-LONGEST = 10
-"""Characters of one number of a row that ran together."""
-EXPLAINED = 1.5
-"""What a number is worth that is wrong in a known way; a right one has 2, one of likely size 0.5."""
-CLEAR = 1.0
-"""By so much the best way to split digits must be better than the next."""
+# Between two labels of a table with a cell on each line.
 MOST_LINES = 40
-"""Between two labels of a table with a cell on each line."""
-_NAMED = re.compile(r"(?:\w+ ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w+)?")
-_DIGITS = re.compile(r"[\d.,]{2,60}")
-_PLAIN = re.compile(r"(?!0\d)(?:\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,3})?)")
-_WORD = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
-_NONE = re.compile(r"(?:No|None|N/?A|TBD|Not \w+|[\u2013\u2014\u2717-])(?: \([^)\d]*\))?")
-_PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
-_TITLE = re.compile(
-    r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.IGNORECASE
-)
-_PARTED = re.compile(r" *\| *| *\t *| {3,}|\s+\u2502\s+")
-_RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
+# Characters of one number of a row that ran together.
+DIGITS = 10
+# What a number is worth as a field of its GPU: right, wrong in a known way, or merely of likely size.
+RIGHT, EXPLAINED, LIKELY = 2.0, 1.5, 0.5
+# By so much the best way to split digits must be better than the next.
+CLEAR = 1.0
+
 _MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
 _GLUE = re.compile(
     rf"(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
+_NAMED = re.compile(r"(?:\w+ ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w+)?")
+_PARTED = re.compile(r" *\| *| *\t *| {3,}|\s+\u2502\s+")
+_RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
+_PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s*\S")
+_TITLE = re.compile(
+    r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.IGNORECASE
+)
+_NUMBERS = re.compile(r"[\d.,]{2,60}")
+_NUMBER = re.compile(r"(?!0\d)(?:\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,3})?)")
+_CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
+_NONE = re.compile(r"(?:No|None|N/?A|TBD|Not \w+|[\u2013\u2014\u2717-])(?: \([^)\d]*\))?")
+_NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][A-Z]?[a-zA-Z]*\d{2,}|[A-Z][a-z]{3,} )")
+_PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
+
+Found = tuple[Table, int] | None
+"""A table and the index of the first line behind it."""
 
 
 def tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
     """The lines, with those that are rows of a table replaced by it."""
-    lines = _whole(lines)
-    at = 0
+    whole: list[Line] = []
+    for line in lines:
+        label, value = (li.text.strip() for li in whole[-2:]) if len(whole) > 1 else ("", "")
+        if line.text.strip() == "|" and "|" not in value and re.fullmatch(r"[^|]+\|", label):
+            # A value and its last pipe stand on lines of their own.
+            whole[-2:] = [replace(whole[-1], text=f"{label} {value}")]
+        else:
+            whole.append(line)
+    lines, at = whole, 0
     while at < len(lines):
         for reader in (_delimited, _under_fields, _under_gpus, _one_cell_a_line):
             found = reader(lines, at)
@@ -64,37 +76,20 @@ def tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
             at += 1
 
 
-def _whole(lines: Sequence[Line]) -> list[Line]:
-    """The lines, with a row whose value and last pipe stand on lines of their own put together."""
-    found: list[Line] = []
-    at = 0
-    while at < len(lines):
-        label, *after = (li.text.strip() for li in lines[at : at + 3])
-        if label.endswith("|") and label.count("|") == 1 and after[1:] == ["|"] and "|" not in after[0]:
-            found.append(replace(lines[at + 1], text=f"{label} {after[0]}"))
-            at += 3
-        else:
-            found.append(lines[at])
-            at += 1
-    return found
-
-
-Found = tuple[Table, int] | None
-
-
 def _delimited(lines: Sequence[Line], start: int) -> Found:
     """Lines with pipes, tabs or wide gaps between the cells."""
-    # Fields that name their values between pipes ("VRAM: 24 GB | TDP: 450 W") are pairs, not cells.
-    if re.search(r"[|\t] ?[\w ()-]{2,30}:\s*\S", lines[start].text):
-        return None
     rows: list[tuple[Cell, ...]] = []
     at = start
     while at < len(lines):
-        if _RULE.fullmatch(lines[at].text):
+        text = lines[at].text
+        # Fields that name their values between pipes ("VRAM: 24 GB | TDP: 450 W") are pairs, not cells.
+        if at == start and _PAIRED.search(text):
+            return None
+        if _RULE.fullmatch(text):
             at += 1
             continue
-        parts = _PARTED.split(lines[at].text.strip("| "))
-        if len(parts) < 2 or (len(parts) == 2 and "\t" not in lines[at].text and "|" not in lines[at].text):
+        parts = _PARTED.split(text.strip("| "))
+        if len(parts) < 2 or (len(parts) == 2 and "\t" not in text and "|" not in text):
             break
         if rows and sum(_kind(part) == "G" for part in parts) > 1:
             # The header of the next table.
@@ -107,45 +102,31 @@ def _delimited(lines: Sequence[Line], start: int) -> Found:
 def _under_fields(lines: Sequence[Line], start: int) -> Found:
     """A line of field words, then lines that begin with a GPU: its values go to the fields in order."""
     columns = _columns(lines[start].text)
-    if len(columns) < 2:
-        return None
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Cell, ...]] = [tuple(Cell(lines[start].line, name) for name in ("GPU", *columns))]
     at = start + 1
-    while at < len(lines) and (row := _row(lines[at], columns)) is not None:
+    while columns and at < len(lines) and (row := _row(lines[at], columns)) is not None:
         rows.append(row)
         at += 1
-    if not rows:
-        return None
-    number = lines[start].line
-    header = (Cell(number, "GPU"), *(Cell(number, name) for name in columns))
-    return Table((header, *rows)), at
+    return (Table(tuple(rows)), at) if len(rows) > 1 else None
 
 
 def _columns(text: str) -> list[str]:
     """The labels of a line of field words and few others; "FP16/BF16 (TFLOPS)" is one label."""
-    if len(text) > 240 or ":" in text:
-        return []
-    tokens = scan(text)
-    if any(t.kind in ("value", "gpu") for t in tokens):
-        return []
+    tokens = scan(text) if len(text) <= ROW and ":" not in text else ()
     ends: list[list[int]] = []
-    for token in (t for t in tokens if t.kind == "field"):
-        if ends and (
-            text[ends[-1][1] : token.start].strip(" ") in ("/", "(", "&")
-            or token.field in ("peak:", "peak:tensor")
-        ):
+    for token in tokens:
+        if token.kind in ("value", "gpu"):
+            return []
+        if token.kind != "field":
+            continue
+        joined = bool(ends) and text[ends[-1][1] : token.start].strip(" ") in ("/", "(", "&")
+        if joined or (ends and token.field in ("peak:", "peak:tensor")):
             ends[-1][1] = token.end
         else:
             ends.append([token.start, token.end])
-    if len(ends) < 2:
-        return []
     named = sum(b - a for a, b in ends)
-    rest = re.sub(
-        r"\b(?:gpus?|models?|names?|cards?|nvidia|specs?|best for|use case|accelerators?)\b|\W",
-        "",
-        text.lower(),
-    )
-    if named < 0.6 * len(re.sub(r"\W", "", text)) and named < len(rest) - 14:
+    rest = CUES["plain_header"].sub("", text)
+    if len(ends) < 2 or (named < 0.6 * len(re.sub(r"\W", "", text)) and named < len(rest) - 14):
         return []
     stops = [a for a, _ in ends[1:]] + [len(text)]
     return [text[a:stop].strip() for (a, _), stop in zip(ends, stops, strict=True)]
@@ -154,31 +135,27 @@ def _columns(text: str) -> list[str]:
 def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
     """A GPU and its values under these columns; None for a line that is not such a row."""
     text = line.text
-    tokens = scan(text)
-    if not tokens or tokens[0].kind != "gpu" or tokens[0].start > 16 or len(text) > 300:
+    tokens = scan(text) if len(text) <= ROW else ()
+    if not tokens or tokens[0].kind != "gpu" or tokens[0].start > 16:
         return None
+    name, behind = tokens[0].end, tokens[1:]
     sold = re.search(r"[\s(]+(?=\d{1,3} ?GB$)", tokens[0].text)
-    if sold and any("memory_bytes" in label_of(c).fields for c in columns) and not any(
-        t.dimension == "bytes" for t in tokens
+    if sold and not any(t.dimension == "bytes" for t in tokens) and (
+        any("memory_bytes" in label_of(column).fields for column in columns)
     ):  # fmt: skip
         # The size that tells variants apart stands in the column for it.
         name = tokens[0].start + sold.start()
-        tokens = (
-            replace(tokens[0], end=name),
-            *(replace(t, start=t.start + name, end=t.end + name) for t in scan(text[name:])),
-        )
-    values = [t for t in tokens[1:] if t.kind in ("value", "name") and t.dimension != "other"]
+        behind = tuple(replace(t, start=t.start + name, end=t.end + name) for t in scan(text[name:]))
+    values = [t for t in behind if t.kind in ("value", "name") and t.dimension != "other"]
     if not values:
         return None
-    placed = _aligned(values, columns)
-    starts = {column: values[number].start for number, column in placed}
-    cells = [Cell(line.line, text[: tokens[0].end])]
-    bounds = sorted((*starts.values(), len(text)))
+    starts = {column: values[number].start for number, column in _aligned(values, columns)}
+    bounds = [*sorted(starts.values()), len(text)]
+    cells = [text[:name]]
     for column in range(len(columns)):
-        start = starts.get(column)
-        end = next((b for b in bounds if start is not None and b > start), 0)
-        cells.append(Cell(line.line, text[start:end].strip() if start is not None else ""))
-    return tuple(cells)
+        start = starts.get(column, len(text))
+        cells.append(text[start : next((b for b in bounds if b > start), start)].strip())
+    return tuple(Cell(line.line, cell) for cell in cells)
 
 
 def _aligned(values: Sequence[Token], columns: Sequence[str]) -> list[tuple[int, int]]:
@@ -186,8 +163,7 @@ def _aligned(values: Sequence[Token], columns: Sequence[str]) -> list[tuple[int,
 
     Bare numbers fit many columns: they are placed only where there are as many as columns for them.
     """
-    labels = [label_of(column) for column in columns]
-    fits = [[_fit(value, label.fields[0] if label.fields else "") for label in labels] for value in values]
+    fits = [[_fit(value, label_of(column).first or "") for column in columns] for value in values]
     # Longest common subsequence with weights.
     best = [[0.0] * (len(columns) + 1) for _ in range(len(values) + 1)]
     for i in range(len(values) - 1, -1, -1):
@@ -205,16 +181,16 @@ def _aligned(values: Sequence[Token], columns: Sequence[str]) -> list[tuple[int,
         else:
             j += 1
     taken = {j for _, j in pairs}
-    bare = [i for i, value in enumerate(values) if value.dimension == "bare"]
-    placed = [i for i, _ in pairs if i in bare]
+    bare = {i for i, value in enumerate(values) if value.dimension == "bare"}
     # A bare number left over, or a column of numbers left empty: who knows which belongs where.
-    loose = len(bare) != len(placed) or any(
-        j not in taken and any(fits[i][j] for i in bare) for j in range(len(columns))
-    )
-    return [(i, j) for i, j in pairs if not (loose and i in bare)]
+    empty = any(fits[i][j] for i in bare for j in range(len(columns)) if j not in taken)
+    if empty or bare - {i for i, _ in pairs}:
+        return [(i, j) for i, j in pairs if i not in bare]
+    return pairs
 
 
 def _fit(value: Token, field: str) -> float:
+    """How well a value belongs to a field: surely, as a number without a unit, or as a word for none."""
     if not field:
         return 0.0
     dimension = FIELDS[field].dimension
@@ -222,14 +198,13 @@ def _fit(value: Token, field: str) -> float:
         return 1.5 if value.field == field else 0.5 if value.field == "none" else 0.0
     if value.dimension == "bare":
         return 0.9 if dimension not in ("text", "none") else 0.0
-    own = {"bits/s": "bytes/s"}.get(value.dimension, value.dimension)
-    return 1.5 if own == dimension or (field == "price" and own == "usd") else 0.0
+    return 1.5 if value.measures == dimension or (field == "price" and value.dimension == "usd") else 0.0
 
 
 def _under_gpus(lines: Sequence[Line], start: int) -> Found:
     """A line of several GPUs, then lines that begin with a field: as many values as GPUs, in order."""
     text = lines[start].text
-    if len(text) > 300 or text.endswith((".", "?", "!")) or start + 1 >= len(lines):
+    if len(text) > ROW or text.endswith((".", "?", "!")) or start + 1 >= len(lines):
         return None
     if _GLUED.search(text):
         text = _GLUE.sub("\t", text)
@@ -239,59 +214,70 @@ def _under_gpus(lines: Sequence[Line], start: int) -> Found:
         return None
     rows: list[tuple[Cell, ...]] = []
     at, missed = start + 1, 0
+    # One line of something else may stand between two rows.
     while at < len(lines) and missed < 2:
         row = _values_of(lines[at], gpus)
         missed = 0 if row else missed + 1
-        if row:
-            rows.append(row)
+        rows += [row] if row else []
         at += 1
     at -= missed
     if not any(len(row) > 1 for row in rows) or (len(rows) < 2 and at < len(lines)):
         return None
-    header = (Cell(lines[start].line, ""), *(Cell(lines[start].line, text[t.start : t.end]) for t in gpus))
-    return Table((header, *rows)), at
+    header = (Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus)))
+    return Table((tuple(header), *rows)), at
 
 
 def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """A field and as many values as there are GPUs; None for a line that is something else."""
     text = line.text
-    tokens = scan(text)
-    if len(text) > 300 or not tokens or text.endswith(".") or any(t.kind == "gpu" for t in tokens):
-        return None
-    first = next((n for n, t in enumerate(tokens) if t.kind in ("value", "name")), None)
-    labels = [t for t in tokens[:first] if t.kind == "field"] if first else []
-    if not labels or first is None:
+    tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
+    first = next((n for n, t in enumerate(tokens) if t.kind in ("value", "name")), 0)
+    labels = [t for t in tokens[:first] if t.kind == "field"]
+    if not labels or any(t.kind == "gpu" for t in tokens):
         return None
     label = label_of(text[: tokens[first].start])
-    main = [t for t in tokens[first:] if any(_fit(t, f) for f in label.fields) or t.field == "none"]
-    kinds = {t.dimension for t in main if t.field != "none"}
+    main = [t for t in tokens[first:] if t.field == "none" or any(_fit(t, f) for f in label.fields)]
     # With a unit on some of them, what has none is something else.
-    if len(kinds) > 1:
+    if len({t.dimension for t in main if t.field != "none"}) > 1:
         main = [t for t in main if t.dimension != "bare"]
-    if len(main) != len(gpus) or main[0] is not tokens[first]:
-        cells = text[labels[-1].end :]
-        parts = _split(cells, label, gpus) if _DIGITS.fullmatch(cells) else _words(cells, label)
-        if len(parts) == len(gpus):
-            return tuple(Cell(line.line, part.strip()) for part in (text[: labels[-1].end], *parts))
-        # A row that belongs to the table, though nobody can tell its values apart.
-        return (Cell(line.line, text),) if tokens[first].start < SHORT and len(label.fields) else None
-    ends = [*(t.start for t in main[1:]), len(text)]
-    return (
-        Cell(line.line, label.text.strip()),
-        *(Cell(line.line, _cut(text[t.start : end])) for t, end in zip(main, ends, strict=True)),
-    )
-
-
-def _words(cells: str, label: Label) -> Sequence[str]:
-    """Cells that capitals part, "Yes (600 GB/s)No": each one value of the label's kind or a word for none."""
-    parts = _WORD.split(cells)
-    values = [scan(part) for part in parts if not _NONE.fullmatch(part.strip())]
-    plain = all(len(tokens) == 1 and any(_fit(tokens[0], f) > 1 for f in label.fields) for tokens in values)
-    return parts if values and plain else ()
+    if len(main) == len(gpus) and main[0] is tokens[first]:
+        ends = [*(t.start for t in main[1:]), len(text)]
+        parts = [text[t.start : end] for t, end in zip(main, ends, strict=True)]
+        # The last cell of a run-together line goes without the words of the next column.
+        cut = ((part, _NEXT_CELL.search(part, 4)) for part in parts)
+        cells = [part[: match.start()] if match else part for part, match in cut]
+        return tuple(Cell(line.line, cell.strip()) for cell in (label.text, *cells))
+    rest = text[labels[-1].end :]
+    digits = _NUMBERS.fullmatch(rest) is not None
+    cells = list(_split(rest, label, gpus)) if digits else _CAPITAL.split(rest)
+    # Cells that capitals part, "Yes (600 GB/s)No": each one value of the label's kind or a word for none.
+    values = [scan(cell) for cell in cells if not _NONE.fullmatch(cell.strip())]
+    if len(cells) == len(gpus) and values and all(
+        len(one) == 1 and any(_fit(one[0], f) > (0 if digits else 1) for f in label.fields) for one in values
+    ):  # fmt: skip
+        return tuple(Cell(line.line, cell.strip()) for cell in (text[: labels[-1].end], *cells))
+    # A row that belongs to the table, though nobody can tell its values apart.
+    return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
 
 
 def _split(digits: str, label: Label, gpus: Sequence[Token]) -> Sequence[str]:
     """Numbers that ran together, one for each GPU; empty where two splits explain them about as well."""
+
+    def worth(part: str, gpu: Token) -> float | None:
+        reading, owner = next(readings(label, part), None), subject([gpu])
+        if reading is None or owner is None:
+            return None
+        stated = reading.values[0]
+        known = [k.value for i in gpu.gpu_ids for k in evidence.of(i, reading.field)]
+        values = [value for value in known if isinstance(value, float) and value]
+        if isinstance(stated, str) or not values:
+            return 0.0
+        near = 0.0 if reading.field in COUNTS else evidence.CLOSE
+        if any(abs(stated.value - value) <= near * value for value in values):
+            return RIGHT
+        if kinds.mechanism(claim_of(reading, owner, 0, 0, True)):
+            return EXPLAINED
+        return LIKELY if any(0.5 < stated.value / value < 2 for value in values) else 0.0
 
     @cache
     def best(at: int, column: int) -> list[tuple[float, tuple[str, ...]]]:
@@ -299,9 +285,9 @@ def _split(digits: str, label: Label, gpus: Sequence[Token]) -> Sequence[str]:
         if column == len(gpus) or at == len(digits):
             return [(0.0, ())] if column == len(gpus) and at == len(digits) else []
         found: list[tuple[float, tuple[str, ...]]] = []
-        for end in range(at + 1, min(at + LONGEST, len(digits)) + 1):
+        for end in range(at + 1, min(at + DIGITS, len(digits)) + 1):
             part = digits[at:end]
-            score = _likely(part, label, gpus[column]) if _PLAIN.fullmatch(part) else None
+            score = worth(part, gpus[column]) if _NUMBER.fullmatch(part) else None
             if score is not None:
                 found += ((score + rest, (part, *parts)) for rest, parts in best(end, column + 1))
         return sorted(found, reverse=True)[:2]
@@ -309,35 +295,10 @@ def _split(digits: str, label: Label, gpus: Sequence[Token]) -> Sequence[str]:
     found = best(0, 0)
     if not found or (len(found) == 2 and found[0][0] - found[1][0] < CLEAR):
         return ()
-    # Of digits alone all but one number must be known ones.
     parts = found[0][1]
-    known = [(_likely(part, label, gpu) or 0.0) >= EXPLAINED for part, gpu in zip(parts, gpus, strict=True)]
-    return parts if "," in digits or (known.count(False) < 2 <= len(known) and any(known)) else ()
-
-
-def _likely(part: str, label: Label, gpu: Token) -> float | None:
-    """How well a number explains itself as this field of a GPU; None where it cannot be that."""
-    reading, owner = next(readings(label, part), None), subject([gpu])
-    if reading is None or owner is None:
-        return None
-    stated = reading.values[0]
-    known = [
-        k.value for i in gpu.gpu_ids for k in evidence.of(i, reading.field) if isinstance(k.value, float)
-    ]
-    if isinstance(stated, str) or not known:
-        return 0.0
-    near = 0.0 if reading.field in COUNTS else evidence.CLOSE
-    if any(abs(stated.value - value) <= near * value for value in known):
-        return 2.0
-    if kinds.mechanism(claim_of(reading, owner, 0, 0, True)):
-        return EXPLAINED
-    return 0.5 if any(0.5 < stated.value / value < 2 for value in known if value) else 0.0
-
-
-def _cut(cell: str) -> str:
-    """The last cell of a run-together line without the words of the next column."""
-    match = re.search(r"(?<=[a-z0-9)])(?=[A-Z][A-Z]?[a-zA-Z]*\d{2,}|[A-Z][a-z]{3,} )", cell)
-    return cell[: match.start()].strip() if match and match.start() > 3 else cell.strip()
+    unknown = sum((worth(part, gpu) or 0.0) < EXPLAINED for part, gpu in zip(parts, gpus, strict=True))
+    # Of digits alone all but one number must be known ones.
+    return parts if "," in digits or unknown < min(2, len(parts)) else ()
 
 
 def _one_cell_a_line(lines: Sequence[Line], start: int) -> Found:
@@ -379,35 +340,37 @@ def _one_cell_a_line(lines: Sequence[Line], start: int) -> Found:
 @lru_cache(maxsize=4096)
 def _kind(text: str) -> str:
     """G for a GPU's name, F for a field's label, V for all else."""
-    tokens = scan(text)
-    if not tokens or len(text) > SHORT:
+    tokens = scan(text) if len(text) <= SHORT else ()
+    if not tokens:
         return "V"
-    if tokens[0].kind == "gpu" and tokens[0].start < 12 and all(t.kind == "gpu" for t in tokens):
-        return "G" if len(tokens) == 1 and tokens[0].end - tokens[0].start >= 0.5 * len(text) else "V"
+    covered = sum(t.end - t.start for t in tokens)
+    if len(tokens) == 1 and tokens[0].kind == "gpu" and tokens[0].start < 12:
+        return "G" if covered >= 0.5 * len(text) else "V"
     if all(t.kind == "field" for t in tokens):
-        covered = sum(t.end - t.start for t in tokens)
-        rest = re.sub(
-            r"\([^)]*\)|\W|performance|tensor|compute|peak|number|total|max(?:imum)?",
-            "",
-            text,
-            flags=re.IGNORECASE,
-        )
-        return "F" if covered >= 0.45 * len(rest) else "V"
+        return "F" if covered >= 0.45 * len(CUES["plain_label"].sub("", text)) else "V"
     return "V"
 
 
 def _labels_and_values(lines: Sequence[Line], start: int, gpus: int, skipped: int) -> Found:
     """Rows of a label and one value for each GPU; labels that nobody knows take a row too."""
+
+    def segment(at: int) -> Sequence[Line]:
+        """A label and the lines up to the next one."""
+        after = at + 1
+        while after < len(lines) and after - at <= MOST_LINES and _kind(lines[after].text) == "V":
+            after += 1
+        return lines[at:after]
+
     names = [Cell(li.line, li.text) for li in lines[start : start + gpus]]
     rows: list[tuple[Cell, ...]] = [(Cell(names[0].line, ""), *names)]
     at = last = start + gpus + skipped
     while at < len(lines):
-        segments = [_segment(lines, at)]
+        segments = [segment(at)]
         # "FP32 | 51 TFLOPS | FP32 | 19.5 TFLOPS": the label is repeated for each GPU.
         while len(segments) < gpus and (after := at + sum(map(len, segments))) < len(lines):
             if lines[after].text != lines[at].text:
                 break
-            segments.append(_segment(lines, after))
+            segments.append(segment(after))
         after = at + sum(map(len, segments))
         if 1 < len(segments) == gpus:
             for k in range(1, max(map(len, segments))):
@@ -424,11 +387,3 @@ def _labels_and_values(lines: Sequence[Line], start: int, gpus: int, skipped: in
             break
         at = after
     return (Table(tuple(rows)), last) if len(rows) > 2 else None
-
-
-def _segment(lines: Sequence[Line], at: int) -> Sequence[Line]:
-    """A label and the lines up to the next one."""
-    after = at + 1
-    while after < len(lines) and after - at <= MOST_LINES and _kind(lines[after].text) == "V":
-        after += 1
-    return lines[at:after]

@@ -9,24 +9,25 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from lxml import etree
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from gpuwise.errors import InputError
 
+# Bytes; the longest articles have some 100 kB.
 LARGEST = 20 * 2**20
-"""Bytes; the longest articles have some 100 kB."""
+# Characters; a longer line is data for a program.
 LONGEST = 20_000
-"""Characters; a longer line is data for a program."""
+# Columns of a table that are read.
 MOST_CELLS = 2_000
-"""Columns of a table that are read."""
+# Columns or rows that one HTML cell may span: more is not a table for readers.
 WIDEST = 64
-"""Columns or rows that one HTML cell may span: more is not a table for readers."""
+# Lines of front matter; a rule further down is a rule.
+FRONT = 60
 KINDS = "Markdown, HTML, text, CSV or a gpuwise result"
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "title", "caption", "figcaption")
@@ -35,13 +36,23 @@ _BREAKS = frozenset(
     {"p", "div", "li", "br", "section", "article", "ul", "ol", "dt", "dd", "pre", "td", "th", "tr", "table"}
 )
 _ITEM = re.compile(r"\s*(?:[\u2022\u00b7\u25aa\u25cf\u2023*+-]|\d{1,2}[.)])\s+(?=\S)")
-_EMPHASIS = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]{1,300})\*")
-_MARKS = re.compile(r"\*{2,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])")
-_LINK = re.compile(
-    r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,600}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?[^()\n]{0,99}\)"
+_LINK = r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,600}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?[^()\n]{0,99}\)"
+# (what a text must hold, mark, what stands in its place), in this order.
+_MARKS = tuple(
+    (needs, re.compile(pattern), instead)
+    for needs, pattern, instead in (
+        ("](", _LINK, r"\1"),
+        ("<", r"</?[a-zA-Z][^<>\n]{0,400}>", " "),
+        ("&", r"&nbsp;", " "),
+        ("&", r"&amp;", "&"),
+        ("&", r"&times;", "\u00d7"),
+        ("/", r"\b(?:https?://|www\.)[^\s<>()|]{1,600}", " "),
+        # One star alone is a footnote's: "624 TFLOPS*".
+        ("*", r"(?<![\w*])\*(?=\S)([^*\n]{1,300})\*", r"\1"),
+        ("", r"\*{2,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])", ""),
+        ("", r"[\u00a0\u202f]", " "),
+    )
 )
-_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,400}>")
-_ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s<>()|]{1,600}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +123,10 @@ def blocks_of(text: str, name: str) -> tuple[Block, ...]:
     start = text[:1000].lstrip().casefold()
     # The line numbers of a finding are those that an editor shows.
     text = re.sub(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text)
-    if suffix in (".csv", ".tsv"):
-        return tuple(_of_csv(text, name))
     if suffix in (".html", ".htm", ".xhtml") or start.startswith(("<!doctype html", "<html")):
-        return tuple(_of_html(text, 0))
-    return tuple(_of_markdown(text))
+        return tuple(_Html(0).blocks(text))
+    lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
+    return (_of_csv(lines, name),) if suffix in (".csv", ".tsv") else tuple(_of_markdown(lines))
 
 
 def left_out(text: str) -> tuple[str, ...]:
@@ -126,8 +136,15 @@ def left_out(text: str) -> tuple[str, ...]:
     return (f"not read: {len(long)} lines of more than {LONGEST:,} characters ({named})",) if long else ()
 
 
-def _of_csv(text: str, name: str) -> Iterator[Block]:
-    lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
+def plain(text: str) -> str:
+    """Text without inline marks, tags and addresses; links keep their words; tabs stay."""
+    for needs, mark, instead in _MARKS:
+        if needs in text:
+            text = mark.sub(instead, text)
+    return text.strip(" \n")
+
+
+def _of_csv(lines: list[str], name: str) -> Table:
     first = next((line for line in lines if line.strip()), "")
     comma = "\t" if name.lower().endswith(".tsv") else max(",;\t|", key=first.count)
     reader = csv.reader(lines, delimiter=comma)
@@ -135,12 +152,12 @@ def _of_csv(text: str, name: str) -> Iterator[Block]:
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                rows.append(
-                    tuple(Cell(reader.line_num, cell.replace("_", " ").strip()) for cell in row[:MOST_CELLS])
-                )
+                # gpu_name and power_w are words with a space for everything that follows.
+                texts = (cell.replace("_", " ").strip() for cell in row[:MOST_CELLS])
+                rows.append(tuple(Cell(reader.line_num, text) for text in texts))
     except csv.Error as error:
         raise InputError(f"{name} is not CSV: {error}", hint="give a file: " + KINDS) from error
-    yield Table(tuple(rows))
+    return Table(tuple(rows))
 
 
 # Blocks only: what is inside a line is read by the scanner, and inline rules cost most of the time.
@@ -148,26 +165,22 @@ _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _MARKDOWN.core.ruler.disable(["inline"])
 
 
-def _of_markdown(text: str) -> Iterator[Block]:
-    lines = ["" if len(line) > LONGEST else line for line in text.split("\n")]
+def _of_markdown(lines: list[str]) -> Iterator[Block]:
     # A dash alone is an empty cell of a table without mark-up, not the rule below a heading.
     lines = ["\u2014" if line.strip() == "-" else line for line in lines]
-    if lines[0].strip() == "---" and "---" in (line.strip() for line in lines[1:60]):
+    rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]
+    if len(rules) > 1 and rules[0] == 0:
         # Of front matter the title says what the text is about; its addresses and dates say nothing.
-        end = next(number for number, line in enumerate(lines[1:60], 1) if line.strip() == "---")
-        for number, line in enumerate(lines[:end], 1):
+        for number, line in enumerate(lines[: rules[1]], 1):
             if line.startswith("title:"):
                 yield Heading(number, 1, plain(line[6:]))
-        lines[: end + 1] = [""] * (end + 1)
-    tokens = _MARKDOWN.parse("\n".join(lines))
-    depth, paragraph, rows, start = 0, 0, list[tuple[Cell, ...]](), 0
-    heading = 0
-    for token in tokens:
+        lines[: rules[1] + 1] = [""] * (rules[1] + 1)
+    depth = paragraph = heading = start = 0
+    rows: list[tuple[Cell, ...]] = []
+    for token in _MARKDOWN.parse("\n".join(lines)):
         depth += token.nesting if token.type.startswith("list_item") else 0
         start = token.map[0] + 1 if token.map else start
-        if token.type == "table_open":
-            rows = []
-        elif token.type == "tr_open":
+        if token.type == "tr_open":
             rows.append(())
         elif token.type == "tr_close":
             # Cells beyond the header are dropped by the parser, though they move the others.
@@ -176,175 +189,130 @@ def _of_markdown(text: str) -> Iterator[Block]:
         elif token.type == "table_close":
             yield Table(tuple(rows))
             rows = []
-        elif token.type == "heading_open":
-            heading = int(token.tag[1])
-        elif token.type == "heading_close":
-            heading = 0
+        elif token.type in ("heading_open", "heading_close"):
+            heading = int(token.tag[1]) if token.nesting > 0 else 0
         elif token.type == "html_block":
-            yield from _of_html(token.content, start - 1)
+            yield from _Html(start - 1).blocks(token.content)
         elif token.type == "inline" and rows:
             if len(rows[-1]) < MOST_CELLS:
                 rows[-1] += (Cell(start, plain(token.content)),)
         elif token.type == "inline" and heading:
-            yield from _setext(token, heading, start)
+            # Of several lines over one rule the last is the heading, the others are text.
+            *above, last = token.content.split("\n")
+            yield from (Line(number, plain(line), False, 0) for number, line in enumerate(above, start))
+            yield Heading(start + len(above), heading, plain(last))
         elif token.content:
             # Paragraphs, and code too: tables of plain text are often set as code.
             paragraph += 1
-            offset = 1 if token.type == "fence" else 0
-            yield from _lines(token.content, start + offset, depth > 0, paragraph)
-
-
-def _setext(token: Token, level: int, start: int) -> Iterator[Block]:
-    """A heading; of several lines over one rule the last one, the others being text."""
-    lines = token.content.split("\n")
-    for number, line in enumerate(lines, start):
-        if number < start + len(lines) - 1:
-            yield Line(number, plain(line), False, 0)
-        else:
-            yield Heading(number, level, plain(line))
+            yield from _lines(token.content, start + (token.type == "fence"), depth > 0, paragraph)
 
 
 def _lines(text: str, start: int, item: bool, paragraph: int) -> Iterator[Line]:
     for number, line in enumerate(text.split("\n"), start):
-        if len(line) > LONGEST:
-            continue
         mark = _ITEM.match(line)
-        words = plain(line[mark.end() :] if mark else line)
+        words = plain(line[mark.end() :] if mark else line) if len(line) <= LONGEST else ""
         if words:
             yield Line(number, words, item or mark is not None, paragraph)
 
 
-def plain(text: str) -> str:
-    """Text without inline marks, tags and addresses; links keep their words; tabs stay."""
-    if "](" in text:
-        text = _LINK.sub(r"\1", text)
-    if "<" in text:
-        text = _TAG.sub(" ", text)
-    if "&" in text:
-        text = text.replace("&nbsp;", " ").replace("&amp;", "&").replace("&times;", "\u00d7")
-    if "/" in text:
-        text = _ADDRESS.sub(" ", text)
-    if "*" in text:
-        # One star alone is a footnote's: "624 TFLOPS*".
-        text = _EMPHASIS.sub(r"\1", text)
-    return _MARKS.sub("", text).replace("\u00a0", " ").replace("\u202f", " ").strip(" \n")
-
-
-def _of_html(text: str, before: int) -> Iterator[Block]:
-    """Blocks of HTML; `before` lines stand above it. Broken mark-up is read as it comes."""
-    parser = etree.HTMLParser(recover=True, huge_tree=True, remove_comments=True, encoding="utf-8")
-    clean = re.sub(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]", " ", text)
-    try:
-        root = etree.fromstring(clean.encode(), parser)
-    except etree.XMLSyntaxError:
-        root = None
-    if root is None:
-        return
-    reader = _Html(before)
-    for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if event in ("start", "end") and isinstance(element.tag, str):
-            yield from reader.start(element) if event == "start" else reader.end(element)
-    yield from reader.flush()
-
-
 class _Html:
-    """The state between two elements: words not yet given out, the open table and cell."""
+    """Reads HTML: words not yet given out, and the open tables. `before` lines stand above it."""
 
     def __init__(self, before: int) -> None:
         self.before, self.line, self.paragraph = before, 1, 0
         self.words: list[str] = []
         self.unseen, self.item = 0, 0
-        self.tables: list[list[list[_Spanning]]] = []
+        # Of each open table its rows, and by column how many rows further down which cell reaches.
+        self.tables: list[tuple[list[list[Cell]], dict[int, tuple[int, Cell]]]] = []
+
+    def blocks(self, text: str) -> Iterator[Block]:
+        """The blocks of a page or of a part of one; broken mark-up is read as it comes."""
+        parser = etree.HTMLParser(recover=True, huge_tree=True, remove_comments=True, encoding="utf-8")
+        clean = re.sub(r"[\x00-\x08\x0e-\x1f\ud800-\udfff]", " ", text)
+        try:
+            root = etree.fromstring(clean.encode(), parser)
+        except etree.XMLSyntaxError:
+            return
+        if root is None:
+            return
+        for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+            if event in ("start", "end") and isinstance(element.tag, str):
+                yield from self.start(element) if event == "start" else self.end(element)
+        yield from self.flush()
 
     def start(self, element: etree._Element) -> Iterator[Block]:
         tag = str(element.tag)
-        if tag in _UNSEEN:
-            self.unseen += 1
+        self.unseen += tag in _UNSEEN
+        self.item += tag == "li"
         if tag in _BREAKS or tag in _HEADINGS:
             yield from self.flush(element)
-        if tag == "li":
-            self.item += 1
         if tag == "table":
-            self.tables.append([])
+            self.tables.append(([], {}))
         elif tag == "tr" and self.tables:
-            self.tables[-1].append([])
+            self.tables[-1][0].append([])
+            self.reach_down()
         self.add(element.text, element.sourceline)
 
     def end(self, element: etree._Element) -> Iterator[Block]:
         tag = str(element.tag)
-        if tag in ("td", "th") and self.tables and self.tables[-1]:
-            row = self.tables[-1][-1]
-            if len(row) < MOST_CELLS:
-                spans = [element.get(name, "1").strip() for name in ("colspan", "rowspan")]
-                across, down = (min(int(s), WIDEST) if s.isascii() and s.isdecimal() else 1 for s in spans)
-                text = plain(" ".join("".join(self.words).split()))
-                row.append(
-                    _Spanning(self.before + (element.sourceline or 1), text, max(across, 1), max(down, 1))
-                )
-            self.words = []
+        number = self.before + (element.sourceline or 1)
+        if tag in ("td", "th") and self.tables and self.tables[-1][0]:
+            self.cell(element, number)
         elif tag in _HEADINGS:
-            text = plain(" ".join("".join(self.words).split()))
-            self.words = []
+            text = self.taken()
             if text:
-                level = int(tag[1]) if tag[1].isdigit() else 1 if tag == "title" else 7
-                yield Heading(self.before + (element.sourceline or 1), level, text)
+                yield Heading(number, int(tag[1]) if tag[1].isdigit() else 1 if tag == "title" else 7, text)
         elif tag == "table" and self.tables:
-            rows = tuple(_spread(self.tables.pop()))
+            rows = tuple(tuple(row[:MOST_CELLS]) for row in self.tables.pop()[0] if row)
             if rows:
                 yield Table(rows)
         elif tag in _BREAKS:
             yield from self.flush(element)
-            self.item -= tag == "li"
-        if tag in _UNSEEN:
-            self.unseen -= 1
+        self.item -= tag == "li"
+        self.unseen -= tag in _UNSEEN
         # A tail's line is not known to the parser; it follows what was read last.
         self.add(element.tail, None)
+
+    def taken(self) -> str:
+        """The words not yet given out, in one line."""
+        text, self.words = plain(" ".join("".join(self.words).split())), []
+        return text
+
+    def cell(self, element: etree._Element, number: int) -> None:
+        """Put the cell into every column that it spans, and keep it for the rows below."""
+        rows, waiting = self.tables[-1]
+        cell = Cell(number, self.taken())
+        spans = [element.get(name, "1").strip() for name in ("colspan", "rowspan")]
+        across, down = (min(int(s), WIDEST) if s.isascii() and s.isdecimal() else 1 for s in spans)
+        for _ in range(max(across, 1) if len(rows[-1]) < MOST_CELLS else 0):
+            if down > 1:
+                waiting[len(rows[-1])] = (down - 1, cell)
+            rows[-1].append(cell)
+        self.reach_down()
+
+    def reach_down(self) -> None:
+        """Cells of rows above that stand in the next column of this row, too."""
+        rows, waiting = self.tables[-1]
+        while (at := len(rows[-1])) in waiting:
+            left, cell = waiting.pop(at)
+            rows[-1].append(cell)
+            if left > 1:
+                waiting[at] = (left - 1, cell)
 
     def add(self, text: str | None, line: int | None) -> None:
         if text and not self.unseen:
             if not any(self.words):
-                self.words = []
                 lead = len(text) - len(text.lstrip())
                 self.line = (line or self.line) + text.count("\n", 0, lead)
-                text = text[lead:]
+                self.words, text = [], text[lead:]
             self.words.append(text)
 
     def flush(self, element: etree._Element | None = None) -> Iterator[Block]:
-        if self.tables and self.tables[-1] and element is not None and element.tag not in ("td", "th", "tr"):
+        in_table = bool(self.tables and self.tables[-1][0])
+        if in_table and element is not None and element.tag not in ("td", "th", "tr"):
             self.words.append(" ")
             return
         text, self.words = "".join(self.words), []
         self.paragraph += 1
-        number = self.before + self.line
-        yield from _lines(text, number, self.item > 0, self.paragraph)
+        yield from _lines(text, self.before + self.line, self.item > 0, self.paragraph)
         self.line += text.count("\n")
-
-
-@dataclass(frozen=True, slots=True)
-class _Spanning:
-    line: int
-    text: str
-    across: int
-    down: int
-
-
-def _spread(rows: Sequence[Sequence[_Spanning]]) -> Iterator[tuple[Cell, ...]]:
-    """Rows in which a cell stands in every column and row that it spans."""
-    waiting: dict[int, tuple[int, Cell]] = {}
-    for row in rows:
-        cells: list[Cell] = []
-        for spanning in (*row, None):
-            while (at := len(cells)) in waiting:
-                left, cell = waiting.pop(at)
-                cells.append(cell)
-                if left > 1:
-                    waiting[at] = (left - 1, cell)
-            if spanning is None:
-                break
-            cell = Cell(spanning.line, spanning.text)
-            for _ in range(spanning.across):
-                if spanning.down > 1:
-                    waiting[len(cells)] = (spanning.down - 1, cell)
-                cells.append(cell)
-        if cells:
-            yield tuple(cells[:MOST_CELLS])

@@ -22,8 +22,8 @@ HALF = 2.0
 """How far outside the known range a price must lie where the text gives one figure, not a range."""
 
 
-def judge(claims: Sequence[Claim], lines: Sequence[str], today: date) -> Iterator[Finding]:
-    """One finding per hourly price. `lines` of the document name the providers."""
+def judge(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
+    """One finding per hourly price; the words around it name the provider and the kind of offer."""
     if not claims:
         return
     quotes = [
@@ -37,8 +37,7 @@ def judge(claims: Sequence[Claim], lines: Sequence[str], today: date) -> Iterato
             known[claim.gpu_ids] = [
                 o for o in offers if ids & set(o.gpu_ids) and not prices.is_stale(o, today)
             ]
-        text = lines[claim.line - 1] if claim.line <= len(lines) else ""
-        yield _finding(claim, text if len(text) < 500 else "", known[claim.gpu_ids])
+        yield _finding(claim, " | ".join(claim.context)[:1000], known[claim.gpu_ids])
 
 
 def _finding(claim: Claim, text: str, mine: Sequence[Offer]) -> Finding:

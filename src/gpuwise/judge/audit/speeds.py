@@ -1,8 +1,8 @@
 """Throughput that a text or a result file states, against physics and logic.
 
-Three shapes: networks in the rows and counts of GPUs in the columns ("1 GPU", "2 GPUs", ...), one figure a
-row with columns for GPU, network, precision, count and throughput, and tokens a second beside the size of a
-language model, in a table or a line. A name with several variants is judged by the fastest of them. Of a
+What a figure counts (images, sequences, tokens), of which network, in which precision and on how many GPUs
+is read from the words around it. A name with several variants is judged by the fastest of them, and what a
+text leaves open is read as the case in which most is possible: inference, and the lowest precision. Of a
 result everything that is computed from the raw step times is computed again.
 """
 
@@ -10,25 +10,23 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpuwise import checks
 from gpuwise.checks import networks
 from gpuwise.facts import catalog
 from gpuwise.facts.published.importers import record
-from gpuwise.judge.audit.read import Block, Cell, Heading, Table
-from gpuwise.judge.audit.scan import number_of
-from gpuwise.judge.audit.tables import Subject, subject_of
-from gpuwise.model.claim import NOT_IN_CATALOG, Finding, Kind
+from gpuwise.judge.audit.kinds import GRID
+from gpuwise.model.claim import NOT_IN_CATALOG, Claim, Finding, Kind, Number
 from gpuwise.model.gpu import Source
 from gpuwise.model.issue import Issue
 from gpuwise.model.record import Record
-from gpuwise.model.result import Interval, Measurement, Result
+from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import percent, si, significant
-from gpuwise.model.workload import Mode
 from gpuwise.stats import mean_of_runs, throughput
 
+FIELD = "throughput"
 KINDS: dict[str, Kind] = {
     "above-peak": "above peak",
     "precision": "wrong precision",
@@ -39,42 +37,26 @@ KINDS: dict[str, Kind] = {
     "order": "order against FLOPs",
 }
 SOURCE = "physics and logic checks"
+# Tokens of a sequence: of the networks that name no length, and where a text does not say: the least that
+# is usual.
 LONG, SHORT = 384, 128
-"""Tokens of a sequence: of the networks that name no length, and where a text does not say: the least
-that is usual."""
+# Relative difference between a stated throughput and that of its own step times: both come from the same
+# numbers.
 DIFFERENT = 0.01
-"""Relative difference between a stated throughput and that of its own step times: both come from
-the same numbers."""
+# How far rounding of sizes and rates may carry a possible number of tokens a second.
 SPARE = 1.03
-"""How far rounding of sizes and rates may carry a possible number of tokens a second."""
-_COUNT = re.compile(r"\s*(\d{1,3})\s*x?\s*(?:GPUs?|cards?)\b", re.IGNORECASE)
+# Tables of serving often state the speed of a machine with so many GPUs under the name of one.
+IN_MACHINE = 8
+# Figures that one finding lists.
+LISTED = 12
 _PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|fp4|int8|amp|mixed)\b", re.IGNORECASE)
 _LENGTH = re.compile(r"\bs(?:eq\w*)?[ _-]?(?:len\w*)?[ =:_-]*(\d{2,5})\b", re.IGNORECASE)
-_INFER = re.compile(r"\binferenc|\binfer\b|serving", re.IGNORECASE)
+_BATCH = re.compile(r"\b(?:batch(?:[ _-]?size)?(?: per gpu)?|bs)[ =:]*(\d{1,6})\b", re.IGNORECASE)
+_TRAIN = re.compile(r"\btrain", re.IGNORECASE)
+_INFER = re.compile(r"\binfer|serving|\bdecod|generat", re.IGNORECASE)
+_TOKENS = re.compile(r"(?<![a-z])tok|\d ?t/s\b|\btps\b", re.IGNORECASE)
 _OTHER_ITEM = re.compile(
-    r"tok(?:en)?s?\b|words|steps?|batch(?:es)?|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops",
-    re.IGNORECASE,
-)
-"""What a throughput may count that is not an item of a network: tokens, steps."""
-_TIMES = re.compile(
-    r"^\s*(?P<a>\d{1,4})\s*[x\u00d7*]|[x\u00d7]\s?(?P<b>\d{1,3})\s*$|\b(?P<c>\d{1,3})[ -]?(?:GPUs?|cards?)\b",
-    re.IGNORECASE,
-)
-_MACHINE = re.compile(r"\b(?:DGX|HGX|servers?|nodes?|pods?)\b", re.IGNORECASE)
-_COLUMNS = {
-    "workload": r"(?:neural )?network|model|workload|benchmark",
-    "precision": r"precision|dtype|data ?type|format",
-    "gpu": r"gpu(?:[ _](?:name|model|id|type))?|card|device|accelerator",
-    "count": r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:gpus?|cards)|gpu[ _]count|n[ _]?gpus?",
-    "throughput": r"(?:train(?:ing)?[ _])?(?:throughput|images?[ /_](?:per )?s\w*|samples?[ /_](?:per )?s\w*"
-    r"|sequences?[ /_](?:per )?s\w*|img/s|speed)(?:\s*\(.*\))?",
-    "batch": r"batch(?:[ _]size)?(?:[ _]per[ _]gpu)?",
-}
-_RATE = re.compile(
-    r"(?<![\d.,])(?P<low>\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,2})?)\s?(?:(?:-|\u2013"
-    r"|to)\s?[\d.,]{1,9})?\s?(?:output )?"
-    r"(?:tok(?:en)?s?|t)\s?(?:/|per )\s?s(?:ec(?:ond)?)?\b",
-    re.IGNORECASE,
+    r"words|steps?|batch(?:es)?/|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops|requests?", re.IGNORECASE
 )
 _SIZE = re.compile(r"(?<![\d.])(?P<size>\d{1,3}(?:\.\d{1,2})?)\s?[bB](?![a-zA-Z]*yte)(?=tok|[^a-z]|$)")
 _BYTES = (
@@ -86,243 +68,135 @@ _ALONE = re.compile(
     r"single[- ](?:stream|user|request|batch)|batch(?:[ _-]?size)?\s?[=: ]?\s?1\b|bs\s?=?\s?1\b",
     re.IGNORECASE,
 )
-_EXPERTS = re.compile(
-    r"\bmoe\b|mixtral|a\d{1,2}b|deepseek|speculative|x\d{1,2}b|maverick|scout|gpt-oss", re.IGNORECASE
+_ONE_GPU = re.compile(r"\b(?:single|one|1x?|per)[ -](?:gpu|card)", re.IGNORECASE)
+# Models that do not read or multiply all of their weights for each token.
+_PART = re.compile(
+    r"\bmoe\b|mixtral|a\d{1,2}b|deepseek|speculative|x\d{1,2}b|maverick|scout|gpt-oss|cache", re.IGNORECASE
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One throughput and its line."""
-
-    line: int
-    row: Record
-
-
-def judge(blocks: Sequence[Block], name: str) -> tuple[Finding, ...]:
-    """One finding per fault and GPU, with all its lines; one for what passes."""
-    figures = tuple(_figures(blocks, name))
-    cautions = checks.judge([figure.row for figure in figures])
-    faults: dict[tuple[str, str], list[tuple[Figure, Issue]]] = defaultdict(list)
-    sound: dict[str, list[Figure]] = defaultdict(list)
-    for figure, mine in zip(figures, cautions, strict=True):
+def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
+    """One finding per fault and GPU, with all its lines; one for each figure without a fault."""
+    rows = [(claim, _row(claim)) for claim in _with_points_for_thousands(claims)]
+    known = [(claim, row) for claim, row in rows if row is not None]
+    cautions = checks.judge([row for _, row in known])
+    faults: dict[tuple[str, str], list[tuple[Claim, Issue]]] = defaultdict(list)
+    for (claim, row), mine in zip(known, cautions, strict=True):
         for caution in mine:
-            faults[caution.code, figure.row.gpu].append((figure, caution))
+            faults[caution.code, row.gpu].append((claim, caution))
         if not mine:
-            sound[figure.row.gpu].append(figure)
-    found = []
+            # A precision that is not in our table, such as fp4, as the text writes it.
+            precision = row.precision or (row.stated.precision if row.stated else "") or "?"
+            speed = f"{row.question.workload} {precision} {row.value:,.10g} {row.item}s/s"
+            yield _finding(claim, f"possible as {speed}: no check speaks against it")
+    for claim, _ in (pair for pair in rows if pair[1] is None):
+        yield _of_tokens(claim) if _counts_tokens(claim) else _finding(claim, "of no network that is known")
     for (code, gpu), pairs in faults.items():
-        first, caution = pairs[0]
-        found.append(Finding(
-            lines=tuple(sorted({figure.line for figure, _ in pairs})), gpu=gpu, field="throughput",
-            stated=f"{len(pairs)} figures, e.g. {_stated(first.row)}", verdict="contradicts",
+        stated = [claim.stated for claim, _ in pairs]
+        more = f"; ... ({len(stated)} figures)" if len(stated) > LISTED else ""
+        yield Finding(
+            lines=tuple(sorted({claim.line for claim, _ in pairs})), gpu=gpu, field=FIELD,
+            stated="; ".join(stated[:LISTED]) + more, verdict="contradicts",
             kind=KINDS.get(code, "caution"), source=SOURCE,
-            explanation=caution.detail.removeprefix("INVALID: ").removeprefix("SUSPECT: "),
-        ))  # fmt: skip
-    for gpu, rows in sound.items():
-        found.append(Finding(
-            lines=tuple(sorted({figure.line for figure in rows})), gpu=gpu, field="throughput",
-            stated=f"{len(rows)} figures, e.g. {_stated(rows[0].row)}", verdict="cannot tell",
-            explanation="possible: no check speaks against it", source=SOURCE,
-        ))  # fmt: skip
-    return (*found, *_tokens(blocks))
+            explanation=pairs[0][1].detail.removeprefix("INVALID: ").removeprefix("SUSPECT: "),
+        )  # fmt: skip
 
 
-def _stated(row: Record) -> str:
-    count = f", {row.gpus} GPUs" if row.gpus > 1 else ""
-    # A precision that is not in our table, such as fp4, as the article writes it.
-    precision = row.question.precision or (row.stated.precision if row.stated else "") or "?"
-    return f"{row.question.workload} {precision} {row.value:,.10g} {row.item}s/s{count}"
+def _finding(claim: Claim, explanation: str, *, wrong: bool = False) -> Finding:
+    return Finding(
+        lines=(claim.line,), gpu=claim.gpu, field=FIELD, stated=claim.stated, source=SOURCE,
+        verdict="contradicts" if wrong else "cannot tell", kind="above peak" if wrong else None,
+        explanation=explanation,
+    )  # fmt: skip
 
 
-def fastest(gpu_ids: Sequence[str]) -> str | None:
-    """The variant with the highest 16-bit peak: what it cannot do none of them can."""
-    peaks = {
-        i: max((p.flop_per_s for p in catalog.get(i).peaks if p.format in ("fp16", "bf16")), default=0.0)
-        for i in gpu_ids
-    }
-    return max(gpu_ids, key=lambda i: peaks[i], default=None)
+def _with_points_for_thousands(claims: Sequence[Claim]) -> Iterator[Claim]:
+    """The claims; those of a table that prints 980 and 1.720 with the latter as 1720."""
+    tables: dict[int, list[str]] = defaultdict(list)
+    for claim in claims:
+        tables[claim.block // GRID].append(claim.stated)
+    for claim in claims:
+        texts = tables[claim.block // GRID]
+        pointed = [text for text in texts if "." in text]
+        whole = any(re.fullmatch(r"\d{1,3}", text) for text in texts)
+        if "." in claim.stated and whole and all(re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", t) for t in pointed):
+            values = (replace(v, value=1000 * v.value) for v in claim.values if isinstance(v, Number))
+            claim = replace(claim, values=tuple(values))
+        yield claim
 
 
-def _figures(blocks: Sequence[Block], name: str) -> Iterator[Figure]:
-    source = Source(id=name, title=name, kind="article", read_on="")
-    about, recent, infer, said = None, None, False, ""
-    for block in blocks:
-        if isinstance(block, Table):
-            if block.rows:
-                near = " ".join((said, *(cell.text for cell in block.rows[0])))
-                mode: Mode = "infer" if infer or _INFER.search(near) else "train"
-                yield from _of_table(block.rows, about or recent, mode, source)
-            continue
-        said = block.text
-        named = subject_of(block.text) if len(block.text) < 4000 else None
-        if isinstance(block, Heading):
-            infer, about = bool(_INFER.search(block.text)), named
-        elif named is not None and not named.several:
-            recent = named
+def _counts_tokens(claim: Claim) -> bool:
+    """Whether the closest words that name an item name tokens."""
+    return any(_TOKENS.search(text) for text in (claim.stated, *claim.context[:1], *claim.context[-2:]))
 
 
-def _of_table(
-    rows: Sequence[Sequence[Cell]], about: Subject | None, mode: Mode, source: Source
-) -> Iterator[Figure]:
-    header = [cell.text for cell in rows[0]]
-    counts = {i: int(m[1]) for i, text in enumerate(header) if (m := _COUNT.fullmatch(text))}
-    named: dict[str, int] = {}
-    for index, text in enumerate(header):
-        plain = text.strip("* ").casefold()
-        for key, pattern in _COLUMNS.items():
-            if key not in named and index not in (*named.values(), *counts) and re.fullmatch(pattern, plain):
-                named[key] = index
-    # "GPU" may hold counts, and "GPUs" names.
-    for key, other, numbers in (("gpu", "count", True), ("count", "gpu", False)):
-        if key in named and other not in named:
-            cells = [_text(row, named[key]) for row in rows[1:]]
-            if all(cell.isdecimal() for cell in cells) if numbers else any(map(subject_of, cells)):
-                named = {(other if name == key else name): i for name, i in named.items()}
-    if len(counts) > 1 or (counts and "workload" in named):
-        yield from _wide(rows, counts, named, about, mode, source)
-    elif {"workload", "throughput"} <= named.keys() and not _OTHER_ITEM.search(header[named["throughput"]]):
-        yield from _long(rows, named, about, mode, source)
-
-
-def _wide(
-    rows: Sequence[Sequence[Cell]], counts: Mapping[int, int], named: Mapping[str, int],
-    about: Subject | None, mode: Mode, source: Source,
-) -> Iterator[Figure]:  # fmt: skip
-    label, dotted = "", _is_dotted(rows, counts)
-    for row in rows[1:]:
-        label = _text(row, named.get("workload", 0)) or label
-        precision = _text(row, named["precision"]) if "precision" in named else label
-        base = _base(label, precision, about, mode, source)
-        for index, count in counts.items():
-            if index < len(row) and base is not None:
-                yield from _figure(base, row[index], count, dotted)
-
-
-def _long(
-    rows: Sequence[Sequence[Cell]],
-    named: Mapping[str, int],
-    about: Subject | None,
-    mode: Mode,
-    source: Source,
-) -> Iterator[Figure]:
-    dotted = _is_dotted(rows, [named["throughput"]])
-    for row in rows[1:]:
-        if named["throughput"] >= len(row):
-            continue
-        gpu = _text(row, named["gpu"]) if "gpu" in named else ""
-        owner = subject_of(gpu) if gpu else about
-        times = _TIMES.search(gpu)
-        said = (times["a"] or times["b"] or times["c"]) if times else "" if _MACHINE.search(gpu) else "1"
-        count = _text(row, named["count"]) if "count" in named else said
-        precision = _text(row, named["precision"]) if "precision" in named else _text(row, named["workload"])
-        base = _base(_text(row, named["workload"]), precision, owner, mode, source)
-        batch = _text(row, named["batch"]) if "batch" in named else ""
-        if base is not None and batch.isdecimal() and len(batch) < 7:
-            base = replace(base, question=replace(base.question, batch=int(batch)))
-        if base is not None and count.isdecimal() and len(count) < 6 and int(count):
-            yield from _figure(base, row[named["throughput"]], int(count), dotted)
-
-
-def _is_dotted(rows: Sequence[Sequence[Cell]], columns: Iterable[int]) -> bool:
-    """Whether the figures have points for thousands: 980 and 1.720, none with other decimals."""
-    texts = [_text(row, index) for row in rows[1:] for index in columns]
-    points = [text for text in texts if "." in text]
-    whole = any(re.fullmatch(r"\d{1,3}", text) for text in texts)
-    return whole and all(re.fullmatch(r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?", text) for text in points)
-
-
-def _text(row: Sequence[Cell], index: int) -> str:
-    return row[index].text.strip() if index < len(row) else ""
-
-
-def _base(label: str, precision: str, about: Subject | None, mode: Mode, source: Source) -> Record | None:
-    """A row without its figure; None for a network that we do not know."""
-    network = networks.find(_PRECISION.sub("", re.sub(r"\([^)]*\)", "", label[:200])))
-    match = _PRECISION.search(precision)
-    if network is None:
+def _row(claim: Claim) -> Record | None:
+    """A figure as a published result; None for tokens and for a network that we do not know."""
+    network = next((n for text in claim.context if (n := networks.mentioned(text))), None)
+    value = claim.values[0]
+    if network is None or _counts_tokens(claim) or not isinstance(value, Number) or not claim.sure:
         return None
-    stated = match[1].lower() if match else ""
+    if any(_OTHER_ITEM.search(text) for text in (claim.stated, claim.context[0])):
+        return None
+    said = next((m[1].lower() for text in claim.context if (m := _PRECISION.search(text))), "")
+    training = any(_TRAIN.search(text) for text in claim.context)
+    infers = any(_INFER.search(text) for text in claim.context)
     # Inference runs in INT8 too where a text does not say.
-    unstated = "int8" if mode == "infer" else "?"
+    unstated = "?" if training and not infers else "int8"
     workload = network.id
     if network.item == "sequence" and not network.id.rpartition("-s")[2].isdecimal():
-        named = _LENGTH.search(label)
-        length = int(named[1]) if named else SHORT
-        workload = network.id if length == LONG else f"{network.id}-s{length}"
+        named = next((int(m[1]) for text in claim.context if (m := _LENGTH.search(text))), SHORT)
+        workload = network.id if named == LONG else f"{network.id}-s{named}"
+    batch = next((int(m[1]) for text in claim.context if (m := _BATCH.search(text))), None)
     return record(
-        gpu=about.text if about else "", workload=workload, mode=mode, speed=1.0, item=network.item,
-        gpu_id=fastest(about.gpu_ids) if about and not about.several else None,
-        precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(stated, stated), stated=stated,
-        source=source,
+        gpu=claim.gpu, gpu_id=None if claim.several else _fastest(claim.gpu_ids), workload=workload,
+        mode="train" if training and not infers else "infer", batch=batch, item=network.item,
+        precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(said, said), stated=said,
+        speed=value.value, gpus=claim.count,
+        source=Source(id="text", title="text", kind="article", read_on=""),
     )  # fmt: skip
 
 
-def _figure(base: Record, cell: Cell, count: int, dotted: bool) -> Iterator[Figure]:
-    text = cell.text.strip().replace(".", "") if dotted else cell.text.strip()
-    match = re.fullmatch(r"~?\s*(\d[\d.,'\u2019]{0,20}(?: \d{3}){0,3})\s*(?:\w{1,20}/s\w{0,10})?", text)
-    plain = re.sub(r"[ '\u2019]|,(?=\d{3}(?!\d))", "", match[1]).replace(",", ".") if match else ""
-    if re.fullmatch(r"\d+(?:\.\d+)?", plain) and 1e-3 < float(plain) < 1e9:
-        speed = Interval(value=float(plain), low=float(plain), high=float(plain), level=None, method="stated")
-        row = replace(base, throughput=speed, question=replace(base.question, gpus=count))
-        yield Figure(cell.line, row)
+def _fastest(gpu_ids: Sequence[str]) -> str | None:
+    """The variant with the highest 16-bit peak: what it cannot do none of them can."""
+    return max(gpu_ids, key=lambda i: _peak(i, ("fp16", "bf16"), sparse=True), default=None)
 
 
-def _tokens(blocks: Sequence[Block]) -> Iterator[Finding]:
-    """Tokens a second of language models, against the time in which the weights can be read."""
-    about: Subject | None = None
-    for block in blocks:
-        if isinstance(block, Table):
-            header = block.rows[0] if block.rows else ()
-            above = " | ".join(cell.text for cell in header)
-            top = subject_of(above) if len(above) < 500 else None
-            per_second = [
-                i
-                for i, c in enumerate(header)
-                if re.search(r"tok(?:en)?s?\s?(?:/|per )\s?s", c.text, re.IGNORECASE)
-            ]
-            for row in block.rows[1:]:
-                text = " | ".join(cell.text for cell in row)[:1000]
-                owner = subject_of(text) or (top if top and not top.several else about)
-                for index, cell in enumerate(row):
-                    rate = _RATE.search(cell.text) or (
-                        re.fullmatch(r"[~\u2248]?\s?(?P<low>\d[\d,]{0,8}(?:\.\d{1,2})?)", cell.text.strip())
-                        if index in per_second
-                        else None
-                    )
-                    column = header[index].text if index < len(header) else ""
-                    if rate and owner is not None:
-                        yield _speed(cell.line, owner, rate, f"{column} | {text}", cell.text)
-        else:
-            text = block.text if len(block.text) < 1000 else ""
-            named = subject_of(text)
-            about = named or about
-            owner = named or about
-            if owner is not None and not owner.several:
-                for rate in _RATE.finditer(text):
-                    yield _speed(block.line, owner, rate, text, rate[0])
+def _peak(gpu_id: str, formats: Sequence[str], *, sparse: bool) -> float:
+    """The highest stated peak of these formats, or of any where none is named; 0 where there is none."""
+    peaks = (
+        p
+        for p in catalog.get(gpu_id).peaks
+        if (not formats or p.format in formats) and (sparse or not p.sparse)
+    )
+    return max((p.flop_per_s for p in peaks), default=0.0)
 
 
-def _speed(line: int, owner: Subject, rate: re.Match[str], text: str, stated: str) -> Finding:
-    """One batch alone reads every weight for every token: bandwidth over their bytes bounds its rate."""
-    tokens = number_of(rate["low"], 1.0).value
-    size = _SIZE.search(text)
-    stored = next((each for pattern, each in _BYTES if pattern.search(text)), None)
-    speeds = [catalog.get(i).memory_bytes_per_s or 0.0 for i in owner.gpu_ids]
-    explanation, wrong = "nothing says how many requests run together, or which model", False
-    if not owner.gpu_ids:
-        explanation = NOT_IN_CATALOG
-    elif size and stored and min(speeds) and _ALONE.search(text) and not _EXPERTS.search(text):
-        weights = float(size["size"]) * 1e9 * stored
-        needed, best = tokens * weights, max(speeds) * owner.count
-        wrong = needed > SPARE * best
+def _of_tokens(claim: Claim) -> Finding:
+    """Tokens a second of a language model: one request alone reads every weight for each token, which the
+    bandwidth bounds; of any number of requests each token multiplies every weight, which the peak bounds."""
+    text = " | ".join(claim.context)
+    first = next((sizes for piece in claim.context if (sizes := _SIZE.findall(piece))), ())
+    value = claim.values[0]
+    if not claim.gpu_ids:
+        return _finding(claim, NOT_IN_CATALOG)
+    if not first or not isinstance(value, Number) or claim.several or not claim.sure or _PART.search(text):
+        return _finding(claim, "nothing says which model, or how many requests run together")
+    weights = min(map(float, first)) * 1e9
+    stored = min((each for pattern, each in _BYTES if pattern.search(text)), default=None)
+    speeds = [catalog.get(i).memory_bytes_per_s or 0.0 for i in claim.gpu_ids]
+    if stored and min(speeds) and _ALONE.search(text):
+        needed, best = value.value * weights * stored, max(speeds) * claim.count
         rates = f"{si(needed, 'B/s', 3)} of at most {si(best, 'B/s', 3)}"
-        explanation = f"reads {weights / 1e9:.4g} GB of weights for each token, {rates}"
-    return Finding(
-        lines=(line,), gpu=owner.text, field="throughput", stated=stated,
-        verdict="contradicts" if wrong else "cannot tell", kind="above peak" if wrong else None,
-        explanation=explanation, source=SOURCE,
-    )  # fmt: skip
+        why = f"reads {weights * stored / 1e9:.4g} GB of weights for each token, {rates}"
+        return _finding(claim, why, wrong=needed > SPARE * best)
+    count = claim.count if claim.count > 1 or _ONE_GPU.search(text) else IN_MACHINE
+    # Two operations a weight forwards, and twice as many backwards.
+    training = _TRAIN.search(text) is not None and not _INFER.search(text)
+    needed = value.value * weights * (6 if training else 2)
+    best = count * max(_peak(i, (), sparse=True) for i in claim.gpu_ids)
+    why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in any format, on {count} GPUs"
+    return _finding(claim, why, wrong=needed > SPARE * best > 0)
 
 
 def judge_result(result: Result) -> tuple[Finding, ...]:

@@ -1,0 +1,266 @@
+"""Type every word of a line: GPUs, words for fields, values with units, names of memory and chips.
+
+One pass with one expression, so that what touches its neighbour ("VRAM80 GB", "HBM380GB") is told apart.
+The words are data: `data/words.csv` and `data/units.csv`, in the order in which they are tried. A row of
+words without a field holds what looks like a field of a GPU and is not, such as "memory clock" or "system
+RAM": it is recognised so that it takes no value. `data/cues.toml` holds what the words around a value say.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from gpuwise.facts import catalog
+from gpuwise.model.claim import Number
+
+_DATA = Path(__file__).with_name("data")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the catalog. `low` and `high` bound a plausible value, in the catalog's unit."""
+
+    name: str
+    words: str
+    """Alternatives of a regular expression, without their boundaries."""
+    dimension: str
+    """Of `UNITS`; "count" for bare numbers, "text", "date", "none"."""
+    low: float
+    high: float
+    scales: tuple[float, ...]
+    """What a number without a unit may be counted in, the most likely first."""
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (_DATA / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+FIELDS: Mapping[str, Field] = {
+    row["field"]: Field(
+        row["field"], row["words"], row["dimension"], float(row["low"]), float(row["high"]),
+        tuple(map(float, row["scales"].split())),
+    )
+    for row in _rows("words.csv")
+}  # fmt: skip
+# Fields that are right or wrong to the last digit.
+COUNTS = frozenset(
+    {
+        *("cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"),
+        *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
+    }
+)
+# (dimension, regular expression, factor to the catalog's unit). Memory sizes are counted in GiB, as products
+# are named.
+UNITS = tuple((row["dimension"], row["unit"], float(row["factor"])) for row in _rows("units.csv"))
+CUES: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(
+        cue.get("before", "") + "(?:" + "|".join(cue["words"]) + ")" + cue.get("after", ""), re.I
+    )
+    for name, cue in tomllib.loads((_DATA / "cues.toml").read_text(encoding="utf-8")).items()
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """`text[start:end]` of a line, typed."""
+
+    kind: Literal["gpu", "field", "value", "name"]
+    start: int
+    end: int
+    text: str
+    field: str = ""
+    """Of a field word, and of a name ("HBM3" is a memory_type)."""
+    gpu_ids: tuple[str, ...] = ()
+    """Of a GPU: all variants that it may be; none where the catalog lacks it."""
+    count: int = 1
+    """Of "8x H100": how many GPUs."""
+    dimension: str = ""
+    """Of a value: of `UNITS`, "usd", or "bare"; bits per second and bare numbers as `own` prints them."""
+    numbers: tuple[Number, ...] = ()
+    """Of a value, in the unit of the catalog: two for a range or "40/80 GB"."""
+    is_range: bool = False
+    approximate: bool = False
+    at_most: bool = False
+    hourly: bool = False
+    """Of money: per hour."""
+    name: str = ""
+    """Of a name: how the catalog writes it."""
+
+    @property
+    def measures(self) -> str:
+        """The dimension of the fields that such a value may be of."""
+        return {"bits/s": "bytes/s", "bare": "count"}.get(self.dimension, self.dimension)
+
+
+_NUMBER = (
+    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:['\u2019\u2009]\d{3})+(?!\d)"
+    r"|\d{1,2} \d{3}(?= (?:cuda|c\u0153urs|stream|mhz|[gt][bo]/s))|\d{1,12}(?:[.,]\d{1,6})?"
+)
+_UNIT = "|".join(f"(?P<u{number}>{unit})" for number, (_, unit, _) in enumerate(UNITS))
+_MIDDLE = r"(?:(?:fp\d\d?|bf16|tf32|int8|dense|sparse|ai|tensor|peak|of)[ -]){0,3}?"
+_HOURLY = r"(?:\s?(?:usd|gpu))?\s?(?:/|per |an |a )\s?(?:gpu[ -/]?|card[ -/]?)?(?:hour|hr|h)(?![a-z])"
+_VALUE = (
+    r"(?<![A-Za-z]-)(?:(?P<money>(?:US\s?)?\$|USD|[\u20ac\u00a3])\s?)?(?P<times>[248][x\u00d7]\s?(?=\d))?"
+    rf"(?P<number>{_NUMBER})(?!\d|(?:st|nd|rd|th|p|-pin)(?![a-z]))(?P<k>[kK](?![a-zA-Z]))?"
+    rf"(?:[ \u2009-]{{0,2}}(?P<middle>{_MIDDLE})(?:{_UNIT})(?-i:(?![a-z\u00b2])))?\+?(?P<hourly>{_HOURLY})?"
+    r"(?P<per>\s?(?:/|per )\s?(?:w|watts?|\$|dollar|t?flops?|mm|cores?|sm|slot|u)(?![a-z]))?"
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# Names by the field that they are a value of. "sparse", "dense" and "none" are marks, no fields.
+_NAMES = {
+    "memory_type": r"(?-i:LPDDR\dX?|GDDR\dX?|DDR\d|HBM\d?[eE]?(?=\d{2,3} ?GB)|HBM\d[eE]?)",
+    "chip": r"(?-i:(?:G[AHKMPVB]|AD|TU)\d{3}|Navi ?\d\d)(?![0-9])",
+    "architecture": r"(?:ada[ -]?lovelace|(?:grace )?(?:black|rub)(?:well|in)(?: ultra)?|hopper|ampere|turing"
+    r"|volta|pascal|maxwell|kepler|(?-i:Ada)(?! ?\d)|cdna[ -]?\d?|rdna[ -]?\d?(?:\.\d)?)(?-i:(?![a-z0-9]))",
+    "pcie_generation": r"pci[ -]?e(?:xpress)?[ -]?(?:gen(?:eration)?[ .-]?)?(?P<gen>[1-6])(?:\.0|(?![\d.]))"
+    r"(?: ?x\d{1,2})?|gen ?(?P<gen2>[3-6]) x16",
+    "dense": r"(?:without |w/o ?|no )(?:structured )?sparsity(?![a-z])|dense",
+    "sparse": r"(?:with (?:structured )?sparsity|w/ sparsity|sparsity|sparse|\u2217)(?![a-z])",
+    "none": r"(?-i:N/A|TBD|TBA|NA|None|\u2014|Not supported)",
+    "slots": r"(?<!en )(?P<slot>single|dual|double|triple|[1-4](?:\.\d{1,2})?)[ -](?:slot|width)",
+    "launch": rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?,?\s(?:\d{{1,2}},?\s)?(?P<year>20[0-3]\d)"
+    r"|(?P<iso>20[0-3]\d[-/.](?:1[0-2]|0[1-9]))(?:[-/.]\d\d)?(?!\d)"
+    r"|q(?P<quarter>[1-4])[ /-]?(?P<qyear>20[0-3]\d)",
+}
+_SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
+# "2024-25" are years, neither a range of numbers nor a date.
+_YEARS = r"(?P<years>20[0-3]\d(?=[-\u2013]\d\d(?!\d))-\d\d)"
+_PLACES = {f"f{number}": name for number, name in enumerate(FIELDS)}
+_TOKEN = re.compile(
+    r"(?:(?<![A-Za-z0-9.,])|(?<=\dx)|(?<=[a-z])(?=\d{1,3},\d{3})|(?<=/s)(?=\d)|(?P<glued>))(?:"
+    + "|".join(f"(?P<{field}>{pattern})" for field, pattern in _NAMES.items())
+    + rf"|{_YEARS}|{_VALUE}|(?<![A-Za-z])(?:"
+    # Of two fields whose words begin at one place the earlier one is meant: "FP32 cores" are cores.
+    + "|".join(f"(?P<{place}>{FIELDS[name].words})" for place, name in _PLACES.items())
+    + r")(?-i:(?![a-z])))",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"(?<![\d.])(\d{1,3})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\d.])(2|4|8|16)(?:\s|-)$")
+_BETWEEN = re.compile(r"\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|&)\s?\$?")
+
+
+@lru_cache(maxsize=65536)
+def scan(text: str) -> tuple[Token, ...]:
+    """The typed words of one line or cell, in order and without overlap."""
+    found: list[Token] = []
+    at = 0
+    for gpu in catalog.mentions(text, unknown=True):
+        before = _COUNT.search(text, max(0, gpu.start - 6), gpu.start)
+        count = int(before[1] or before[2]) if before else 1
+        found += _words(text, at, gpu.start)
+        found.append(
+            Token(kind="gpu", start=gpu.start, end=gpu.end, text=gpu.text, gpu_ids=gpu.gpu_ids, count=count)
+        )
+        at = gpu.end
+    return tuple(_joined(text, [*found, *_words(text, at, len(text))]))
+
+
+def _words(text: str, start: int, end: int) -> Iterator[Token]:
+    """Everything but GPUs between two places. A word may touch the one before only where that was typed."""
+    at, last = start, start
+    while match := _TOKEN.search(text, at, end):
+        begin = match.start()
+        touches = begin > start and text[begin - 1].isalnum()
+        if match["glued"] is not None and begin != last and (touches or match["number"]):
+            # Inside a word that means nothing here: go on behind it, or where letters turn to digits.
+            at = begin + 1
+            while at < end and text[at - 1].isalnum() and text[at].isalnum() and (
+                text[at].isdigit() == text[at - 1].isdigit()
+            ):  # fmt: skip
+                at += 1
+            continue
+        at = last = max(match.end(), begin + 1)
+        if match["number"]:
+            yield _value(match, text)
+        elif not match["years"]:
+            yield _name(match)
+
+
+def _name(match: re.Match[str]) -> Token:
+    """A name that is a value of its field ("HBM3", "Q1 2024"), or the word for a field."""
+    start, end, text = match.start(), match.end(), match[0]
+    field = next((field for field in _NAMES if match[field]), None)
+    if field is None:
+        field = next(name for place, name in _PLACES.items() if match[place] is not None)
+        return Token(kind="field", start=start, end=end, text=text, field=field)
+    name, numbers = text, tuple[Number, ...]()
+    if field == "pcie_generation":
+        numbers = (Number(value=float(match["gen"] or match["gen2"]), digits=2),)
+    elif field == "slots":
+        slot = match["slot"].lower()
+        numbers = (Number(value=_SLOTS.get(slot) or float(slot), digits=2),)
+    elif field == "memory_type":
+        name = text.upper()
+    elif match["iso"]:
+        name = re.sub(r"[/.]", "-", match["iso"])
+    elif match["quarter"]:
+        # The middle month of the quarter.
+        name = f"{match['qyear']}-{int(match['quarter']) * 3 - 1:02d}"
+    elif match["month"]:
+        name = f"{match['year']}-{_MONTHS.index(match['month'].lower()) + 1:02d}"
+    return Token(kind="name", start=start, end=end, text=text, field=field, name=name, numbers=numbers)
+
+
+def _value(match: re.Match[str], text: str) -> Token:
+    units = ((name, scale) for n, (name, _, scale) in enumerate(UNITS) if match[f"u{n}"] is not None)
+    dimension, factor = next(units, ("bare", 1.0))
+    before = text[max(0, match.start() - 14) : match.start()]
+    return Token(
+        kind="value", start=match.start(), end=match.end(), text=match[0],
+        dimension="other" if match["per"] else "usd" if match["money"] else dimension,
+        numbers=(number_of(match["number"], factor * (1e3 if match["k"] else 1)),),
+        count=int(match["times"][0]) if match["times"] else 1,
+        approximate=CUES["about"].search(before) is not None,
+        at_most=CUES["up_to"].search(before) is not None,
+        hourly=match["hourly"] is not None,
+    )  # fmt: skip
+
+
+def number_of(written: str, factor: float = 1.0) -> Number:
+    """A number as printed: 1,792 by thousands, 27,8 by decimals, trailing zeros of whole ones not exact."""
+    plain = re.sub(r"['\u2019\u2009 ]|,(?=\d{3}(?!\d))", "", written).replace(",", ".")
+    digits = plain.replace(".", "").lstrip("0")
+    return Number(
+        value=float(plain) * factor, digits=max(1, len(digits if "." in plain else digits.rstrip("0")))
+    )
+
+
+def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
+    """Two values with one unit between them are one: "40/80 GB", "$1.50-$3.00", "2x8000"."""
+    last: Token | None = None
+    for token in tokens:
+        between = None
+        if last is not None and last.kind == token.kind == "value" and len(last.numbers) < 4:
+            between = _BETWEEN.fullmatch(text, last.end, token.start)
+        if last is None or between is None:
+            if last is not None:
+                yield last
+            last = token
+            continue
+        ranged = between["range"] is not None
+        if last.dimension == "usd" and token.dimension == "bare" and between["range"] == between[0]:
+            token = replace(token, dimension="usd")
+        # "312 / 624 TFLOPS" are two rates, which the dense and sparse readings take apart.
+        elif last.dimension not in ("bare", token.dimension) or token.dimension == "other":
+            yield last
+            last = token
+            continue
+        numbers = last.numbers
+        if last.dimension == "bare" and token.dimension != "bare" and token.numbers[0].value:
+            written = re.search(_NUMBER, token.text)
+            unit = token.numbers[0].value / number_of(written[0] if written else "1").value
+            numbers = tuple(replace(n, value=n.value * unit) for n in numbers)
+        last = replace(
+            last, end=token.end, text=text[last.start : token.end], dimension=token.dimension,
+            numbers=(*numbers, *token.numbers), is_range=ranged, hourly=last.hourly or token.hourly,
+        )  # fmt: skip
+    if last is not None:
+        yield last
