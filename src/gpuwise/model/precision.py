@@ -31,19 +31,36 @@ class Precision(StrEnum):
     BF16 = "bf16", 2, 2, 5e-2, 8.0, "bf16"
     FP8 = "fp8", 2, 1, 2e-1, 8.9, "bf16"
     INT8 = "int8", 2, 1, 5e-2, 8.0, "bf16"
+    # Formats of weights alone. Bytes hold their scales: 4 bits in groups of 128 have 16 bits
+    # of scale and 4 of zero point (AWQ, GPTQ), MXFP4 8 bits of scale for 32, NVFP4 for 16, NF4 with its
+    # scales quantised once more. GGUF's M mixtures have Q6_K in half of the layers for values and the last
+    # feed-forward matrix, so that Q4_K (4.5 bits) is 4.8 on average, Q5_K (5.5) 5.65.
+    INT4 = "int4", 2, 4.15625 / 8, 2e-1, 7.5, "bf16"
+    NF4 = "nf4", 2, 4.127 / 8, 2e-1, 6.0, "bf16"
+    MXFP4 = "mxfp4", 2, 4.25 / 8, 2e-1, 8.0, "bf16", "fp4"
+    NVFP4 = "nvfp4", 2, 4.5 / 8, 2e-1, 8.0, "bf16", "fp4"
+    Q8_0 = "q8_0", 2, 8.5 / 8, 5e-2, 6.0, "fp16", None, 8.5 / 8
+    Q5_K_M = "q5_k_m", 2, 5.65 / 8, 1e-1, 6.0, "fp16", None, 6.03 / 8
+    Q4_K_M = "q4_k_m", 2, 4.8 / 8, 2e-1, 6.0, "fp16", None, 5.53 / 8
 
     bytes: int  # Of one activation.
-    weight_bytes: int  # Of one weight of a matrix product at inference, scales apart.
+    weight_bytes: float  # Of one weight of a matrix product at inference, with its scales from 4 bits on.
     # Largest relative difference from the reference: of compiled from eager inference, and of 8-bit from
     # 16-bit weights.
     tolerance: float
     capability: float  # Least CUDA compute capability that has the format in hardware; 0 = every one.
     base: Half | None  # The 16-bit format of everything that is not in 8 bits; None for 32 and 64 bits.
+    operand: str  # Whose peak bounds a product of many rows, where the GPU has it; else that of `base`.
+    head_bytes: float  # Of one weight of embedding and head, which most formats leave in 16 bits.
 
     def __new__(cls, name: str, *columns: Any) -> Self:
         made = str.__new__(cls, name)
         made._value_ = name
-        made.bytes, made.weight_bytes, made.tolerance, made.capability, made.base = columns
+        made.bytes, made.weight_bytes, made.tolerance, made.capability, made.base, *more = columns
+        # Weights alone are widened to 16 bits before the product, so these are multiplied.
+        own = made.base or name if more or made.weight_bytes < 1 or name == "int8" else name
+        made.operand = (more[0] if more else None) or own
+        made.head_bytes = more[1] if len(more) > 1 else float(made.bytes)
         return made
 
     @property
@@ -56,6 +73,13 @@ class Precision(StrEnum):
         raise InputError(f"unknown precision {value!r}", hint=f"choose from {', '.join(cls)}")
 
 
-PRECISIONS: tuple[Precision, ...] = tuple(Precision)
+# What a language model's weights can be stored in, and its cache of keys and values.
+WEIGHTS: tuple[Precision, ...] = (
+    *(Precision.FP16, Precision.BF16, Precision.FP8, Precision.INT8, Precision.INT4, Precision.NF4),
+    *(Precision.MXFP4, Precision.NVFP4, Precision.Q8_0, Precision.Q5_K_M, Precision.Q4_K_M),
+)
+CACHES: tuple[Precision, ...] = (Precision.BF16, Precision.FP8, Precision.INT8)
+# What a step can be measured in.
+PRECISIONS: tuple[Precision, ...] = tuple(list(Precision)[: list(Precision).index(Precision.INT8) + 1])
 # What most networks train and answer in.
 NETWORK_PRECISIONS: tuple[Precision, ...] = (Precision.FP32, Precision.TF32, Precision.FP16, Precision.BF16)
