@@ -128,12 +128,13 @@ def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> 
     if text in links:
         return Markup('<a class="given" href="{}">{}</a>').format(place.to(links[text]), text)
     before, found, name = text.rpartition(" x ")
-    if name not in (_ids() if place.gpus is None else place.gpus):
+    if name not in (gpu_ids() if place.gpus is None else place.gpus):
         return html.cited(text, sources)
     counted = (before + found).replace(" ", "\u00a0")  # a count stays on its GPU's line
     return Markup('{}<a href="{}">{}</a>').format(counted, place.to(f"/gpus/{name}"), name)
 
 
 @cache
-def _ids() -> frozenset[str]:
+def gpu_ids() -> frozenset[str]:
+    """Of the catalog: cells that link to the page of a GPU."""
     return frozenset(spec.id for spec in catalog.all_gpus())

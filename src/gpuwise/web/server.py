@@ -90,7 +90,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 def create(facts: Facts, *, token: str | None = None, hosts: frozenset[str] | None = LOOPBACK) -> Starlette:
     """The application."""
-    routes = [Route("/static/web.css", _style), Route("/static/{name}", _file)]
+    routes = [Route("/static/{name}", _static)]
     # The longer paths first, so that `.json` is not a part of a name.
     for path in READERS:
         routes += [
@@ -159,12 +159,10 @@ async def _uploaded(request: Request) -> tuple[str, bytes]:
         await form.close()
 
 
-def _style(request: Request) -> Response:
-    return Response(pages.style(), media_type="text/css")
-
-
-def _file(request: Request) -> Response:
+def _static(request: Request) -> Response:
     name = request.path_params["name"]
+    if name == "web.css":
+        return Response(pages.style(), media_type="text/css")
     if name not in FILES:
         raise HTTPException(404)
     return FileResponse(STATIC / name, media_type=FILES[name])

@@ -57,7 +57,7 @@ def export(facts: Facts, folder: Path) -> Iterator[str]:
             raise InputError(
                 f"{folder} is not empty", hint="give a new folder, so that no file is overwritten"
             )
-        for name, content in _files(facts):
+        for name, content in files(facts):
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
@@ -68,7 +68,7 @@ def export(facts: Facts, folder: Path) -> Iterator[str]:
         ) from error
 
 
-def _files(facts: Facts) -> Iterator[tuple[str, bytes]]:
+def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
     """(path, content) of everything that the site is."""
     yield "static/web.css", pages.style().encode()
     for name in FILES:

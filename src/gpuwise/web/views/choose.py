@@ -45,8 +45,7 @@ class Slider:
     unit: str
     low: float
     high: float
-    least: bool = False
-    """Whether the value asked for is a least one (memory) instead of a most one."""
+    least: bool = False  # The value asked for is a least one (memory), not a most one
 
 
 SLIDERS = (
@@ -66,7 +65,17 @@ def choose(facts: Facts, asked: Asked) -> View:
         found = chosen(_need(asked, base), facts, forecast=facts.forecasts, other_precisions=False).found
     except GpuwiseError as error:
         problem = error
-    return _view(asked, base, found, problem)
+    return View(
+        title=f"Choose: {base['workload']} {base['mode']} {base['precision']}",
+        template="choose.html",
+        table=report.whole(found) if found else Table(columns=("GPUs",), rows=()),
+        document=lambda: store.encode(found) if found else {"error": str(problem or "")},
+        content={
+            **(_ranking(found) if found else {}), "found": found, "asked": asked, "base": base,
+            "workloads": known(), "presets": presets(), "sliders": SLIDERS, "gpus": GPUS, "ways": WAYS,
+            "message": problem,
+        },
+    )  # fmt: skip
 
 
 def known() -> Mapping[str, WorkloadSpec]:
@@ -126,64 +135,28 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
     )  # fmt: skip
 
 
-def _view(
-    asked: Asked, base: Mapping[str, Any], found: Recommendation | None, problem: GpuwiseError | None
-) -> View:
-    table = report.whole(found) if found else Table(columns=("GPUs",), rows=())
-    return View(
-        title=f"Choose: {base['workload']} {base['mode']} {base['precision']}",
-        template="choose.html",
-        table=table,
-        document=lambda: store.encode(found) if found else {"error": str(problem or "")},
-        content={
-            "sheet": _ranking(found), "out": _out(found), "never": _never(found), "found": found,
-            "certainty": _certainty(found), "reasons": _reasons(found),
-            "assumed": report.assumed(found.need.assumptions) if found else "",
-            "asked": asked, "base": base, "workloads": known(),
-            "presets": presets(), "sliders": SLIDERS, "gpus": GPUS, "ways": WAYS, "message": problem,
-        },
-    )  # fmt: skip
-
-
-def _ranking(found: Recommendation | None) -> Sheet | None:
-    if found is None:
-        return None
-    shown = found.options[:SHOWN]
-    table = report.table(found, top=SHOWN)
-    costs = bars([option.cost_usd or option.cost_per_item_usd for option in shown])
-    legend = "cost and its 80 % interval"
-    bare = Table(columns=table.columns, rows=table.rows, numeric=table.numeric, dim=table.dim, notes=(
-        "* no other option is both faster and cheaper",
-        *(("(price) is old or undated: its interval is wider, and it ranks by its upper end",)
-          if any(option.stale for option in shown) else ()),
-    ))  # fmt: skip
-    return Sheet(table=bare, bars=costs, legend=legend)
-
-
-def _reasons(found: Recommendation | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    options = found.options[:REASONED] if found else ()
-    return tuple((f"{o.rank}. {o.count} x {o.gpu_id}", o.why) for o in options)
-
-
-def _certainty(found: Recommendation | None) -> tuple[str, ...]:
-    """How sure the first place is, and what would change it."""
-    if found is None:
-        return ()
-    close = ", ".join(str(chance.other) for chance in found.chances if not chance.told_apart)
-    told = [f"The first costs less than the second with a chance of {percent(c.probability, 0)}."
-            for c in found.chances[:1]]  # fmt: skip
-    told += [f"It cannot be told apart from place {close} at 80 %."] if close else []
-    return (*told, *found.changes, *found.advice)
-
-
-def _out(found: Recommendation | None) -> Table:
-    """GPUs that one of the limits bars, and which."""
-    barred = [r for r in found.rejected if r.constraint] if found else []
-    rows = tuple((r.gpu_id, r.constraint, r.reason) for r in barred)
-    return Table(columns=("GPU", "limit", "why"), rows=rows)
-
-
-def _never(found: Recommendation | None) -> Table:
-    """GPUs that do not fit the work, or of which no speed or price is known."""
-    rest = [r for r in found.rejected if not r.constraint] if found else []
-    return Table(columns=("GPU", "why"), rows=tuple((r.gpu_id, r.reason) for r in rest))
+def _ranking(found: Recommendation) -> dict[str, Any]:
+    """The answer's tables: the ranking, GPUs that a limit bars, and those without a speed or a price."""
+    shown, table = found.options[:SHOWN], report.table(found, top=SHOWN)
+    notes = ["* no other option is both faster and cheaper"]
+    if any(option.stale for option in shown):
+        notes.append("(price) is old or undated: its interval is wider, and it ranks by its upper end")
+    barred = [(r.gpu_id, r.constraint, r.reason) for r in found.rejected if r.constraint]
+    never = [(r.gpu_id, r.reason) for r in found.rejected if not r.constraint]
+    # How sure the first place is, and what would change it.
+    certainty = [f"The first costs less than the second with a chance of {percent(c.probability, 0)}."
+                 for c in found.chances[:1]]  # fmt: skip
+    if close := ", ".join(str(chance.other) for chance in found.chances if not chance.told_apart):
+        certainty.append(f"It cannot be told apart from place {close} at 80 %.")
+    return {
+        "sheet": Sheet(
+            table=Table(columns=table.columns, rows=table.rows, numeric=table.numeric, dim=table.dim,
+                        notes=tuple(notes)),
+            bars=bars([option.cost_usd or option.cost_per_item_usd for option in shown]),
+            legend="cost and its 80 % interval",
+        ),
+        "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
+        "never": Table(columns=("GPU", "why"), rows=tuple(never)),
+        "certainty": (*certainty, *found.changes, *found.advice),
+        "reasons": found.options[:REASONED], "assumed": report.assumed(found.need.assumptions),
+    }  # fmt: skip

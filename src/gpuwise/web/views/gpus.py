@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts.catalog import matching, ordered
 from gpuwise.jobs import reporting
@@ -70,16 +68,14 @@ def listing(facts: Facts, asked: Asked) -> View:
         title="GPUs",
         template="gpus.html",
         table=table,
-        document=lambda: [_document(facts, spec) for spec in found],
+        document=lambda: [
+            report.document(spec) | {"rent_usd_per_h": facts.rents.get(spec.id)} for spec in found
+        ],
         content={
             "sheet": Sheet(table=table, sorts=sorts), "asked": asked, "sort": sort, "forms": FORMS,
             "message": problem, "shown": len(found), "all": len(facts.gpus),
         },
     )  # fmt: skip
-
-
-def _document(facts: Facts, spec: GpuSpec) -> dict[str, Any]:
-    return report.document(spec) | {"rent_usd_per_h": facts.rents.get(spec.id)}
 
 
 def _found(facts: Facts, asked: Asked, sort: str) -> tuple[GpuSpec, ...]:

@@ -110,13 +110,14 @@ def _of_mode(measured: Sequence[Record], stated: Sequence[Record], mode: str) ->
     ours = sorted((r for r in measured if r.question.mode == mode), key=lambda r: -r.value)
     # By the GPU, so that figures of one and of several share an axis.
     theirs = sorted((r for r in stated if r.question.mode == mode), key=lambda r: -r.value / r.gpus)
-    each = [_exactly(r.value / r.gpus) for r in theirs]
+    alone = [replace(r.throughput, value=r.value / r.gpus, low=r.value / r.gpus, high=r.value / r.gpus)
+             for r in theirs if r.throughput]  # fmt: skip
     return (
         # A result's name begins with its date.
         _sheet(
             speeds.measured_table(ours), mode, [r.throughput for r in ours], "with its 95 % interval", "date"
         ),
-        _sheet(speeds.published_table(theirs), mode, each, "per GPU"),
+        _sheet(speeds.published_table(theirs), mode, alone, "per GPU"),
     )
 
 
@@ -124,10 +125,6 @@ def _sheet(table: Table, mode: str, drawn: Sequence[Interval | None], legend: st
     """Without the columns that say the same in every row, and what is `known`."""
     shown = replace(table.without({"workload", "mode", *known}), title=f"{table.title}: {mode}")
     return Sheet(table=shown, bars=bars(drawn), legend=legend)
-
-
-def _exactly(value: float) -> Interval:
-    return Interval(value=value, low=value, high=value, level=None, method="stated")
 
 
 def kept(facts: Facts, asked: Asked) -> View:
