@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from gpuwise import Measurement, load, workloads
-from gpuwise.facts.recipes import book
+from gpuwise.facts import recipes
 from gpuwise.model.result import Tuned
 from gpuwise.model.units import significant
 from gpuwise.show.results import measured_speed as interval
@@ -92,7 +92,7 @@ def found() -> str:
     for name in SUMMARIES:
         path = RESULTS.parent / "experiments" / f"tune-{name}.json"
         written = json.loads(path.read_text(encoding="utf-8"))["tuned"]
-        lines.append(summary(book.loads(json.dumps(written), path.name)))
+        lines.append(summary(recipes.loads(json.dumps(written), path.name)))
     return "\n".join(lines)
 
 

@@ -194,7 +194,7 @@ def test_output_file_tells_the_origin(gpuwise, kept, tmp_path):
         (("resnet50", "--gpu", "gb300"), 5, "with --gpu gb300", "gpuwise results resnet50"),
         (("resnet50", "--source", "lambda"), 2, "lambda_dlbench", "--source lambda_dlbench"),
         (("--gpu", "gb300", "--gpus", "7"), 5, "--gpu gb300 --gpus 7", "gpuwise results"),
-        (("--import", "no-such.csv"), 2, "no-such.csv is not a file", "path"),
+        (("--import", "no-such.csv"), 2, "cannot read no-such.csv", "path"),
         (("resnet50", "-o", "x.xls"), 2, "x.xls", ".csv"),
     ],
 )

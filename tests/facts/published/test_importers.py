@@ -67,11 +67,11 @@ def test_missing_file_and_folder(tmp_path: Path):
             import_file(path)
 
 
-def test_too_large_is_refused_unread(tmp_path: Path):
+def test_too_large_is_refused(tmp_path: Path):
     path = tmp_path / "huge.csv"
     with path.open("wb") as file:
         file.truncate(300 * 2**20)
-    with pytest.raises(InputError, match="256 MiB"):
+    with pytest.raises(InputError, match="more than 268 MB"):
         import_file(path)
 
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from gpuwise import checks
+from gpuwise import checks, store
 from gpuwise.errors import InputError
 from gpuwise.facts.published import names
 from gpuwise.model.gpu import Source
@@ -112,16 +112,7 @@ def import_file(
 
     Raises InputError where it cannot be read, is no text, or is of none of the formats.
     """
-    try:
-        if not path.is_file():
-            raise InputError(f"{path} is not a file", hint="give the path of a result file")
-        if path.stat().st_size > MAX_BYTES:
-            message = f"{path.name} has more than {MAX_BYTES // 2**20} MiB: no table of results"
-            raise InputError(message, hint="give the part that holds the results")
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot read {path}: {reason}", hint="check the path") from error
+    data = store.read(path, largest=MAX_BYTES, hint="give the path of a result file")
     text = decoded(data, path.name)
     return import_text(text, name=path.name, format=format, gpu=gpu, n_gpus=n_gpus, read_on=date.today())
 
