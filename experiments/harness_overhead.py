@@ -21,7 +21,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.measure.engine import run_steps
-from gpuwise.measure.frameworks.torch.adapter import EventClock
+from gpuwise.measure.frameworks.torch import EventClock
 from gpuwise.model.run import RunConfig
 
 ROUNDS, WARM = 11, 20

@@ -18,7 +18,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.measure.engine import run_steps, timing_plan, warm_up
-from gpuwise.measure.frameworks.torch.adapter import EventClock
+from gpuwise.measure.frameworks.torch import EventClock
 from gpuwise.model.run import RunConfig
 from gpuwise.stats import throughput
 

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from gpuwise.measure import telemetry
 from gpuwise.measure.engine import run_steps, timing_plan, warm_up
-from gpuwise.measure.frameworks.torch.adapter import clock_for
+from gpuwise.measure.frameworks.torch import clock_for
 from gpuwise.model.run import Device, RunConfig
-from gpuwise.stats import mean_of_runs
+from gpuwise.stats import throughput
 
 WINDOW_S = 1.0
 CONFIGS = (
@@ -63,7 +63,7 @@ def compare(config: RunConfig, batch: int, rounds: int, orders: Connection) -> d
                 orders.send(False)
                 sampled.append(orders.recv())
     ratios = [(on / off,) for on, off in zip(times[True], times[False], strict=True)]
-    speed = mean_of_runs(ratios, 1.0)
+    speed = throughput(ratios, 1.0)
     return {
         "config": config.key(),
         "batch": batch,

@@ -48,8 +48,7 @@ from torch import Tensor, nn
 from zoo_networks import LARGEST, SEED, Network, find, listing
 
 from gpuwise.measure.telemetry.nvml import sensors
-from gpuwise.measure.telemetry.protocol import Sensor
-from gpuwise.measure.telemetry.sampler import Sampler
+from gpuwise.measure.telemetry.sensor import Sampler, Sensor
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
 

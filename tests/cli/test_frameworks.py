@@ -13,8 +13,8 @@ import pytest
 
 from gpuwise import store
 from gpuwise.cli import bench
+from gpuwise.measure import frameworks as support
 from gpuwise.measure import suites, telemetry
-from gpuwise.measure.frameworks import adapter as support
 from gpuwise.measure.request import schedule
 
 Call = Callable[..., tuple[int, str, str]]

@@ -99,8 +99,8 @@ def test_three_runs_of_aime_are_one_measurement() -> None:
         runs += [events.Timed(step_s=(speed,) * 50, started_s=0, ended_s=5), WHOLE[-1]]
     m = made(runs, config)
     assert m.throughput is not None
-    assert m.throughput.method == "mean-of-runs"
-    assert m.throughput.value == pytest.approx((640 + 64 / 0.11 + 64 / 0.12) / 3)
+    assert m.throughput.method == "long-run"
+    assert m.throughput.value == pytest.approx(3 * 64 / (0.10 + 0.11 + 0.12))
     assert m.warmup_s == (0.10,) * 10
 
 

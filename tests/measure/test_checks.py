@@ -175,7 +175,7 @@ def test_a_clock_that_jumps(step_s: float, ended_s: float, found: list[str]) -> 
 
 def test_to_read_the_times_of_very_many_steps_takes_time() -> None:
     brief = Window(step_s=(3e-6,) * 400_000, started_s=0.0, ended_s=1.35)
-    assert codes(replace(sound(), windows=(*sound().windows, brief))) == []
+    assert codes(replace(sound(), windows=(brief,) * 3)) == []
 
 
 def test_no_more_power_than_the_limit_allows() -> None:

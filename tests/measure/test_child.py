@@ -16,7 +16,7 @@ import pytest
 from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.measure import child, events
-from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
+from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.measure.process import Child
 from gpuwise.model.precision import Precision
 from gpuwise.model.run import RunConfig

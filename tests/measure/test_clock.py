@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpuwise.measure.engine import ArrivalClock, HostClock, run_steps
-from gpuwise.measure.frameworks.torch.adapter import EventClock, clock_for
+from gpuwise.measure.frameworks.torch import EventClock, clock_for
 
 
 class Device:

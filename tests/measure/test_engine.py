@@ -8,7 +8,16 @@ import random
 import pytest
 
 from gpuwise.errors import RunError
-from gpuwise.measure.engine import FEWEST, TimingPlan, measure, measure_runs, run_steps, timing_plan, warm_up
+from gpuwise.measure.engine import (
+    FEWEST,
+    TimingPlan,
+    measure,
+    measure_runs,
+    run_steps,
+    timing_plan,
+    together,
+    warm_up,
+)
 from gpuwise.measure.events import Event, Timed, Warmup
 from gpuwise.model.run import RunConfig
 
@@ -46,6 +55,51 @@ def test_a_steady_step_ends_after_the_fewest_windows_asked_for(clock: FakeClock)
     assert len(windows) == 5
     assert {len(w.step_s) for w in windows} == {20}
     assert all(w.ended_s - w.started_s == pytest.approx(1.0) for w in windows)
+
+
+def test_a_quiet_card_takes_ten_seconds_and_little_more(clock: FakeClock) -> None:
+    draw = random.Random(2)
+    quiet = (0.02 * (1 + draw.gauss(0, 0.002)) for _ in itertools.count())
+    events = heard(clock, quiet, timing_plan(config()))
+    assert clock.time_s - 100 == pytest.approx(11, abs=0.5)
+    assert len([e for e in events if isinstance(e, Timed)]) == 10
+
+
+def test_looks_come_ever_rarer(clock: FakeClock) -> None:
+    """Windows that agree only after the first look are looked at again after half as many more."""
+    times = itertools.chain(itertools.repeat(0.05, 100), itertools.repeat(0.06, 20), itertools.repeat(0.05))
+    how = TimingPlan(window_s=1.0, windows=5, time_s=600, target_ci=0.01)
+    windows = [e for e in heard(clock, times, how) if isinstance(e, Timed)]
+    assert len(windows) in (5, 8, 12, 18, 27, 41, 62, 93, 140, 210, 315, 473)
+    assert len(windows) > 5
+
+
+def test_steps_of_150_ns_are_timed_together(clock: FakeClock) -> None:
+    """Else their times would fill the memory: seven million in each window."""
+    events = heard(clock, itertools.repeat(150e-9), timing_plan(config(quick=True, time_s=0.1)))
+    warm, *windows = events
+    assert isinstance(warm, Warmup)
+    assert len(warm.step_s) < 10_000
+    for window in windows:
+        assert isinstance(window, Timed)
+        assert window.each == 1334
+        assert len(window.step_s) * window.each * 150e-9 == pytest.approx(0.4, rel=0.01)
+        assert window.step_s == pytest.approx([150e-9] * len(window.step_s))
+
+
+@pytest.mark.parametrize(("step_s", "count"), [(150e-9, 1334), (199e-6, 2), (200e-6, 1), (1.0, 1)])
+def test_no_more_than_5000_times_a_second_are_kept(step_s: float, count: int) -> None:
+    assert together(step_s) == count
+
+
+def test_steps_of_an_hour_end_after_the_fewest_windows(clock: FakeClock) -> None:
+    events = heard(clock, itertools.repeat(3600.0), timing_plan(config(time_s=60)))
+    assert [len(e.step_s) for e in events] == [1] * (1 + FEWEST)  # type: ignore[union-attr]
+
+
+def test_a_long_measurement_has_longer_windows() -> None:
+    assert timing_plan(config(time_s=60)).window_s == 1
+    assert timing_plan(config(time_s=3600)).window_s == 36
 
 
 def test_a_noisy_step_runs_until_the_budget_is_spent(clock: FakeClock) -> None:

@@ -65,7 +65,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
         sensor=None, device_name="CPU", identity="test", command="", keep=kept.append, others=None
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process, "SILENCE_S", 15.0)
+        patch.setattr(process, "STEP_S", 11.0)  # and twice the time budget
         # A process that is handed these tests in two parts makes the file twice.
         patch.setattr(registry, "_FOREIGN", {})
         found = workloads.find(str(path))

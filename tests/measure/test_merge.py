@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.measure.merge import merged
+from gpuwise.measure.cluster import merged
 from gpuwise.model.issue import Issue
 from gpuwise.model.result import Group, Measurement, Rank, Result, Telemetry, Window
 from gpuwise.model.run import Environment, RunConfig

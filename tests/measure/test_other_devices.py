@@ -12,7 +12,7 @@ from gpuwise import workloads
 from gpuwise.errors import MachineError
 from gpuwise.measure import child, events
 from gpuwise.measure.device import choose
-from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
+from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.model.run import Device, RunConfig
 from gpuwise.workloads.job import Job

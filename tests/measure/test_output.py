@@ -10,7 +10,7 @@ import torch
 
 from gpuwise.measure import child, events
 from gpuwise.measure.engine import HostClock, TimingPlan
-from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
+from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads.job import Job
 

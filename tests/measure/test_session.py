@@ -63,6 +63,37 @@ def test_a_real_session_keeps_the_result_after_each_measurement() -> None:
     assert any(isinstance(u, Progress) and "timing" in u.doing for u in updates)
 
 
+@pytest.mark.usefixtures("pretended")
+def test_repeats_are_fresh_processes_of_one_measurement() -> None:
+    kept: list[Result] = []
+    (m,) = final(list(session(kept).measure_all([replace(TOY, repeat=3)])))
+    assert [window.run for window in m.windows] == [0] * 5 + [1] * 5 + [2] * 5
+    assert m.throughput is not None
+    assert m.throughput.method == "long-run of processes"
+    assert (m.status, m.cold_start_s) == ("ok", 1.0)
+    (alone,) = final(list(session(kept).measure_all([TOY])))
+    assert alone.throughput is not None
+    assert alone.throughput.method == "long-run"
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_repeat_that_fails_ends_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    class Second(Pretended):
+        def __init__(self, config: RunConfig, *arguments: object) -> None:
+            super().__init__(config, *arguments)
+            begun.append(len(begun))
+
+        def ending(self) -> str | None:
+            return "the measuring process exited with 1" if len(begun) == 2 else None
+
+    monkeypatch.setattr("gpuwise.measure.session.Child", Second)
+    (m,) = final(list(session([]).measure_all([replace(TOY, repeat=4)])))
+    assert len(begun) == 2
+    assert len(m.windows) == 10
+
+
 def test_a_killed_child_is_a_row_and_the_rest_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     pids: list[int] = []
     start = Child.__init__
@@ -132,7 +163,7 @@ def test_aime_runs_three_times_each_from_a_cool_device(monkeypatch: pytest.Monke
     assert m.status == "ok"
     assert [len(w.step_s) for w in m.windows] == [50, 50, 50]
     assert m.throughput is not None
-    assert m.throughput.method == "mean-of-runs"
+    assert m.throughput.method == "long-run"
     assert (m.profile is not None, m.verdict is not None) == (True, True)
     assert gates == [50.0] * 3
     assert hot in m.cautions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import exp, log, sqrt
 from random import Random
 from typing import Any
 
@@ -16,13 +17,14 @@ from gpuwise.model.run import Environment, RunConfig
 from gpuwise.stats import (
     Condition,
     compare,
-    mean_of_runs,
     pair,
     parse_condition,
     reproduced,
+    run_to_run,
     throughput,
     violations,
 )
+from gpuwise.stats.interval import Spread
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16")
 
@@ -42,6 +44,21 @@ def measured(step_s: float = 0.03, spread: float = 0.001, seed: int = 0, batch: 
         "windows": tuple(Window(step_s=s, started_s=0, ended_s=sum(s)) for s in steps),
     }
     return Measurement(**{**given, **more})
+
+
+def interval(value: float, low: float, high: float, method: str = "test") -> Interval:
+    return Interval(value=value, low=low, high=high, method=method)
+
+
+def processes(*step_s: float) -> Measurement:
+    """Each process with four windows that agree."""
+    windows = tuple(
+        Window(step_s=(each,) * 30, started_s=0, ended_s=1, run=run)
+        for run, each in enumerate(step_s)
+        for _ in range(4)
+    )
+    steps, runs = [w.step_s for w in windows], [w.run for w in windows]
+    return measured(windows=windows, throughput=throughput(steps, 256, runs=runs))
 
 
 def published(rate: float, **more: Any) -> Measurement:
@@ -97,13 +114,66 @@ def test_a_published_figure_lends_no_uncertainty() -> None:
 
 
 def test_the_ratio_is_that_of_the_values_shown() -> None:
-    """Also for means of runs, whose value is no median of windows."""
+    """Also for old files, whose value is the mean of three runs."""
     mine, other = measured(spread=0.1), measured(0.02, 0.1, seed=3)
-    runs = replace(mine, throughput=mean_of_runs([w.step_s for w in mine.windows], 256))
+    runs = replace(mine, throughput=interval(8400, 8300, 8500, "mean-of-runs"))
     for a, b in ((mine, other), (runs, other), (other, runs)):
         found = compare(a, b)
         assert found.ratio is not None
         assert found.ratio.value == pytest.approx(b.throughput.value / a.throughput.value)
+
+
+@pytest.mark.parametrize(
+    ("step_s", "verdict"),
+    [(0.03 / 1.018, "same"), (0.03 / 1.022, "unclear"), (0.03 / 1.034, "unclear"), (0.03 / 1.039, "faster"),
+     (0.03 * 1.018, "same"), (0.03 * 1.022, "unclear"), (0.03 * 1.034, "unclear"), (0.03 * 1.039, "slower")],
+)  # fmt: skip
+def test_single_runs_that_differ_by_less_than_equals_may_are_unclear(step_s: float, verdict: str) -> None:
+    """Equal cards differ by some per cent: 2.58 standard deviations of two runs, 1 % each, are 3.6 %."""
+    found = compare(processes(0.03), processes(step_s))
+    assert (found.verdict, found.basis) == (verdict, "assumed")
+    assert ("repeat both" in found.note) == (verdict == "unclear")
+
+
+def test_repeats_say_how_runs_differ() -> None:
+    a = processes(0.0300, 0.0301, 0.0302)
+    far = compare(a, processes(0.0295, 0.0296, 0.0297))
+    assert (far.basis, far.verdict) == ("repeats", "faster")
+    wild = compare(a, processes(0.026, 0.028, 0.030))
+    assert wild.verdict == "unclear"
+
+
+def test_stored_repeats_stand_for_those_of_single_runs() -> None:
+    a, b = processes(0.03), processes(0.03 / 1.025)
+    calm, wild = Spread(0.002, 20), Spread(0.02, 20)
+    assert compare(a, b, calm).verdict == "faster"
+    assert compare(a, b, wild).verdict == "unclear"
+    assert compare(a, b, calm).basis == "stored"
+    found = compare(a, b, wild).ratio
+    assert found is not None
+    # t of 20 degrees, and the difference of two runs.
+    assert found.high / found.value == pytest.approx(exp(2.086 * 0.02 * sqrt(2)), rel=1e-3)
+
+
+def test_how_runs_differ_is_pooled_over_questions() -> None:
+    infer = replace(CONFIG, mode="infer")
+    sessions = [
+        result(processes(0.030), replace(processes(0.010), config=infer)),
+        result(processes(0.031), replace(processes(0.010), config=infer)),
+        result(processes(0.030)),
+    ]
+    found = run_to_run(sessions, {"NVIDIA H200"})
+    assert found is not None
+    differ = log(31 / 30)
+    assert found.degrees == 3
+    assert found.error == pytest.approx(sqrt(2 / 3 * differ**2 / 3), rel=1e-6)
+    assert run_to_run(sessions, {"another"}) is None
+    assert run_to_run(sessions[:1], {"NVIDIA H200"}) is None
+    newer = replace(sessions[0], environment=Environment(device="NVIDIA H200", driver="580"))
+    assert run_to_run([sessions[1], newer], {"NVIDIA H200"}) is None
+    (own,) = [run_to_run([result(processes(0.030, 0.031))], {"NVIDIA H200"})]
+    assert own is not None
+    assert own.error == pytest.approx(differ / sqrt(2), rel=1e-6)
 
 
 @pytest.mark.parametrize(

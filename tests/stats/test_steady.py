@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import exp
 from random import Random
 
@@ -10,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from gpuwise.stats import drift, settled
-from gpuwise.stats.steady import _rank_sum_z
+from gpuwise.stats import drift, enough, settled, stalls
+from gpuwise.stats.steady import reach_if_slow
 
 COMPILE_S = 20.0
 
@@ -77,11 +78,82 @@ def test_from_sixteen_steps_on_only_proportions_matter(times: list[float], facto
         assert settled(times) == settled([t * factor for t in times])
 
 
-def test_the_rank_sum_agrees_with_scipy() -> None:
-    draw = Random(3)
-    a, b = ([draw.gauss(mean, 1) for _ in range(12)] for mean in (0, 0.8))
-    oracle = scipy_stats.mannwhitneyu(b, a, use_continuity=False, method="asymptotic")
-    assert 2 * scipy_stats.norm.sf(abs(_rank_sum_z(a, b))) == pytest.approx(oracle.pvalue)
+@pytest.mark.parametrize("apart", [0.3, 0.5, 0.7, 0.9, 1.2])
+def test_blocks_differ_where_scipy_s_rank_sum_says_so(apart: float) -> None:
+    """Wide apart in the median too, so that the test of ranks alone decides."""
+    for seed in range(40):
+        draw = Random(seed)
+        a, b = ([2 + draw.gauss(mean, 1) / 10 for _ in range(12)] for mean in (0, apart))
+        z = scipy_stats.norm.isf(
+            scipy_stats.mannwhitneyu(b, a, use_continuity=False, method="asymptotic").pvalue / 2
+        )
+        near = abs(sorted(a)[5] + sorted(a)[6] - sorted(b)[5] - sorted(b)[6]) <= 0.02 * 1.01
+        if not near and abs(z - 2) > 0.05:
+            assert settled([9.0] * 24 + a + b) == (z <= 2)
+
+
+def test_a_difference_of_half_a_percent_is_no_trend() -> None:
+    assert settled([1.0] * 8 + [1.0049] * 8)
+    assert not settled([1.0] * 8 + [1.0051] * 8)
+
+
+def of(*means: float) -> list[list[float]]:
+    return [[mean] for mean in means]
+
+
+def test_windows_that_agree_are_enough() -> None:
+    draw = Random(1)
+    assert enough(of(*(1 + draw.gauss(0, 0.0003) for _ in range(10))), 0.01)
+    assert enough(of(*[1.0] * 10), 0.01)
+    assert not enough(of(1.0), 0.01)
+    assert not enough([], 0.01)
+
+
+def test_windows_that_may_wander_are_not_enough_however_narrow_their_interval() -> None:
+    slow = of(*(1 + 0.004 * i / 9 for i in range(10)))
+    assert not enough(slow, 0.01)
+    noisy = Random(2)
+    few = of(*(1 + noisy.gauss(0, 0.004) for _ in range(10)))
+    assert reach_if_slow(few) > 0.01
+    many = of(*(1 + noisy.gauss(0, 0.004) for _ in range(60)))
+    assert enough(many, 0.01)
+
+
+def test_the_reach_is_that_of_the_highest_correlation_that_ten_windows_allow() -> None:
+    """r + 3 / sqrt(n), here beyond the most that is assumed: 99 times the variance."""
+    means = [1 + 0.01 * (i % 3) for i in range(10)]
+    middle = sum(means) / 10
+    squares = sum((mean - middle) ** 2 for mean in means)
+    neighbours = sum((a - middle) * (b - middle) for a, b in pairwise(means))
+    alike = (10 * neighbours / squares + 1) / 6 + 3 / 10**0.5
+    assert 0 < alike < 0.98
+    expected = 2 * (squares / 9 / 10 * (1 + alike) / (1 - alike)) ** 0.5 / middle
+    assert reach_if_slow(of(*means)) == pytest.approx(expected)
+    rising = [1 + 0.01 * i for i in range(10)]
+    spread = 2 * (sum((x - 1.045) ** 2 for x in rising) / 9 / 10 * 1.98 / 0.02) ** 0.5 / 1.045
+    assert reach_if_slow(of(*rising)) == pytest.approx(spread)
+    assert reach_if_slow(of(1.0)) == 0
+    assert reach_if_slow(of(1.0, 1.1)) > 0
+
+
+def test_rare_long_steps_are_stalls() -> None:
+    found = stalls([[1.0] * 9 + [3.0], [1.0] * 10])
+    assert found is not None
+    assert (found.steps, found.longest_s, found.share) == (1, 3.0, pytest.approx(2 / 22))
+    assert stalls([[1.0] * 20]) is None
+    assert stalls([]) is None
+    # A quarter longer than the median, and no less.
+    assert stalls([[1.0] * 19 + [1.24]]) is None
+    assert stalls([[1.0] * 19 + [1.26]]) is not None
+    # Beyond ten times the median distance from it.
+    wide = [0.97, 1.0, 1.03] * 7
+    assert stalls([[*wide, 1.28]]) is None
+    assert stalls([[*wide, 1.32]]) is not None
+
+
+def test_a_second_speed_is_no_stall() -> None:
+    assert stalls([[1.0] * 18 + [2.0] * 2]) is not None
+    assert stalls([[1.0] * 17 + [2.0] * 3]) is None
 
 
 def test_drift_is_the_relative_change_from_first_to_last() -> None:

@@ -13,7 +13,7 @@ import torch
 from gpuwise import workloads
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import child
-from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
+from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Mode
 from gpuwise.workloads import foreign, registry

@@ -113,6 +113,9 @@ def _as(parse: Callable[[str], object]) -> Callable[..., object]:
 @click.option("--with-input", "input", flag_value="host",
               help="A new batch each step, prepared by worker processes; shows whether the input pipeline or "
               "the GPU is the bottleneck.")  # fmt: skip
+@click.option("--repeat", type=click.IntRange(1, 20),
+              help="Measure each workload in so many fresh processes: the interval then holds what differs "
+              "from run to run. [default: 1]")  # fmt: skip
 @click.option("--quick", is_flag=True, help="A first picture: eager, default batch, a few seconds each.")
 @click.option("--gpu", "index", type=int, help="GPU index, as nvidia-smi counts; a suite keeps to it.")
 @click.option("--gpus", callback=_numbers("count of GPUs"),

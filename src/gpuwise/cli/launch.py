@@ -15,8 +15,7 @@ from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import cluster
-from gpuwise.measure.cluster import Job, arguments_of, check
-from gpuwise.measure.merge import merged
+from gpuwise.measure.cluster import Job, arguments_of, check, merged
 from gpuwise.show import results as show
 from gpuwise.show.scaling import scaling
 

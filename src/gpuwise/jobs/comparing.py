@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.jobs.answer import Answer
@@ -12,7 +14,11 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.issue import Issue
 from gpuwise.model.record import Comparison
 from gpuwise.model.result import Result
-from gpuwise.stats import Condition, pair, violations
+from gpuwise.stats import Condition, pair, run_to_run, violations
+from gpuwise.stats.interval import Spread
+
+# Results of the store that are read to see how runs differ: later ones are of today's driver and software.
+NEWEST = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +47,7 @@ def compare(request: CompareRequest) -> Answer[Compared]:
         raise InputError("compare needs two things", hint="name another result")
     baseline, *others = request.results
     names = request.names or tuple(result.id for result in request.results)
-    found = tuple((other, pair(baseline, other)) for other in others)
+    found = tuple((other, pair(baseline, other, stored_spread((baseline, other)))) for other in others)
     every = [comparison for _, comparisons in found for comparison in comparisons]
     if not every:
         raise NoDataError("the results have no measurement in common", hint="see what each of them holds")
@@ -61,6 +67,24 @@ def compare(request: CompareRequest) -> Answer[Compared]:
         to_table=lambda: show.comparisons(baseline, found, names=names),
         to_data=lambda: show.document(baseline, found), to_chart=lambda: show.chart(found, names),
     )  # fmt: skip
+
+
+def stored_spread(results: Sequence[Result]) -> Spread | None:
+    """How runs differ on cards of these results' kinds, from what else the store holds of them; None where
+    nothing there was measured twice."""
+    places = [result.environment for result in results]
+    slugs = {store.slug(place.gpu_id or place.device) for place in places}
+    own = {result.id for result in results}
+    kept = [
+        path
+        for path in store.saved()
+        if path.stem not in own and any(f"-{slug}-" in path.name for slug in slugs)
+    ]
+    found = []
+    for path in kept[-NEWEST:]:
+        with suppress(InputError):  # a damaged file of the store is no reason not to compare
+            found.append(store.load(path))
+    return run_to_run(found, {place.device for place in places})
 
 
 def compare_gpus(specs: Sequence[GpuSpec | str]) -> Answer[tuple[GpuSpec, ...]]:

@@ -31,7 +31,7 @@ def time_step(
     `precision` is a label: two of them are never compared. Raises InputError for what is no step, number or
     label.
     """
-    from gpuwise.measure.frameworks.torch.adapter import clock_for  # torch, which the step needs anyway
+    from gpuwise.measure.frameworks.torch import clock_for  # torch, which the step needs anyway
 
     if not callable(step):
         raise InputError(f"a step is a function without arguments, not {step!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import cast
 
@@ -33,7 +33,7 @@ from gpuwise.model.result import (
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.units import percent
 from gpuwise.model.workload import WorkloadSpec
-from gpuwise.stats import mean_of_runs, throughput
+from gpuwise.stats import stalls, throughput
 
 # Equal cards differ by some per cent; a rank that needs more than this over the middle one is slow.
 SLOW = 1.05
@@ -42,7 +42,10 @@ POWER = 1.01
 
 @dataclass(slots=True, kw_only=True)
 class MeasurementBuilder:
-    """What the events of a child have brought so far."""
+    """What the events of a child have brought so far, or of several that measure the same in turn."""
+
+    run: int = 0
+    """Number of the child."""
 
     ready: events.Ready | None = None
     tried: list[events.Tried] = field(default_factory=list)
@@ -61,8 +64,12 @@ class MeasurementBuilder:
     """Why there is no profile, where there should be one."""
     failed: events.Failed | None = None
 
+    def begin(self, run: int) -> None:
+        """The next child begins; warm-up and cold start stay those of the first."""
+        self.run, self.done = run, None
+
     def add(self, event: events.Event) -> None:
-        """Take in one event; warm-up and cold start are those of the first child."""
+        """Take in one event."""
         match event:
             case events.Ready():
                 self.ready = event
@@ -79,8 +86,8 @@ class MeasurementBuilder:
                 self.first = self.first or event
             case events.Warmup(step_s=step_s):
                 self.warmup_s = self.warmup_s or step_s
-            case events.Timed(step_s=step_s, started_s=started, ended_s=ended):
-                self.windows.append(Window(step_s=step_s, started_s=started, ended_s=ended))
+            case events.Timed():
+                self.windows.append(Window(**asdict(event), run=self.run))
             case events.Fed():
                 self.fed = event
             case events.Done():
@@ -149,10 +156,12 @@ def assemble(
         status = "oom" if builder.failed.kind == "oom" else "failed"
     elif interrupted:
         status = "interrupted"
-    speed, first, pipeline = None, builder.first, None
+    speed, steady, first, pipeline = None, None, builder.first, None
     if builder.windows and builder.built is not None:
-        estimate = mean_of_runs if config.protocol == "aime" and config.mode != "limit" else throughput
-        speed = estimate([window.step_s for window in builder.windows], builder.built.items)
+        steps = [window.step_s for window in builder.windows]
+        speed = throughput(steps, builder.built.items, runs=[window.run for window in builder.windows])
+        stalled = stalls(steps)
+        steady = speed.value / (1 - stalled.share) if stalled is not None else None
     if builder.fed is not None and builder.built is not None:
         fed, items = builder.fed, builder.built.items
         workers, alone = throughput(fed.pipeline_s, items), throughput(fed.alone_s, items)
@@ -171,6 +180,7 @@ def assemble(
         batch=builder.built.batch if builder.built else config.batch,
         items_per_step=builder.built.items if builder.built else None,
         throughput=speed,
+        steady_per_s=steady,
         windows=tuple(builder.windows),
         warmup_s=builder.warmup_s,
         cold_start_s=first.seconds if first else None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from gpuwise.checks import ABOVE
 from gpuwise.measure.telemetry import Sample
@@ -16,8 +17,10 @@ from gpuwise.measure.telemetry import cautions as telemetry_cautions
 from gpuwise.model.issue import Issue
 from gpuwise.model.result import WIDE, Measurement
 from gpuwise.model.run import Environment
-from gpuwise.model.units import percent, seconds
-from gpuwise.stats import drift
+from gpuwise.model.units import percent, seconds, significant
+from gpuwise.stats import drift, stalls
+from gpuwise.stats.interval import alikeness
+from gpuwise.stats.steady import reach_if_slow
 
 # Relative trend over the timed windows above which a speed is not one speed.
 DRIFT = 0.03
@@ -33,6 +36,11 @@ OVER_LIMIT = 1.1
 LONG_S, DISAGREE = 0.2, 0.05
 # Of a window's time on the host for each of its steps, to read how long it took.
 READING_S = 1e-6
+
+# Share of the time that stalls take, from which on they are named, and from which on they are a warning.
+STALLED, LOST = 0.002, 0.01
+# Correlation of neighbouring windows from which on a speed is said to wander.
+ALIKE = 0.4
 
 # An interval is worth a warning where it is wider than 1 %, and than three times the target.
 NOISY, NOISY_TIMES = 0.01, 3
@@ -113,8 +121,8 @@ def unprofiled(reason: str | None) -> tuple[Issue, ...]:
 def _clocks(m: Measurement) -> Iterator[Issue]:
     """Device and host must agree on how long a window took."""
     for window in m.windows:
-        device_s, host_s = sum(window.step_s), window.ended_s - window.started_s
-        allowed_s = DISAGREE * host_s + READING_S * len(window.step_s)
+        device_s, host_s = sum(window.step_s) * window.each, window.ended_s - window.started_s
+        allowed_s = DISAGREE * host_s + READING_S * len(window.step_s) * window.each
         if host_s >= LONG_S and abs(device_s - host_s) > allowed_s:
             yield Issue(
                 code="clock",
@@ -169,7 +177,7 @@ def _physics(m: Measurement, memory_bytes_per_s: float | None) -> Iterator[Issue
 
 def _statistics(m: Measurement) -> Iterator[Issue]:
     assert m.throughput is not None
-    steps = sum(len(window.step_s) for window in m.windows)
+    steps = sum(len(window.step_s) * window.each for window in m.windows)
     if steps < 10 and m.config.mode != "limit":
         yield Issue(
             code="short",
@@ -190,13 +198,35 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
             detail=f"{interval} {when}, asked ±{percent(target)}",
             fix=f"stop other work on this machine, or {more}",
         )
-    trend = drift([window.step_s for window in m.windows])
+    windows = [window.step_s for window in m.windows]
+    stalled = stalls(windows)
+    if stalled is not None and stalled.share > STALLED and m.config.mode != "limit":
+        yield Issue(
+            code="stalls",
+            severity="warning" if stalled.share > LOST else "info",
+            detail=f"{stalled.steps} steps of up to {seconds(stalled.longest_s)} stalled and took "
+            f"{percent(stalled.share)} of the time; between them "
+            f"{significant(m.throughput.value / (1 - stalled.share), 4)} {m.item}/s",
+            fix="look for what stops the device: other programs, swapping, heat, a full disk",
+        )
+    alike, reach = alikeness([fmean(steps) for steps in windows]), reach_if_slow(windows)
+    adaptive = m.config.protocol == "adaptive" and m.config.mode != "limit"
+    trend = drift(windows)
     if len(m.windows) >= 3 and abs(trend) > DRIFT:
         yield Issue(
             code="unsteady",
             severity="warning",
             detail=f"step time changed by {percent(trend)} from first to last window",
             fix="let the device settle: run again, or longer with --time",
+        )
+    elif adaptive and alike > ALIKE and reach > m.config.target_ci:
+        timed_s = sum(sum(window.step_s) * window.each for window in m.windows)
+        yield Issue(
+            code="wandering",
+            severity="warning" if reach > max(NOISY, NOISY_TIMES * m.config.target_ci) else "info",
+            detail=f"the speed wanders so slowly that {seconds(timed_s)} do not show all of it: the interval "
+            f"may be up to ±{percent(min(reach, WIDE))} in truth",
+            fix="give it more time with --time, or find what changes the clock",
         )
 
 

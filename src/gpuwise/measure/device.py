@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from gpuwise import store
 from gpuwise.errors import InputError, MachineError
 from gpuwise.facts import catalog
-from gpuwise.measure import telemetry
-from gpuwise.measure.frameworks import adapter
+from gpuwise.measure import frameworks, telemetry
 from gpuwise.measure.telemetry import DeviceInfo, Sensor, TorchBuild
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.issue import Issue
@@ -80,7 +79,7 @@ def find_target(device: Device | None, index: int | None, framework: Framework =
     if framework == "torch":
         chosen, sensor = choose(sensors, telemetry.torch_build(), device=device, index=index)
     else:
-        adapter.check_installed(framework)
+        frameworks.check_installed(framework)
         if device not in (None, "cpu", "cuda"):
             raise InputError(f"{framework} is not measured on {device}", hint="it is on cpu and cuda")
         chosen, sensor = pick(sensors, device=device, index=index)

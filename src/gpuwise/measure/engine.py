@@ -2,8 +2,9 @@
 
 1. The first step is timed alone: it holds compilation, autotuning and allocation.
 2. Warm-up runs until step times are stationary (`stats.settled`), not a fixed count.
-3. Windows of consecutive steps, one synchronisation each, until the 95 % interval of the
-   throughput is within the target on both sides, or the time budget ends.
+3. Windows of consecutive steps, one synchronisation each, until they show the long-run rate (`stats.enough`):
+   the 95 % interval is within the target, also if the speed wanders as slowly as they allow; or until the
+   time budget ends.
 
 The aime protocol is the benchmark article's: ten steps of warm-up, then fifty steps. It is run three
 times, each from below 50 C, in one process: starting and compiling it anew moves no figure (three
@@ -26,7 +27,7 @@ from typing import Any, Protocol
 from gpuwise.errors import RunError
 from gpuwise.measure.events import Report, Timed, Warmup
 from gpuwise.model.run import RunConfig
-from gpuwise.stats import settled, throughput
+from gpuwise.stats import enough, settled
 
 # Windows without which no interval is stated.
 FEWEST = 3
@@ -36,6 +37,16 @@ FEWEST_STEPS = 15
 
 # Warm-up of a run after the first: nothing is left to compile, tune or allocate.
 AGAIN_STEPS = 3
+
+# Steps shorter than this are timed together: 5,000 times a second are enough to see what a device does, and a
+# step of 150 ns would fill the memory with its times.
+MARK_S = 200e-6
+
+# A long measurement has longer windows: no more of them are kept than show its slow part.
+MOST_WINDOWS = 100
+
+# Each look at the windows is a chance to stop because they happen to agree, so looks come ever rarer.
+LOOK_AGAIN = 1.5
 
 
 class Clock(Protocol):
@@ -85,6 +96,7 @@ class ArrivalClock:
 
     def __init__(self, wait: Callable[[Any], object]) -> None:
         self._wait = wait
+        self._newest: Any = None
         self._queued: list[Any] = []
         self._marks: list[int] = []
 
@@ -92,9 +104,8 @@ class ArrivalClock:
         """The step, its output remembered until it is waited for."""
 
         def run() -> Any:
-            output = step()
-            self._queued.append(output)
-            return output
+            self._newest = step()
+            return self._newest
 
         return run
 
@@ -102,13 +113,16 @@ class ArrivalClock:
         return time.monotonic()
 
     def mark(self) -> None:
-        """After a step: the moment at which the step before it had ended."""
-        if not self._queued:
+        """After a step: the moment at which the steps before the last mark had ended."""
+        if self._newest is None:
             self._marks.append(time.perf_counter_ns())
+            return
+        self._queued.append(self._newest)
         self._arrive(but=1)
 
     def read(self) -> tuple[float, ...]:
         self._arrive(but=0)
+        self._newest = None
         marks, self._marks = self._marks, []
         return tuple((b - a) / 1e9 for a, b in pairwise(marks))
 
@@ -175,19 +189,29 @@ def timing_plan(config: RunConfig) -> TimingPlan:
         return timed(window_s=0.05, warmup_block_s=0.05, warmup_min_s=0.05)
     if config.quick:
         return timed(window_s=0.4)
-    return timed(window_s=1.0)
+    # Ten seconds: of stalls that come every ten seconds one is seen, and a clock that wanders shows itself.
+    return timed(window_s=max(1.0, config.time_s / MOST_WINDOWS), windows=10)
 
 
-def run_steps(step: Step, clock: Clock, count: int) -> tuple[float, ...]:
-    """Run `count` steps back to back; seconds of each. Raises RunError where one took no time."""
+def run_steps(step: Step, clock: Clock, count: int, each: int = 1) -> tuple[float, ...]:
+    """Run `count` times `each` steps back to back; the mean seconds of a step of each time.
+
+    Raises RunError where one took no time.
+    """
     clock.mark()
     for _ in range(count):
-        step()
+        for _ in range(each):
+            step()
         clock.mark()
-    times = clock.read()
+    times = tuple(seconds / each for seconds in clock.read())
     if min(times, default=math.inf) <= 0:
         raise RunError("a step took no time: it leaves the device nothing to do", hint="see what it computes")
     return times
+
+
+def together(step_s: float) -> int:
+    """How many steps of that length are timed together."""
+    return max(1, math.ceil(MARK_S / step_s)) if step_s < MARK_S else 1
 
 
 def warm_up(step: Step, clock: Clock, plan: TimingPlan) -> tuple[float, ...]:
@@ -198,11 +222,15 @@ def warm_up(step: Step, clock: Clock, plan: TimingPlan) -> tuple[float, ...]:
         count = _within(plan.warmup_steps, share * plan.max_window_s, first[0], round(share * FEWEST_STEPS))
         return first + run_steps(step, clock, count - 1)
     times = list(run_steps(step, clock, 1))
-    while sum(times) < plan.warmup_min_s or not (settled(times) or sum(times) >= plan.time_s):
+    spent_s = times[0]
+    while spent_s < plan.warmup_min_s or not (settled(times) or spent_s >= plan.time_s):
         # Blocks, so that a GPU is not stopped after every step; growing ones, for each block is
         # followed by a look at all steps so far, which for steps of microseconds takes longer.
-        block = max(1, min(max(50, len(times)), round(plan.warmup_block_s / times[-1])))
-        times += run_steps(step, clock, block)
+        each = together(times[-1])
+        block = max(1, min(max(50, len(times)), round(plan.warmup_block_s / times[-1] / each)))
+        timed = run_steps(step, clock, block, each)
+        times += timed
+        spent_s += sum(timed) * each
     return tuple(times)
 
 
@@ -222,27 +250,23 @@ def measure(step: Step, items: int, clock: Clock, plan: TimingPlan, report: Repo
     warm = warm_up(step, clock, plan)
     report(Warmup(step_s=warm))
     typical = median(warm[len(warm) // 2 :])
-    count = max(1, round(plan.window_s / typical))
+    each = together(typical) if plan.steps is None else 1
+    count = max(1, round(plan.window_s / typical / each))
     if plan.steps is not None:
         count = _within(plan.steps, plan.max_window_s, typical, FEWEST_STEPS)
-    began = clock.now()
+    began, look = clock.now(), plan.windows
     windows: list[tuple[float, ...]] = []
-    while True:
-        elapsed_s = clock.now() - began
-        if len(windows) >= min(plan.windows, FEWEST) and elapsed_s >= plan.time_s:
-            return
-        # Few resamples: the device idles meanwhile, and the final interval is computed afterwards.
-        if (
-            len(windows) >= plan.windows
-            and throughput(windows, items, resamples=200).half_width <= plan.target_ci
-        ):
-            return
+    while len(windows) < min(plan.windows, FEWEST) or clock.now() - began < plan.time_s:
+        if len(windows) == look:
+            if enough(windows, plan.target_ci):
+                return
+            look = math.ceil(look * LOOK_AGAIN)
         if plan.rest_between_windows_s:
             time.sleep(plan.rest_between_windows_s)
             step()
         started = clock.now()
-        windows.append(run_steps(step, clock, count))
-        report(Timed(step_s=windows[-1], started_s=started, ended_s=clock.now()))
+        windows.append(run_steps(step, clock, count, each))
+        report(Timed(step_s=windows[-1], started_s=started, ended_s=clock.now(), each=each))
 
 
 def _within(steps: int, max_window_s: float, step_s: float, fewest: int) -> int:

@@ -119,6 +119,8 @@ class Timed:
     step_s: tuple[float, ...]
     started_s: float
     ended_s: float
+    each: int = 1
+    """Steps that one time is the mean of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

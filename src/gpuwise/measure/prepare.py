@@ -17,9 +17,8 @@ from pathlib import Path
 from gpuwise import store, workloads
 from gpuwise.errors import InputError
 from gpuwise.facts import recipes
-from gpuwise.measure import telemetry
+from gpuwise.measure import frameworks, telemetry
 from gpuwise.measure.device import Target, check_host, check_idle
-from gpuwise.measure.frameworks import adapter
 from gpuwise.measure.process import Rendezvous
 from gpuwise.measure.request import Request, check_able, fitted, lacking, schedule
 from gpuwise.measure.session import Session
@@ -210,7 +209,7 @@ def _resume(session: Session, earlier: Result, plan: tuple[RunConfig, ...]) -> t
     """Take over what `earlier` has measured; returns what is left to do."""
     build = telemetry.torch_build()
     others = {config.framework for config in plan} - {"torch"}
-    versions = {name: adapter.installed(name) for name in others}
+    versions = {name: frameworks.installed(name) for name in others}
     now = replace(session.result.environment, torch=build.version if build else None, **versions)  # type: ignore[arg-type]
     check_same(earlier, now)
     finished = {measurement.config for measurement in done(earlier, plan)}

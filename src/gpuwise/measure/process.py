@@ -23,8 +23,12 @@ from gpuwise.errors import InputError
 from gpuwise.measure import events
 from gpuwise.model.run import RunConfig
 
-# A child that says nothing for so long hangs. Compiling a large model takes some minutes.
-SILENCE_S = 900.0
+# A child that says nothing for so long hangs. Before the first step it builds a model, searches for fast
+# kernels (51 s for EfficientNet-B3 on an H200), compiles (338 s for ResNet-50 with the compiler's search),
+# and ranks wait for each other; after the last window it runs under a profiler.
+BUILDING_S, COMPILING_S = 300.0, 900.0
+# Between windows it is a step that hangs: the next word is due after the time budget, and this.
+STEP_S = 60.0
 
 # A child that has hung up ends at once, unless the driver holds it.
 ENDING_S = 60.0
@@ -99,6 +103,10 @@ class Child:
             start_new_session=True,
         )
         os.close(writer)
+        slow = config.compile or config.gpus > 1
+        self._building_s = max(COMPILING_S if slow else BUILDING_S, 2 * config.time_s)
+        # The warm-up may take the whole budget without a word, and a window after it as well.
+        self._stepping_s = 2 * config.time_s + STEP_S
         self._send(
             {
                 "config": asdict(config),
@@ -125,25 +133,33 @@ class Child:
     def events(self, tick_s: float = 0.5) -> Iterator[events.Event | None]:
         """Events as they come, None every `tick_s` of silence, until the child ends.
 
-        Raises TimeoutError after SILENCE_S without a word.
+        Raises TimeoutError where it hangs.
         """
-        pending, last = b"", time.monotonic()
+        pending, last, limit_s = b"", time.monotonic(), self._building_s
         with selectors.DefaultSelector() as selector:
             selector.register(self._reader, selectors.EVENT_READ)
             while True:
                 if not selector.select(tick_s):
                     if self._process.poll() is not None and not selector.select(0):
                         return  # it ended, and a process that it forked off holds the pipe
-                    if time.monotonic() - last > SILENCE_S:
-                        raise TimeoutError(f"the measuring process said nothing for {SILENCE_S:.0f} s")
+                    if time.monotonic() - last > limit_s:
+                        raise TimeoutError(
+                            f"the measuring process said nothing for {limit_s:.0f} s; a step that takes so "
+                            "long needs more --time"
+                        )
                     yield None
                     continue
                 chunk = os.read(self._reader, 1 << 16)
                 if not chunk:
                     return
-                last = time.monotonic()
                 *lines, pending = (pending + chunk).split(b"\n")
-                yield from (events.decode(line) for line in lines)
+                for line in lines:
+                    event = events.decode(line)
+                    stepping = isinstance(event, events.First | events.Warmup | events.Timed)
+                    limit_s = self._stepping_s if stepping else self._building_s
+                    yield event
+                # After what the parent did with them: it may have let the device cool meanwhile.
+                last = time.monotonic()
 
     def ending(self) -> str | None:
         """How the child died, with the end of its log; None where it ended well."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from gpuwise import workloads
 from gpuwise.errors import InputError, MachineError
-from gpuwise.measure.frameworks import adapter
+from gpuwise.measure import frameworks
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.precision import PRECISIONS, Precision
@@ -121,7 +121,7 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
             "the input pipeline feeds one GPU", hint="leave out the counts of GPUs, or the input"
         )
     chosen = request.specs
-    adapter.check_asked(
+    frameworks.check_asked(
         request.shared.framework,
         workloads=[spec.id for spec in chosen],
         precisions=request.precisions,
@@ -244,8 +244,8 @@ def expected_s(config: RunConfig) -> float:
     if config.mode == "limit":
         return 2.0
     search_s = SEARCH_S if config.batch is None and config.device == "cuda" and not config.quick else 0.0
-    timed_s = 3 * 15.0 if config.protocol == "aime" else min(config.time_s, 15.0)
-    return STARTUP_S + search_s + compile_s + timed_s
+    timed_s = 3 * 15.0 if config.protocol == "aime" else min(config.time_s, 20.0)
+    return config.repeat * (STARTUP_S + search_s + compile_s + timed_s)
 
 
 def lacking(spec: GpuSpec | None, device: Device) -> tuple[Precision, ...]:
@@ -296,7 +296,7 @@ def check_able(request: Request, name: str) -> None:
 def fitted(request: Request) -> tuple[Request | None, tuple[str, ...]]:
     """The part of a suite's request that this machine can do (None: nothing), and what is skipped."""
     most = STAND_INS if request.shared.device == "cpu" else max(1, request.present)
-    if not adapter.several(request.shared.framework):
+    if not frameworks.several(request.shared.framework):
         most = 1
     possible = tuple(spec.id for spec in request.specs if request.has_enough(spec))
     able = tuple(p for p in request.precisions if p not in request.missing)

@@ -15,10 +15,9 @@ from datetime import UTC, datetime
 
 from gpuwise import checks, workloads
 from gpuwise.facts import catalog
-from gpuwise.measure import events
+from gpuwise.measure import events, frameworks
 from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble, uneven_power
 from gpuwise.measure.device import UNWATCHED
-from gpuwise.measure.frameworks import adapter
 from gpuwise.measure.process import Child, Rendezvous
 from gpuwise.measure.request import expected_s
 from gpuwise.measure.telemetry import Sample, Sampler, Sensor, environment, links, wait_until_cool
@@ -169,7 +168,11 @@ class Session:
             if cool:
                 yield replace(place, doing=COOLING)
                 log.cool_down()
-            error = yield from self._watch(config, builder, log, others, place)
+            for run in range(config.repeat):
+                builder.begin(run)
+                error = yield from self._watch(config, builder, log, others, place)
+                if error is not None or builder.failed is not None:
+                    break
             interrupted = False
         finally:
             # Also on Ctrl-C, and when the caller stops iterating: the windows timed so far count.
@@ -300,7 +303,7 @@ def child_environment(
 ) -> dict[str, str]:
     """The child's environment: it sees the one device that is measured, by its unique id, and after it
     the others that the workload needs."""
-    own = {**variables, **adapter.variables(config)}
+    own = {**variables, **frameworks.variables(config)}
     if config.device == "cuda" and sensor is not None:
         infos = [each.info() for each in (sensor, *others)]
         if infos[0].vendor == "AMD":  # ROCm does not know AMD SMI's unique ids

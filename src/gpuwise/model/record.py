@@ -132,6 +132,9 @@ def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:
 
 
 Change = Literal["faster", "slower", "same", "unclear", "not-comparable"]
+RunBasis = Literal["repeats", "stored", "assumed"]
+"""How it is known what differs from run to run: both were repeated, earlier results of that kind of card, or
+a figure for all cards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,3 +149,4 @@ class Comparison(Shown):
     frameworks; None where there is none."""
     verdict: Change
     note: str = ""
+    basis: RunBasis | None = None  # None where there is no verdict of speeds

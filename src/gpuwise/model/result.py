@@ -51,6 +51,10 @@ class Window:
     step_s: tuple[float, ...]
     started_s: float  # Monotonic clock at the window's start, seconds; places telemetry samples
     ended_s: float
+    each: int = 1
+    """Steps that one time of `step_s` is the mean of: steps of microseconds are timed together."""
+    run: int = 0
+    """Number of the process that timed it, where a measurement was repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +229,10 @@ class Measurement(Shown):
     batch: int | None = None  # Items per step and GPU that really ran, in the user's unit (images, sequences)
     items_per_step: float | None = None
     """Items of throughput that one step of all GPUs handles; the batch of one, except for limits."""
-    throughput: Interval | None = None  # Items per second
+    throughput: Interval | None = None
+    """Items per second over all timed steps, stalls included."""
+    steady_per_s: float | None = None
+    """Items per second without what rare long steps took; None where there are none."""
     windows: tuple[Window, ...] = ()
     warmup_s: tuple[float, ...] = ()
     """Step times before the timed windows; the first holds compilation and autotuning."""

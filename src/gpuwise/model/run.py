@@ -29,6 +29,8 @@ class RunConfig(Question):
     target_ci: float = 0.01  # Stop when the 95 % interval is within this share of the value, to either side
     quick: bool = False  # Take the default batch (halved while it does not fit) instead of searching
     device: Device = "cuda"
+    repeat: int = 1
+    """Fresh processes that measure it one after the other; the interval is then that of their differences."""
 
     @property
     def own_kernels(self) -> bool:

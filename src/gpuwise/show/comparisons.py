@@ -99,6 +99,7 @@ def document(baseline: Result, found: Found) -> dict[str, Any]:
                         },
                         "ratio": asdict(c.ratio) if c.ratio else None,
                         "verdict": c.verdict,
+                        "run_to_run": c.basis,
                         "note": c.note,
                     }
                     for c in pairs

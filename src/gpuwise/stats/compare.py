@@ -1,38 +1,60 @@
 """Compare measurements: a ratio with an interval, and a verdict that noise cannot produce.
 
-same: the whole interval lies within 2 % of 1. Nominally identical runs differ by 0.1 to 2 %
+same: the whole 95 % interval lies within 2 % of 1. Nominally identical runs differ by 0.1 to 2 %
 (39 equal H100 machines in public logs), so a smaller difference says nothing of the hardware.
-faster / slower: the whole interval lies on one side of 1. unclear: anything else.
+faster / slower: the whole 99 % interval lies on one side of 1, with what differs from run to run in it:
+of 100 comparisons of equals, one may come out so. unclear: anything else.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import exp, hypot, log, sqrt
+from statistics import NormalDist, fmean
 from typing import Literal, cast
 
 from gpuwise.errors import InputError
-from gpuwise.model.record import Change, Comparison
+from gpuwise.model.record import Change, Comparison, RunBasis
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.model.run import RunConfig
-from gpuwise.stats.interval import ratio, ratio_of
+from gpuwise.model.units import percent
+from gpuwise.stats.interval import NORMAL, Spread, ratio_of, spread, value_of
 
 SAME = 0.02
+SURE = 0.99
+"""Level of the interval that a verdict of faster or slower needs."""
+
+ASSUMED = Spread(0.01, NORMAL)
+"""How two runs of one question differ where no repeats of that kind of card are known: 39 equal H100 machines
+differ by up to 2 %, two standard deviations."""
 
 
-def compare(a: Measurement, b: Measurement) -> Comparison:
-    """Measurement `b` against the baseline `a`."""
+def compare(a: Measurement, b: Measurement, stored: Spread | None = None) -> Comparison:
+    """Measurement `b` against the baseline `a`; `stored` is how runs differ on cards of that kind, as
+    `run_to_run` finds it in earlier results."""
+    cell, note = a.config.key("batch"), _note(a, b)
     why = _obstacle(a, b)
     if why is not None:
-        return Comparison(
-            cell=a.config.key("batch"), a=a, b=b, ratio=None, verdict="not-comparable", note=why
-        )
-    found = ratio_of_steps(a, b)
+        return Comparison(cell=cell, a=a, b=b, ratio=None, verdict="not-comparable", note=why)
+    found = ratio_of_steps(a, b, stored)
     # Another framework runs other kernels: its ratio says nothing of the GPUs alone.
-    alike = a.config.framework == b.config.framework
-    verdict = _verdict(found) if alike else "not-comparable"
-    return Comparison(cell=a.config.key("batch"), a=a, b=b, ratio=found, verdict=verdict, note=_note(a, b))
+    if a.config.framework != b.config.framework:
+        return Comparison(cell=cell, a=a, b=b, ratio=found, verdict="not-comparable", note=note)
+    own = min(map(_processes, (a, b))) > 1
+    basis: RunBasis = "repeats" if own else "stored" if stored is not None else "assumed"
+    sure = ratio_of_steps(a, b, stored or ASSUMED, SURE)
+    verdict: Change = "unclear"
+    if found.low >= 1 - SAME and found.high <= 1 + SAME:
+        verdict = "same"
+    elif sure.low > 1 or sure.high < 1:
+        verdict = "faster" if sure.low > 1 else "slower"
+    elif basis == "assumed" and not found.low <= 1 <= found.high:
+        doubt = f"single runs may differ by {percent(max(sure.high / sure.value - 1, 0), 0)}: repeat both"
+        note = f"{note}; {doubt}" if note else doubt
+    return Comparison(cell=cell, a=a, b=b, ratio=found, verdict=verdict, note=note, basis=basis)
 
 
 def _note(a: Measurement, b: Measurement) -> str:
@@ -69,36 +91,77 @@ def _obstacle(a: Measurement, b: Measurement) -> str | None:
     return None
 
 
-def ratio_of_steps(a: Measurement, b: Measurement) -> Interval:
-    """Throughput of `b` over that of `a`, whatever each asked.
+def ratio_of_steps(
+    a: Measurement, b: Measurement, runs: Spread | None = None, level: float = 0.95
+) -> Interval:
+    """Throughput of `b` over that of `a`, whatever each asked; `runs` is how one run differs from another,
+    for a side that was not repeated.
 
-    From raw steps where both sides were estimated from theirs, else from the two intervals. A mean of
-    runs is no median of windows, so its own interval is used: the ratio is always that of the two values
-    shown.
+    From raw steps where both sides have them, else from the two intervals (then always 95 %).
     """
     assert a.throughput is not None
     assert b.throughput is not None
-    raw = _raw(a), _raw(b)
-    if raw[0] is not None and raw[1] is not None:
-        return ratio(*raw[0], *raw[1])
-    return ratio_of(a.throughput, b.throughput)
+    own = [_spread(m) for m in (a, b)]
+    single = sum(_processes(m) < 2 for m in (a, b))
+    # One standard deviation for both sides: they are not two estimates of it.
+    more = Spread(sqrt(single) * runs.error, runs.degrees) if runs is not None and single else Spread(0.0, 1)
+    if own[0] is not None and own[1] is not None:
+        value = b.throughput.value / a.throughput.value
+        factor = exp(own[0].beside(own[1]).beside(more).reach(level))
+        return Interval(value=value, low=value / factor, high=value * factor, level=level, method="ratio")
+    found = ratio_of(a.throughput, b.throughput)
+    wider = NormalDist().inv_cdf((1 + level) / 2) / NormalDist().inv_cdf(0.975)
+    low, high = (hypot(wider * log(end / found.value), more.reach(level)) for end in (found.low, found.high))
+    return Interval(
+        value=found.value, low=found.value * exp(-low), high=found.value * exp(high),
+        level=found.level and level, method=found.method,
+    )  # fmt: skip
 
 
-def _raw(m: Measurement) -> tuple[list[tuple[float, ...]], float] | None:
-    """Step times by window and items per step, where the throughput is a bootstrap over them."""
-    if m.throughput is None or m.throughput.method != "bootstrap" or not m.items_per_step:
-        return None
-    steps = [window.step_s for window in m.windows if window.step_s]
+def _spread(m: Measurement) -> Spread | None:
+    """How uncertain a measurement is, by its own steps; None where it has none, or only a single window."""
+    windows = [window for window in m.windows if window.step_s]
     # A step without time comes from an edited file: its stated interval is all there is to go by.
-    return (steps, m.items_per_step) if steps and min(map(min, steps)) > 0 else None
+    if not windows or min(min(window.step_s) for window in windows) <= 0:
+        return None
+    return spread([window.step_s for window in windows], [window.run for window in windows])
 
 
-def _verdict(found: Interval) -> Change:
-    if found.low >= 1 - SAME and found.high <= 1 + SAME:
-        return "same"
-    if found.low > 1:
-        return "faster"
-    return "slower" if found.high < 1 else "unclear"
+def _processes(m: Measurement) -> int:
+    return len({window.run for window in m.windows})
+
+
+def run_to_run(results: Iterable[Result], devices: Collection[str]) -> Spread | None:
+    """How runs of one question differ on the cards that the driver calls so; None where no question was
+    answered twice by the same software.
+
+    Pooled over all questions: one standard deviation, as a logarithm, with its degrees of freedom.
+    """
+    answers: dict[object, list[float]] = defaultdict(list)
+    for result in results:
+        place = result.environment
+        if place.device not in devices or result.origin != "measured":
+            continue
+        for m in result.measurements:
+            if m.status == "ok" and m.config.mode != "limit" and m.items_per_step and m.windows:
+                same = (
+                    m.question.key(),
+                    m.question.switches,
+                    m.workload_version,
+                    place.software,
+                    place.driver,
+                )
+                each = [
+                    value_of([w.step_s for w in m.windows if w.run == run], m.items_per_step)
+                    for run in sorted({w.run for w in m.windows})
+                ]
+                answers[same] += map(log, each)
+    repeated = [found for found in answers.values() if len(found) > 1]
+    degrees = sum(len(found) - 1 for found in repeated)
+    if not degrees:
+        return None
+    squares = sum((value - fmean(found)) ** 2 for found in repeated for value in found)
+    return Spread(sqrt(squares / degrees), degrees)
 
 
 def reproduced(comparison: Comparison) -> bool:
@@ -107,7 +170,7 @@ def reproduced(comparison: Comparison) -> bool:
     return found is not None and found.low <= 1 + SAME and found.high >= 1 - SAME
 
 
-def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
+def pair(a: Result, b: Result, stored: Spread | None = None) -> tuple[Comparison, ...]:
     """The measurements of `a` with their counterparts in `b`, in the order of `a`.
 
     Counterparts ask the same question (`config.key("batch")`) at the same batch. Where each side asks it
@@ -122,7 +185,7 @@ def pair(a: Result, b: Result) -> tuple[Comparison, ...]:
         # The same recipe in the same framework would have been paired above, but for its batch.
         pairs += [(m, n) for m, n in met if m.config.key("batch") != n.config.key("batch")]
     order = {id(m): place for place, m in enumerate(a.measurements)}
-    return tuple(compare(*two) for two in sorted(pairs, key=lambda two: order[id(two[0])]))
+    return tuple(compare(*two, stored) for two in sorted(pairs, key=lambda two: order[id(two[0])]))
 
 
 def unpaired(

@@ -1,45 +1,44 @@
 """Intervals for throughput and for the ratio of two throughputs.
 
-The rate of a window is items * steps / time, so a hiccup counts as the time it took; a median of
-step times would hide it. The value is the median of the window rates. The interval is a
-percentile bootstrap in two levels: windows are drawn with replacement, and within each drawn
-window blocks of about sqrt(n) consecutive steps, because neighbouring step times are correlated
-(nested resampling: Davison & Hinkley 1997, section 3.8; blocks: Künsch 1989, on a circle after
-Politis & Romano 1992, so that the first step after a synchronisation weighs like any other).
-Deterministic: the random numbers have a fixed seed.
+The value is the long-run rate: all items over all the time that their steps took, stalls included. That is
+what a user gets in an hour.
 
-Windows that follow each other may go alike, as a clock wanders. From eight windows on their correlation
-r can be told, and fewer are drawn: n (1 - r) / (1 + r) independent ones say as much as n such (Bayley &
-Hammersley 1946), with r freed of its bias in short series, (n r + 1) / (n - 4) (Marriott & Pope 1954).
+Step times are not independent: clocks wander over seconds, a device may change between two speeds. So the
+interval comes from the slow part of the windows' spectrum alone: the mean of n windows has the variance
+(power at frequency 0) / n, and that power is taken from the two slowest cosines that fit into the measurement
+(Müller & Watson 2018; Lazarus, Lewis, Stock & Watson 2018), with Student's t for so few degrees of freedom.
+Independent steps and steps that go alike for seconds are treated in the same way, and nothing has to be
+known about the noise. The price is width: 4.3 standard errors where 2 would do for independent windows.
 
-No resampling goes beyond the slowest and the fastest of three or four windows, so there the interval of a
-throughput is at least Student's, the median -/+ t s / sqrt(n). One window knows nothing of the differences
-between windows: it has no interval.
-
-What "95 %" is worth, by simulation (tests/stats/test_coverage.py): 92 to 99 %, about 91 % of those that end
-as soon as they are narrow. Windows that go alike (r = 0.5) leave 75 to 85 % with less than eight, and 84 to
-95 % from eight on; r = 0.9 leaves 70 to 80 %.
+What "95 %" is worth is simulated by evaluation/stats/simulate.py and told in docs/how-it-measures.md.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import accumulate, pairwise
-from math import atan, cos, exp, hypot, isqrt, lgamma, log, pi, sqrt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import atan, cos, exp, hypot, lgamma, log, pi, sqrt
 from statistics import fmean, median, stdev
 
 from gpuwise.model.result import Interval
 
 LEVEL = 0.95
-RESAMPLES = 2000
 
-ENOUGH = 5
-"""Windows whose whole range holds the median in 1 - 2 (1/2)^n of all cases, 94 %."""
-TOLD = 8
-"""Windows from which on their correlation is told from chance."""
-MOST_ALIKE = 0.95
+COSINES = 2
+"""With three, a clock that wanders with a time constant of 10 s is held by 87 % of intervals in place of 90 %
+(60 s of windows), since the third cosine is faster than that clock."""
+
+TOO_FEW = 4
+"""Windows of which no correlation can be told."""
+
+STILL_SEEN = 0.9
+"""Correlation of neighbouring windows of a second with a time constant of 10 s: beyond it, the correction for
+what lies below the slowest cosine is a guess."""
+
+NORMAL = 1000
+"""Degrees of freedom from which on Student's t is the normal distribution, to three digits."""
 
 LEAST = 1e-3
 """Share of a value below which the low end of its interval is not followed: keeps ratios finite."""
@@ -47,38 +46,92 @@ LEAST = 1e-3
 Windows = Sequence[Sequence[float]]
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How uncertain a rate is: the standard error of its logarithm, and how well that itself is known."""
+
+    error: float
+    degrees: float
+    """Of freedom, of Student's t."""
+
+    def reach(self, level: float) -> float:
+        """Half width of the interval of that level, as a logarithm."""
+        return (
+            t_quantile((1 + level) / 2, min(max(1, int(self.degrees)), NORMAL)) * self.error
+            if self.error
+            else 0.0
+        )
+
+    def beside(self, other: Spread) -> Spread:
+        """Of a ratio of two rates (degrees of freedom: Welch 1947, Satterthwaite 1946)."""
+        error = hypot(self.error, other.error)
+        if not error:
+            return self
+        parts = ((each.error / error) ** 4 / each.degrees for each in (self, other))
+        return Spread(error, 1 / sum(parts))
+
+
 def throughput(
-    windows: Windows, items_per_step: float, *, level: float = LEVEL, resamples: int = RESAMPLES
+    windows: Windows, items_per_step: float, *, runs: Sequence[int] = (), level: float = LEVEL
 ) -> Interval:
-    """Items per second from windows of step times in seconds.
+    """Items per second from windows of step times in seconds; `runs` says which process timed each window.
 
     Steps that are all equal give low = high = value, and so does one window, without a level. Windows
     without steps are skipped. Raises ValueError where there is no step, or one that took no time.
     """
-    rates = _rates(windows, items_per_step)
-    if len(rates) == 1:
-        return _alone(rates[0], "bootstrap")
-    found = _interval(median(rates), _replicates(windows, items_per_step, resamples, seed=0), level)
-    if len(rates) >= ENOUGH:
-        return found
-    low, high = _around(found.value, rates, level)
-    return replace(found, low=min(found.low, low), high=max(found.high, high))
+    value = value_of(windows, items_per_step)
+    known = spread(windows, runs)
+    method = "long-run" if len(set(runs)) < 2 else "long-run of processes"
+    if known is None:
+        return Interval(value=value, low=value, high=value, level=None, method=method)
+    factor = exp(known.reach(level))
+    return Interval(value=value, low=value / factor, high=value * factor, level=level, method=method)
 
 
-def ratio(
-    a: Windows,
-    a_items: float,
-    b: Windows,
-    b_items: float,
-    *,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-) -> Interval:
-    """Throughput of `b` over that of `a`, each resampled on its own. Raises as `throughput`."""
-    value = median(_rates(b, b_items)) / median(_rates(a, a_items))
-    base = _replicates(a, a_items, resamples, seed=0)
-    other = _replicates(b, b_items, resamples, seed=1)
-    return _interval(value, [mine / theirs for mine, theirs in zip(other, base, strict=True)], level)
+def spread(windows: Windows, runs: Sequence[int] = ()) -> Spread | None:
+    """How uncertain the long-run rate of these windows is; None for a single one.
+
+    Where several processes timed them, what differs from process to process counts: each is one value.
+    """
+    timed = [(sum(steps), len(steps)) for steps in windows if steps]
+    if len(set(runs)) > 1:
+        each = [_seconds_per_step(windows, runs, run) for run in dict.fromkeys(runs)]
+        return Spread(stdev(each) / sqrt(len(each)) / fmean(each), len(each) - 1)
+    count = len(timed)
+    if count < 2:
+        return None
+    mean = sum(seconds for seconds, _ in timed) / sum(steps for _, steps in timed)
+    usual = sum(steps for _, steps in timed) / count
+    # Excess of each window over its share of the time, relative to a window.
+    excess = [(seconds / mean - steps) / usual for seconds, steps in timed]
+    cosines = range(1, min(COSINES, count - 1) + 1)
+    power = fmean(
+        2 / count * sum(x * cos(pi * j * (i + 0.5) / count) for i, x in enumerate(excess)) ** 2
+        for j in cosines
+    )
+    alike = min(alikeness(excess), STILL_SEEN) if count > TOO_FEW else 0.0
+    if alike > 0:
+        # The spectrum of a clock that wanders with time constant tau still rises below the slowest cosine, as
+        # 1 / (1 + (2 pi f tau)^2).
+        tau = -1 / log(alike)
+        power /= fmean(1 / (1 + (pi * j * tau / count) ** 2) for j in cosines)
+    return Spread(sqrt(power / count), len(cosines))
+
+
+def alikeness(means: Sequence[float]) -> float:
+    """Correlation of neighbouring windows, freed of its bias in short series (Marriott & Pope 1954); 1 where
+    there are too few to tell, 0 where all are equal."""
+    count, middle = len(means), fmean(means)
+    total = sum((mean - middle) ** 2 for mean in means)
+    if count <= TOO_FEW or not total:
+        return float(count <= TOO_FEW)
+    found = sum((a - middle) * (b - middle) for a, b in pairwise(means)) / total
+    return (count * found + 1) / (count - TOO_FEW)
+
+
+def _seconds_per_step(windows: Windows, runs: Sequence[int], run: int) -> float:
+    own = [steps for steps, number in zip(windows, runs, strict=True) if number == run and steps]
+    return sum(map(sum, own)) / sum(map(len, own))
 
 
 def ratio_of(a: Interval, b: Interval) -> Interval:
@@ -98,100 +151,22 @@ def _distance(value: float, end: float) -> float:
     return abs(log(max(end / value, LEAST)))
 
 
-def mean_of_runs(windows: Windows, items_per_step: float, *, level: float = LEVEL) -> Interval:
-    """Mean of the rates of a few separate runs: mean +/- t * s / sqrt(runs), Student's t.
-
-    The aime protocol's estimate (three runs of fifty steps). Equal runs give low = high = value, and so
-    does one run, without a level; low is never negative. Raises ValueError for no step at all.
-    """
-    rates = _rates(windows, items_per_step)
-    if len(rates) == 1:
-        return _alone(rates[0], "mean-of-runs")
-    value = fmean(rates)
-    low, high = _around(value, rates, level)
-    return Interval(value=value, low=low, high=high, level=level, method="mean-of-runs")
-
-
-def value_of(windows: Windows, items_per_step: float, method: str) -> float:
-    """The throughput alone, by the method of its interval: for a look at what a file states. Raises as
-    `throughput`."""
-    rates = _rates(windows, items_per_step)
-    return fmean(rates) if method == "mean-of-runs" else median(rates)
-
-
-def _around(value: float, rates: Sequence[float], level: float) -> tuple[float, float]:
-    """`value` -/+ t * s / sqrt(n); never below 0."""
-    spread = t_quantile((1 + level) / 2, len(rates) - 1) * stdev(rates) / sqrt(len(rates))
-    return max(0.0, value - spread), value + spread
-
-
-def _alone(value: float, method: str) -> Interval:
-    """A value of whose uncertainty nothing is known."""
-    return Interval(value=value, low=value, high=value, level=None, method=method)
-
-
-def _rates(windows: Windows, items: float) -> list[float]:
-    """Items per second of every window that has steps."""
+def value_of(windows: Windows, items_per_step: float, method: str = "long-run") -> float:
+    """The throughput alone, by the method of its interval: files before 2026-11-23 state the median of their
+    windows' rates ("bootstrap") or the mean of three runs' ("mean-of-runs"). Raises as `throughput`."""
     if any(step <= 0 for steps in windows for step in steps):
         raise ValueError("a step must take longer than 0 s")
-    rates = [items * len(steps) / sum(steps) for steps in windows if steps]
+    rates = [items_per_step * len(steps) / sum(steps) for steps in windows if steps]
     if not rates:
         raise ValueError("no timed step")
-    return rates
+    if method == "bootstrap":
+        return median(rates)
+    if method == "mean-of-runs":
+        return fmean(rates)
+    return items_per_step * sum(map(len, windows)) / sum(map(sum, windows))
 
 
-def _replicates(windows: Windows, items: float, count: int, seed: int) -> list[float]:
-    """Bootstrap replicates of the median window rate; `windows` have a step somewhere."""
-    tables = [_block_table(steps) for steps in windows if steps]
-    size, draw = independent(_rates(windows, items)), random.Random(seed)
-    drawn = draw.choices(range(len(tables)), k=size * count)
-    streams = [_redrawn(table, drawn.count(index), draw) for index, table in enumerate(tables)]
-    rates = [next(streams[index]) for index in drawn]
-    return [items * median(rates[at : at + size]) for at in range(0, len(rates), size)]
-
-
-def independent(rates: Sequence[float]) -> int:
-    """As many windows as say, independent of each other, what these say together; at least one."""
-    n, mean = len(rates), fmean(rates)
-    spread = sum((rate - mean) ** 2 for rate in rates)
-    if n < TOLD or not spread:
-        return n
-    alike = sum((a - mean) * (b - mean) for a, b in pairwise(rates)) / spread
-    alike = min(max(0.0, (n * alike + 1) / (n - 4)), MOST_ALIKE)
-    return max(1, round(n * (1 - alike) / (1 + alike)))
-
-
-_Table = tuple[list[float], int, int]
-
-
-def _redrawn(table: _Table, count: int, draw: random.Random) -> Iterator[float]:
-    """Steps per second of one window, its blocks redrawn; all draws at once, for speed."""
-    sums, blocks, steps = table
-    drawn = draw.choices(sums, k=blocks * count)
-    for at in range(0, len(drawn), blocks):
-        yield steps / sum(drawn[at : at + blocks])
-
-
-def _block_table(steps: Sequence[float]) -> _Table:
-    """Seconds of each block of consecutive steps, blocks per replicate, and steps in those.
-
-    Prefix sums over the window and its own beginning, so that blocks run around the end.
-    """
-    length = max(1, isqrt(len(steps)))
-    prefix = list(accumulate((*steps, *steps[: length - 1]), initial=0.0))
-    sums = [end - start for start, end in zip(prefix, prefix[length:], strict=False)]
-    blocks = -(-len(steps) // length)
-    return sums, blocks, blocks * length
-
-
-def _interval(value: float, replicates: list[float], level: float) -> Interval:
-    """Percentile interval, widened where needed to hold the value itself."""
-    replicates.sort()
-    tail = (1 - level) / 2
-    low, high = (replicates[round(share * (len(replicates) - 1))] for share in (tail, 1 - tail))
-    return Interval(value=value, low=min(low, value), high=max(high, value), level=level, method="bootstrap")
-
-
+@cache
 def t_quantile(probability: float, degrees: int) -> float:
     """Quantile of Student's t for 0.5 <= probability < 1, by bisection of its distribution function."""
     low, high = 0.0, 1e4

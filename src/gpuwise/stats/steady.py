@@ -1,18 +1,21 @@
-"""Has the speed settled? Warm-up ends by this evidence, not after a fixed count of steps.
+"""Has the speed settled, has enough been seen of it, and what do stalls take of it?
 
-A series is settled when its last two blocks of steps do not differ beyond noise: comparing a late
-block with the one before is Geweke's (1992) idea for the end of burn-in; here by rank sum (Mann &
-Whitney 1947) instead of means, so that outliers (a page fault, a garbage collection) and step
-times that alternate between two values do not deceive it.
+Warm-up ends by evidence, not after a fixed count of steps: a series is settled when its last two blocks of
+steps do not differ beyond noise. Comparing a late block with the one before is Geweke's (1992) idea for the
+end of burn-in; here by rank sum (Mann & Whitney 1947) instead of means, so that outliers (a page fault, a
+garbage collection) and step times that alternate between two values do not deceive it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
-from statistics import fmean, median
+from statistics import fmean, median, variance
+
+from gpuwise.stats.interval import Windows, alikeness, spread
 
 BLOCK = 8
 """Steps in each of the two blocks at least. With five, a drift of 0.4 % a step under noise of 0.5 %
@@ -31,6 +34,21 @@ FEW = 0.05
 SLOW_S = 2.0
 """Three steps that take this long together are slow: waiting for sixteen would waste the budget."""
 
+MOST_ALIKE = 0.98
+"""Correlation of neighbouring windows beyond which nothing is assumed: with windows of 1 s, a speed that
+wanders with a time constant of 50 s."""
+
+UNSURE = 3.0
+"""Standard errors (1 / sqrt n) by which the correlation of n windows may be higher than it looks. With two, a
+clock that wanders over 10 s looks settled after 10 s in one case of eight."""
+
+STALL, STALL_SPREADS = 1.25, 10.0
+"""A step stalls where it takes a quarter longer than the median, and that is beyond ten times the median
+distance from it."""
+
+RARE = 0.1
+"""Share of the steps above which long ones are a second speed, not stalls."""
+
 
 def settled(step_s: Sequence[float]) -> bool:
     """Whether the last steps (seconds each) are stationary.
@@ -39,31 +57,66 @@ def settled(step_s: Sequence[float]) -> bool:
     before differ by rank sum and by more than 0.5 % of their medians. With three to fifteen: when
     the last three are slow (2 s together) and within 5 % of each other; fast steps must wait.
     """
-    if len(step_s) >= 2 * BLOCK:
-        # Blocks grow with the series, so that a slow drift does not hide between short blocks.
-        size = max(BLOCK, len(step_s) // 4)
-        return _same(step_s[-2 * size : -size], step_s[-size:])
-    last = step_s[-3:]
-    return len(last) == 3 and sum(last) >= SLOW_S and max(last) - min(last) <= FEW * median(last)
-
-
-def _same(before: Sequence[float], after: Sequence[float]) -> bool:
+    if len(step_s) < 2 * BLOCK:
+        last = step_s[-3:]
+        return len(last) == 3 and sum(last) >= SLOW_S and max(last) - min(last) <= FEW * median(last)
+    # Blocks grow with the series, so that a slow drift does not hide between short blocks.
+    size = max(BLOCK, len(step_s) // 4)
+    before, after = step_s[-2 * size : -size], step_s[-size:]
     a, b = median(before), median(after)
-    return abs(a - b) <= FLOOR * a or abs(_rank_sum_z(before, after)) <= SIGNIFICANT
+    if abs(a - b) <= FLOOR * a:
+        return True
+    # Mann-Whitney: U = pairs with a < b, ties count half. Their smaller variance is left out, which errs on
+    # the side of "no difference".
+    ordered = sorted(before)
+    u = sum(bisect_left(ordered, x) + bisect_right(ordered, x) for x in after) / 2
+    return abs(u - size * size / 2) <= SIGNIFICANT * sqrt(size * size * (2 * size + 1) / 12)
 
 
-def _rank_sum_z(a: Sequence[float], b: Sequence[float]) -> float:
-    """Mann-Whitney: z = (U - n m / 2) / sqrt(n m (n + m + 1) / 12), U = pairs with a < b.
+def enough(windows: Windows, target: float) -> bool:
+    """Whether these windows give the long-run rate within `target`, as a share, also if the speed wanders as
+    slowly as they allow."""
+    found = spread(windows)
+    return found is not None and found.reach(0.95) <= target and reach_if_slow(windows) <= target
 
-    Ties count half; their smaller variance is left out, which errs on the side of "no difference".
+
+def reach_if_slow(windows: Windows) -> float:
+    """Half width of the 95 % interval, as a share, if neighbouring windows were as alike as they may be.
+
+    n windows with correlation r say as much as n (1 - r) / (1 + r) independent ones (Bayley & Hammersley
+    1946). On a quiet card windows differ so little that even the highest r does no harm.
     """
-    ordered = sorted(a)
-    u = sum(bisect_left(ordered, x) + bisect_right(ordered, x) for x in b) / 2
-    n, m = len(a), len(b)
-    return (u - n * m / 2) / sqrt(n * m * (n + m + 1) / 12)
+    means = [fmean(steps) for steps in windows if steps]
+    if len(means) < 2:
+        return 0.0
+    # Never below 0: windows that alternate are no reason to stop sooner.
+    alike = min(MOST_ALIKE, max(0.0, alikeness(means) + UNSURE / sqrt(len(means))))
+    return 2 * sqrt(variance(means) / len(means) * (1 + alike) / (1 - alike)) / fmean(means)
 
 
-def drift(windows: Sequence[Sequence[float]]) -> float:
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """Rare steps that took much longer than the others."""
+
+    steps: int
+    longest_s: float
+    share: float
+    """Of all time, what they took beyond the median step."""
+
+
+def stalls(windows: Windows) -> Stalls | None:
+    """The stalls among the timed steps; None where there are none."""
+    steps = [step for window in windows for step in window]
+    middle = median(steps) if steps else 0.0
+    limit = middle + max((STALL - 1) * middle, STALL_SPREADS * median(abs(s - middle) for s in steps or [0]))
+    long = [step for step in steps if step > limit]
+    if not long or len(long) > RARE * len(steps):
+        return None
+    lost_s = sum(step - middle for step in long)
+    return Stalls(steps=len(long), longest_s=max(long), share=lost_s / sum(steps))
+
+
+def drift(windows: Windows) -> float:
     """Relative change of the mean step time from the first window to the last.
 
     0.03 means that steps take 3 % longer at the end. The line through the windows' means has the

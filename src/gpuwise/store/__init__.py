@@ -19,6 +19,7 @@ from gpuwise.store.files import (
     results_dir,
     save,
     saved,
+    slug,
     write,
 )
 
@@ -52,6 +53,7 @@ __all__ = [
     "results_dir",
     "save",
     "saved",
+    "slug",
     "write",
 ]
 

@@ -39,8 +39,12 @@ def results_dir() -> Path:
 
 def new_id(now: datetime, device: str, token: str) -> str:
     """`20261121-044012-h200-3fa9`: UTC, so that it sorts by time; fit for a file name."""
-    slug = re.sub(r"[^a-z0-9]+", "-", device.lower())[:40].strip("-") or "device"
-    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{slug}-{token}"
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{slug(device)}-{token}"
+
+
+def slug(device: str) -> str:
+    """The part of a file's name that says which device it is of."""
+    return re.sub(r"[^a-z0-9]+", "-", device.lower())[:40].strip("-") or "device"
 
 
 def saved() -> tuple[Path, ...]:

@@ -15,8 +15,8 @@ from torch._dynamo.utils import counters
 from gpuwise import workloads
 from gpuwise.measure import child, events
 from gpuwise.measure.child import ColdStart
-from gpuwise.measure.frameworks.torch import adapter
-from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
+from gpuwise.measure.frameworks import torch as adapter
+from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.model.run import RunConfig
 from gpuwise.workloads.job import Job
 

@@ -15,8 +15,8 @@ jax = pytest.importorskip("jax")
 from jax.extend.core import jaxprs_in_params  # noqa: E402  after the skip
 
 from gpuwise import workloads  # noqa: E402  after the skip
-from gpuwise.measure.frameworks.jax import adapter as job  # noqa: E402
-from gpuwise.measure.frameworks.jax.operations import STATISTICS, Jax  # noqa: E402
+from gpuwise.measure.frameworks import jax as job  # noqa: E402
+from gpuwise.measure.frameworks.jax import STATISTICS, Jax  # noqa: E402
 from gpuwise.measure.frameworks.networks import NETWORKS, Network  # noqa: E402
 from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.model.run import RunConfig  # noqa: E402

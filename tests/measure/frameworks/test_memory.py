@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gpuwise.measure.frameworks.torch.adapter import TorchAdapter
+from gpuwise.measure.frameworks.torch import TorchAdapter
 from gpuwise.model.run import RunConfig
 
 

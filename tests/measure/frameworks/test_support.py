@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 
 from gpuwise.errors import InputError, MachineError
-from gpuwise.measure.frameworks import adapter as support
+from gpuwise.measure import frameworks as support
 from gpuwise.measure.frameworks.networks import NETWORKS
 from gpuwise.model.run import RunConfig
 

@@ -14,9 +14,9 @@ tf = pytest.importorskip("tensorflow")
 import keras  # noqa: E402  after the skip
 
 from gpuwise import workloads  # noqa: E402
+from gpuwise.measure.frameworks import tensorflow as job  # noqa: E402
 from gpuwise.measure.frameworks.networks import NETWORKS  # noqa: E402
-from gpuwise.measure.frameworks.tensorflow import adapter as job  # noqa: E402
-from gpuwise.measure.frameworks.tensorflow.operations import Keras  # noqa: E402
+from gpuwise.measure.frameworks.tensorflow import Keras  # noqa: E402
 from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.model.run import RunConfig  # noqa: E402
 

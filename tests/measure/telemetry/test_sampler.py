@@ -8,7 +8,7 @@ import time
 import pytest
 
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
-from gpuwise.measure.telemetry import sampler as module
+from gpuwise.measure.telemetry import sensor as module
 
 INFO = DeviceInfo(index=0, name="Scripted")
 

@@ -24,7 +24,7 @@ from gpuwise.model.issue import Issue
 from gpuwise.model.record import Record
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import percent, si, significant
-from gpuwise.stats import mean_of_runs, throughput
+from gpuwise.stats.interval import value_of
 
 FIELD = "throughput"
 KINDS: dict[str, Kind] = {
@@ -243,12 +243,11 @@ def _recounted(m: Measurement) -> Iterator[tuple[Kind | None, str]]:
     steps = [window.step_s for window in m.windows if window.step_s]
     assert m.throughput is not None
     if steps and m.items_per_step and min(map(min, steps)) > 0:
-        way = mean_of_runs if m.throughput.method == "mean-of-runs" else throughput
-        again = way(steps, m.items_per_step).value
+        again = value_of(steps, m.items_per_step, m.throughput.method)
         difference = m.throughput.value / again - 1
         if abs(difference) > DIFFERENT:
             yield "counted samples", f"its step times give {significant(again, 4)}: {percent(difference)} off"
     took = sum(window.ended_s - window.started_s for window in m.windows)
-    inside = sum(map(sum, steps))
+    inside = sum(sum(window.step_s) * window.each for window in m.windows)
     if took > 0 and inside > took * (1 + DIFFERENT):
         yield "counted samples", f"steps of {inside:.1f} s in windows of {took:.1f} s"

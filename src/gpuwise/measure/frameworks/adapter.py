@@ -1,4 +1,4 @@
-"""What a framework brings so that gpuwise measures in it, and what is known of it without importing it.
+"""What a framework brings so that gpuwise measures in it.
 
 The child, engine, telemetry, checks and store are shared. A framework is loaded by the process that measures
 in it and by no other, so two of them never meet.
@@ -6,24 +6,21 @@ in it and by no other, so two of them never meet.
 
 from __future__ import annotations
 
-import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Generic, Protocol, TypeVar
 
 from gpuwise import workloads
-from gpuwise.errors import InputError, MachineError
+from gpuwise.errors import InputError
 from gpuwise.measure import events
 from gpuwise.measure.engine import ArrivalClock, Clock, Step
+from gpuwise.measure.frameworks import FRAMEWORKS
 from gpuwise.measure.process import Rendezvous
-from gpuwise.model.precision import Precision
 from gpuwise.model.question import Framework
-from gpuwise.model.recipe import Recipe
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, WorkloadSpec
 
@@ -177,111 +174,5 @@ def load(framework: Framework, reference: str) -> Adapter[Any]:
     if framework != "torch":
         for other in {"torch", *FRAMEWORKS} - {framework}:
             sys.modules[other] = None  # type: ignore[assignment]
-    adapter: Adapter[Any] = import_module(f"gpuwise.measure.frameworks.{framework}.adapter").ADAPTER(
-        reference
-    )
+    adapter: Adapter[Any] = import_module(f"gpuwise.measure.frameworks.{framework}").ADAPTER(reference)
     return adapter
-
-
-# Those of `networks.NETWORKS`; named here so that asking costs no import.
-WORKLOADS = ("resnet50", "resnet152", "inception-v3", "googlenet", "bert-large")
-PRECISIONS: tuple[Precision, ...] = (Precision.FP32, Precision.TF32, Precision.FP16, Precision.BF16)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Support:
-    """One framework: its packages, of which one is enough, and the variables that its process needs."""
-
-    packages: tuple[str, ...]
-    oldest: tuple[int, int]
-    several: bool
-    """Whether it measures on several GPUs."""
-    variables: dict[str, str] = field(default_factory=dict)
-
-
-# Frameworks beside torch.
-FRAMEWORKS: dict[Framework, Support] = {
-    "tensorflow": Support(
-        packages=("tensorflow", "tensorflow-cpu", "tensorflow-rocm"),
-        oldest=(2, 16),  # the first whose Keras is 3
-        several=True,
-        variables={
-            "KERAS_BACKEND": "tensorflow",
-            "TF_FORCE_GPU_ALLOW_GROWTH": "true",  # else it takes all memory and the peak means nothing
-            "TF_CPP_MIN_LOG_LEVEL": "2",
-        },
-    ),
-    "jax": Support(
-        packages=("jax",),
-        oldest=(0, 7),
-        several=False,
-        variables={
-            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # else it takes the share below at once
-            "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.95",
-        },
-    ),
-}
-
-
-def variables(config: RunConfig) -> dict[str, str]:
-    """Environment variables for the process that measures `config`."""
-    if config.framework == "torch":
-        return {}
-    hidden = {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"} if config.device == "cpu" else {}
-    return {**FRAMEWORKS[config.framework].variables, **hidden}
-
-
-def installed(framework: Framework) -> str | None:
-    """The version of a framework beside torch, from its package's metadata; None where it is missing."""
-    for package in FRAMEWORKS[framework].packages:
-        try:
-            return version(package)
-        except PackageNotFoundError:
-            continue
-    return None
-
-
-def check_installed(framework: Framework) -> None:
-    """Raise MachineError where the framework is missing or too old."""
-    if framework == "torch":
-        return
-    found, oldest = installed(framework), FRAMEWORKS[framework].oldest
-    hint = f'install the extra "gpuwise[{framework}]"'
-    if found is None:
-        raise MachineError(f"{framework} is not installed", hint=hint)
-    if tuple(int(number) for number in re.findall(r"\d+", found)[:2]) < oldest:
-        least = ".".join(map(str, oldest))
-        raise MachineError(f"{framework} {found} is too old, it must be {least} or newer", hint=hint)
-
-
-def several(framework: Framework) -> bool:
-    """Whether it measures on several GPUs."""
-    return framework == "torch" or FRAMEWORKS[framework].several
-
-
-def check_asked(
-    framework: Framework,
-    *,
-    workloads: Sequence[str] = (),
-    precisions: Sequence[Precision] = (),
-    recipe: Recipe = "tuned",
-    host_input: bool = False,
-    gpus: int = 1,
-    nodes: int = 1,
-) -> None:
-    """Raise InputError where a framework beside torch has no such workload, precision or option."""
-    if framework == "torch":
-        return
-    missing = [
-        *(name for name in workloads if name not in WORKLOADS),
-        *(precision for precision in precisions if precision not in PRECISIONS),
-        *(["recipe script"] if recipe == "script" else []),
-        *(["--with-input"] if host_input else []),
-        *(["several GPUs"] if gpus > 1 and not several(framework) else []),
-        *(["several machines"] if nodes > 1 else []),
-    ]
-    if missing:
-        raise InputError(
-            f"not measured in {framework}: {', '.join(missing)}",
-            hint=f"{framework} measures {', '.join(WORKLOADS)} in {', '.join(PRECISIONS)}, on one machine",
-        )

@@ -17,8 +17,16 @@ from gpuwise.measure.telemetry.host import (
     torch_build,
 )
 from gpuwise.measure.telemetry.nvml import NvmlSensor, links
-from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, ScriptedSensor, Sensor, Wear
-from gpuwise.measure.telemetry.sampler import Sampler, wait_until_cool
+from gpuwise.measure.telemetry.sensor import (
+    DeviceInfo,
+    Process,
+    Sample,
+    Sampler,
+    ScriptedSensor,
+    Sensor,
+    Wear,
+    wait_until_cool,
+)
 from gpuwise.measure.telemetry.summary import cautions, combined, summarise
 
 __all__ = [

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuwise.errors import MachineError
-from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sensor, Wear
 
 # What AMD SMI puts into a field that the device does not have.
 UNKNOWN = (0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuwise.measure.telemetry.host import TorchBuild
-from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
 from gpuwise.model.units import gibibytes, si
 
 # The start gate of a measurement.

@@ -19,7 +19,7 @@ import psutil
 
 from gpuwise import __version__
 from gpuwise.measure.telemetry import amd, nvml
-from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sensor, Wear
 from gpuwise.model.run import Environment
 
 _SPEED_VARIABLES = (

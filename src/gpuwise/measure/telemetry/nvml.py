@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 from gpuwise.errors import MachineError
-from gpuwise.measure.telemetry.protocol import DeviceInfo, Process, Sample, Sensor, Wear
+from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample, Sensor, Wear
 from gpuwise.model.result import Link
 
 A = TypeVar("A")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import fmean, median
 
-from gpuwise.measure.telemetry.protocol import Sample
+from gpuwise.measure.telemetry.sensor import Sample
 from gpuwise.model.issue import Issue
 from gpuwise.model.result import Reading, Telemetry, Window
 from gpuwise.model.run import Environment

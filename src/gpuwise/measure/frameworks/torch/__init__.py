@@ -1,1 +1,290 @@
-"""PyTorch behind the `Adapter`: the workloads of gpuwise and of the user, one process per GPU."""
+"""PyTorch behind the `Adapter`: jobs of the workloads, memory, compilation, the numbers' references."""
+
+from __future__ import annotations
+
+import gc
+import math
+import time
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import torch
+
+from gpuwise import workloads
+from gpuwise.errors import InputError
+from gpuwise.measure import events
+from gpuwise.measure.engine import Clock, HostClock, Step, run_steps
+from gpuwise.measure.frameworks.adapter import Adapter, Aside
+from gpuwise.measure.process import Rendezvous
+from gpuwise.measure.request import lacking
+from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import Cost, WorkloadSpec
+from gpuwise.workloads import Workload, foreign
+from gpuwise.workloads.job import Job
+
+SIGNS_OF_NO_MEMORY = ("can't allocate memory", "ALLOC_FAILED", "not enough memory", "out of memory")
+# Devices whose peak memory torch counts; Metal's it does not.
+COUNTING = ("cuda", "xpu")
+CACHED = "fxgraph_cache_hit"
+# torch's counters of graphs turned into code, forward and backward each; a hit's code was found on disk.
+GRAPHS = (CACHED, "fxgraph_cache_miss", "fxgraph_cache_bypass")
+
+
+class EventClock:
+    """Events on the device's current stream (of CUDA, HIP, Metal or SYCL), made once and used again."""
+
+    def __init__(self, device: str) -> None:
+        self._device: Any = torch.get_device_module(device)
+        self._marks: list[Any] = []
+        self._spare: list[Any] = []
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def mark(self) -> None:
+        event = self._spare.pop() if self._spare else self._device.Event(enable_timing=True)
+        event.record()
+        self._marks.append(event)
+
+    def read(self) -> tuple[float, ...]:
+        self._device.synchronize()
+        marks, self._marks = self._marks, []
+        times = tuple(a.elapsed_time(b) / 1e3 for a, b in pairwise(marks))
+        self._spare += marks
+        return times
+
+
+def clock_for(device: str) -> Clock:
+    """The clock that times torch's work on `device`."""
+    return HostClock() if device == "cpu" else EventClock(device)
+
+
+class Inductor:
+    """Adds up what torch.compile does while it listens, by torch's own callbacks (`torch._dynamo.callback`):
+    tracing and generating code, forward and backward. Trying kernels out at their first launch is not in it.
+    """
+
+    def __init__(self) -> None:
+        self.seconds, self.graphs, self.cached = 0.0, 0, 0
+        self._listens = False
+        self._since = self._now()
+
+    def listen(self) -> None:
+        """From now on; `torch.compiler.reset` ends it as well as `ignore` does."""
+        from torch._dynamo.callback import callback_handler
+
+        self._listens = True
+        if self._begin not in callback_handler.start_callbacks:
+            callback_handler.register_start_callback(self._begin)
+            callback_handler.register_end_callback(self._end)
+
+    def ignore(self) -> None:
+        """What it does until the next `listen`."""
+        self._listens = False
+
+    # Newer releases hand over what is compiled, which is not needed here.
+    def _begin(self, *_: object) -> None:
+        self._since = self._now()
+
+    def _end(self, *_: object) -> None:
+        if not self._listens:
+            return
+        seconds, graphs, cached = (now - then for now, then in zip(self._now(), self._since, strict=True))
+        self.seconds += seconds
+        self.graphs += round(graphs)
+        self.cached += round(cached)
+
+    @staticmethod
+    def _now() -> tuple[float, float, float]:
+        """(time, graphs, those found on disk), of this process."""
+        from torch._dynamo.utils import counters
+
+        found = counters["inductor"]
+        return time.monotonic(), sum(found[name] for name in GRAPHS), found[CACHED]
+
+
+class TorchAdapter(Adapter[Job]):
+    """`seed` differs between ranks, so that each has its own input."""
+
+    searches_eagerly = True
+    checks_first = True
+
+    def __init__(self, reference: str, seed: int = 0) -> None:
+        super().__init__(reference)
+        self.seed = seed
+
+    @cached_property
+    def workload(self) -> Workload:
+        """Loaded when it is needed: a file of the user's may fail, and is to fail as its measurement."""
+        return workloads.load(self.reference)
+
+    def spec(self, config: RunConfig) -> WorkloadSpec:
+        return self.workload.spec
+
+    def gpus(self) -> int:
+        return torch.cuda.device_count()
+
+    def ready(self, config: RunConfig) -> events.Ready:
+        version = torch.__version__
+        if config.device == "cpu":
+            return events.Ready(version=version, device="cpu")
+        if config.device == "mps":
+            most = torch.mps.recommended_max_memory()
+            return events.Ready(version=version, device="Apple GPU", memory_bytes=most)
+        if config.device == "xpu":
+            intel = torch.xpu.get_device_properties()
+            return events.Ready(version=version, device=intel.name, memory_bytes=intel.total_memory)
+        properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+        cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
+        return events.Ready(
+            version=version,
+            cuda=torch.version.cuda or torch.version.hip,
+            cudnn=None if cudnn is None else str(cudnn),
+            device=properties.name,
+            memory_bytes=properties.total_memory,
+        )
+
+    def unsupported(self, config: RunConfig) -> str | None:
+        spec, there = self.workload.spec, self.gpus() if config.device == "cuda" else 0
+        if spec.gpus > there and config.size != "toy":
+            return f"{spec.id} needs {spec.gpus} GPU(s), there are {there}"
+        if config.device == "cpu":
+            return f"a CPU has no {config.precision}" if config.precision in lacking(None, "cpu") else None
+        if config.device != "cuda" or torch.version.hip is not None:
+            return None
+        major, minor = torch.cuda.get_device_capability()
+        if major + minor / 10 < config.precision.capability:
+            return f"compute capability {major}.{minor} has no {config.precision}"
+        return None
+
+    def build(self, config: RunConfig, batch: int) -> Job:
+        torch.manual_seed(self.seed)
+        return self.workload.build(config, batch)
+
+    def timer(self, config: RunConfig, job: Job) -> tuple[Clock, Step]:
+        return clock_for(config.device), job.step
+
+    def wait(self, output: Any) -> Any:
+        """The output itself: what reads it waits. Raises InputError for one that is not a tensor."""
+        if not isinstance(output, torch.Tensor):
+            message = (
+                f"{self.workload.spec.id}: a step returns a tensor on the device, not {type(output).__name__}"
+            )
+            raise InputError(message, hint=foreign.HOW)
+        return output
+
+    def forget_peak(self, config: RunConfig) -> None:
+        _give_back(config.device)
+        if config.device in COUNTING:
+            torch.get_device_module(config.device).reset_peak_memory_stats()
+
+    def peak_bytes(self, config: RunConfig) -> int | None:
+        if config.device not in COUNTING:
+            return None
+        most = int(torch.get_device_module(config.device).max_memory_allocated())
+        if config.device != "cuda":
+            return most
+        return most + captured(torch.cuda.memory_snapshot())  # type: ignore[no-untyped-call]
+
+    def out_of_memory(self, error: BaseException) -> bool:
+        """Of the device, or of the host when it is the device."""
+        return isinstance(error, torch.OutOfMemoryError) or any(
+            sign in str(error) for sign in SIGNS_OF_NO_MEMORY
+        )
+
+    def release(self, config: RunConfig) -> None:
+        if config.compile:
+            torch.compiler.reset()
+        _give_back(config.device)
+
+    def compiler(self, config: RunConfig) -> Inductor | None:
+        return Inductor() if config.compile else None
+
+    def count(self, config: RunConfig, batch: int) -> Cost | None:
+        """By one eager step of at most two items (`torch.utils.flop_counter`: matrix products, convolutions,
+        attention)."""
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        from torch.utils.flop_counter import FlopCounterMode
+
+        # The counter does not know the attention kernel of a CPU; its parts it does.
+        known = sdpa_kernel(SDPBackend.MATH) if config.device == "cpu" else nullcontext()
+        try:
+            job = self.build(replace(config, compile=False), min(batch, 2))
+            with known, FlopCounterMode(display=False) as counter:
+                job.step()
+        except Exception as error:  # noqa: BLE001  no count is no reason not to measure
+            print(f"operations not counted: {type(error).__name__}: {error}")
+            return None
+        finally:
+            _give_back(config.device)
+        counted = counter.get_total_flops()
+        return Cost(flop_per_item=counted / job.items) if counted else None
+
+    def check(self, job: Job, aside: Aside) -> events.Checked | None:
+        """Compiled against eager, then the gradients of steps that change no weight."""
+        if job.mismatch is None and job.gradient_norm is None:
+            return None
+        if job.rehearse is not None:
+            job.rehearse()
+        with aside() if job.rehearse is not None else nullcontext():
+            mismatch = job.mismatch() if job.mismatch is not None else None
+            norms = (
+                norm() if norm is not None else math.nan for norm in (job.gradient_norm, job.reference_norm)
+            )
+            norm, reference = (value if math.isfinite(value) else None for value in norms)
+        return events.Checked(mismatch=mismatch, gradient_norm=norm, reference_norm=reference)
+
+    def extremes(self, output: Any) -> tuple[float, float, int]:
+        """Without a copy; (0, 1) for what torch does not compare (float8, sparse, empty)."""
+        try:
+            real = torch.view_as_real(output.resolve_conj()) if output.is_complex() else output
+            return float(real.min()), float(real.max()), output.numel()
+        except (RuntimeError, NotImplementedError):
+            return 0.0, 1.0, output.numel()
+
+    def with_input(self, config: RunConfig, job: Job, clock: Clock) -> tuple[Step, events.Fed]:
+        from gpuwise.measure.frameworks.torch.feed import fed
+
+        return fed(config, job, clock)
+
+    def look_into(
+        self, config: RunConfig, job: Job, clock: Clock
+    ) -> events.Profiled | events.Unprofiled | None:
+        if config.device not in ("cpu", "cuda"):  # what the profiler knows
+            return None
+        from gpuwise.measure.frameworks.torch.profile import profile, steps_for
+
+        try:
+            (step_s,) = run_steps(job.step, clock, 1)
+            found = profile(job.step, steps_for(step_s), config.device)
+        except Exception as error:  # noqa: BLE001  whatever fails here, the measurement is complete
+            return events.Unprofiled(reason=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+        kernels = tuple((each.kind, each.count, each.seconds) for each in found.kernels)
+        slowest = tuple((each.kind, each.count, each.seconds, each.name) for each in found.slowest)
+        return events.Profiled(**asdict(found) | {"kernels": kernels, "slowest": slowest})
+
+    def launch(self, config: RunConfig, report: events.Report, began: float, rendezvous: Rendezvous) -> bool:
+        if config.gpus == 1:
+            return False
+        from gpuwise.measure.frameworks.torch.launch import launch
+
+        launch(config, self.reference, report, began, rendezvous)
+        return True
+
+
+def _give_back(device: str) -> None:
+    gc.collect()
+    if device != "cpu":
+        torch.get_device_module(device).empty_cache()
+
+
+def captured(segments: list[dict[str, Any]]) -> int:
+    """Bytes in which CUDA graphs work: in pools of their own, where no replay allocates anything."""
+    own = (s for s in segments if s.get("segment_pool_id", (0, 0)) != (0, 0))
+    return sum(s["total_size"] - s["allocated_size"] for s in own)
+
+
+ADAPTER = TorchAdapter

@@ -38,7 +38,7 @@ import torch.distributed as dist
 from gpuwise.measure import child, events
 from gpuwise.measure.batch import share
 from gpuwise.measure.engine import Clock, run_steps
-from gpuwise.measure.frameworks.torch.adapter import TorchAdapter, clock_for
+from gpuwise.measure.frameworks.torch import TorchAdapter, clock_for
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import WorkloadSpec

@@ -1,1 +1,0 @@
-"""JAX: the reference networks in plain JAX, compiled by XLA (`jax.jit`) or run operation by operation."""

@@ -1,0 +1,157 @@
+"""Random small faults in the code that judges numbers, and how many of them the tests notice.
+
+    python tools/mutants.py                          # 100 mutants of stats, checks, judge and store
+    python tools/mutants.py --count 30 --seed 7 --under stats,store
+    python tools/mutants.py --under stats --list     # what would be changed, without a run
+
+A mutant changes one place of one file: a comparison by one (`<` to `<=`), an operator to its opposite, a
+number to its double (0 to 1), `and` to `or`, a truth to its contrary. It is killed where the tests of its
+package fail, or do not end in time. The tests are those of the mirrored folder: tests/stats for
+src/gpuwise/stats, and the file of the same name first, because it most often decides. A copy of the tree is
+changed, never the tree itself. Mutants that change nothing a test could see survive too, so 100 % is out of
+reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path("src/gpuwise")
+PACKAGES = ("stats", "checks", "judge", "store")
+OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or,
+    ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+}  # fmt: skip
+LONGEST_S = 180
+PYTEST = ("-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One place of one file with something else in it."""
+
+    path: Path
+    line: int
+    old: str
+    new: str
+    text: str
+    """The whole file, changed."""
+
+
+def places(path: Path) -> Iterator[tuple[int, int]]:
+    """(number of a node in the order of `ast.walk`, which of its operators) of everything that can change."""
+    tree = ast.parse(path.read_text())
+    quiet = {
+        id(inner)
+        for node in ast.walk(tree)
+        # Types are for the checker, and `__all__` for the reader.
+        for part in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        if part is not None
+        for inner in ast.walk(part)
+    }
+    for number, node in enumerate(ast.walk(tree)):
+        if id(node) in quiet:
+            continue
+        match node:
+            case ast.Compare():
+                yield from ((number, at) for at, op in enumerate(node.ops) if type(op) in OPPOSITES)
+            case ast.BoolOp() | ast.BinOp() if type(node.op) in OPPOSITES:
+                # A union of types is no arithmetic, and neither are two texts.
+                if not any(isinstance(each, ast.JoinedStr) for each in ast.walk(node)):
+                    yield number, 0
+            case ast.UnaryOp(op=ast.Not()):
+                yield number, 0
+            case ast.Constant(value=bool() | int() | float()):
+                yield number, 0
+
+
+def mutated(path: Path, number: int, at: int) -> Mutant:
+    """The file with that place changed, written anew from its tree."""
+    tree = ast.parse(path.read_text())
+    node = list(ast.walk(tree))[number]
+    old = ast.unparse(node)
+    match node:
+        case ast.Compare():
+            node.ops[at] = OPPOSITES[type(node.ops[at])]()  # type: ignore[call-overload]
+        case ast.BoolOp() | ast.BinOp():
+            node.op = OPPOSITES[type(node.op)]()  # type: ignore[assignment]
+        case ast.UnaryOp():
+            node.op, node.operand = ast.Not(), ast.UnaryOp(op=ast.Not(), operand=node.operand)
+        case ast.Constant(value=bool() as truth):
+            node.value = not truth
+        case ast.Constant(value=int() | float() as value):
+            node.value = 2 * value or type(value)(1)
+    ast.fix_missing_locations(tree)
+    return Mutant(path, getattr(node, "lineno", 0), old, ast.unparse(node), ast.unparse(tree))
+
+
+def tests_of(path: Path) -> list[str]:
+    """The tests of a file: its own first, then the others of its folder, else those of the folder above."""
+    folder = Path("tests") / path.relative_to(SOURCE).parent
+    while not any(folder.glob("test_*.py")):
+        folder = folder.parent
+    own = folder / f"test_{path.stem}.py"
+    others = sorted(str(each) for each in folder.rglob("test_*.py") if each != own)
+    return [*([str(own)] if own.exists() else []), *others]
+
+
+def killed(mutant: Mutant, copy: Path) -> bool:
+    """Whether the tests notice."""
+    target = copy / mutant.path
+    sound = target.read_text()
+    target.write_text(mutant.text)
+    try:
+        run = subprocess.run(
+            [sys.executable, *PYTEST, *tests_of(mutant.path)],
+            cwd=copy, env={**os.environ, "PYTHONPATH": str(copy / "src")}, capture_output=True,
+            timeout=LONGEST_S, check=False,
+        )  # fmt: skip
+        return run.returncode != 0
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        target.write_text(sound)
+
+
+def main() -> None:
+    """Print each survivor, and the score."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--count", type=int, default=100)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--under", default=",".join(PACKAGES), help="packages, or folders in them")
+    options.add_argument("--list", action="store_true", help="only print what would be changed")
+    given = options.parse_args()
+    files = [path for part in given.under.split(",") for path in sorted((SOURCE / part).rglob("*.py"))]
+    every = [(path, *place) for path in files for place in places(path)]
+    chosen = random.Random(given.seed).sample(every, min(given.count, len(every)))
+    mutants = [mutated(*one) for one in chosen]
+    if given.list:
+        for each in mutants:
+            print(f"{each.path}:{each.line}: {each.old}  ->  {each.new}")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "tree"
+        left_out = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "results", "experiments")
+        shutil.copytree(".", copy, ignore=left_out)
+        survived = 0
+        for number, each in enumerate(mutants, start=1):
+            if not killed(each, copy):
+                survived += 1
+                print(f"survives: {each.path}:{each.line}: {each.old}  ->  {each.new}", flush=True)
+            print(f"{number - survived} of {number} killed", file=sys.stderr, flush=True)
+    print(f"{len(mutants) - survived} of {len(mutants)} killed, of {len(every)} places; seed {given.seed}")
+
+
+if __name__ == "__main__":
+    main()
