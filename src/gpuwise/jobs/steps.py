@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from gpuwise import store
@@ -46,7 +46,7 @@ def time_step(
     started = datetime.now(UTC).isoformat(timespec="seconds")
     measure(step, items, clock_for(device), timing_plan(replace(config, quick=True)), heard.append)
     timed = [event for event in heard if isinstance(event, events.Timed)]
-    windows = tuple(Window(step_s=e.step_s, started_s=e.started_s, ended_s=e.ended_s) for e in timed)
+    windows = tuple(Window(**asdict(event)) for event in timed)
     found = Measurement(
         config=config, workload_version=1, status="ok", item=item, started_at=started, batch=items,
         items_per_step=items, throughput=throughput([window.step_s for window in windows], items),
