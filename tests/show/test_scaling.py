@@ -50,7 +50,7 @@ def test_factors_curve_losses_and_watts_stand_in_one_table() -> None:
     assert table is not None
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     assert [row["GPUs"] for row in rows] == ["1", "2", "4"]
-    assert rows[1]["scale factor (95 %)"] == "0.980 (0.980 to 0.980)"
+    assert rows[1]["scale factor (95 %)"] == "0.980"
     assert rows[2]["power"] == "2,600 W"
     assert rows[2]["how"] == "ddp, nccl, buckets of 25 MiB"
     assert (rows[2]["shared"], rows[2]["exchange"]) == ("1.0 %", "19.2 %")

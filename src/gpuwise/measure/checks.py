@@ -22,8 +22,8 @@ from gpuwise.stats import drift, stalls
 from gpuwise.stats.interval import alikeness
 from gpuwise.stats.steady import reach_if_slow
 
-# Relative trend over the timed windows above which a speed is not one speed.
-DRIFT = 0.03
+# Relative trend over the timed windows above which a speed is not one speed, and windows that show one.
+DRIFT, FEWEST = 0.03, 3
 
 # Tolerated relative difference of a training loss: dropout draws other random numbers under compile.
 TRAIN_MISMATCH = 5e-2
@@ -209,10 +209,13 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
             f"{significant(m.throughput.value / (1 - stalled.share), 4)} {m.item}/s",
             fix="look for what stops the device: other programs, swapping, heat, a full disk",
         )
-    alike, reach = alikeness([fmean(steps) for steps in windows]), reach_if_slow(windows)
+    # What differs from one process to the next is in the interval, and is no trend.
+    each = [[w.step_s for w in m.windows if w.run == run] for run in sorted({w.run for w in m.windows})]
+    trend = max((drift(own) for own in each if len(own) >= FEWEST), key=abs, default=0.0)
+    alike = max((alikeness([fmean(steps) for steps in own]) for own in each), default=0.0)
+    reach = max(map(reach_if_slow, each), default=0.0)
     adaptive = m.config.protocol == "adaptive" and m.config.mode != "limit"
-    trend = drift(windows)
-    if len(m.windows) >= 3 and abs(trend) > DRIFT:
+    if abs(trend) > DRIFT:
         yield Issue(
             code="unsteady",
             severity="warning",
