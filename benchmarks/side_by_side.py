@@ -40,7 +40,7 @@ from gpuwise import stats, store, workloads
 from gpuwise.errors import INTERRUPTED, GpuwiseError
 from gpuwise.facts import catalog
 from gpuwise.measure.engine import run_steps
-from gpuwise.measure.frameworks.torch.adapter import clock_for
+from gpuwise.measure.frameworks.torch import clock_for
 from gpuwise.measure.frameworks.torch.ranks import CommonClock, Heartbeat, Ranks, board, join
 from gpuwise.measure.prepare import recall
 from gpuwise.model.recipe import Switches, parse
@@ -153,7 +153,7 @@ def findings(asked: Asked, done: dict[str, Any]) -> dict[str, Any]:
     """Speeds and ratio of the rounds that are done."""
     config, items, windows = asked.config, done["items"], done["windows"]
     found = {name: stats.throughput(each, items) for name, each in windows.items()}
-    ratio = stats.ratio(windows[asked.against], items, windows["gpuwise"], items)
+    ratio = stats.ratio_of(found[asked.against], found["gpuwise"])
     return {
         "workload": config.workload,
         "precision": config.precision,
