@@ -21,7 +21,10 @@ def test_training_costs_three_forward_passes() -> None:
     assert 7e9 < found.forward_flop < 9e9
 
 
-def test_unknown_and_unique() -> None:
-    assert networks.find("FrobNet") is None
-    ids = [network.id for network in networks.all_networks()]
-    assert len(ids) == len(set(ids))
+def test_a_name_among_other_words() -> None:
+    for text in ("ResNet-50 v1.5, batch 256", "trains resnet50 in fp16", "BERT-Large (seq 384)"):
+        found = networks.mentioned(text)
+        assert found is not None
+        assert found.id in ("resnet50", "bert-large")
+    assert networks.mentioned("Mask R-CNN with ResNet-50") is None
+    assert networks.find("FrobNet") is networks.mentioned("FrobNet 50") is None

@@ -21,26 +21,25 @@ _DETECTOR = re.compile(
     r"\b(?:ssd|(?:mask|faster)[ -]?r-?cnn|retinanet|u-?net|deeplab|fpn|yolo)", re.IGNORECASE
 )
 WINOGRAD = 2.25
+# Operations of the backward pass per operation of the forward pass: one product each for the gradient of the
+# input and of the weights.
 BACKWARD = 2.0
-"""Operations of the backward pass per operation of the forward pass: one product each for the
-gradient of the input and of the weights."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Network:
     """One network at one input size."""
 
     id: str
     item: str
-    forward_flop: float
-    """Operations of one item's forward pass."""
+    forward_flop: float  # Operations of one item's forward pass
+    # convolution or transformer where its speed follows its operations; empty for networks of depthwise,
+    # grouped or concatenating layers, which wait for memory instead.
     family: str
-    """convolution or transformer where its speed follows its operations; empty for networks of depthwise,
-    grouped or concatenating layers, which wait for memory instead."""
+    # Share of the operations in 3x3 convolutions of stride 1 (1 where it was not counted): fp32 libraries do
+    # these with Winograd's F(2x2, 3x3) in 1 / 2.25 of the multiplications (Lavin and Gray 2016), and so run
+    # faster than their peak seems to allow.
     winograd: float
-    """Share of the operations in 3x3 convolutions of stride 1 (1 where it was not counted): fp32
-    libraries do these with Winograd's F(2x2, 3x3) in 1 / 2.25 of the multiplications (Lavin and Gray
-    2016), and so run faster than their peak seems to allow."""
 
     @property
     def least(self) -> float:
@@ -63,11 +62,6 @@ def mentioned(text: str) -> Network | None:
     return None if match is None or _DETECTOR.search(text) else find(match[0])
 
 
-def all_networks() -> tuple[Network, ...]:
-    """Every known network, each once."""
-    return tuple(dict.fromkeys(_by_key().values()))
-
-
 def _key(name: str) -> str:
     return re.sub(r"[^a-z0-9.]", "", name.casefold())
 
@@ -78,13 +72,8 @@ def _named() -> Mapping[str, Network]:
     found: dict[str, Network] = {}
     with _DATA.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            network = Network(
-                id=row["id"],
-                item=row["item"],
-                forward_flop=float(row["forward_flop"]),
-                family=row["family"],
-                winograd=float(row["winograd"]),
-            )
+            costs = float(row["forward_flop"]), row["family"], float(row["winograd"])
+            network = Network(row["id"], row["item"], *costs)
             # An alias may be empty: a list of none ends in one.
             found |= {name: network for name in (row["id"], *row["aliases"].split(";")) if name}
     return found

@@ -16,19 +16,23 @@ from gpuwise.model.issue import Issue
 from gpuwise.model.record import Record
 from gpuwise.model.units import percent, si
 
+# Share of a peak above which a number is wrong, not lucky: boost clocks exceed the clock of the data sheet
+# by no more.
 ABOVE = 1.02
-"""Share of a peak above which a number is wrong, not lucky: boost clocks exceed the clock of the
-data sheet by no more."""
-
+# Share of a dense peak that no whole network reaches: the best matrix products alone come to 0.8 to 0.9 of it
+# on most GPUs.
 UNHEARD = 0.85
-"""Share of a dense peak that no whole network reaches: the best matrix products alone come to 0.8
-to 0.9 of it on most GPUs."""
 
 
 def judge(row: Record) -> Iterator[Issue]:
     """Issues of one published throughput against its GPU's peaks."""
-    network, spec = networks.find(row.question.workload), _spec(row.gpu_id)
-    if network is None or network.item != row.item or spec is None:
+    network = networks.find(row.question.workload)
+    if network is None or network.item != row.item:
+        return
+    try:
+        spec = catalog.get(row.gpu_id)
+    except InputError:
+        # Published rows may be of GPUs outside the catalog.
         return
     # A format that is not in our table may still have a peak.
     precision = row.question.precision or (row.stated.precision if row.stated else "")
@@ -37,45 +41,33 @@ def judge(row: Record) -> Iterator[Issue]:
     if precision == "fp32":
         needed *= network.least
     name, peak = _ceiling(spec, precision)
-    if peak is None:
-        return
-    share = needed / peak
+    share = needed / peak if peak else 0.0
     if share <= UNHEARD:
         return
-    above = share > ABOVE
     tf32 = spec.peak("tf32")
     if precision == "fp32" and tf32 is not None and needed <= tf32.flop_per_s:
-        yield Issue(
-            code="precision",
-            severity="warning",
-            detail=f"{percent(share, 0)} of the fp32 peak ({si(peak, 'FLOP/s')}): it ran as tf32",
-            fix="compare it with tf32, not with fp32",
-        )
-    else:
-        yield Issue(
-            code="above-peak",
-            severity="invalid",
-            detail=f"{'INVALID' if above else 'SUSPECT'}: needs {si(needed, 'FLOP/s')} per GPU, "
-            f"{percent(share, 0)} of the dense {name} peak",
-            fix="check the precision, the batch and the count of GPUs of the source",
-        )
+        detail = f"{percent(share, 0)} of the fp32 peak ({si(peak, 'FLOP/s')}): it ran as tf32"
+        fix = "compare it with tf32, not with fp32"
+        yield Issue(code="precision", severity="warning", detail=detail, fix=fix)
+        return
+    of_peak = f"{percent(share, 0)} of the dense {name} peak"
+    word = "INVALID" if share > ABOVE else "SUSPECT"
+    yield Issue(
+        code="above-peak",
+        severity="invalid",
+        detail=f"{word}: needs {si(needed, 'FLOP/s')} per GPU, {of_peak}",
+        fix="check the precision, the batch and the count of GPUs of the source",
+    )
 
 
-def _spec(gpu_id: str) -> GpuSpec | None:
-    try:
-        return catalog.get(gpu_id)
-    except InputError:
-        return None
-
-
-def _ceiling(spec: GpuSpec, precision: str) -> tuple[str, float | None]:
-    """(name, FLOP/s) of the peak that bounds this precision; the highest dense one of 16 bits or
-    more where the precision is unknown, as nothing faster trains these networks."""
+def _ceiling(spec: GpuSpec, precision: str) -> tuple[str, float]:
+    """(name, FLOP/s) of the peak that bounds this precision, 0 where none is stated; of an unknown one the
+    highest dense peak of 16 bits or more, as nothing faster trains these networks."""
     if precision == "int8":
         rates = [peak.flop_per_s for peak in spec.peaks if peak.format == "int8" and not peak.sparse]
-        return precision, max(rates, default=None)
+        return precision, max(rates, default=0.0)
     candidates = (precision,) if spec.peak(precision) is not None else ("bf16", "fp16", "tf32", "fp32")
     if precision in ("fp32", "fp64", "tf32") and spec.peak(precision) is None:
         candidates = ("fp32",)
     stated = [(name, peak.flop_per_s) for name in candidates if (peak := spec.peak(name)) is not None]
-    return max(stated, key=lambda pair: pair[1], default=(precision, None))
+    return max(stated, key=lambda pair: pair[1], default=(precision, 0.0))
