@@ -55,6 +55,7 @@ _BATCH = re.compile(r"\b(?:batch(?:[ _-]?size)?(?: per gpu)?|bs)[ =:]*(\d{1,6})\
 _TRAIN = re.compile(r"\btrain", re.IGNORECASE)
 _INFER = re.compile(r"\binfer|serving|\bdecod|generat", re.IGNORECASE)
 _TOKENS = re.compile(r"(?<![a-z])tok|\d ?t/s\b|\btps\b", re.IGNORECASE)
+_COMPILED = re.compile(r"\bcompiled|torch\.compile|\bxla\b|tensorrt|\btrt\b", re.IGNORECASE)
 _OTHER_ITEM = re.compile(
     r"words|steps?|batch(?:es)?/|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops|requests?", re.IGNORECASE
 )
@@ -153,7 +154,9 @@ def _row(claim: Claim) -> Record | None:
         mode="train" if training and not infers else "infer", batch=batch, item=network.item,
         precision={"amp": "fp16", "mixed": "fp16", "": unstated}.get(said, said), stated=said,
         speed=value.value, gpus=claim.count,
-        source=Source(id="text", title="text", kind="article", read_on=""),
+        compiled=True if any(_COMPILED.search(text) for text in claim.context) else None,
+        # Only rows of one table are held beside each other: others may come from other machines and scripts.
+        source=Source(id=f"{claim.block // GRID}", title="text", kind="article", read_on=""),
     )  # fmt: skip
 
 

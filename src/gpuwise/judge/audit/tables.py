@@ -154,7 +154,8 @@ class Table:
             owner, row = placed.owner, placed.row
             moved = self.ragged or len(self.rows[row]) > len(self.header)
             sure = clear and not moved and (row, owner.text) not in pairs
-            place = placed.column if owner is self.columns.get(placed.column) else row
+            top = self.columns.get(placed.column)
+            place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * kinds.GRID + place, sure)
             if claim.field in IN_CONTEXT:
                 claim = replace(claim, context=(placed.label, *self.around(placed), self.above))
@@ -206,7 +207,8 @@ class Table:
                 label = label_of(f"{section} {first}")
             for column, owner in self.columns.items():
                 if column < len(row) and row[column].text != first:
-                    yield from self._placed(row[column], label, owner, number, column)
+                    counted = self._counted(owner, row)
+                    yield from self._placed(row[column], label, counted, number, column)
 
     def about_side(self) -> Iterator[_Placed]:
         """One GPU outside the table: labels in the first column, values in the next."""
