@@ -16,6 +16,8 @@ import click
 from gpuwise import store
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
+from gpuwise.cli.endpoint import endpoint_options, refuse_without_endpoint
+from gpuwise.cli.endpoint import measure as measure_endpoint
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, RunError
 from gpuwise.jobs.measuring import REFERENCE, Begun, Bench, BenchRequest, Update, bench, reproduce
 from gpuwise.measure import suites
@@ -135,16 +137,29 @@ def _as(parse: Callable[[str], object]) -> Callable[..., object]:
               help="What measures; tensorflow and jax have five networks (docs/frameworks.md).")  # fmt: skip
 @click.option("--toy", "size", flag_value="toy", hidden=True,
               help="Shrunken models, to test gpuwise itself.")  # fmt: skip
+@endpoint_options
 @shared.quiet_option
 @shared.output_option
 @shared.json_option
-def command(**options: Any) -> None:
+@click.pass_context
+def command(context: click.Context, /, **options: Any) -> None:
     """Measure this machine: limits first, then each workload, one line each as it is final.
 
     WORKLOAD is a name of `gpuwise workloads`, a file of yours (./my_model.py), or a network of a
     library: timm:NAME, torchvision:NAME, hf:CONFIG. Every list takes commas. The result is kept after
     every measurement; Ctrl-C keeps what is done.
+
+    With --endpoint a running server is measured instead: tokens and requests a second, times to the first
+    token, per token and to the end, at each number of requests at once or a second.
+
+    \b
+      gpuwise bench resnet50 --precision bf16,fp16
+      gpuwise bench --endpoint http://localhost:8000 --concurrency 1,4,16,64 --slo 'TTFT<=500ms,TPOT<=50ms'
     """
+    if options["endpoint"]:
+        measure_endpoint(context, options, repeatable())
+        return
+    refuse_without_endpoint(context)
     output, as_json = options["output"], options["as_json"]
     printer.check_output(output)
     request = BenchRequest(

@@ -14,6 +14,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.show import gpus as gpu_report
 from gpuwise.show import results as report
+from gpuwise.show import serving
 from gpuwise.show.scaling import scaling
 
 
@@ -71,11 +72,12 @@ def command(
         printer.deliver(content, partial(store.encode, result), as_json=as_json, output=output)
         if output is not None or as_json:
             return
-        for beside in (report.counts(result), scaling(result)):
+        loaded = serving.table(result) if serving.levels(result) else None
+        for beside in (report.counts(result), scaling(result), loaded):
             if beside is not None:
                 printer.table(beside)
         if chart:
-            for line in report.bars([result]):
+            for line in serving.curve(result) or report.bars([result]):
                 printer.out(line)
         if full:
             printer.table(report.commands(result))

@@ -13,7 +13,8 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.recipe import USUAL, Recipe, Switches, own_kernels
 from gpuwise.model.workload import Mode
 
-Framework = Literal["torch", "tensorflow", "jax"]
+Framework = Literal["torch", "tensorflow", "jax", "server"]
+"""server: it answers over the network, whatever runs behind it; not among the FRAMEWORKS to choose from."""
 Scaling = Literal["weak", "strong"]
 """On several GPUs, weak: each has the whole batch. strong: they share one batch."""
 Size = Literal["full", "toy"]
@@ -25,16 +26,31 @@ FRAMEWORKS: tuple[Framework, ...] = ("torch", "tensorflow", "jax")
 
 Part = Literal[
     "workload", "content", "mode", "precision", "compile", "recipe", "kernels", "switches", "framework",
-    "input", "size", "gpus", "batch",
+    "input", "size", "gpus", "batch", "load",
 ]  # fmt: skip
 """What a question is made of, in the order of `key` and `label`; without `kernels`, stock is tuned."""
 HOW: tuple[Part, ...] = (
     "content", "precision", "compile", "recipe", "kernels", "switches", "framework", "input", "size",
-    "gpus", "batch",
+    "gpus", "batch", "load",
 )  # fmt: skip
 """All but workload and mode: `label(*HOW)` says what was run, `label(*WORK)` how."""
 WORK: tuple[Part, ...] = ("workload", "mode")
 _COMPILED = {True: "compiled", False: "eager", None: ""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What a server is asked for: lengths in tokens, and so many requests at once or a second."""
+
+    prompt: str  # `1024`, `512..2048`, `1024~300`, or the digest of a file of requests
+    answer: str
+    concurrency: int | None = None  # Closed loop: each request is followed by the next
+    rate: float | None = None  # Open loop: requests a second at random times
+
+    @property
+    def offered(self) -> str:
+        """`16 at once` or `4 requests/s`."""
+        return f"{self.rate:g} requests/s" if self.rate is not None else f"{self.concurrency} at once"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +73,7 @@ class Question:
     gpus: int = 1  # GPUs that work together, one process each, over all machines; on a CPU, processes
     nodes: int = 1  # Machines that they are spread over evenly
     scaling: Scaling = "weak"
+    load: Load | None = None  # Of a server that is asked over the network
 
     def __post_init__(self) -> None:
         """Raises InputError for a precision that is not in the table."""
@@ -89,6 +106,7 @@ class Question:
             "size": "toy" if self.size == "toy" else "",
             "gpus": self._several(":"),
             "batch": f"b{self.batch}" if self.batch is not None else "",
+            "load": f"p{self.load.prompt}:a{self.load.answer}:{self.load.offered}" if self.load else "",
         }
         return ":".join(word for part, word in words.items() if word and part not in ignored)
 
@@ -100,9 +118,9 @@ class Question:
         limit = self.mode == "limit"
         words = {
             "workload": self.workload,
-            "mode": "" if limit else self.mode,
+            "mode": "" if limit or self.load else self.mode,
             "precision": self.precision or "?",
-            "compile": "" if limit else _COMPILED[self.compile],
+            "compile": "" if limit or self.load else _COMPILED[self.compile],
             "recipe": self.recipe if self.recipe != "stock" else "",
             "switches": str(self.switches) if self.switches.changed else "",
             "framework": self.framework if self.framework != "torch" else "",
@@ -118,6 +136,8 @@ class Question:
             text += f", {self.gpus} GPUs"
             text += f" on {self.nodes} machines" if self.nodes > 1 else ""
             text += " sharing one batch" if self.scaling == "strong" else ""
+        if self.load is not None and "load" not in ignored:
+            text += f", prompt {self.load.prompt}, answer {self.load.answer}, {self.load.offered}"
         return text.removeprefix(", ")
 
     def _several(self, joint: str) -> str:

@@ -87,7 +87,8 @@ class Record(Shown):
     @property
     def precision(self) -> str:
         """As it ran: `tf32?` where a source calls it fp32 but TF32 is likely, `?` where nothing tells."""
-        return f"{self.question.precision or ''}{'?' if UNSURE in self.issues else ''}" or "?"
+        unsure = UNSURE.code in (issue.code for issue in self.issues)
+        return f"{self.question.precision or ''}{'?' if unsure else ''}" or "?"
 
     @property
     def refusal(self) -> str:

@@ -218,6 +218,45 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quantiles:
+    """One latency over the requests of a load, in seconds."""
+
+    mean: Interval
+    p50: Interval
+    p90: Interval
+    p99: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Requests that ended in the same way without an answer."""
+
+    kind: str  # connect, timeout, http-429, redirect, protocol, cut, empty, server-error, dropped
+    count: int
+    example: str  # What was said of the first of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How a server answered one load. Requests begun within the window count, whenever they ended."""
+
+    window_s: float
+    requests: int  # Answered
+    failures: tuple[Failure, ...] = ()
+    first_token_s: Quantiles | None = None  # TTFT: from when a request was due to its first text
+    per_token_s: Quantiles | None = None  # TPOT: mean time between the tokens of an answer after its first
+    between_s: Quantiles | None = None  # Time between two pieces of text of one answer
+    request_s: Quantiles | None = None  # From when a request was due to its last token
+    requests_per_s: Interval
+    prompt_tokens: float  # Mean, as the server counted; as asked for where it does not
+    answer_tokens: float  # Mean of the answers
+    short: int = 0  # Answers of fewer tokens than were asked for
+    counted_by: Literal["server", "pieces"] = "server"  # pieces: of text in the stream, taken as tokens
+    slo: str = ""  # `TTFT<=500ms,TPOT<=50ms`
+    goodput_per_s: Interval | None = None  # Requests a second that kept all of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement(Shown):
     """One configuration, measured."""
 
@@ -259,6 +298,7 @@ class Measurement(Shown):
     profile: Profile | None = None
     verdict: Verdict | None = None
     input: InputPipeline | None = None  # None where the input was on the device
+    serving: Serving | None = None  # Of a server that was asked over the network
     cautions: tuple[Issue, ...] = ()
     error: str | None = None
 

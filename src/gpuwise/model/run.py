@@ -56,6 +56,7 @@ class Environment:
     torch: str | None = None
     tensorflow: str | None = None
     jax: str | None = None
+    server: str | None = None  # What answered over the network, as it calls itself
     cuda: str | None = None
     """CUDA (or HIP) version that the framework was built with; torch's, where it measured as well."""
     cudnn: str | None = None
@@ -78,7 +79,8 @@ class Environment:
     @property
     def software(self) -> tuple[str, ...]:
         """Every framework that measured, as `torch 2.11.0`."""
-        return tuple(f"{name} {found}" for name in FRAMEWORKS if (found := getattr(self, name)) is not None)
+        names = (*FRAMEWORKS, "server")
+        return tuple(f"{name} {found}" for name in names if (found := getattr(self, name)) is not None)
 
     def diff(self, other: Environment) -> tuple[tuple[str, object, object], ...]:
         """(field, mine, theirs) for every field that both state and that differs."""

@@ -135,7 +135,9 @@ def line(m: Measurement) -> str:
 
 def measurement_row(m: Measurement) -> dict[str, str]:
     """The cells of one measurement by their columns."""
-    config, limit = m.config, m.config.mode == "limit"
+    config = m.config
+    # Of a server nothing is known but how it answers: `show.serving` has that.
+    limit = config.mode == "limit" or config.load is not None
     own = f"{config.recipe} {config.switches}" if config.switches.changed else config.recipe
     drawn = m.telemetry.power_w if m.telemetry else None
     # A limit is one kernel without a model: how it was compiled, what it held and drew says nothing of it.
@@ -150,6 +152,7 @@ def measurement_row(m: Measurement) -> dict[str, str]:
         "framework": "" if config.framework == "torch" else config.framework,
         "GPUs": whole(config.gpus) if config.gpus > 1 else "",
         "batch": whole(batch) if batch else "",
+        "load": config.load.offered if config.load else "",
         "throughput (95 %)": measured_speed(m),
         "MFU": percent(m.mfu) if m.mfu else "",
         "of limit": Amount(f"{percent(share, 0)} {m.limit}", share, f"of {m.limit} limit") if share else "",

@@ -10,7 +10,7 @@ from gpuwise import store
 from gpuwise.model.question import HOW, WORK
 from gpuwise.model.record import Record
 from gpuwise.model.units import percent, significant
-from gpuwise.show import charts
+from gpuwise.show import charts, serving
 from gpuwise.show.page import Figure, Headline, Page, References
 from gpuwise.show.report.energy import energy
 from gpuwise.show.report.input import FEW, ReportInput, days, raw
@@ -33,6 +33,7 @@ def report(given: ReportInput) -> Page:
     sections = (
         throughput(given),
         speedups(given),
+        serving.section(given.results),
         scaling(given, cited),
         energy(given, cited),
         timeline(given),

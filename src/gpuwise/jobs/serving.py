@@ -1,0 +1,235 @@
+"""Measure a running server by its OpenAI-compatible API."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from gpuwise import store
+from gpuwise.errors import INTERRUPTED, InputError, MachineError, RunError
+from gpuwise.facts import catalog
+from gpuwise.jobs.answer import Answer
+from gpuwise.jobs.measuring import Bench
+from gpuwise.measure import telemetry
+from gpuwise.measure.device import visible
+from gpuwise.measure.prepare import ResultWriter
+from gpuwise.model.issue import Issue
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import Load
+from gpuwise.model.record import UNSURE
+from gpuwise.model.result import Measurement, Result, Serving, Window
+from gpuwise.model.run import RunConfig
+from gpuwise.model.units import Latency
+
+if TYPE_CHECKING:
+    from gpuwise.measure.endpoint.client import Client
+    from gpuwise.measure.endpoint.load import Observed
+
+# From so few requests on a quantile of 99 % is one of them.
+ENOUGH = 100
+# Share of the offered rate that a server must answer: less, and its queue grows as long as it is asked.
+KEEPS_UP = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointRequest:
+    """A server, what it is asked for, and how long."""
+
+    url: str
+    """Of an OpenAI-compatible API, with or without `/v1`."""
+    model: str = ""
+    """Empty = the one that the server lists."""
+    prompt: str = "1024"
+    """Tokens of a prompt: `1024`, `512..2048` (each as likely), `1024~300` (normal)."""
+    answer: str = "256"
+    requests: Path | None = None
+    """A JSONL file instead: `prompt` or `prompt_tokens`, and `answer_tokens`."""
+    concurrency: tuple[int, ...] = ()
+    """Requests at once, one level after the other."""
+    rate: tuple[float, ...] = ()
+    """Requests a second at random times, one level after the other."""
+    slo: tuple[Latency, ...] = ()
+    time_s: float = 30.0
+    """Window of each level."""
+    timeout_s: float = 120.0
+    """Of one request."""
+    seed: int = 0
+    precision: Precision | None = None
+    """In which the server computes; None = not known."""
+    key_variable: str = ""
+    """Environment variable that holds the key."""
+    follow_redirects: bool = False
+    """Also to another host; the key is not sent there."""
+    output: Path | None = None
+    command: str = "gpuwise.measure_endpoint"
+
+
+Update = tuple[Load, str] | Measurement
+"""What is going on at a level, or a level that is final."""
+
+
+def measure_endpoint(
+    request: EndpointRequest, listen: Callable[[Update | None], None] = lambda update: None
+) -> Answer[Bench]:
+    """Latencies, tokens and requests a second of a server at each level of load; kept as every result.
+
+    Ctrl-C keeps the levels that are done: exit status 130. It is 4 where a level had no answer at all. Raises
+    MachineError where no server answers, InputError where it speaks another protocol.
+    """
+    try:
+        from gpuwise.measure.endpoint import client, load
+    except ModuleNotFoundError as error:
+        problem = f"a server is measured with {error.name}, which is not installed"
+        raise MachineError(problem, hint='pip install "gpuwise[endpoint]"') from error
+    from gpuwise.show import serving as show
+
+    if request.key_variable and not os.environ.get(request.key_variable):
+        problem = f"the variable {request.key_variable} is empty, where the key of the server should be"
+        raise InputError(problem, hint=f"export {request.key_variable}=...")
+    if not (request.concurrency or request.rate):
+        raise InputError("no load is given", hint="so many requests at once, or a second", code="load")
+    if request.output is not None:
+        store.check_writable(request.output)
+    answer = load.lengths(request.answer)
+    asks = load.read_asks(request.requests, answer, request.seed) if request.requests else ()
+    server = client.Client(
+        url=client.address(request.url), model=request.model, timeout_s=request.timeout_s,
+        follow_redirects=request.follow_redirects, key=os.environ.get(request.key_variable, ""),
+    )  # fmt: skip
+    traffic = load.Traffic(load.lengths(request.prompt), answer, request.seed, asks)
+    # A file is named by what it holds: files of one name differ.
+    named = sha256(request.requests.read_bytes()).hexdigest()[:12] if request.requests else request.prompt
+    levels = [Load(prompt=named, answer=request.answer, concurrency=n) for n in request.concurrency]
+    levels += [Load(prompt=named, answer=request.answer, rate=rate) for rate in request.rate]
+    local = _local(server.url)
+    sensors = visible(telemetry.sensors(), os.environ) if local else ()
+    begun = _begun(request.command, sensors, local=local)
+    result = begun
+    writer = ResultWriter(request.output if request.output and request.output.suffix == ".json"
+                          else store.results_dir() / f"{begun.id}.json")  # fmt: skip
+
+    async def run() -> None:
+        nonlocal result
+        async with server:
+            await server.connect()
+            known = await load.calibrated(server, traffic)
+            place = replace(begun.environment, server=server.engine or "of unknown kind")
+            result = replace(begun, environment=place)
+            for part, level in enumerate(levels):
+
+                def tell(doing: str, level: Load = level) -> None:
+                    listen((level, doing))
+
+                started_at = datetime.now(UTC).isoformat(timespec="seconds")
+                with ExitStack() as stack:
+                    samplers = [stack.enter_context(telemetry.Sampler(sensor)) for sensor in sensors]
+                    if level.rate is not None:
+                        seen = await load.at_rate(server, known, level.rate, request.time_s, tell, part)
+                    else:
+                        count = level.concurrency or 1
+                        seen = await load.at_once(server, known, count, request.time_s, tell, part)
+                window = (Window(step_s=(request.time_s,), started_s=seen.began_s, ended_s=seen.ended_s),)
+                watched = [telemetry.summarise(sampler.samples, window) for sampler in samplers]
+                measured = _measurement(request, server, level, seen, started_at)
+                measured = replace(measured, telemetry=telemetry.combined(watched))
+                result = replace(result, measurements=(*result.measurements, measured))
+                writer(result)
+                listen(measured)
+
+    complete = True
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        listen(None)
+        complete = False
+    done = Bench(result=result, kept=writer.kept, trouble=writer.trouble, complete=complete)
+    status = INTERRUPTED if not complete else RunError.exit_code if done.failed or done.trouble else 0
+    return Answer(
+        found=done, exit_status=status, records=store.records([result]),
+        issues=tuple(issue for m in result.measurements for issue in m.cautions),
+        to_table=lambda: show.table(result), to_data=lambda: store.encode(result),
+        to_chart=lambda: show.chart([result]),
+    )  # fmt: skip
+
+
+def _local(url: str) -> bool:
+    """Whether a server runs on this machine, so that its GPUs are those that can be watched."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _begun(command: str, sensors: Sequence[telemetry.Sensor], *, local: bool) -> Result:
+    """The result before its first level. Of a server elsewhere the hardware is not known."""
+    info = sensors[0].info() if sensors else None
+    spec = catalog.resolve_device(info.name, info.memory_bytes) if info else None
+    device = info.name if info else telemetry.cpu_name() if local else "server elsewhere"
+    found = telemetry.environment(info, device=device, gpu_id=spec.id if spec else None, other_processes=None)
+    now = datetime.now(UTC)
+    return Result(
+        id=store.new_id(now, found.gpu_id or "server", secrets.token_hex(2)),
+        created_at=now.isoformat(timespec="seconds"), command=command, environment=found,
+    )  # fmt: skip
+
+
+def _measurement(
+    request: EndpointRequest, server: Client, level: Load, seen: Observed, started_at: str
+) -> Measurement:
+    """One level as a measurement: its throughput is that of output tokens."""
+    from gpuwise.measure.endpoint import load, summary
+
+    prompt = float(load.lengths(request.prompt).low)
+    found = summary.serving(seen, prompt, request.slo)
+    tokens = summary.tokens_per_s(seen)
+    config = RunConfig(
+        workload=f"served:{server.model}", mode="infer", precision=request.precision or Precision.BF16,
+        framework="server", load=level, time_s=request.time_s,
+    )  # fmt: skip
+    issues = tuple(_issues(request, level, found))
+    answered = found.requests > 0 and tokens.value > 0
+    error = None if answered else "; ".join(f"{f.count} x {f.kind}: {f.example}" for f in found.failures)
+    return Measurement(
+        config=config, workload_version=1, status="ok" if answered else "failed", item="token",
+        started_at=started_at, throughput=tokens if answered else None, serving=found, cautions=issues,
+        error=error if error is None else error or "no request ended within the window",
+    )  # fmt: skip
+
+
+def _issues(request: EndpointRequest, level: Load, found: Serving) -> list[Issue]:
+    """What to know of one level before its numbers are believed."""
+    issues = []
+    if request.precision is None:
+        detail = "the server does not say in which precision it computes; bf16 is assumed"
+        issues.append(Issue(code=UNSURE.code, severity="info", detail=detail, fix="state the precision"))
+    failed = sum(each.count for each in found.failures)
+    if failed:
+        kinds = ", ".join(f"{each.count} {each.kind}" for each in found.failures)
+        detail = f"{failed} of {failed + found.requests} requests failed: {kinds}"
+        issues.append(Issue(code="failed-requests", severity="warning", detail=detail, fix="lower the load"))
+    if found.short:
+        detail = f"{found.short} of {found.requests} answers had fewer tokens than were asked for"
+        issues.append(Issue(code="short-answers", severity="warning", detail=detail,
+                            fix="let the server ignore the end of an answer"))  # fmt: skip
+    if 0 < found.requests < ENOUGH:
+        detail = f"{found.requests} requests: the quantile of 99 % is one of the slowest of them"
+        issues.append(Issue(code="few-requests", severity="info", detail=detail, fix="measure longer"))
+    if found.counted_by == "pieces" and found.requests:
+        detail = "the server does not count tokens; each piece of text in its stream is taken as one"
+        issues.append(Issue(code="tokens-uncounted", severity="warning", detail=detail, fix=""))
+    if level.rate is not None and found.requests_per_s.high < KEEPS_UP * level.rate:
+        detail = f"{found.requests_per_s.value:.3g} of {level.rate:g} requests a second were answered"
+        issues.append(Issue(code="overloaded", severity="warning", detail=f"{detail}: its queue grows",
+                            fix="lower the rate"))  # fmt: skip
+    return issues
