@@ -288,7 +288,7 @@ def name_sides(
     points: Sequence[tuple[str, float, float]],
     ends: tuple[float, float],
     span: tuple[float, float],
-    height: float = HEIGHT,
+    size: tuple[float, float] = (WIDTH, HEIGHT),
     first: Sequence[bool] | None = None,
 ) -> list[str]:
     """Which side of each (name, x, y) on logarithmic axes its name stands on; those that come `first`, then
@@ -296,8 +296,8 @@ def name_sides(
     without a name."""
     places = [
         (
-            WIDTH * log(x / ends[0]) / log(ends[1] / ends[0]),
-            height * log(span[1] / y) / log(span[1] / span[0]),
+            size[0] * log(x / ends[0]) / log(ends[1] / ends[0]),
+            size[1] * log(span[1] / y) / log(span[1] / span[0]),
         )
         for _, x, y in points
     ]
@@ -311,7 +311,7 @@ def name_sides(
             crossed = any(
                 left < end and begin < left + room and abs(down - at) < LINE for begin, end, at in taken
             )
-            if not crossed and 0 < left < WIDTH - room:
+            if not crossed and 0 < left < size[0] - room:
                 taken.append((left, left + room, down))
                 found[number] = side
                 break
@@ -435,13 +435,16 @@ def timeline(
     return framed("Measurements over time, with lowered clocks and power", shared)
 
 
-def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str) -> Chart:
+def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str, width: int = 0) -> Chart:
     """Points (name, x, y, whether no other is better in both) on logarithmic axes. A line joins those; each
     point carries its name where there is room, those on the line first."""
+    width = width or WIDTH
     ends = min(p[1] for p in points) / 1.5, max(p[1] for p in points) * 1.5
     span = min(p[2] for p in points) / 1.3, max(p[2] for p in points) * 1.3
-    fronts = "no other is better in both", "others"
-    sides = name_sides([(p[0], p[1], p[2]) for p in points], ends, span, TALL, [p[3] for p in points])
+    fronts = "no other is both faster and cheaper", "others"
+    sides = name_sides(
+        [(p[0], p[1], p[2]) for p in points], ends, span, (width, TALL), [p[3] for p in points]
+    )
     data: list[dict[str, Any]] = [
         {"label": p[0], "x": p[1], "y": p[2], "front": fronts[not p[3]], **_named(p[0], side)}
         for p, side in zip(points, sides, strict=True)
@@ -457,7 +460,7 @@ def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str
         "layer": [{"mark": "point", "encoding": {"shape": shape("front", fronts)}}, *_NAMES],
         "encoding": place | {"color": colour("front", fronts)},
     }
-    return framed(f"{y} against {x}", {"width": WIDTH, "height": TALL, "layer": [line, dots]})
+    return framed(f"{y} against {x}", {"width": width, "height": TALL, "layer": [line, dots]})
 
 
 def over_time(marks: Sequence[Mark], *, title: str) -> Chart:

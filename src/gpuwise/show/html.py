@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -67,8 +67,14 @@ def fragment(tables: Sequence[Table], chart: Chart | None = None) -> str:
 
 def inline_svg(chart: Chart, name: str) -> Markup:
     """A chart to stand in a page: its colours follow the page, `name` says what it shows."""
-    drawn = str(_converter().vegalite_to_svg(json.dumps(chart)))
+    drawn = _drawn(_converter(), json.dumps(chart))
     return _named(_HEX.sub(lambda match: f"var(--{_NAMES[match[0]]})", drawn), name)
+
+
+# A page is asked for again and again; drawing is nearly all of its time.
+@lru_cache(maxsize=64)
+def _drawn(converter: Any, specification: str) -> str:
+    return str(converter.vegalite_to_svg(specification))
 
 
 def _named(drawn: str, name: str) -> Markup:

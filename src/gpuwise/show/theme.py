@@ -113,7 +113,9 @@ def colour(
     owned = all(name in own for name in names)
     chosen = [own[name] if owned else SERIES[i % len(SERIES)] for i, name in enumerate(names)]
     scale = {"domain": list(names), "range": chosen}
-    legend = {"title": title, "orient": "top", "symbolOpacity": 1} if len(names) > 1 else None
+    legend = (
+        {"title": title, "orient": "top", "symbolOpacity": 1, "labelLimit": 0} if len(names) > 1 else None
+    )
     return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
 
 

@@ -29,8 +29,9 @@ STATIC = Path(__file__).with_name("static")
 FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
 MENU = (
-    ("/gpus", "GPUs"), ("/compare", "Compare"), ("/results", "Results"), ("/scaling", "Scaling"),
-    ("/predict", "Predict"), ("/choose", "Choose"), ("/audit", "Audit"), ("/upload", "Upload"),
+    ("/", "Leaderboard"), ("/gpus", "GPUs"), ("/compare", "Compare"), ("/results", "Results"),
+    ("/scaling", "Scaling"), ("/predict", "Predict"), ("/choose", "Choose"), ("/audit", "Audit"),
+    ("/upload", "Upload"),
 )  # fmt: skip
 # Pages that mean nothing without a server.
 LIVE_ONLY = frozenset({"/audit", "/upload"})

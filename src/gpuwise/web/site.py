@@ -14,7 +14,7 @@ from gpuwise.judge.choose.need import presets
 from gpuwise.web import pages
 from gpuwise.web.pages import FILES, FORMATS, STATIC, Place
 from gpuwise.web.view import Asked, View
-from gpuwise.web.views import audit, choose, compare, gpus, predict, results
+from gpuwise.web.views import audit, choose, compare, gpus, leaderboard, predict, results
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Address:
 
 
 ADDRESSES = (
-    Address("/", gpus.home),
+    Address("/", leaderboard.leaderboard),
+    Address("/leaderboard/{name}", leaderboard.leaderboard, lambda facts: leaderboard.boards()),
     Address("/gpus", gpus.listing),
     Address("/gpus/{name}", gpus.one, lambda facts: facts.studied),
     Address("/compare", compare.form),

@@ -94,6 +94,35 @@ function droppable(form) {
   file.addEventListener("change", () => form.requestSubmit());
 }
 
+// Pages that are files have no server that sorts and filters for them.
+function sortable(table) {
+  const body = table.tBodies[0];
+  table.tHead.addEventListener("click", event => {
+    const head = event.target.closest("[data-sort]");
+    if (!head) return;
+    const place = head.cellIndex, falling = head.getAttribute("aria-sort") !== "descending";
+    const value = row => row.cells[place].dataset.v ?? "";
+    const order = (a, b) => {
+      const [x, y] = [value(a), value(b)];
+      if (x === "" || y === "") return (x === "") - (y === "");
+      return (isNaN(x) || isNaN(y) ? x.localeCompare(y) : x - y) * (falling ? -1 : 1);
+    };
+    body.append(...[...body.rows].sort(order));
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+  });
+}
+
+function findable(input) {
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/);
+    for (const row of document.querySelectorAll("tr[data-find]"))
+      row.hidden = !words.every(word => row.dataset.find.includes(word));
+  });
+}
+
+document.querySelectorAll("[data-sortable]").forEach(sortable);
+document.querySelectorAll("[data-find]:is(input)").forEach(findable);
 document.querySelectorAll("[data-low]").forEach(slider);
 document.querySelectorAll("form[data-live]").forEach(live);
 document.querySelectorAll("form[data-drop]").forEach(droppable);

@@ -1,4 +1,4 @@
-"""What is here, the catalog as a list to sort and filter, and one GPU with everything known of it."""
+"""The catalog as a list to sort and filter, and one GPU with everything known of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts.catalog import matching, ordered
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
-from gpuwise.jobs.forecasts import traced
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.units import gibibytes, si, significant
 from gpuwise.show import gpus as report
@@ -25,21 +24,6 @@ SORTS = {
 COLUMNS = ("GPU", "architecture", *tuple(SORTS)[1:6], "form", "launch", "at launch", "rent")
 # Of what costs money or power people look for the least first.
 SMALLEST_FIRST = ("power", "price", "rent")
-
-
-def home(facts: Facts, asked: Asked) -> View:
-    """How much is known, and where it is shown."""
-    counts = {
-        "GPUs": len(facts.gpus), "dated offers": len(facts.offers), "published speeds": len(facts.published),
-        "workloads forecast": len(traced()), "results measured here": len(facts.results),
-    }  # fmt: skip
-    return View(
-        title="gpuwise",
-        template="home.html",
-        table=Table(columns=("what", "number"), rows=tuple((k, f"{v:,}") for k, v in counts.items())),
-        document=lambda: counts,
-        content={"counts": counts},
-    )
 
 
 def listing(facts: Facts, asked: Asked) -> View:

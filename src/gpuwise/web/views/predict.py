@@ -52,7 +52,7 @@ class Choice:
         return RunConfig(workload=self.spec.id, mode=mode, precision=precision, compile=compiled)
 
 
-def _choice(asked: Asked) -> Choice:
+def choice(asked: Asked) -> Choice:
     """Raises NoDataError for a path that names no workload with a trace."""
     known = traced()
     name = asked.path[0] if asked.path else asked.one_of("workload", tuple(known))
@@ -68,7 +68,7 @@ def _choice(asked: Asked) -> Choice:
 
 def predict(facts: Facts, asked: Asked) -> View:
     """The forecast on every GPU that the filter leaves, in the order asked for."""
-    asks, problem = _choice(asked), None
+    asks, problem = choice(asked), None
     found: tuple[Record, ...] = ()
     try:
         batch = None if asked.text("batch", "auto") == "auto" else asked.whole("batch", most=MOST_BATCH)
@@ -100,7 +100,7 @@ def predict(facts: Facts, asked: Asked) -> View:
 
 def scaling(facts: Facts, asked: Asked) -> View:
     """Forecast curves of up to four GPUs, and every measured and published series of the workload."""
-    asks, problem, drawn = _choice(asked), None, None
+    asks, problem, drawn = choice(asked), None, None
     names, found = asked.many("gpu") or USUAL, ()
     try:
         ids = tuple(dict.fromkeys(facts.gpu(name).id for name in names))[:MOST_GPUS]

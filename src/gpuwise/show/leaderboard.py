@@ -1,0 +1,243 @@
+"""GPUs ranked by one workload: how much they do, per watt and per dollar, and how each figure is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from gpuwise.facts import prices
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.offer import Offer
+from gpuwise.model.record import Record
+from gpuwise.model.result import Interval
+from gpuwise.model.units import Amount, gibibytes, si, significant, usd, watts
+from gpuwise.show import charts
+from gpuwise.show.gpus import short
+from gpuwise.show.prices import exact
+from gpuwise.show.results import unit
+from gpuwise.show.table import Table
+from gpuwise.show.theme import Chart
+
+# How a figure is known, the surest first: of one GPU the first that answers stands in the ranking.
+ORIGINS = ("measured", "published", "predicted")
+CLASSES = ("desktop", "workstation", "server", "laptop", "embedded")
+# Dollars of a street price that the last metric counts by: a unit in which figures are easy to read.
+STREET_USD = 1000
+SECONDS = 3600
+# Numbers from which people would not read the zeros.
+MANY = 1e6
+# Names on a chart: more of them cannot be read.
+NAMED = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One kind of GPU, so many of it, with the best known answer to the question and its prices."""
+
+    spec: GpuSpec
+    record: Record
+    rent_usd: float | None = None
+    """Median on-demand rent of one for an hour."""
+    street_usd: float | None = None
+    """Median street price of one."""
+
+    @property
+    def kind(self) -> str:
+        """One of CLASSES, from form and segment of the catalog."""
+        form, segment = self.spec.text("form"), self.spec.text("segment")
+        if form == "laptop" or segment == "embedded":
+            return "laptop" if form == "laptop" else "embedded"
+        if form in ("sxm", "oam") or segment == "server":
+            return "server"
+        return "workstation" if segment == "workstation" else "embedded" if form == "soc" else "desktop"
+
+    def per(self, divisor: float | None) -> Interval | None:
+        """Items a second over something; the divisor counts as exact."""
+        found = self.record.throughput
+        return found.times(1 / divisor) if found is not None and divisor else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What GPUs are ranked by."""
+
+    title: str
+    """`per dollar of rent`."""
+    head: str
+    """The same above a narrow column."""
+    unit: Callable[[str], str]
+    """Item -> what is counted, `images per dollar`."""
+    of: Callable[[Entry], Interval | None]
+    more: bool = True
+    """The most is the best."""
+
+
+def _gpus(entry: Entry, each: float | None) -> float | None:
+    """A figure of one GPU for all of the entry."""
+    return each * entry.record.gpus if each else None
+
+
+METRICS: Mapping[str, Metric] = {
+    "throughput": Metric(title="throughput", head="speed", unit=unit, of=lambda e: e.record.throughput),
+    "watt": Metric(
+        title="per watt", head="per watt", unit=lambda item: unit(item).replace("/s", "/J"),
+        of=lambda e: e.per(e.record.watts.value if e.record.watts else None),
+    ),
+    "rent": Metric(
+        title="per dollar of rent", head="per $ rent", unit=lambda item: unit(item).replace("/s", "/$"),
+        of=lambda e: e.per((_gpus(e, e.rent_usd) or 0.0) / SECONDS),
+    ),
+    "street": Metric(
+        title="per dollar of street price", head="per $1k street",
+        unit=lambda item: f"{unit(item)} per ${STREET_USD:,}",
+        of=lambda e: e.per((_gpus(e, e.street_usd) or 0.0) / STREET_USD),
+    ),
+}  # fmt: skip
+
+
+def _of(entry: Entry, metric: str) -> float | None:
+    found = METRICS[metric].of(entry)
+    return None if found is None else found.value
+
+
+# Column -> (what it is sorted by, whether the largest come first).
+SORTS: Mapping[str, tuple[Callable[[Entry], Any], bool]] = {
+    "throughput": (lambda e: _of(e, "throughput"), True),
+    "watt": (lambda e: _of(e, "watt"), True),
+    "rent": (lambda e: _of(e, "rent"), True),
+    "street": (lambda e: _of(e, "street"), True),
+    "name": (lambda e: short(e.spec).casefold(), False),
+    "memory": (lambda e: e.spec.memory_bytes, True),
+    "power": (lambda e: e.spec.power_w, False),
+    "hour": (lambda e: e.rent_usd, False),
+    "price": (lambda e: e.street_usd, False),
+}  # fmt: skip
+
+
+def entries(
+    specs: Sequence[GpuSpec], known: Sequence[Record], forecasts: Sequence[Record], offers: Sequence[Offer]
+) -> tuple[Entry, ...]:
+    """An entry for each GPU that answers the question of the `forecasts`, whose refusals have none; `known`
+    are measured and published speeds of any question."""
+    answers: dict[str, list[Record]] = {}
+    asked = {(f.question.workload, f.question.mode, f.question.precision, f.gpus) for f in forecasts}
+    for record in (*known, *forecasts):
+        mine = record.question
+        if record.usable and (mine.workload, mine.mode, mine.precision, mine.gpus) in asked:
+            answers.setdefault(record.gpu_id, []).append(record)
+    offered: dict[str, list[Offer]] = {}
+    for offer in offers:
+        if len(offer.gpu_ids) == 1:
+            offered.setdefault(offer.gpu_ids[0], []).append(offer)
+    found = []
+    for spec in specs:
+        if spec.id in answers:
+            mine = exact(offered.get(spec.id, ()), spec.id)
+            rent, street = (prices.spread(mine, kind) for kind in ("on-demand", "street"))
+            found.append(Entry(
+                spec=spec, record=_best(answers[spec.id]),
+                rent_usd=rent.median if rent else None, street_usd=street.median if street else None,
+            ))  # fmt: skip
+    return tuple(found)
+
+
+def _best(answers: Sequence[Record]) -> Record:
+    """The surest, and of these the fastest; watts of another one where it has none."""
+
+    def rank(record: Record) -> tuple[int, bool, float]:
+        # What everybody reaches without own kernels is compared; a tuned speed stands where it is alone.
+        return ORIGINS.index(record.origin), record.question.recipe == "tuned", -record.value
+
+    best = min(answers, key=rank)
+    forecast = next((r for r in answers if r.origin == "predicted" and r.watts), None)
+    return replace(best, watts=forecast.watts) if best.watts is None and forecast else best
+
+
+def ranked(found: Sequence[Entry], metric: str, sort: str = "") -> tuple[Entry, ...]:
+    """Those of which the metric is known, the best first, or by the column asked for: `-name` reverses its
+    usual order; GPUs without a value of it come last."""
+    able = [entry for entry in found if _of(entry, metric) is not None]
+    key, falling = SORTS.get(sort.removeprefix("-"), SORTS[metric])
+    stated = [entry for entry in able if key(entry) is not None]
+    ordered = sorted(stated, key=key, reverse=falling != sort.startswith("-"))
+    return (*ordered, *(entry for entry in able if key(entry) is None))
+
+
+def figure(entry: Entry, metric: str) -> Amount | str:
+    """The value with its interval; empty where it is not known."""
+    of, found = METRICS[metric], METRICS[metric].of(entry)
+    if found is None:
+        return ""
+    # A forecast is not known to four digits, and a published figure states no interval.
+    digits = 3 if entry.record.origin == "predicted" else 4
+    text = si(found.value, "", digits).strip() if found.value >= MANY else significant(found.value, digits)
+    low, high = (found.low, found.high) if found.level is not None else (None, None)
+    return Amount(text, found.value, of.unit(entry.record.item), low, high)
+
+
+def table(found: Sequence[Entry]) -> Table:
+    """Every entry with all metrics, for files and for readers of the chart's figures."""
+    item = found[0].record.item if found else "item"
+    return Table.of(
+        (
+            {
+                "GPU": f"{e.record.gpus} x {e.spec.id}" if e.record.gpus > 1 else e.spec.id,
+                "name": short(e.spec),
+                "class": e.kind,
+                **{f"{m.title}, {m.unit(item)}": figure(e, name) for name, m in METRICS.items()},
+                "memory": gibibytes(e.spec.memory_bytes) if e.spec.memory_bytes else "",
+                "board power": watts(e.spec.power_w) if e.spec.power_w else "",
+                "rent of an hour": usd(e.rent_usd) if e.rent_usd else "",
+                "street price": usd(e.street_usd) if e.street_usd else "",
+                "known": e.record.origin,
+                "how": e.record.question.label("workload", "mode", "gpus"),
+                "source": e.record.source.title if e.record.source else e.record.session,
+            }
+            for e in found
+        ),
+        numeric=frozenset(),
+    )
+
+
+def document(found: Sequence[Entry]) -> list[dict[str, Any]]:
+    """The same as plain data."""
+    return [
+        {
+            "gpu_id": e.spec.id, "name": e.spec.name, "class": e.kind, "count": e.record.gpus,
+            "origin": e.record.origin, "question": e.record.question.key(),
+            **{name: asdict(value) if (value := m.of(e)) else None for name, m in METRICS.items()},
+            "rent_usd_per_h": e.rent_usd, "street_usd": e.street_usd,
+        }
+        for e in found
+    ]  # fmt: skip
+
+
+def leaders(found: Sequence[Entry]) -> tuple[str, ...]:
+    """The best of each metric in a sentence."""
+    lines = []
+    for name, metric in METRICS.items():
+        best = ranked(found, name)
+        if len(best) > 1:
+            value = figure(best[0], name)
+            how = best[0].record.origin
+            named = metric.unit(best[0].record.item)
+            lines.append(f"{metric.title}: {short(best[0].spec)}, {value} {named} ({how})")
+    return tuple(lines)
+
+
+def prices_chart(found: Sequence[Entry], *, street: bool = False, width: int = 0) -> Chart | None:
+    """Price against throughput; None where fewer than three prices are known."""
+    priced = [
+        (e, price)
+        for e in found
+        if e.record.throughput and (price := _gpus(e, e.street_usd if street else e.rent_usd))
+    ]
+    if len(priced) < 3:
+        return None
+    best = charts.frontier([(price, e.record.value) for e, price in priced])
+    points = [(short(e.spec), price, e.record.value, n in best) for n, (e, price) in enumerate(priced)]
+    # Those on the line decide; of the others the fastest are looked for.
+    points.sort(key=lambda point: (not point[3], -point[2]))
+    what = "street price" if street else "rent of an hour"
+    return charts.tradeoff(points[:NAMED], x=f"{what}, USD", y=unit(priced[0][0].record.item), width=width)

@@ -1,0 +1,71 @@
+"""The first page: GPUs ranked by a workload."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from gpuwise.errors import GpuwiseError
+from gpuwise.facts.catalog import matching
+from gpuwise.jobs.facts import Facts
+from gpuwise.jobs.forecasts import traced
+from gpuwise.model import units
+from gpuwise.show import leaderboard as report
+from gpuwise.show.gpus import short
+from gpuwise.show.leaderboard import CLASSES, METRICS, SORTS, Entry
+from gpuwise.show.records import COUNTS
+from gpuwise.web.view import Asked, View, bars
+from gpuwise.web.views.predict import choice
+
+# Rows that are shown at once; the others by a click.
+TOP = 40
+NARROW = 340
+USUAL = "resnet50"
+
+
+def leaderboard(facts: Facts, asked: Asked) -> View:
+    """The GPUs that the filters leave, the best first."""
+    name, _, mode = (asked.path[0] if asked.path else "").partition(",")
+    given = dict(asked.pairs)
+    if name:
+        given |= {"workload": name, "mode": mode}
+    asks = choice(Asked([*{"workload": USUAL, "precision": "fp16", **given}.items()]))
+    metric, kind = asked.one_of("by", tuple(METRICS)), asked.one_of("class", ("", *CLASSES))
+    sort = asked.text("sort") if asked.text("sort").removeprefix("-") in SORTS else ""
+    problem: GpuwiseError | None = None
+    found: tuple[Entry, ...] = ()
+    try:
+        specs = [match.spec for match in matching([asked.text("q")] if asked.text("q") else [])]
+        ids = tuple(spec.id for spec in specs)
+        least = (asked.number("memory") or 0.0) * 2**30
+        forecasts = facts.forecasts.known(asks.config, ids, int(asks.gpus))
+        every = report.entries(specs, facts.records(ids), forecasts, facts.offers)
+        found = tuple(e for e in every if kind in ("", e.kind) and (e.spec.memory_bytes or 0) >= least)
+    except GpuwiseError as error:
+        problem = error
+    ordered = report.ranked(found, metric, sort)
+    street = metric == "street"
+    drawn = find_spec("vl_convert") is not None
+    wide, narrow = (
+        report.prices_chart(found, street=street, width=width) if drawn else None for width in (0, NARROW)
+    )
+    item = found[0].record.item if found else ""
+    return View(
+        title=f"{asks.spec.title}: {asks.mode} in {asks.precision}",
+        template="leaderboard.html",
+        table=report.table(ordered),
+        document=lambda: report.document(ordered),
+        content={
+            "rows": tuple(zip(ordered, bars([METRICS[metric].of(e) for e in ordered]), strict=True)),
+            "top": len(ordered) if asked.text("all") else TOP, "leaders": report.leaders(found), "asks": asks,
+            "titles": {name: one.title for name, one in METRICS.items()}, "units": units, "name": short,
+            "asked": asked, "metric": metric, "metrics": METRICS, "kind": kind, "classes": CLASSES,
+            "sort": sort, "unit": METRICS[metric].unit(item) if item else "", "figure": report.figure,
+            "workloads": traced(), "counts": COUNTS, "chart": wide, "narrow": narrow, "street": street,
+            "message": problem, "prices": report.table([e for e in ordered if e.rent_usd or e.street_usd]),
+        },
+    )  # fmt: skip
+
+
+def boards() -> tuple[str, ...]:
+    """`resnet50,train`: each workload and mode that has a page of its own where pages are files."""
+    return tuple(f"{name},{mode}" for name, spec in traced().items() for mode in spec.modes)
