@@ -133,8 +133,8 @@ def entries(
     found = []
     for spec in specs:
         if spec.id in answers:
-            mine = exact(offered.get(spec.id, ()), spec.id)
-            rent, street = (prices.spread(mine, kind) for kind in ("on-demand", "street"))
+            quotes = exact(offered.get(spec.id, ()), spec.id)
+            rent, street = (prices.spread(quotes, kind) for kind in ("on-demand", "street"))
             found.append(Entry(
                 spec=spec, record=_best(answers[spec.id]),
                 rent_usd=rent.median if rent else None, street_usd=street.median if street else None,
