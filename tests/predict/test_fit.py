@@ -1,0 +1,84 @@
+"""Memory and speed of language models: known cases, and what must hold for every model and card."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuwise.errors import InputError
+from gpuwise.facts import llms
+from gpuwise.model.precision import WEIGHTS, Precision
+from gpuwise.predict.fit import TASKS, Plan, adapter_parameters, fit, memory
+
+EIGHT = llms.find("llama-3.1-8b")
+
+
+@pytest.mark.parametrize(
+    ("model", "gpu", "plan", "fits"),
+    [
+        ("llama-3.1-8b", "rtx-4090", {"weights": "bf16"}, True),
+        ("llama-3.1-8b", "rtx-3060-12gb", {"weights": "bf16"}, False),
+        ("llama-3.1-8b", "rtx-3060-12gb", {"weights": "q4_k_m"}, True),
+        # Thousands fine-tune 8 B on 24 GB, in this way alone.
+        ("llama-3.1-8b", "rtx-4090", {"task": "qlora", "weights": "nf4", "checkpoint": True}, True),
+        ("llama-3.1-8b", "rtx-4090", {"task": "full", "checkpoint": True}, False),
+        ("gpt-oss-20b", "rtx-4060-ti-16gb", {"weights": "mxfp4"}, True),
+        ("gpt-oss-20b", "rtx-5090", {"weights": "mxfp4", "context": 32768}, True),
+        ("llama-3.1-70b", "h100-sxm", {"weights": "bf16"}, False),
+        ("llama-3.1-70b", "h100-sxm", {"weights": "bf16", "gpus": 4}, True),
+        ("deepseek-v3", "h200-sxm", {"weights": "fp8", "gpus": 8}, True),
+        ("deepseek-v3", "h100-sxm", {"weights": "fp8", "gpus": 8}, False),
+    ],
+)
+def test_what_people_know_to_fit(model: str, gpu: str, plan: dict[str, object], fits: bool) -> None:
+    asked = Plan(
+        model=llms.find(model), **{"context": 4096, **plan, "weights": Precision(plan.get("weights", "bf16"))}
+    )  # type: ignore[arg-type]
+    answer = fit(asked, gpu)
+    assert answer.fits is fits
+    assert (answer.tokens_per_s is not None) is fits
+
+
+def test_a_cache_in_8_bits_is_half_as_large() -> None:
+    plans = [Plan(model=EIGHT, context=65536, cache=cache) for cache in (Precision.BF16, Precision.FP8)]
+    wide, narrow = (dict(memory(plan))["cache"] for plan in plans)
+    assert wide == 2 * narrow == 65536 * 131072
+
+
+def test_adapters_are_counted_as_bench_counts_them() -> None:
+    assert adapter_parameters(EIGHT, 16) == 41_943_040
+
+
+def test_weights_in_4_bits_are_not_trained_themselves() -> None:
+    with pytest.raises(InputError, match="cannot be trained"):
+        fit(Plan(model=EIGHT, task="full", weights=Precision.INT4), "h200-sxm")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(llms.names()), task=st.sampled_from(TASKS), weights=st.sampled_from(WEIGHTS),
+    context=st.integers(1, 32768), batch=st.integers(1, 64), checkpoint=st.booleans(),
+)  # fmt: skip
+def test_more_work_never_needs_less(
+    name: str, task: str, weights: Precision, context: int, batch: int, checkpoint: bool
+) -> None:
+    if task == "full":
+        weights = Precision.BF16
+    plan = Plan(
+        model=llms.find(name), task=task, weights=weights, context=context, batch=batch,  # type: ignore[arg-type]
+        checkpoint=checkpoint and task != "infer",
+    )  # fmt: skip
+    needed = sum(size for _, size in memory(plan))
+    for more in (replace(plan, context=2 * context), replace(plan, batch=batch + 1)):
+        assert sum(size for _, size in memory(more)) >= needed
+    if task == "infer":
+        assert sum(size for _, size in memory(replace(plan, gpus=2))) <= needed
+        slow, fast = (fit(plan, gpu).tokens_per_s for gpu in ("h100-sxm", "h200-sxm"))
+        if slow and fast:
+            assert slow.value <= fast.value * 1.0001
+            # Every token reads the active weights: no speed is beyond the memory.
+            read = llms.weight_bytes(plan.model, weights) * plan.model.read(batch) / plan.model.parameters
+            assert fast.value / batch * read <= 4.8e12
