@@ -176,6 +176,17 @@ def test_how_runs_differ_is_pooled_over_questions() -> None:
     assert own.error == pytest.approx(differ / sqrt(2), rel=1e-6)
 
 
+def test_of_many_questions_one_that_changed_does_not_stand_for_all() -> None:
+    modes = [replace(CONFIG, batch=size) for size in (1, 2, 4, 8, 16)]
+    times = {1: 0.0303, 2: 0.0303, 4: 0.0303, 8: 0.0303, 16: 0.3}
+    first = result(*(replace(processes(0.03), config=c, batch=c.batch) for c in modes))
+    second = result(*(replace(processes(times[c.batch or 0]), config=c, batch=c.batch) for c in modes))
+    found = run_to_run([first, second], {"NVIDIA H200"})
+    assert found is not None
+    assert found.degrees == 2.5
+    assert found.error == pytest.approx(log(1.01) / sqrt(2) / (1 - 2 / 9) ** 1.5, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("change", "note"),
     [

@@ -158,6 +158,8 @@ def test_old_files_state_the_median_or_the_mean_of_their_windows() -> None:
     w = [[1.0], [1.0, 1.0], [4.0]]
     assert value_of(w, 2, "bootstrap") == 2
     assert value_of(w, 2, "mean-of-runs") == pytest.approx(1.5)
+    assert value_of(w, 2, "bursts") == value_of(w, 2, "bursts of processes") == 2
+    assert throughput(w, 2, method="bursts").value == 2
     assert value_of(w, 2, "long-run") == value_of(w, 2) == pytest.approx(8 / 7)
 
 

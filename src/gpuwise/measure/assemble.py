@@ -159,7 +159,8 @@ def assemble(
     speed, steady, first, pipeline = None, None, builder.first, None
     if builder.windows and builder.built is not None:
         steps = [window.step_s for window in builder.windows]
-        speed = throughput(steps, builder.built.items, runs=[window.run for window in builder.windows])
+        runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
+        speed = throughput(steps, builder.built.items, runs=runs, method=method)
         stalled = stalls(steps)
         steady = speed.value / (1 - stalled.share) if stalled is not None else None
     if builder.fed is not None and builder.built is not None:
@@ -297,13 +298,12 @@ def unequal(group: Group) -> Iterator[Issue]:
     middle = median(sorted(alone)[:-1]) if len(alone) > 1 else float("inf")
     for rank in group.ranks:
         if rank.alone_s is not None and rank.alone_s > SLOW * middle:
-            yield Issue(
-                code="slow-rank",
-                severity="warning",
-                detail=f"rank {rank.rank} ({rank.device}, machine {rank.node}) needs "
+            yield Issue.warning(
+                "slow-rank",
+                f"rank {rank.rank} ({rank.device}, machine {rank.node}) needs "
                 f"{percent(rank.alone_s / middle - 1)} longer for a step than the middle one of the others, "
                 "and all wait for it",
-                fix="compare its clocks, heat and PCIe link with the others'",
+                "compare its clocks, heat and PCIe link with the others'",
             )
 
 
@@ -316,4 +316,4 @@ def uneven_power(infos: Sequence[DeviceInfo]) -> Iterator[Issue]:
 
 
 def _mixed(detail: str, next_step: str) -> Issue:
-    return Issue(code="mixed", severity="warning", detail=detail, fix=next_step)
+    return Issue.warning("mixed", detail, next_step)

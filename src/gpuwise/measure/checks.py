@@ -69,11 +69,10 @@ def check(
     found = [*_numerics(m, mismatch)]
     if odd is not None:
         found.append(
-            Issue(
-                code="output",
-                severity="invalid",
-                detail=odd,
-                fix="see that the network computes what it should; a fast wrong number is worse than none",
+            Issue.invalid(
+                "output",
+                odd,
+                "see that the network computes what it should; a fast wrong number is worse than none",
             )
         )
     drawn = m.telemetry.power_w if m.telemetry is not None else None
@@ -81,22 +80,20 @@ def check(
     # Energy over time cannot exceed what the driver lets the device draw.
     if drawn is not None and limit_w is not None and drawn > OVER_LIMIT * limit_w:
         found.append(
-            Issue(
-                code="energy-mismatch",
-                severity="warning",
-                detail=f"INVALID: a mean draw of {drawn:.0f} W, above the power limit of {limit_w:.0f} W",
-                fix="the sensor is wrong: take no watts and no energy from this device",
+            Issue.warning(
+                "energy-mismatch",
+                f"INVALID: a mean draw of {drawn:.0f} W, above the power limit of {limit_w:.0f} W",
+                "the sensor is wrong: take no watts and no energy from this device",
             )
         )
     if m.throughput is not None and m.status == "ok":
         found += [*_physics(m, memory_bytes_per_s), *_clocks(m), *_statistics(m)]
         if m.verdict is not None and m.verdict.bound == "input":
             found.append(
-                Issue(
-                    code="input-bound",
-                    severity="info",
-                    detail=f"the number is that of the input pipeline: {m.verdict.evidence[0]}",
-                    fix=m.verdict.next_step,
+                Issue.info(
+                    "input-bound",
+                    f"the number is that of the input pipeline: {m.verdict.evidence[0]}",
+                    m.verdict.next_step,
                 )
             )
     if m.telemetry is not None:
@@ -109,11 +106,10 @@ def unprofiled(reason: str | None) -> tuple[Issue, ...]:
     if reason is None:
         return ()
     return (
-        Issue(
-            code="profile",
-            severity="info",
-            detail=f"no profile, so the bottleneck is less certain: {reason}",
-            fix="the speed is valid; check torch and the driver to get a profile",
+        Issue.info(
+            "profile",
+            f"no profile, so the bottleneck is less certain: {reason}",
+            "the speed is valid; check torch and the driver to get a profile",
         ),
     )
 
@@ -124,12 +120,11 @@ def _clocks(m: Measurement) -> Iterator[Issue]:
         device_s, host_s = sum(window.step_s) * window.each, window.ended_s - window.started_s
         allowed_s = DISAGREE * host_s + READING_S * len(window.step_s) * window.each
         if host_s >= LONG_S and abs(device_s - host_s) > allowed_s:
-            yield Issue(
-                code="clock",
-                severity="invalid",
-                detail=f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
+            yield Issue.invalid(
+                "clock",
+                f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
                 "or work was left out of the timing",
-                fix="do not use the number; run it again where nothing suspends the machine",
+                "do not use the number; run it again where nothing suspends the machine",
             )
             return
 
@@ -147,31 +142,24 @@ def _physics(m: Measurement, memory_bytes_per_s: float | None) -> Iterator[Issue
     ):
         share = m.throughput.value * m.bytes_per_item / memory_bytes_per_s
         if share > ABOVE:
-            yield Issue(
-                code="above-peak",
-                severity="invalid",
-                detail=f"INVALID: {percent(share)} of the memory bandwidth of the data sheet",
-                fix="recheck the size of the copy and the clock",
+            yield Issue.invalid(
+                "above-peak",
+                f"INVALID: {percent(share)} of the memory bandwidth of the data sheet",
+                "recheck the size of the copy and the clock",
             )
     if m.mfu is not None and m.mfu > ABOVE:
-        yield Issue(
-            code="above-peak",
-            severity="invalid",
-            detail=f"{percent(m.mfu)} of the dense {m.config.precision} peak",
-            fix=doubt,
-        )
+        yield Issue.invalid("above-peak", f"{percent(m.mfu)} of the dense {m.config.precision} peak", doubt)
     if m.limit_share is not None and m.limit_share > ABOVE:
         host = m.config.device == "cpu"
-        yield Issue(
-            code="above-peak",
-            severity="invalid",
-            detail=f"{percent(m.limit_share)} of the measured {m.limit} limit"
+        yield Issue.invalid(
+            "above-peak",
+            f"{percent(m.limit_share)} of the measured {m.limit} limit"
             + (
                 ", which is no ceiling on a CPU: convolutions and matrix products are different libraries"
                 if host
                 else ""
             ),
-            fix="take the share as a comparison, not as a limit" if host else doubt,
+            "take the share as a comparison, not as a limit" if host else doubt,
         )
 
 
@@ -179,12 +167,7 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
     assert m.throughput is not None
     steps = sum(len(window.step_s) * window.each for window in m.windows)
     if steps < 10 and m.config.mode != "limit":
-        yield Issue(
-            code="short",
-            severity="warning",
-            detail=f"only {steps} timed steps",
-            fix="give it more time, e.g. --time 5min",
-        )
+        yield Issue.warning("short", f"only {steps} timed steps", "give it more time, e.g. --time 5min")
     elif m.throughput.half_width > m.config.target_ci:
         width, target = m.throughput.half_width, m.config.target_ci
         # Another digit where it is wider by what rounding hides.
@@ -216,11 +199,10 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
     reach = max(map(reach_if_slow, each), default=0.0)
     adaptive = m.config.protocol == "adaptive" and m.config.mode != "limit"
     if abs(trend) > DRIFT:
-        yield Issue(
-            code="unsteady",
-            severity="warning",
-            detail=f"step time changed by {percent(trend)} from first to last window",
-            fix="let the device settle: run again, or longer with --time",
+        yield Issue.warning(
+            "unsteady",
+            f"step time changed by {percent(trend)} from first to last window",
+            "let the device settle: run again, or longer with --time",
         )
     elif adaptive and alike > ALIKE and reach > m.config.target_ci:
         timed_s = sum(sum(window.step_s) * window.each for window in m.windows)
@@ -243,22 +225,20 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Issue]:
             if narrow and not train
             else ("compiled differs from eager", "--compile off")
         )
-        yield Issue(
-            code="mismatch",
-            severity="invalid",
-            detail=f"{what} by {percent(mismatch)}",
-            fix=f"measure with {instead}; a fast wrong number is worse than none",
+        yield Issue.invalid(
+            "mismatch",
+            f"{what} by {percent(mismatch)}",
+            f"measure with {instead}; a fast wrong number is worse than none",
         )
     if m.reference_norm is not None:
         off = math.inf if m.gradient_norm is None else m.gradient_norm / m.reference_norm - 1
         if abs(off) > NORM_OFF:
             side = "above" if off > 0 else "below"
             far = "not finite" if math.isinf(off) else f"{percent(abs(off))} {side} that of bf16 matmuls"
-            yield Issue(
-                code="mismatch",
-                severity="invalid",
-                detail=f"the norm of all gradients is {far}",
-                fix="measure with --precision bf16; a fast wrong number is worse than none",
+            yield Issue.invalid(
+                "mismatch",
+                f"the norm of all gradients is {far}",
+                "measure with --precision bf16; a fast wrong number is worse than none",
             )
     if not m.loss:
         return
@@ -267,9 +247,8 @@ def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Issue]:
     if m.config.input == "device" and (last > RISE * first or last == first):
         steps = len(m.warmup_s) + sum(len(window.step_s) for window in m.windows)
         went = f"stayed at {first:.3f}" if last == first else f"went from {first:.3f} to {last:.3f}"
-        yield Issue(
-            code="diverging",
-            severity="invalid",
-            detail=f"loss {went} in {steps} steps on one fixed batch",
-            fix="the training is not sound in this precision; compare with --precision fp32",
+        yield Issue.invalid(
+            "diverging",
+            f"loss {went} in {steps} steps on one fixed batch",
+            "the training is not sound in this precision; compare with --precision fp32",
         )

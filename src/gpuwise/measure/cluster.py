@@ -310,7 +310,5 @@ def _unlike(head: Result, others: Sequence[Result]) -> list[Issue]:
         if changes:
             listed = "; ".join(f"{name} {a} against {b}" for name, a, b in changes)
             detail = f"machine {number} differs from machine 0: {listed}"
-            found.append(
-                Issue(code="mixed", severity="warning", detail=detail, fix="measure on equal machines")
-            )
+            found.append(Issue.warning("mixed", detail, "measure on equal machines"))
     return found

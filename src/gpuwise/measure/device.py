@@ -98,11 +98,7 @@ def find_target(device: Device | None, index: int | None, framework: Framework =
 
 
 def choose(
-    sensors: Sequence[Sensor],
-    torch: TorchBuild | None,
-    *,
-    device: Device | None,
-    index: int | None,
+    sensors: Sequence[Sensor], torch: TorchBuild | None, *, device: Device | None, index: int | None
 ) -> tuple[Device, Sensor | None]:
     """The device to measure and the sensor that watches it (None for a CPU or an unwatched GPU).
 
@@ -178,11 +174,10 @@ def check_host(load: float | None, cores: int) -> tuple[Issue, ...]:
     if load is None or load <= BUSY_CORES * cores:
         return ()
     return (
-        Issue(
-            code="contended",
-            severity="warning",
-            detail=f"load average {load:.1f} on {cores} cores: other programs are competing for the CPU",
-            fix="stop them and run again",
+        Issue.warning(
+            "contended",
+            f"load average {load:.1f} on {cores} cores: other programs are competing for the CPU",
+            "stop them and run again",
         ),
     )
 
@@ -203,11 +198,8 @@ def check_idle(sensor: Sensor, others: Sequence[DeviceInfo] = ()) -> tuple[int, 
         raise MachineError(
             f"GPU {info.index} is busy with process {pids}", hint=f"{elsewhere}wait until it ends"
         )
-    caution = Issue(
-        code="contended",
-        severity="warning",
-        detail=f"process {pids} holds memory on GPU {info.index}",
-        fix="close it for a clean number",
+    caution = Issue.warning(
+        "contended", f"process {pids} holds memory on GPU {info.index}", "close it for a clean number"
     )
     return len(processes), (caution,)
 

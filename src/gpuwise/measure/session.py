@@ -246,22 +246,20 @@ class Session:
         foreign = {pid for log in logs for pid in log.foreign_pids}
         if foreign and not self.cautions:
             pids = ", ".join(map(str, sorted(foreign)))
-            yield Issue(
-                code="contended",
-                severity="warning",
-                detail=f"other processes used the GPU while it was timed: {pids}",
-                fix="run it again on an idle GPU",
+            yield Issue.warning(
+                "contended",
+                f"other processes used the GPU while it was timed: {pids}",
+                "run it again on an idle GPU",
             )
         for log in logs:
             yield from log.hot
         error = next((log.error for log in logs if log.error is not None), None)
         if error is not None:
-            yield Issue(
-                code="telemetry",
-                severity="warning",
-                detail="the sensor failed, so heat, throttling and other processes are unknown: "
+            yield Issue.warning(
+                "telemetry",
+                "the sensor failed, so heat, throttling and other processes are unknown: "
                 f"{error.splitlines()[0]}",
-                fix="check that the driver answers, then run it again",
+                "check that the driver answers, then run it again",
             )
 
     def settled(self, config: RunConfig) -> RunConfig:

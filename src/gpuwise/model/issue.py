@@ -19,6 +19,18 @@ class Issue:
     detail: str  # One sentence with the figures that it rests on
     fix: str = ""  # The next step in words; commands are added by the command line
 
+    @classmethod
+    def info(cls, code: str, detail: str, fix: str = "") -> Issue:
+        return cls(code=code, severity="info", detail=detail, fix=fix)
+
+    @classmethod
+    def warning(cls, code: str, detail: str, fix: str = "") -> Issue:
+        return cls(code=code, severity="warning", detail=detail, fix=fix)
+
+    @classmethod
+    def invalid(cls, code: str, detail: str, fix: str = "") -> Issue:
+        return cls(code=code, severity="invalid", detail=detail, fix=fix)
+
 
 def usable(issues: tuple[Issue, ...]) -> bool:
     """True where none of the issues makes the number invalid."""

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, hypot, log, sqrt
-from statistics import NormalDist, fmean
+from statistics import NormalDist, median, variance
 from typing import Literal, cast
 
 from gpuwise.errors import InputError
@@ -30,6 +30,9 @@ SURE = 0.99
 ASSUMED = Spread(0.01, NORMAL)
 """How two runs of one question differ where no repeats of that kind of card are known: 39 equal H100 machines
 differ by up to 2 %, two standard deviations."""
+
+SEVERAL = 5
+"""Repeated questions from which on their median is taken, and not their mean."""
 
 
 def compare(a: Measurement, b: Measurement, stored: Spread | None = None) -> Comparison:
@@ -156,12 +159,16 @@ def run_to_run(results: Iterable[Result], devices: Collection[str]) -> Spread | 
                     for run in sorted({w.run for w in m.windows})
                 ]
                 answers[same] += map(log, each)
-    repeated = [found for found in answers.values() if len(found) > 1]
-    degrees = sum(len(found) - 1 for found in repeated)
+    repeated = [(variance(found), len(found) - 1) for found in answers.values() if len(found) > 1]
+    degrees = sum(own for _, own in repeated)
     if not degrees:
         return None
-    squares = sum((value - fmean(found)) ** 2 for found in repeated for value in found)
-    return Spread(sqrt(squares / degrees), degrees)
+    if len(repeated) < SEVERAL:
+        return Spread(sqrt(sum(own * square for square, own in repeated) / degrees), degrees)
+    # A question that was measured before and after its program changed must not stand for all: the median
+    # over the questions, each variance over the median of its chi-square (Wilson & Hilferty 1931).
+    typical = median(square / (1 - 2 / (9 * own)) ** 3 for square, own in repeated)
+    return Spread(sqrt(typical), degrees / 2)
 
 
 def reproduced(comparison: Comparison) -> bool:
@@ -249,15 +256,15 @@ def violations(comparisons: Sequence[Comparison], condition: Condition) -> tuple
     a share, the verdict. A measurement that ran in the baseline and now fails or runs out of memory
     meets every `slower` condition: that is no noise, and a gate that it passes would be worthless.
     """
-    return tuple(c for c in comparisons if _meets(c, condition))
 
+    def met(c: Comparison) -> bool:
+        if c.ratio is None:
+            broke = c.a.status == "ok" and c.b.status in ("oom", "failed")
+            return condition.verdict == "slower" and broke
+        if condition.by == 0 or c.verdict == "not-comparable":
+            return c.verdict == condition.verdict
+        if condition.verdict == "slower":
+            return c.ratio.high < 1 - condition.by
+        return c.ratio.low > 1 + condition.by
 
-def _meets(c: Comparison, condition: Condition) -> bool:
-    if c.ratio is None:
-        broke = c.a.status == "ok" and c.b.status in ("oom", "failed")
-        return condition.verdict == "slower" and broke
-    if condition.by == 0 or c.verdict == "not-comparable":
-        return c.verdict == condition.verdict
-    if condition.verdict == "slower":
-        return c.ratio.high < 1 - condition.by
-    return c.ratio.low > 1 + condition.by
+    return tuple(filter(met, comparisons))

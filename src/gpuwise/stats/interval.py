@@ -72,16 +72,18 @@ class Spread:
 
 
 def throughput(
-    windows: Windows, items_per_step: float, *, runs: Sequence[int] = (), level: float = LEVEL
-) -> Interval:
-    """Items per second from windows of step times in seconds; `runs` says which process timed each window.
+    windows: Windows, items_per_step: float, *, runs: Sequence[int] = (), method: str = "long-run",
+    level: float = LEVEL,
+) -> Interval:  # fmt: skip
+    """Items per second from windows of step times in seconds; `runs` says which process timed each window,
+    `method` how the value comes from them (`value_of`).
 
     Steps that are all equal give low = high = value, and so does one window, without a level. Windows
     without steps are skipped. Raises ValueError where there is no step, or one that took no time.
     """
-    value = value_of(windows, items_per_step)
+    value = value_of(windows, items_per_step, method)
     known = spread(windows, runs)
-    method = "long-run" if len(set(runs)) < 2 else "long-run of processes"
+    method += " of processes" if len(set(runs)) > 1 else ""
     if known is None:
         return Interval(value=value, low=value, high=value, level=None, method=method)
     factor = exp(known.reach(level))
@@ -95,7 +97,8 @@ def spread(windows: Windows, runs: Sequence[int] = ()) -> Spread | None:
     """
     timed = [(sum(steps), len(steps)) for steps in windows if steps]
     if len(set(runs)) > 1:
-        each = [_seconds_per_step(windows, runs, run) for run in dict.fromkeys(runs)]
+        numbered = list(zip(windows, runs, strict=True))
+        each = [1 / value_of([own for own, n in numbered if n == run], 1) for run in dict.fromkeys(runs)]
         return Spread(stdev(each) / sqrt(len(each)) / fmean(each), len(each) - 1)
     count = len(timed)
     if count < 2:
@@ -129,11 +132,6 @@ def alikeness(means: Sequence[float]) -> float:
     return (count * found + 1) / (count - TOO_FEW)
 
 
-def _seconds_per_step(windows: Windows, runs: Sequence[int], run: int) -> float:
-    own = [steps for steps, number in zip(windows, runs, strict=True) if number == run and steps]
-    return sum(map(sum, own)) / sum(map(len, own))
-
-
 def ratio_of(a: Interval, b: Interval) -> Interval:
     """`b` over `a` from their intervals alone, for figures without raw steps.
 
@@ -152,14 +150,18 @@ def _distance(value: float, end: float) -> float:
 
 
 def value_of(windows: Windows, items_per_step: float, method: str = "long-run") -> float:
-    """The throughput alone, by the method of its interval: files before 2026-11-23 state the median of their
-    windows' rates ("bootstrap") or the mean of three runs' ("mean-of-runs"). Raises as `throughput`."""
+    """The throughput alone, by the method of its interval.
+
+    Of bursts with rests between them it is their median: what the silicon reaches, whatever happened in one.
+    Files before 2026-11-23 state the median of their windows' rates for everything ("bootstrap"), or the mean
+    of three runs' ("mean-of-runs"). Raises as `throughput`.
+    """
     if any(step <= 0 for steps in windows for step in steps):
         raise ValueError("a step must take longer than 0 s")
     rates = [items_per_step * len(steps) / sum(steps) for steps in windows if steps]
     if not rates:
         raise ValueError("no timed step")
-    if method == "bootstrap":
+    if method.startswith("bursts") or method == "bootstrap":
         return median(rates)
     if method == "mean-of-runs":
         return fmean(rates)

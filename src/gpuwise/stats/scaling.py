@@ -59,6 +59,12 @@ class Point:
     """Over one GPU."""
     losses: Losses | None
 
+    @classmethod
+    def of(cls, one: Measurement, several: Measurement) -> Point:
+        found = factor(one, several)
+        speedup = found.value * several.config.gpus
+        return cls(measurement=several, factor=found, speedup=speedup, losses=losses(one, several))
+
     @property
     def gpus(self) -> int:
         return self.measurement.config.gpus
@@ -141,10 +147,10 @@ def series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
     speeds = [m for m in measurements if m.status == "ok" and m.throughput and m.config.mode != "limit"]
     found = []
     for one in (m for m in speeds if m.config.gpus == 1):
-        several = [m for m in speeds if m.config.gpus > 1 and _same(one, m)]
+        several = [m for m in speeds if m.config.gpus > 1 and same(one, m)]
         for how in dict.fromkeys(map(_how, several)):
             chosen = sorted((m for m in several if _how(m) == how), key=lambda m: m.config.gpus)
-            found.append(Series(one=one, points=tuple(_point(one, m) for m in chosen)))
+            found.append(Series(one=one, points=tuple(Point.of(one, m) for m in chosen)))
     return tuple(found)
 
 
@@ -152,18 +158,8 @@ def _how(m: Measurement) -> tuple[str, ...]:
     return m.config.scaling, m.config.switches.overlap_grads, m.config.switches.bucket
 
 
-def _same(one: Measurement, several: Measurement) -> bool:
+def same(one: Measurement, several: Measurement) -> bool:
     """Whether the two asked the same, but for the number of GPUs and how these exchange gradients."""
     switches = several.config.switches.exchanging_as(one.config.switches)
     alone = replace(several.config, gpus=1, nodes=1, scaling=one.config.scaling, switches=switches)
     return alone == one.config
-
-
-def _point(one: Measurement, several: Measurement) -> Point:
-    found = factor(one, several)
-    return Point(
-        measurement=several,
-        factor=found,
-        speedup=found.value * several.config.gpus,
-        losses=losses(one, several),
-    )

@@ -162,12 +162,11 @@ def _rechecked(m: Measurement) -> Measurement:
     own = value_of([window.step_s for window in m.windows], m.items_per_step, m.throughput.method)
     if abs(m.throughput.value / own - 1) <= AGREES or any(issue.code == "tampered" for issue in m.cautions):
         return m
-    issue = Issue(
-        code="tampered",
-        severity="invalid",
-        detail=f"the file states {significant(m.throughput.value, 4)} {m.item}/s, its own steps give "
+    issue = Issue.invalid(
+        "tampered",
+        f"the file states {significant(m.throughput.value, 4)} {m.item}/s, its own steps give "
         f"{significant(own, 4)} ({percent(m.throughput.value / own - 1)})",
-        fix="do not use this figure: measure it again, or ask for the file that was written",
+        "do not use this figure: measure it again, or ask for the file that was written",
     )
     return replace(m, cautions=(*m.cautions, issue))
 

@@ -121,9 +121,7 @@ def check_target(path: Path) -> None:
 def unwritable(path: Path, error: OSError) -> InputError:
     """The error for a result that cannot be written."""
     return InputError(
-        f"cannot write {path}: {error.strerror or error}",
-        hint="choose another place",
-        code="output",
+        f"cannot write {path}: {error.strerror or error}", hint="choose another place", code="output"
     )
 
 

@@ -53,4 +53,4 @@ def _ending(m: Measurement) -> tuple[Issue, ...]:
     if m.status == "ok":
         return ()
     detail = m.error.splitlines()[0] if m.error else f"the measurement is {m.status}"
-    return (Issue(code=m.status, severity="invalid", detail=detail),)
+    return (Issue.invalid(m.status, detail),)

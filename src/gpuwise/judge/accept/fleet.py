@@ -19,16 +19,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from gpuwise.judge.accept.bundle import LOOSE, Host
-from gpuwise.judge.accept.card import (
-    Acceptance,
-    Asked,
-    Lookup,
-    Outcome,
-    named,
-    question,
-    speeds,
-    together,
-)
+from gpuwise.judge.accept.card import Acceptance, Asked, Lookup, Outcome, named, question, speeds, together
 from gpuwise.judge.accept.reference import allowed
 from gpuwise.judge.accept.speed import judge
 from gpuwise.model.issue import Issue

@@ -77,11 +77,10 @@ def mixed(cards: Sequence[TestedCard]) -> tuple[Issue, ...]:
         return ()
     listed = ", ".join(f"{count} x {name}" for name, count in models.most_common())
     return (
-        Issue(
-            code="mixed",
-            severity="invalid",
-            detail=f"different models in one host: {listed}",
-            fix="ask for equal cards: together they run at the pace of the slowest",
+        Issue.invalid(
+            "mixed",
+            f"different models in one host: {listed}",
+            "ask for equal cards: together they run at the pace of the slowest",
         ),
     )
 
@@ -110,12 +109,11 @@ def held_back(card: TestedCard, margin: float) -> Iterator[Issue]:
         if m.status != "ok" or not fastest(m) or best is None or usual is None:
             continue
         if usual.value < (1 - margin) * best.value:
-            yield Issue(
-                code="power-cap",
-                severity="info",
-                detail=f"{named(question(m))} fell {percent(1 - usual.value / best.value)} below its fastest "
+            yield Issue.info(
+                "power-cap",
+                f"{named(question(m))} fell {percent(1 - usual.value / best.value)} below its fastest "
                 "burst, by which it is judged: clocks are lowered under the power limit",
-                fix="nothing: what it sustains is judged by training and inference",
+                "nothing: what it sustains is judged by training and inference",
             )
 
 
@@ -134,22 +132,20 @@ def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issu
             for name, rate in rates.items():
                 if rate.high < (1 - allowed(gpu_id, asked, margin)) * middle:
                     below = percent(1 - rate.value / middle)
-                    issue = Issue(
-                        code="spread",
-                        severity="invalid",
-                        detail=f"{named(asked)} {below} below the median of the {len(rates)} cards",
-                        fix="measure again; then exchange slots: does the fault follow the card?",
+                    issue = Issue.invalid(
+                        "spread",
+                        f"{named(asked)} {below} below the median of the {len(rates)} cards",
+                        "measure again; then exchange slots: does the fault follow the card?",
                     )
                     found[name].append(issue)
         heats = {card.name: heat for card in same if (heat := condition.hottest(card.result)) is not None}
         cool = median_low(heats.values()) if heats else 0.0
         for name, heat in heats.items():
             if heat > cool + HOTTER_C:
-                issue = Issue(
-                    code="hot",
-                    severity="warning",
-                    detail=f"{heat:.0f} °C, {heat - cool:.0f} above the median of the {len(heats)} cards",
-                    fix="look at its fan, airflow and seat",
+                issue = Issue.warning(
+                    "hot",
+                    f"{heat:.0f} °C, {heat - cool:.0f} above the median of the {len(heats)} cards",
+                    "look at its fan, airflow and seat",
                 )
                 found[name].append(issue)
     return found

@@ -57,12 +57,7 @@ class Jax:
     """`values` by name; while it is None the weights that are asked for are only written down."""
 
     def __init__(
-        self,
-        values: Mapping[str, Array] | None,
-        *,
-        training: bool,
-        dtype: Any,
-        key: Array | None = None,
+        self, values: Mapping[str, Array] | None, *, training: bool, dtype: Any, key: Array | None = None
     ) -> None:
         self.values = values
         self.training = training

@@ -167,11 +167,7 @@ def machine() -> Machine:
 
 
 def environment(
-    info: DeviceInfo | None,
-    *,
-    device: str,
-    gpu_id: str | None = None,
-    other_processes: int | None = None,
+    info: DeviceInfo | None, *, device: str, gpu_id: str | None = None, other_processes: int | None = None
 ) -> Environment:
     """The environment of a result. Neither host name nor unique ids are kept, but a digest of the device's.
 

@@ -246,10 +246,9 @@ def wait_until_cool(
         if temperature is None or temperature < below_c:
             return None
         if waited_s >= timeout_s:
-            return Issue(
-                code="hot-start",
-                severity="warning",
-                detail=f"started at {temperature:.0f} °C, not below {below_c:.0f} °C, after {waited_s:.0f} s",
-                fix="improve the cooling, or let the device rest and run again",
+            return Issue.warning(
+                "hot-start",
+                f"started at {temperature:.0f} °C, not below {below_c:.0f} °C, after {waited_s:.0f} s",
+                "improve the cooling, or let the device rest and run again",
             )
         sleep(min(poll_s, timeout_s - waited_s))

@@ -206,12 +206,11 @@ def cautions(
         and _disagree(counted, integrated, windows, telemetry.samples)
     ):
         found.append(
-            Issue(
-                code="energy-mismatch",
-                severity="warning",
-                detail=f"the energy counter says {significant(counted)} J, "
+            Issue.warning(
+                "energy-mismatch",
+                f"the energy counter says {significant(counted)} J, "
                 f"sampled power {significant(integrated)} J",
-                fix="take the watts with care; energy is left out",
+                "take the watts with care; energy is left out",
             )
         )
     return tuple(found)
