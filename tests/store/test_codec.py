@@ -236,6 +236,13 @@ def test_a_throughput_that_its_steps_do_not_give_is_invalid(
     assert all(issue.severity == "invalid" for issue in issues)
     again = store.decode(store.encode(replace(example, measurements=(found,))), "x.json")
     assert again.measurements[0] == found
+    if factor == 1.5:
+        assert "(50.0 %)" in issues[0].detail
+
+
+def test_a_batch_of_one_is_a_batch(example: Result) -> None:
+    assert store.decode(altered(example, batch=1), "x.json").measurements[0].batch == 1
+    assert "a batch of 0" in str(refusal(altered(example, batch=0)))
 
 
 def test_deep_json_of_known_keys_is_damaged(example: Result) -> None:

@@ -200,6 +200,12 @@ def test_an_unknown_reference_is_no_data(three: tuple[Path, ...]) -> None:
         store.find("nonsense")
 
 
+@pytest.mark.parametrize("reference", ["nonsense.json", "folder/nonsense"])
+def test_what_looks_like_a_path_is_a_file_that_is_not_there(reference: str) -> None:
+    with pytest.raises(NoDataError, match="there is no file"):
+        store.find(reference)
+
+
 @pytest.mark.parametrize("reference", ["", "x" * 300, "nul\0", "file/a.json"])
 def test_what_can_be_no_file_is_no_data(
     example: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str

@@ -1,0 +1,46 @@
+"""A recommendation is kept as one file and read back whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.model.choice import SCHEMA, Need, Recommendation
+from gpuwise.model.precision import Precision
+from gpuwise.store.choice import encode, load
+
+
+def recommendation(**changes: object) -> Recommendation:
+    given = {
+        "made_on": "2026-11-23",
+        "need": Need(workloads=(("resnet50", 1.0),), mode="train", precision=Precision.BF16),
+        "item": "image",
+        "options": (),
+    }
+    return Recommendation(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_a_recommendation_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "choice.json"
+    path.write_bytes(encode(recommendation()))
+    assert load(path) == recommendation()
+    assert path.read_bytes().endswith(b"}\n")
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b'{"schema": 1}', b"\xff", b"[" * 100_000])
+def test_another_file_is_refused(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "other.json"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match="no recommendation") as caught:
+        load(path)
+    assert caught.value.code == "choose-again"
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "newer.json"
+    path.write_bytes(encode(recommendation(schema=SCHEMA + 1)))
+    with pytest.raises(InputError, match=str(SCHEMA + 1)) as caught:
+        load(path)
+    assert caught.value.code == "upgrade"
