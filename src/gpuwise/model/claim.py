@@ -30,6 +30,8 @@ Kind = Literal[
     "caution",
     "capability",
     "base as boost",
+    "wrong ratio",
+    "wrong sum",
 ]
 
 
@@ -63,6 +65,9 @@ class Claim:
     """`gpu_ids` are different products, so that disagreement with all of them proves little."""
     is_range: bool = False  # The values are the ends of a range: "600-900 W"
     count: int = 1  # Of "8x H100": how many GPUs the value may be the sum of
+    total: bool = False  # The text says that the value is the sum over `count` GPUs
+    than: tuple[str, ...] = ()  # Of a ratio, such as "2.4 times the memory of": the GPU compared with
+    more: bool = False  # Of a ratio: "more" or "faster", which may mean one more than the times
     context: tuple[str, ...] = ()  # Of a speed or a rent: the words around it, the closest first
     sure: bool = True  # False where a second reading of the layout explains the text nearly as well
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpuwise.facts import catalog
-from gpuwise.judge.audit import loose, prose, tables
+from gpuwise.judge.audit import loose, phrases, prose, tables
 from gpuwise.judge.audit.cells import label_of, own_field, readings
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import Block, Heading, Line, Table
@@ -148,6 +148,9 @@ class _Walk:
                 yield from self.table(part)
             elif not joins and self.is_title(part):
                 self.heading(PLAIN, part.text, part.line)
+                # So short a line may still be a sentence: "The T4 supports FP8."
+                gpus = [t for t in scan(part.text) if t.kind == "gpu"]
+                yield from phrases.claims(part.text, gpus, None, part.line, self.section)
             elif pairs := [] if joins else list(_pairs(part.text)) or self.headed(part):
                 yield from self.pairs(part, pairs)
             else:

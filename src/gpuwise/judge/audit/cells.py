@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpuwise.checks import networks
-from gpuwise.judge.audit.words import CUES, FIELDS, UNITS, Token, scan
+from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, UNITS, Token, scan
 from gpuwise.model.claim import Number
 
 # How far rounding may lead from two: the L40S is published with 362.05 and 733.
@@ -56,6 +56,8 @@ class Label:
     """Whether it announces dense and sparse rates together."""
     hourly: bool
     vector: bool
+    ability: str | None
+    """What its cells answer with yes or no."""
 
     @property
     def first(self) -> str | None:
@@ -78,8 +80,10 @@ def label_of(text: str) -> Label:
     # "FP16 TFLOPS": the format says more than the unit; "FP16 Tensor Performance" too.
     if any(f.startswith("peak:") and f not in ("peak:", "peak:tensor") for f in fields):
         fields = [f for f in fields if f not in ("peak:", "peak:tensor", "tensor_cores", "power_w")]
-    if "throughput" in fields and unit is not None and unit[0] != "item/s":
-        fields.remove("throughput")
+    if "throughput" in fields:
+        # "Llama 8B FP16 tok/s, batch 1" is a speed; "FP16 throughput (TFLOPS)" is a peak.
+        speed = unit is None or unit[0] == "item/s"
+        fields = ["throughput"] if speed else [f for f in fields if f != "throughput"]
     if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
         fields = ["memory_type"]
     # The row of a network states its throughput: "ResNet-50 FP16".
@@ -96,7 +100,14 @@ def label_of(text: str) -> Label:
         both=len(marks) == 2,
         hourly=CUES["hourly"].search(text) is not None,
         vector=CUES["vector"].search(text) is not None,
+        ability=capability_of(CUES["plain_ability"].sub("", text)),
     )
+
+
+def capability_of(text: str) -> str | None:
+    """The ability that a few words name: "FP8", "NVLink", "MIG"; None for anything else."""
+    plain = text.strip(" -:*()")
+    return next((f for f, name in ABILITIES.items() if re.fullmatch(name, plain, re.IGNORECASE)), None)
 
 
 def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterator[Reading]:
@@ -104,6 +115,10 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
 
     `starred`: a footnote says that * is sparse; None where it says so of all rates.
     """
+    answer = (CUES["yes"].match(cell), CUES["no"].match(cell)) if label.ability else (None, None)
+    if label.ability is not None and any(answer):
+        token = Token(kind="name", start=0, end=len(cell), text=cell)
+        yield Reading(field=label.ability, values=("yes" if answer[0] else "no",), token=token)
     if label.first == "":
         return
     tokens = scan(cell)

@@ -14,6 +14,7 @@ from typing import Literal
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit.cells import label_of, readings
+from gpuwise.judge.audit.words import ABILITIES
 from gpuwise.model.claim import Number
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
 from gpuwise.model.units import of_field, si
@@ -29,7 +30,7 @@ _SPARSE_SINCE = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3", "CDNA 4")
 _VECTOR_HALF = {"Pascal": 2, "Volta": 2, "Turing": 2, "Hopper": 2, "CDNA": 2, "RDNA": 2}
 # Fields that follow from the product itself, which one good source settles.
 _EXACT = frozenset(
-    {"architecture", "chip", "memory_type", "compute_capability", "pcie_generation", "mig", "ecc"}
+    {"architecture", "chip", "memory_type", "compute_capability", "pcie_generation", *ABILITIES}
 )
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")
@@ -79,12 +80,22 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     fact = spec.facts.get(field)
     if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()
+    if field in ABILITIES:
+        # The catalog names the link that a GPU has; texts say whether it is NVLink.
+        yes = str(fact.value).startswith("NVLink") if field == "link" else bool(fact.value)
+        return (
+            Evidence(
+                value="yes" if yes else "no", text="yes" if yes else "no", source=fact.source, sources=2
+            ),
+        )
     number = field == "compute_capability" or not isinstance(fact.value, str)
     value = float(fact.value) if number else str(fact.value)
+    # A chip has one count of transistors, which its vendor states once.
+    settled = field in _EXACT or (field == "transistors" and fact.source.kind == "vendor")
     stated = Evidence(
         value=value, text=printed(field, value), source=fact.source,
         alternatives=_alternatives(spec, field, fact), computed=_is_computed(spec, field, fact),
-        sources=2 if field in _EXACT else len(spec.sources(field)),
+        sources=2 if settled else len(spec.sources(field)),
     )  # fmt: skip
     if field != "memory_bytes":
         return (stated,)

@@ -40,6 +40,8 @@ CLOCKS = 0.015
 COARSE = 0.12
 # For "about" and "nearly".
 ROUGH = 0.05
+# How far a round ratio ("twice") may be off.
+RATIO = 0.2
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
 # Announcement, release and first delivery of one GPU lie this far apart.
@@ -59,7 +61,8 @@ _COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP
 
 def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order, and one per pair of lines that contradict each other."""
-    claims = _narrowed(claims)
+    ratios = [_of_ratio(claim) for claim in claims if claim.than]
+    claims = _narrowed([claim for claim in claims if not claim.than])
     verdicts = [_verdict(claim) for claim in claims]
     text = Around(
         claims, [c for c, verdict in zip(claims, verdicts, strict=True) if verdict == "contradicts"]
@@ -77,7 +80,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             verdicts[place] = "differs"
     found = [_finding(c, v, text) for c, v in zip(claims, verdicts, strict=True)]
     unknown = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "cannot tell"]
-    return (*found, *_disagreements(unknown))
+    return (*found, *ratios, *_disagreements(unknown))
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -118,7 +121,9 @@ def _verdict(claim: Claim) -> Verdict:
         return "contradicts" if claim.sure and _is_less_than_best(claim) else "agrees"
     known = _known(claim)
     silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
-    if not known or silent or claim.several or not claim.sure or claim.count > 1 or claim.field in BY_MAKER:
+    # What several GPUs have together is only what the text says it is.
+    together = claim.count > 1 and not claim.total
+    if not known or silent or claim.several or not claim.sure or together or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
@@ -153,7 +158,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     """Whether enough speaks against a claim: sources, computation, a way in which the error comes about."""
     if _agrees(claim):
         return True
-    kind = text.explain(claim)[0]
+    kind = "wrong value" if claim.total else text.explain(claim)[0]
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone)
@@ -245,6 +250,8 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     best, source = _best(claim)
     if verdict == "contradicts" and _is_less_than_best(claim):
         kind, explanation = "other variant", "another variant of those meant has more"
+    elif verdict == "contradicts" and claim.total:
+        kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"
     elif verdict == "contradicts":
         kind, explanation = text.explain(claim)
     elif verdict == "differs":
@@ -259,6 +266,47 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     return Finding(
         lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
         kind=kind, best=best, source=source, explanation=explanation,
+    )  # fmt: skip
+
+
+def _of_ratio(claim: Claim) -> Finding:
+    """How many times the figure of one GPU is another's, by what is known of both.
+
+    Contradicted where no pair of variants comes near, and each figure has two witnesses.
+    """
+    stated = claim.values[0]
+    assert isinstance(stated, Number)
+    pairs = [
+        (a, b) for one in claim.gpu_ids for a in evidence.of(one, claim.field)
+        for other in claim.than for b in evidence.of(other, claim.field)
+        if isinstance(a.value, float) and isinstance(b.value, float) and a.form == b.form and b.value
+    ]  # fmt: skip
+    ratios = [
+        a.value / b.value for a, b in pairs if isinstance(a.value, float) and isinstance(b.value, float)
+    ]
+    # A ratio without decimals is a round word; one with them is printed to its last digit.
+    rounding = RATIO if stated.digits == 1 else 0.5 * 10.0 ** (1 - stated.digits) / stated.value + ROUNDED
+    rounding += ROUGH if claim.approximate or claim.at_most else 0.0
+    # "2 times more" is twice or thrice as much.
+    values = (stated.value, stated.value + 1) if claim.more else (stated.value,)
+    agrees = any(abs(value / ratio - 1) <= rounding for value in values for ratio in ratios)
+    silent = not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
+    witnessed = all(min(a.witnesses, b.witnesses) >= WITNESSES for a, b in pairs)
+    open_ = silent or not pairs or claim.several or not claim.sure
+    verdict: Verdict = "agrees" if agrees else "cannot tell" if open_ else "contradicts"
+    if verdict == "contradicts" and not witnessed:
+        verdict = "differs"
+    best = (
+        f"{min(ratios):.3g}" + (f" to {max(ratios):.3g}" if max(ratios) > 1.01 * min(ratios) else "")
+        if ratios
+        else ""
+    )
+    source = "; ".join(dict.fromkeys(e.named for pair in pairs for e in pair))
+    explained = f"{pairs[0][0].text} over {pairs[0][1].text}" if pairs else ""
+    return Finding(
+        lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
+        kind="wrong ratio" if verdict == "contradicts" else None, best=f"{best} times" if best else "",
+        source=source, explanation=explained if verdict != "agrees" else "",
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.words import COUNTS
+from gpuwise.judge.audit.words import ABILITIES, COUNTS
 from gpuwise.model.claim import Claim, Kind, Number
 
 # The block of a table's row is the table's number times this, and the row; smaller ones are sections.
@@ -110,6 +110,11 @@ def mechanism(claim: Claim) -> Explained | None:
     every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
     known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
     pairs = [(mine, value) for value, _ in known for mine in numbers]
+    if field in ABILITIES:
+        return (
+            "capability",
+            "its hardware has it" if "no" in claim.values else "its hardware does not have it",
+        )
     if peak and any(f == ("dense" if claim.sparse else "sparse") and states(claim, v) for v, f in known):
         if claim.sparse:
             return "dense as sparse", "this is the peak without sparsity"

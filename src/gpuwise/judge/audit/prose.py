@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gpuwise.facts import catalog
-from gpuwise.judge.audit import evidence, kinds
+from gpuwise.judge.audit import evidence, kinds, phrases
 from gpuwise.judge.audit.cells import NEAR, OF_MEMORY, Reading, mark_near, own_field, scaled
 from gpuwise.judge.audit.tables import IN_CONTEXT, Subject, claim_of, subject
 from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
@@ -35,6 +35,8 @@ TELEGRAM = 9
 PER_CHARACTER, BETWEEN, TURN, COMPARED = 1 / 45, 1.5, 1.2, 3.2
 # Fields that in passing are often of another product than the nearest.
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
+# Fields of several GPUs that texts add up.
+SUMMED = frozenset({"memory_bytes", "memory_bytes_per_s", "cuda_cores", "tensor_cores"})
 # Units of which a value is worth a word that it was not judged.
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 
@@ -96,13 +98,16 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             reading = sentence.reading(place)
             claim = sentence.assigned(reading, line, text.block) if reading else None
             if claim is not None:
+                total = claim.count > 1 and claim.field in SUMMED and sentence.is_total(place)
                 speed = claim.field == "throughput"
-                doubtful = denied or (not speed and sentence.is_doubtful(place))
+                doubtful = denied or (not (speed or total) and sentence.is_doubtful(place))
                 said = (text.part(start + token.start, start, end), text.title)
                 context = said if claim.field in IN_CONTEXT else ()
-                yield replace(claim, sure=claim.sure and not doubtful, context=context)
+                yield replace(claim, sure=claim.sure and not doubtful, context=context, total=total)
             elif reading or (token.dimension in WORTH_NOTING and (sentence.gpus or about)):
                 yield Left(line, token.text)
+        line = text.line(start)
+        yield from phrases.claims(words, sentence.gpus, about, line, text.block)
         about = sentence.subject_after()
     if about is not None:
         yield about
@@ -156,7 +161,7 @@ class _Sentence:
             # A size that something needs, a count of each part, the power of a machine.
             if own in COUNTS and (CUES["each"].search(before[-24:]) or CUES["each_after"].match(after)):
                 return None
-            if own == "memory_bytes" and CUES["others_before"].search(before[-30:]):
+            if own == "memory_bytes" and self.is_others(place):
                 return None
             return None if own == "power_w" and CUES["system"].search(before[-40:] + after[:30]) else own
         if token.dimension == "bare":
@@ -183,6 +188,12 @@ class _Sentence:
             bus = re.match(r"\s*(?:wide )?(?:memory )?(?:bus|interface)", after, re.IGNORECASE)
             return "memory_bus_bits" if bus or near == "memory_bus_bits" else None
         return "process_nm" if dimension == "nm" else None
+
+    def is_others(self, place: int) -> bool:
+        """Whether a size is what something needs, or a sum or a difference of no GPUs before it."""
+        summed = any(g.count > 1 for g in self.gpus) and self.is_total(place)
+        start = self.tokens[place].start
+        return not summed and CUES["others_before"].search(self.text[max(0, start - 30) : start]) is not None
 
     def nearest(self, place: int) -> str | None:
         """The field word nearest to a value, of those that take such a value, no other such value between."""
@@ -239,7 +250,7 @@ class _Sentence:
     def memory(self, place: int, near: str | None) -> str | None:
         """memory_bytes of a size beside words for memory, or that a GPU "has"; l2_bytes of a cache."""
         token = self.tokens[place]
-        if near == "l2_bytes" or CUES["others_before"].search(self.text[: token.start][-30:]):
+        if near == "l2_bytes" or self.is_others(place):
             return "l2_bytes" if near == "l2_bytes" else None
         after = self.tokens[place + 1] if place + 1 < len(self.tokens) else None
         if (
@@ -252,6 +263,12 @@ class _Sentence:
         if previous is not None and previous.field in ("memory_bytes", "memory_type"):
             gap = self.text[previous.end : token.start]
             if len(gap) < 30 and not re.search(r"[.;]|\bneeds?\b|\bfor\b", gap):
+                return "memory_bytes"
+        if after is not None and after.kind == "gpu":
+            # "A 24GB RTX 4090"; "With its 32 GB, the RTX 4090 ...".
+            gap = self.text[token.end : after.start]
+            with_it = re.search(r"\bwith (?:its |only |just |a )*$", self.text[: token.start], re.IGNORECASE)
+            if not gap.strip() or (with_it and re.fullmatch(r", ?(?:the |an? )?(?:\w+ )?", gap)):
                 return "memory_bytes"
         return "memory_bytes" if self.owner_before(place) is not None else None
 
@@ -285,6 +302,15 @@ class _Sentence:
                 return True
         unmarked = token.dimension == "op/s" and mark_near(self.text, self.tokens, place) is None
         return unmarked and re.search(r"sparsity|sparse", self.text[token.end :]) is not None
+
+    def is_total(self, place: int) -> bool:
+        """Whether the words around a value say that it is the sum over the GPUs before it."""
+        token = self.tokens[place]
+        start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
+        return (
+            CUES["total"].search(self.text[start : token.start] + self.text[token.end : token.end + 40])
+            is not None
+        )
 
     def assigned(self, reading: Reading, line: int, block: int) -> Claim | None:
         """The claim with the GPU that layout and catalog make likeliest; None where there is none."""

@@ -57,6 +57,17 @@ COUNTS = frozenset(
         *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
     }
 )
+# What a GPU can or has, by the field that says so. Formats that ordinary cores compute too (fp16, int8) are
+# no ability that a chip may lack.
+ABILITIES = {
+    "matrix_fp8": r"fp-?8(?:[ -](?:e4m3|e5m2))?",
+    "matrix_fp4": r"(?:nv|mx)?fp-?4",
+    "matrix_bf16": r"bf-?16|bfloat-?16",
+    "matrix_tf32": r"tf-?32|tensorfloat-?32",
+    "link": r"nv-?link(?: bridges?)?",
+    "mig": r"mig|multi-instance gpus?",
+    "ecc": r"ecc(?: memory| vram)?",
+}
 # (dimension, regular expression, factor to the catalog's unit). Memory sizes are counted in GiB, as products
 # are named.
 UNITS = tuple((row["dimension"], row["unit"], float(row["factor"])) for row in _rows("units.csv"))
@@ -143,7 +154,11 @@ _TOKEN = re.compile(
     + r")(?-i:(?![a-z])))",
     re.IGNORECASE,
 )
-_COUNT = re.compile(r"(?<![\d.])(\d{1,3})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\d.])(2|4|8|16)(?:\s|-)$")
+_COUNTED = {"two": 2, "four": 4, "eight": 8, "sixteen": 16}
+_COUNT = re.compile(
+    rf"(?<![\d.])(\d{{1,3}})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\d.])(2|4|8|16|{'|'.join(_COUNTED)})(?:\s|-)$",
+    re.I,
+)
 _BETWEEN = re.compile(r"\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|&)\s?\$?")
 
 
@@ -153,8 +168,9 @@ def scan(text: str) -> tuple[Token, ...]:
     found: list[Token] = []
     at = 0
     for gpu in catalog.mentions(text, unknown=True):
-        before = _COUNT.search(text, max(0, gpu.start - 6), gpu.start)
-        count = int(before[1] or before[2]) if before else 1
+        before = _COUNT.search(text, max(0, gpu.start - 8), gpu.start)
+        written = (before[1] or before[2]).lower() if before else "1"
+        count = _COUNTED.get(written) or int(written)
         found += _words(text, at, gpu.start)
         found.append(
             Token(kind="gpu", start=gpu.start, end=gpu.end, text=gpu.text, gpu_ids=gpu.gpu_ids, count=count)
