@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
@@ -43,17 +43,31 @@ def client(facts: Facts) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="session")
-def served(home: Path) -> Iterator[str]:
-    """The address of a server in a process of its own."""
+def process(home: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server in a process of its own, and its address."""
     command = [sys.executable, "-m", "gpuwise", "serve", str(RESULT), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
         found = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())
         assert found is not None
-        yield found[0]
+        yield found[0], process
     finally:
         process.send_signal(signal.SIGINT)
         code = process.wait(timeout=10)
+        said = process.stderr.read()
         process.stderr.close()
         assert code == INTERRUPTED
+        # Whatever the clients of these tests did, the log stays short.
+        assert len(said) < 10_000, said[:1000]
+
+
+@pytest.fixture
+def served(process: tuple[str, subprocess.Popen[str]]) -> str:
+    """The address of a server in a process of its own."""
+    return process[0]
+
+
+@pytest.fixture
+def served_pid(process: tuple[str, subprocess.Popen[str]]) -> Callable[[], int]:
+    return lambda: process[1].pid

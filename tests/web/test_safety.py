@@ -80,7 +80,7 @@ def test_a_result_is_shown_in_its_place(client: TestClient) -> None:
 
 
 def test_an_upload_is_neither_written_nor_kept(
-    client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, facts: Facts, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.post("/upload", files={"file": ("r.json", RESULT.read_bytes())})  # what is loaded late is loaded
     real = builtins.open
@@ -91,6 +91,7 @@ def test_an_upload_is_neither_written_nor_kept(
 
     monkeypatch.setattr(builtins, "open", reading)
     monkeypatch.setattr("tempfile.SpooledTemporaryFile.rollover", trap)
+    client = TestClient(create(facts), base_url=HOST)  # the process that reads files is a copy of this one
     before = client.get("/index.json").json()
     assert send(client, "/upload", RESULT.read_bytes())[0] == 200
     assert client.get("/index.json").json() == before
@@ -217,7 +218,7 @@ def test_another_host_name_is_refused(host: str, client: TestClient) -> None:
     assert client.get("/", headers={"host": host}).status_code == 421
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "[::1]:9000"])
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "LOCALHOST", "[::1]:9000"])
 def test_the_names_of_this_machine_are_answered(host: str, client: TestClient) -> None:
     assert client.get("/", headers={"host": host}).status_code == 200
 

@@ -1,12 +1,14 @@
 """The server: a request becomes a view, a view an answer, and every error a page with words.
 
-Views compute, so they run in threads; uploads stay in memory and are parsed as data.
+Views compute, so they run in threads; uploads stay in memory and are parsed in processes of their own.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlencode
@@ -19,22 +21,21 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.web import pages
-from gpuwise.web.guard import LARGEST_BODY, LOOPBACK, Guard
+from gpuwise.web.guard import LARGEST_BODY, LOOPBACK, MOST_CONNECTIONS, Connection, Guard, OnceAMinute
 from gpuwise.web.pages import FILES, FORMATS, STATIC, Place
+from gpuwise.web.reader import Answer, Reader
 from gpuwise.web.site import ADDRESSES, LIVE, Address, warm
 from gpuwise.web.view import Asked, View
 from gpuwise.web.views import audit, compare, results
 
-# Connections that wait to be accepted.
-WAITING = 256
-# At once; more are answered with 503, so that half-open ones cannot take all memory and files.
-MOST_CONNECTIONS = 400
+# Connections that wait to be accepted; so many are taken in one go, each with a file descriptor.
+WAITING = 128
 # A connection without a request is closed after this time.
 IDLE_S = 5
 # Requests that are still answered after Ctrl-C.
@@ -64,13 +65,20 @@ def run(
         app = create(facts, token=token, hosts=None if public else LOOPBACK | {name})
         query = f"?{urlencode({'token': token})}" if token else ""
         ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
-        # An access log would hold tokens; errors are still reported.
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False,
-            limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=IDLE_S, timeout_graceful_shutdown=STOP_S,
-            h11_max_incomplete_event_size=LONGEST_HEADERS,
-        )  # fmt: skip
-        uvicorn.Server(config).run(sockets=[listening])
+        server(app).run(sockets=[listening])
+
+
+def server(app: Starlette) -> uvicorn.Server:
+    """What answers with the application, within limits of places, time and log."""
+    # An access log would hold tokens; errors are still reported.
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, http=Connection, backlog=WAITING,
+        limit_concurrency=MOST_CONNECTIONS + WAITING, timeout_keep_alive=IDLE_S,
+        timeout_graceful_shutdown=STOP_S, h11_max_incomplete_event_size=LONGEST_HEADERS,
+    )  # fmt: skip
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(OnceAMinute())
+    return uvicorn.Server(config)
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -90,13 +98,14 @@ def _listening(host: str, port: int) -> socket.socket:
 
 def create(facts: Facts, *, token: str | None = None, hosts: frozenset[str] | None = LOOPBACK) -> Starlette:
     """The application."""
+    reader = Reader(partial(_work, facts))
     routes = [Route("/static/{name}", _static)]
     # The longer paths first, so that `.json` is not a part of a name.
     for path in READERS:
         routes += [
-            Route(f"{path}.{form}", partial(_posted, facts, form), methods=["POST"]) for form in FORMATS
+            Route(f"{path}.{form}", partial(_posted, reader, form), methods=["POST"]) for form in FORMATS
         ]
-        routes.append(Route(path, partial(_posted, facts, "html"), methods=["POST"]))
+        routes.append(Route(path, partial(_posted, reader, "html"), methods=["POST"]))
     for address in (*LIVE, *ADDRESSES):
         stem = "/index" if address.path == "/" else address.path
         routes += [Route(f"{stem}.{form}", partial(_asked, facts, address, form)) for form in FORMATS]
@@ -117,20 +126,31 @@ async def _asked(facts: Facts, address: Address, form: str, request: Request) ->
         specs = await run_in_threadpool(compare.picked, facts, asked)
         if len(specs) > 1:
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
-    return await run_in_threadpool(lambda: _answer(address.view(facts, asked), form, place))
+    status, media, body = await run_in_threadpool(lambda: _answer(address.view(facts, asked), form, place))
+    return Response(body, status, media_type=media)
 
 
-async def _posted(facts: Facts, form: str, request: Request) -> Response:
+async def _posted(reader: Reader, form: str, request: Request) -> Response:
     """An article or a result file: read in memory, judged, shown, forgotten."""
     name, data = await _uploaded(request)
-    place = Place(request.url.path.removesuffix(f".{form}"))
-    return await run_in_threadpool(lambda: _answer(READERS[place.path](facts, data, name), form, place))
+    question = {"path": request.url.path.removesuffix(f".{form}"), "form": form, "name": name}
+    status, media, body = await reader(question, data, request.receive)
+    return Response(body, status, media_type=media)
 
 
-def _answer(view: View, form: str, place: Place) -> Response:
+def _work(facts: Facts, question: dict[str, str], data: bytes) -> Answer:
+    """The answer to an upload; in the process that reads it."""
+    place, form = Place(question["path"]), question["form"]
+    try:
+        return _answer(READERS[place.path](facts, data, question["name"]), form, place)
+    except GpuwiseError as error:
+        return _problem(error, form, place)
+
+
+def _answer(view: View, form: str, place: Place) -> Answer:
     if form in FORMATS:
-        return Response(pages.data(view, form), media_type=FORMATS[form])
-    return Response(pages.page(view, place), media_type="text/html")
+        return 200, FORMATS[form], pages.data(view, form)
+    return 200, "text/html", pages.page(view, place).encode()
 
 
 async def _uploaded(request: Request) -> tuple[str, bytes]:
@@ -140,9 +160,13 @@ async def _uploaded(request: Request) -> tuple[str, bytes]:
     """
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InputError("a form with a file or a text was expected", hint="use the form of the page")
-    parser = MultiPartParser(
-        request.headers, request.stream(), max_files=1, max_fields=3, max_part_size=LARGEST_BODY
-    )
+    # Whole first: the parser leaves its files open where a body is refused.
+    body = await request.body()
+
+    async def whole() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    parser = MultiPartParser(request.headers, whole(), max_files=1, max_fields=3, max_part_size=LARGEST_BODY)
     parser.spool_max_size = LARGEST_BODY  # nothing touches the disk
     try:
         form = await parser.parse()
@@ -169,17 +193,25 @@ def _static(request: Request) -> Response:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    """An error in words: nothing known is 404, anything else of gpuwise's own the asker's mistake."""
+    """An error in words."""
+    form = request.url.path.rpartition(".")[2]
+    status = None
     if isinstance(error, HTTPException):
-        text = {404: "There is no such page.", 405: "This page takes no such request."}
-        problem, status = GpuwiseError(text.get(error.status_code, error.detail)), error.status_code
-    else:
-        assert isinstance(error, GpuwiseError)
-        problem, status = error, 404 if isinstance(error, NoDataError) else 400
-    if request.url.path.endswith(tuple(f".{form}" for form in FORMATS)):
-        return JSONResponse({"error": str(problem), "hint": problem.hint or ""}, status)
+        said = {404: "There is no such page.", 405: "This page takes no such request."}
+        status = error.status_code
+        error = GpuwiseError(said.get(status, error.detail))
+    assert isinstance(error, GpuwiseError)
+    status, media, body = _problem(error, form, _place(request), status)
+    return Response(body, status, media_type=media)
+
+
+def _problem(error: GpuwiseError, form: str, place: Place, status: int | None = None) -> Answer:
+    """Nothing known is 404, anything else of gpuwise's own the asker's mistake."""
+    status = status or (404 if isinstance(error, NoDataError) else 400)
+    if form in FORMATS:
+        return status, FORMATS["json"], json.dumps({"error": str(error), "hint": error.hint or ""}).encode()
     title = "Not found" if status == 404 else "Not understood"
-    return Response(pages.failure(problem, _place(request), title), status, media_type="text/html")
+    return status, "text/html", pages.failure(error, place, title).encode()
 
 
 def _place(request: Request) -> Place:

@@ -1,0 +1,248 @@
+"""What clients that mean harm can take from others: neither time nor places, memory or the log."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import re
+import resource
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.jobs.facts import Facts
+from gpuwise.web import guard, reader
+from gpuwise.web.reader import Answer, Reader
+from gpuwise.web.server import create, server
+
+HALF_OPEN = 1_100
+FORM = "multipart/form-data; boundary=x"
+PART = b'\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
+
+
+async def never() -> None:
+    await asyncio.sleep(3600)
+
+
+def busy(question: dict[str, str], data: bytes) -> Answer:
+    """Holds the interpreter in one call for longer than anybody waits."""
+    Path(question["pid"]).write_text(str(os.getpid()))
+    re.fullmatch(r"(a+)+b", "a" * 40)
+    return 200, "text/plain", b""
+
+
+def hungry(question: dict[str, str], data: bytes) -> Answer:
+    return 200, "text/plain", b" " * (4 * reader.ROOM)
+
+
+def is_gone(pid: int) -> bool:
+    until = time.monotonic() + 3
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "DEADLINE_S", 0.5)
+    read, place = Reader(busy), tmp_path / "pid"
+    began = time.monotonic()
+    with pytest.raises(InputError, match="takes more than"):
+        asyncio.run(read({"pid": str(place)}, b"", never))
+    assert time.monotonic() - began < 5
+    assert is_gone(int(place.read_text()))
+
+
+def test_a_file_that_takes_too_much_memory_is_given_up() -> None:
+    with pytest.raises(InputError, match="too much memory"):
+        asyncio.run(Reader(hungry)({}, b"", never))
+
+
+def test_work_ends_when_its_client_leaves(tmp_path: Path) -> None:
+    read, place = Reader(busy), tmp_path / "pid"
+
+    async def leaves() -> None:
+        while not place.exists() or not place.read_text():
+            await asyncio.sleep(0.01)
+
+    with pytest.raises(InputError):
+        asyncio.run(read({"pid": str(place)}, b"", leaves))
+    assert is_gone(int(place.read_text()))
+
+
+def test_whole_files_come_back_beside_a_hostile_one(tmp_path: Path) -> None:
+    def work(question: dict[str, str], data: bytes) -> Answer:
+        return busy(question, data) if question["pid"] else (201, "text/csv", data[::-1])
+
+    async def both() -> Answer:
+        read = Reader(work)
+        task = asyncio.create_task(read({"pid": str(tmp_path / "pid")}, b"", never))
+        found = await read({"pid": ""}, b"a\nb" * 1_000_000, never)
+        task.cancel()
+        return found
+
+    assert asyncio.run(both()) == (201, "text/csv", b"b\na" * 1_000_000)
+
+
+@contextmanager
+def running() -> Iterator[int]:
+    """The port of an explorer in a thread of this process."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        one = server(create(Facts()))
+        thread = threading.Thread(target=lambda: asyncio.run(one.serve([listening])))
+        thread.start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            one.should_exit = one.force_exit = True
+            thread.join(10)
+
+
+Connect = Callable[[int], socket.socket]
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Opens connections that are closed when the test ends."""
+    with ExitStack() as opened:
+        yield lambda port: opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+
+
+def is_closed(client: socket.socket, within_s: float) -> bool:
+    client.settimeout(within_s)
+    with suppress(ConnectionError):
+        while client.recv(2**16):
+            pass
+    return True
+
+
+def answers(port: int, path: str = "/") -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", path)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_a_header_that_never_ends_is_given_up(
+    home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "SLOWEST_HEADER_S", 0.3)
+    with running() as port:
+        # One at once, and one on a connection that was answered before.
+        for first in (b"", b"GET /static/live.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"):
+            client = connect(port)
+            client.sendall(first + b"GET / HTTP/1.1\r\nHost: 127")
+            assert is_closed(client, 5)
+
+
+def test_the_one_that_waited_longest_makes_room(
+    home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "MOST_CONNECTIONS", 5)
+    with running() as port:
+        held = [connect(port) for _ in range(5)]
+        for client in held:
+            client.sendall(b"GET / HTTP/1.1\r\n")
+        assert answers(port) == 200
+        assert is_closed(held[0], 5)
+
+
+def test_a_reader_that_stops_does_not_hold_its_page(
+    home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "SLOWEST_READER_S", 0.3)
+    with running() as port:
+        client = connect(port)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for _ in range(20):  # more than both sides buffer
+            client.sendall(b"GET /gpus HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        time.sleep(2)
+        assert is_closed(client, 5)
+
+
+def test_all_uploads_together_have_a_limit(
+    home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "LARGEST_TOGETHER", 300_000)
+    head = (
+        f"POST /audit HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {FORM}\r\nContent-Length: 250000\r\n\r\n"
+    )
+    with running() as port:
+        held = [connect(port) for _ in range(2)]
+        for client in held:
+            client.sendall(head.encode() + PART + b"a" * 200_000)
+            time.sleep(0.3)
+        held[1].settimeout(5)
+        assert b" 503 " in held[1].recv(100)
+        held[0].close()
+        time.sleep(0.3)
+        again = connect(port)
+        end = b"\r\n--x--\r\n"
+        again.sendall(head.encode() + PART + b"a" * (250_000 - len(PART) + 2 - len(end)) + end)
+        again.settimeout(10)
+        assert b" 200 " in again.recv(100)
+
+
+def test_a_cancelled_upload_is_no_news(
+    home: Path, connect: Connect, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with running() as port:
+        for _ in range(3):
+            client = connect(port)
+            head = f"POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: {FORM}\r\nLength: 99\r\n"
+            client.sendall(head.encode() + b"Content-Length: 99\r\n\r\nabc")
+            time.sleep(0.2)
+            client.close()
+        assert answers(port) == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_a_kind_of_message_is_logged_once_a_minute(
+    home: Path, connect: Connect, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with running() as port:
+        for _ in range(50):
+            client = connect(port)
+            client.sendall(b"\x00\x01 nonsense\r\n\r\n")
+            assert is_closed(client, 5)
+    assert capfd.readouterr().err.count("Invalid HTTP request") <= 1
+
+
+def resident(pid: int) -> int:
+    (line,) = re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(line) * 1024
+
+
+@pytest.fixture
+def files() -> Iterator[None]:
+    """Enough descriptors for this process to hold as many connections as the server."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_half_open_requests_lock_nobody_out(
+    served: str, files: None, served_pid: Callable[[], int], connect: Connect
+) -> None:
+    port = urlsplit(served).port or 0
+    assert answers(port) == 200
+    before = resident(served_pid())
+    for _ in range(HALF_OPEN):
+        connect(port).sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+    began = time.monotonic()
+    assert {answers(port, path) for path in ("/", "/gpus", "/static/web.css")} == {200}
+    assert time.monotonic() - began < 10
+    assert resident(served_pid()) - before < 100 * 2**20
