@@ -30,19 +30,17 @@ _CLOSES = b"</script>"
 
 def elements(documents: Sequence[bytes]) -> str:
     """The script elements that hold JSON documents, one each."""
-    packed = sum(map(len, documents)) > LARGE
-    return "\n".join(map(_packed if packed else _plain, documents))
-
-
-def _plain(document: bytes) -> str:
-    # The separators are line breaks to old scripts, so they are escaped too.
-    text = document.decode().replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    return f'<script type="{TYPE}">{text}</script>'
-
-
-def _packed(document: bytes) -> str:
-    text = base64.b64encode(zlib.compress(document)).decode()
-    return f'<script type="{TYPE}"{PACKED}>{text}</script>'
+    packed = PACKED if sum(map(len, documents)) > LARGE else ""
+    made = []
+    for document in documents:
+        if packed:
+            text = base64.b64encode(zlib.compress(document)).decode()
+        else:
+            # The separators are line breaks to old scripts, so they are escaped too.
+            text = document.decode().replace("<", "\\u003c")
+            text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+        made.append(f'<script type="{TYPE}"{packed}>{text}</script>')
+    return "\n".join(made)
 
 
 def results(page: bytes, origin: str) -> tuple[Result, ...]:
@@ -54,10 +52,17 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
     at = 0
     # Each byte is looked at once: where one element is never closed, no later one can be.
     while (opens := _OPENS.search(page, at)) and (end := page.find(_CLOSES, opens.end())) >= 0:
-        document = text = page[opens.end() : end]
+        document = page[opens.end() : end]
         if opens[1]:
-            document = _unpacked(text, room, origin)
+            try:
+                packed = base64.b64decode(document, validate=True)
+                # One byte more than there is room for, and no more: a small file can hold gigabytes.
+                document = zlib.decompressobj().decompress(packed, room + 1)
+            except (ValueError, zlib.error) as error:
+                raise InputError(f"{origin} is damaged: {error}", hint="make the report again") from error
             room -= len(document)
+            if room < 0:
+                raise InputError(f"{origin} holds more than {MOST >> 20} MiB", hint="give its result files")
         found.append(decode(document, origin))
         at = end
     if not found:
@@ -66,14 +71,3 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
             hint="only a report that gpuwise wrote as HTML keeps its data",
         )
     return tuple(found)
-
-
-def _unpacked(text: bytes, room: int, origin: str) -> bytes:
-    unpacking = zlib.decompressobj()
-    try:
-        document = unpacking.decompress(base64.b64decode(text, validate=True), room + 1)
-    except (ValueError, zlib.error) as error:
-        raise InputError(f"{origin} is damaged: {error}", hint="make the report again") from error
-    if len(document) > room:
-        raise InputError(f"{origin} holds more than {MOST >> 20} MiB", hint="give its result files")
-    return document
