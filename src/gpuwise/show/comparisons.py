@@ -15,6 +15,11 @@ from gpuwise.show.table import Table
 from gpuwise.show.theme import Chart, Mark
 from gpuwise.stats import unpaired
 
+RUN_TO_RUN = {
+    "repeats": "as the repeats of both sides show",
+    "stored": "as earlier results of this kind of card show",
+    "assumed": "1 % assumed; measure both with --repeat to know it",
+}
 Found = Sequence[tuple[Result, tuple[Comparison, ...]]]
 
 
@@ -33,6 +38,8 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
             if alone:
                 labels = some([m.question.label() for m in alone])
                 notes.append(f"{prefix}only in {side}, so not compared: {labels}")
+    known = dict.fromkeys(c.basis for _, pairs in found for c in pairs if c.basis is not None)
+    notes += [f"what differs from run to run: {RUN_TO_RUN[basis]}" for basis in known]
     title = f"baseline {names[0]} against {', '.join(names[1:])}"
     return Table.of(rows, title=title, before=tuple(before), notes=tuple(notes))
 
