@@ -112,6 +112,8 @@ def test_windows_that_agree_are_enough() -> None:
 def test_windows_that_may_wander_are_not_enough_however_narrow_their_interval() -> None:
     slow = of(*(1 + 0.004 * i / 9 for i in range(10)))
     assert not enough(slow, 0.01)
+    assert not enough(slow, 0.001, bursts=True)
+    assert enough(slow, 0.05, bursts=True)
     noisy = Random(2)
     few = of(*(1 + noisy.gauss(0, 0.004) for _ in range(10)))
     assert reach_if_slow(few) > 0.01

@@ -157,6 +157,8 @@ class TimingPlan:
     fifth of it, but not before a fifth of these."""
     warmup_min_s: float = 1.0
     """Least load before timing: sampled power is a mean of the last second on most cards."""
+    bursts: bool = False
+    """Windows are bursts apart from each other: no speed that could wander is sought in them."""
     rest_between_windows_s: float = 0.0
     """The device rests so long before each window, and takes one more step before its first timed one:
     after a rest a step holds what it takes to start (0.2 ms on an H200, an eighth of a matrix product)."""
@@ -173,7 +175,9 @@ def timing_plan(config: RunConfig) -> TimingPlan:
         # Short bursts, apart: within 40 ms a large GPU lowers its clock for a matrix product (an H200
         # from 1980 to 1530 MHz), and a limit is what the silicon reaches before that.
         rests = config.device != "cpu" and config.size == "full"
-        return timed(window_s=0.007, warmup_steps=3, rest_between_windows_s=0.05 if rests else 0.0)
+        return timed(
+            window_s=0.007, warmup_steps=3, bursts=True, rest_between_windows_s=0.05 if rests else 0.0
+        )
     if config.protocol == "aime":
         return TimingPlan(
             window_s=0.0,
@@ -258,7 +262,7 @@ def measure(step: Step, items: int, clock: Clock, plan: TimingPlan, report: Repo
     windows: list[tuple[float, ...]] = []
     while len(windows) < min(plan.windows, FEWEST) or clock.now() - began < plan.time_s:
         if len(windows) == look:
-            if enough(windows, plan.target_ci):
+            if enough(windows, plan.target_ci, bursts=plan.bursts):
                 return
             look = math.ceil(look * LOOK_AGAIN)
         if plan.rest_between_windows_s:

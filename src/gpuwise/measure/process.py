@@ -135,7 +135,7 @@ class Child:
 
         Raises TimeoutError where it hangs.
         """
-        pending, last, limit_s = b"", time.monotonic(), self._building_s
+        pending, last, limit_s, stepping_s = b"", time.monotonic(), self._building_s, self._stepping_s
         with selectors.DefaultSelector() as selector:
             selector.register(self._reader, selectors.EVENT_READ)
             while True:
@@ -155,8 +155,11 @@ class Child:
                 *lines, pending = (pending + chunk).split(b"\n")
                 for line in lines:
                     event = events.decode(line)
+                    if isinstance(event, events.First):
+                        # Steps of a minute, as of a large model on a CPU, are no hang.
+                        stepping_s += 3 * (event.seconds - (event.compile_s or 0.0))
                     stepping = isinstance(event, events.First | events.Warmup | events.Timed)
-                    limit_s = self._stepping_s if stepping else self._building_s
+                    limit_s = stepping_s if stepping else self._building_s
                     yield event
                 # After what the parent did with them: it may have let the device cool meanwhile.
                 last = time.monotonic()

@@ -73,11 +73,12 @@ def settled(step_s: Sequence[float]) -> bool:
     return abs(u - size * size / 2) <= SIGNIFICANT * sqrt(size * size * (2 * size + 1) / 12)
 
 
-def enough(windows: Windows, target: float) -> bool:
-    """Whether these windows give the long-run rate within `target`, as a share, also if the speed wanders as
-    slowly as they allow."""
+def enough(windows: Windows, target: float, *, bursts: bool = False) -> bool:
+    """Whether these windows give the rate within `target`, as a share: where they are not bursts apart from
+    each other, also if the speed wanders as slowly as they allow."""
     found = spread(windows)
-    return found is not None and found.reach(0.95) <= target and reach_if_slow(windows) <= target
+    narrow = found is not None and found.reach(0.95) <= target
+    return narrow and (bursts or reach_if_slow(windows) <= target)
 
 
 def reach_if_slow(windows: Windows) -> float:
