@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpuwise.errors import InputError
+from gpuwise.model.precision import Precision
 from gpuwise.model.record import Record
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.card import card
@@ -45,20 +48,37 @@ def test_two_gpus_are_faster_but_not_twice() -> None:
 
 
 def test_weights_and_cache_by_hand() -> None:
-    model = model_of("served:llama-3.1-8b")
-    assert memory(model, "bf16", 10, LENGTHS, 1) == pytest.approx(2 * 8.03e9 + 10 * 2048 * 65536 * 2)
-    assert memory(model, "fp8", 10, LENGTHS, 2) == pytest.approx(8.03e9 / 2 + 10 * 2048 * 65536)
+    model, outer = model_of("served:llama-3.1-8b"), 2 * 128256 * 4096
+    bf16, fp8 = Precision.BF16, Precision.FP8
+    cache = 2048 * 65536
+    assert memory(model, bf16, 10, LENGTHS, 1) == pytest.approx(2 * 8_030_261_248 + 10 * cache * 2)
+    # Embedding and head stay in 16 bits.
+    assert memory(model, fp8, 10, LENGTHS, 2) == pytest.approx((8_030_261_248 + outer) / 2 + 10 * cache)
+    narrow = Lengths(cache=fp8)
+    assert memory(model, fp8, 10, narrow, 2) == pytest.approx((8_030_261_248 + outer) / 2 + 5 * cache)
     latent = model_of("served:deepseek-v3")
-    assert memory(latent, "fp8", 1, LENGTHS, 8) == pytest.approx(671e9 / 8 + 2048 * 35136 * 2)
+    assert memory(latent, fp8, 1, LENGTHS, 8) == pytest.approx(671e9 / 8 + 2048 * 35136 * 2, rel=5e-3)
+
+
+@pytest.mark.parametrize("precision", ["int4", "q4_k_m", "mxfp4", "nvfp4", "fp8"])
+def test_narrow_weights_decode_faster_and_take_less(precision: str) -> None:
+    config = RunConfig(workload="served:gpt-oss-20b", mode="infer", precision=Precision.BF16, batch=1)
+    (wide,) = forecast_served(config, ["h100-sxm"], lengths=LENGTHS)
+    (found,) = forecast_served(replace(config, precision=Precision(precision)), ["h100-sxm"], lengths=LENGTHS)
+    assert value(found) > value(wide)
+    # In bf16 it has no room on 32 GB, where thousands run it.
+    asked = replace(config, precision=Precision(precision))
+    (small,) = forecast_served(asked, ["rtx-5090"], lengths=LENGTHS)
+    assert not small.refusal
 
 
 def test_the_most_that_fits_fits_and_twice_does_not() -> None:
     model, gpu = model_of("served:llama-3.1-8b"), card("l40s")
-    found = most(model, "bf16", gpu, LENGTHS, 1)
-    assert memory(model, "bf16", found, LENGTHS, 1) <= 0.9 * gpu.memory_bytes
-    assert memory(model, "bf16", 2 * found, LENGTHS, 1) > 0.9 * gpu.memory_bytes
+    found = most(model, Precision("bf16"), gpu, LENGTHS, 1)
+    assert memory(model, Precision("bf16"), found, LENGTHS, 1) <= 0.9 * gpu.memory_bytes
+    assert memory(model, Precision("bf16"), 2 * found, LENGTHS, 1) > 0.9 * gpu.memory_bytes
     assert one(None, gpu="l40s").batch == found
-    assert most(model_of("served:deepseek-v3"), "bf16", gpu, LENGTHS, 1) == 0
+    assert most(model_of("served:deepseek-v3"), Precision("bf16"), gpu, LENGTHS, 1) == 0
 
 
 def test_served_models() -> None:

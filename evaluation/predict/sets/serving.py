@@ -13,9 +13,10 @@ import numpy as np
 from evaluation.predict.case import Case, Row, find_card, per_card
 from evaluation.predict.fit import Prior
 from evaluation.predict.fit import fit as fit_parameters
-from gpuwise.errors import GpuwiseError
+from gpuwise.errors import GpuwiseError, NoDataError
+from gpuwise.predict.collectives import MOST
 from gpuwise.predict.rates import Parameters
-from gpuwise.predict.serve import ENGINES, Array, Deployment, columns, milliseconds, served, traits
+from gpuwise.predict.serve import ENGINES, RESERVED, Array, Deployment, columns, milliseconds, served, traits
 
 quantity, unit = "TPOT and TTFT", "ms"
 _WEIGHT = {"fp4": 0.5625, "nvfp4": 0.5625, "int4_wo": 0.53, "int4": 0.53, "fp8": 1.0, "bf16": 2.0, "": 2.0}
@@ -28,12 +29,14 @@ PRIORS = {
     "reduce": Prior(log(1e-5), 0.6), "expert.layer": Prior(log(2e-5), 0.6), "mix": Prior(log(0.8), 0.4),
     "queue": Prior(log(0.5), 0.7), "burst": Prior(log(0.05), 0.3), "first": Prior(log(1.5), 0.5),
     "chunk": Prior(log(0.5), 0.7), "uneven": Prior(log(0.1), 0.7),
+    "sparse": Prior(0.0, 0.4), "crowd": Prior(log(0.7), 0.3),
+    **{f"prompt.{engine}": Prior(0.0, 0.1) for engine in ENGINES},
     **{f"layer.{engine}": Prior(log(4e-5), 0.5) for engine in ENGINES},
     **{f"step.{engine}": Prior(log(1e-3), 0.7) for engine in ENGINES},
     **{f"sequence.{engine}": Prior(log(1e-5), 0.8) for engine in ENGINES},
     **{f"front.{engine}": Prior(log(3e-2), 0.7) for engine in ENGINES},
 }  # fmt: skip
-FIRST = frozenset({"queue", "burst", "first", "chunk", "front"})
+FIRST = frozenset({"queue", "burst", "crowd", "first", "chunk", "front", "prompt", "sparse"})
 """What only the time to the first token depends on."""
 _FAMILY = {"memory": 0.1, "prefill": 0.15, "decode": 0.15}
 
@@ -52,6 +55,13 @@ def _case(row: Row, first: bool) -> Case:
         refusal = refusal or str(error)
     if first and work is not None and work.apart:
         refusal = refusal or "prompts run on other machines, whose queue the row does not state"
+    if work is not None and card is not None and not work.apart:
+        # As the shipped function does: where the cache has no room, requests wait for each other's end.
+        kept = work.batch * work.model.cache(work.length_in + work.length_out) * work.cache
+        split = work.data_parallel if work.model.latent else work.gpus
+        needed = work.model.total * work.weight / work.gpus + kept / split
+        if needed > RESERVED * card.memory_bytes:
+            refusal = refusal or "weights and cache of the batch have no room"
     column = "silicon_ttft_ms" if first else "silicon_tpot_ms"
     rival = row.get("pred_aic_ttft_ms" if first else "pred_aic_tpot_ms")
     if work is not None and card is not None and work.dtype not in card.peaks:
@@ -82,7 +92,11 @@ def _work(row: Row, first: bool) -> Deployment:
     data = _number(row, "decode_attention_dp_size" if apart else "attention_dp_size")
     spread = _number(row, "moe_tp_size") * _number(row, "moe_ep_size") if not apart else 1.0
     gpus = max(tensor * (data if apart else 1.0), spread, _number(row, "decode_moe_ep_size"))
-    batch = _number(row, "decode_batch_size" if apart else "batch_size")
+    batch = _number(row, "decode_batch_size" if apart else "batch_size", otherwise=0.0)
+    if not batch:
+        raise NoDataError("the row does not state its batch")
+    if gpus > MOST and not apart:
+        raise NoDataError("which of several machines read prompts is not stated")
     prefill = _number(row, "prefill_tp_size") * _number(row, "prefill_attention_dp_size") if apart else gpus
     narrow = weight < 1.0 and "int4" not in moe
     return Deployment(
@@ -101,7 +115,7 @@ def _demand(work: Deployment) -> tuple[float, float]:
             work.model.total / work.prefill_gpus,
         )
     length = work.length_in + work.length_out / 2
-    moved = work.model.touched(work.batch) * work.weight + work.batch * length * work.model.kv
+    moved = work.model.touched(work.batch) * work.weight + work.batch * work.model.cache(length)
     return 2.0 * work.model.active * work.batch / work.gpus, moved / work.gpus
 
 
@@ -124,7 +138,7 @@ def _fit(cases: Sequence[Case], priors: Mapping[str, Prior], fixed: Parameters) 
     predicted, measured = per_card(cases, _columns, milliseconds), np.array([c.measured for c in cases])
     weights = np.array([0.1 if case.work.apart else 1.0 for case in cases])
     return dict(fixed) | fit_parameters(
-        lambda p: np.log(predicted(dict(fixed) | dict(p)) / measured), priors, sigma=0.2, weights=weights,
+        lambda p: np.log(predicted(dict(fixed) | dict(p)) / measured), priors, sigma=0.4, weights=weights,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@
     prefill    2 operations a parameter and token, and 2 x width x length of attention a layer
     step       (max(arithmetic, bytes / bandwidth) + layers x (latency + exchange) + scheduler) x ranks^u
     TPOT       step + batch x input / output x prefill of one token        (prompts share the machine)
-    TTFT       (prefill + chunks x step) x (1 + queue) + step + front end
+    TTFT       (engine's prefill + chunks x step) x (1 + queue + burst) + step + front end
     throughput sequences / TPOT                   sequences that one instance decodes together
     memory     weights / n + sequences x (prompt + answer) x KV cache of a token / n
     fits       where that is within 90 % of the memory, which engines reserve
@@ -34,7 +34,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import llms
+from gpuwise.facts.llms import weight_bytes
 from gpuwise.model import units
+from gpuwise.model.llm import LanguageModel
+from gpuwise.model.precision import WEIGHTS, Precision
 from gpuwise.model.record import Basis, Record
 from gpuwise.model.record import refused as refused_by
 from gpuwise.model.run import RunConfig
@@ -45,9 +49,6 @@ from gpuwise.predict.rates import Rates, document, on_card, shipped
 
 Array = NDArray[np.float64]
 PREFIX = "served:"
-# Bytes of a weight; the KV cache stays in bf16.
-WEIGHT = {"bf16": 2.0, "fp8": 1.0}
-KV_BYTES = 2.0
 # Share of the memory that engines take for weights and cache.
 RESERVED = 0.9
 # Sequences that are tried where none are asked.
@@ -63,20 +64,19 @@ _TOGETHER = 8.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """Shape of a model: sizes in parameters, `kv` in elements a token."""
+    """Shape of a model: sizes in parameters, `kv` in values a token."""
 
     name: str
     layers: int
     width: int
     total: float
-    expert: float
-    """Parameters in experts, all together."""
+    expert: float  # Parameters in experts, all together.
     experts: int
     chosen: int
     kv: float
     latent: bool
-    known: bool = True
-    """False where the shape was guessed from the sizes in the name."""
+    known: bool = True  # False where the shape was guessed from the sizes in the name.
+    shape: LanguageModel | None = None  # None where only these sums are published.
 
     @property
     def dense(self) -> float:
@@ -94,15 +94,38 @@ class Served:
         missed: float = (1.0 - self.chosen / self.experts) ** max(batch, 1.0)
         return self.dense + self.expert * (1.0 - missed)
 
+    def cache(self, tokens: float) -> float:
+        """Values kept of one sequence; layers with a sliding window keep no more than that."""
+        return self.kv * tokens if self.shape is None else self.shape.cache_values(tokens)
+
+    def weight_bytes(self, precision: Precision) -> float:
+        """Bytes of all weights."""
+        return (
+            self.total * precision.weight_bytes if self.shape is None else weight_bytes(self.shape, precision)
+        )
+
 
 _SIZES = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?:-a(\d+(?:\.\d+)?)b)?(?![a-z0-9])")
 
 
 @cache
 def models() -> Mapping[str, Served]:
-    """Published shapes by the beginning of a model's name."""
+    """Every shape by name: those of `facts.llms`, and a few of which only sums are known."""
+    found = {}
+    for name in llms.names():
+        for alias in (name, *llms.published()[name].get("aliases", ())):
+            found[alias] = of_shape(llms.find(name))
     with (DATA / "models.csv").open(encoding="utf-8", newline="") as file:
-        return {row["name"]: _served(row) for row in csv.DictReader(file)}
+        return {row["name"]: _served(row) for row in csv.DictReader(file)} | found
+
+
+def of_shape(model: LanguageModel) -> Served:
+    """What the scheduler counts with, of a whole shape."""
+    return Served(
+        name=model.name, layers=model.layers, width=model.hidden, total=float(model.parameters),
+        expert=float(model.expert_layers * model.experts * model.expert), experts=model.experts,
+        chosen=model.chosen, kv=float(model.cache_width * model.layers), latent=model.latent > 0, shape=model,
+    )  # fmt: skip
 
 
 def _served(row: Mapping[str, str]) -> Served:
@@ -157,6 +180,7 @@ class Deployment:
     apart: bool
     prefill_gpus: float
     first: bool
+    cache: float = 2.0  # Bytes of a value of the KV cache.
 
 
 def traits(work: Deployment) -> tuple[float, ...]:
@@ -167,10 +191,11 @@ def traits(work: Deployment) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lengths:
-    """Tokens of a prompt and of its answer."""
+    """Tokens of a prompt and of its answer, and how they are kept."""
 
     prompt: int = 1024
     answer: int = 1024
+    cache: Precision = Precision.BF16  # In which keys and values are kept.
 
 
 def forecast_served(
@@ -181,22 +206,19 @@ def forecast_served(
     Raises InputError for a model whose shape is not known, a precision that is not served, an unknown GPU.
     """
     model = model_of(config.workload)
-    if config.precision not in WEIGHT:
-        raise InputError(f"no {config.precision} rows of served models are known", hint="such as fp8")
+    if config.precision not in WEIGHTS:
+        raise InputError(
+            f"no weights are served in {config.precision}", hint=f"choose from {', '.join(WEIGHTS)}"
+        )
     config = replace(config, gpus=count)
     return tuple(_predict(model, config, gpu, lengths, count) for gpu in dict.fromkeys(gpus))
 
 
 def model_of(name: str) -> Served:
-    """The published shape that `served:NAME` means. Raises InputError with the nearest names."""
-    found = models().get(name.removeprefix(PREFIX).casefold())
-    if found is None:
-        from difflib import get_close_matches  # only where a name is wrong
-
-        near = get_close_matches(name.removeprefix(PREFIX), models(), n=3, cutoff=0.4)
-        guess = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise InputError(f"no shape of {name!r} is known{guess}", hint=f"known: {', '.join(models())}")
-    return found
+    """The published shape that `served:NAME` means, a config.json or a GGUF file of the user. Raises
+    InputError with the nearest names."""
+    plain = name.removeprefix(PREFIX)
+    return models().get(plain.casefold()) or of_shape(llms.find(plain))
 
 
 def _predict(model: Served, config: RunConfig, gpu: str, lengths: Lengths, count: int) -> Record:
@@ -205,7 +227,7 @@ def _predict(model: Served, config: RunConfig, gpu: str, lengths: Lengths, count
     )
     try:
         found = card(gpu)
-        found.peak(config.precision)
+        peak_of(config.precision, found)
         if count > 1 and bus(found.id, count)[1] != "NVLink":
             raise NoDataError(f"splitting over {bus(found.id, count)[1]} was in no fitted row")
         batch = config.batch or most(model, config.precision, found, lengths, count)
@@ -217,13 +239,13 @@ def _predict(model: Served, config: RunConfig, gpu: str, lengths: Lengths, count
         return replace(blank, issues=refused_by(str(refused)))
 
 
-def memory(model: Served, precision: str, batch: int, lengths: Lengths, count: int) -> float:
+def memory(model: Served, precision: Precision, batch: int, lengths: Lengths, count: int) -> float:
     """Bytes of weights and KV cache on each of `count` GPUs."""
-    kept = batch * (lengths.prompt + lengths.answer) * model.kv * KV_BYTES
-    return model.total * WEIGHT[precision] / count + kept / (1 if model.latent else count)
+    kept = batch * model.cache(lengths.prompt + lengths.answer) * lengths.cache.weight_bytes
+    return model.weight_bytes(precision) / count + kept / (1 if model.latent else count)
 
 
-def most(model: Served, precision: str, found: Card, lengths: Lengths, count: int) -> int:
+def most(model: Served, precision: Precision, found: Card, lengths: Lengths, count: int) -> int:
     """The largest power of two of sequences that fits; 0 where none does."""
     room, batch = RESERVED * found.memory_bytes, MOST
     while batch and memory(model, precision, batch, lengths, count) > room:
@@ -231,10 +253,22 @@ def most(model: Served, precision: str, found: Card, lengths: Lengths, count: in
     return batch
 
 
+def peak_of(precision: Precision, found: Card) -> str:
+    """The format whose peak bounds products with such weights: their own where the card has it, else the 16
+    bits that they are widened to. Raises NoDataError where it has neither."""
+    for name in (precision.operand, precision.base or "bf16", "fp16"):
+        if name in found.peaks and (name != "fp16" or precision.operand != "fp8"):
+            return name
+    found.peak(precision.operand)
+    raise AssertionError
+
+
 def _answer(blank: Record, model: Served, found: Card, batch: int, lengths: Lengths, needed: float) -> Record:
-    precision = str(blank.question.precision)
+    precision = blank.question.precision
+    assert precision is not None
     work = Deployment(
-        model=model, engine="vllm", weight=WEIGHT[precision], dtype=precision,
+        model=model, engine="vllm", weight=model.weight_bytes(precision) / model.total,
+        dtype=peak_of(precision, found).replace("fp16", "bf16"), cache=lengths.cache.weight_bytes,
         batch=float(batch), gpus=float(blank.gpus), data_parallel=1.0, length_in=float(lengths.prompt),
         length_out=float(lengths.answer), apart=False, prefill_gpus=float(blank.gpus), first=False,
     )  # fmt: skip
@@ -279,10 +313,12 @@ def columns(works: Sequence[Deployment]) -> dict[str, Array]:
         "apart",
         "prefill_gpus",
         "first",
+        "cache",
     )
     found = {name: np.array([float(getattr(work, name)) for work in works]) for name in names}
-    for name in ("layers", "width", "dense", "active", "kv", "latent", "experts"):
+    for name in ("layers", "width", "dense", "active", "latent", "experts"):
         found[name] = np.array([float(getattr(work.model, name)) for work in works])
+    found["held"] = np.array([w.batch * w.model.cache(w.length_in + w.length_out / 2) for w in works])
     found["touched"] = np.array([work.model.touched(work.batch) for work in works])
     found["engine"] = np.array([ENGINES.index(work.engine) for work in works])
     for dtype in ("fp4", "fp8", "bf16"):
@@ -299,8 +335,11 @@ def milliseconds(c: dict[str, Array], card: Card, rates: Rates) -> Array:
     prompt = c["length_in"] * token
     share = mixed / per_token
     beside = c["batch"] / np.maximum(1.0, c["gpus"] / _TOGETHER)
-    queue = rates["queue"] * share / (1.05 - np.minimum(share, 1.0)) + rates["burst"] * beside * share
+    queue = (
+        rates["queue"] * share / (1.05 - np.minimum(share, 1.0)) + rates["burst"] * beside ** rates["crowd"]
+    )
     front = _engine(c, rates, "front")
+    prompt = prompt * _engine(c, rates, "prompt") * rates["sparse"] ** (c["experts"] > 0)
     prompt = prompt + c["length_in"] / _CHUNK * step * rates["chunk"]
     first = prompt * (1.0 + queue) + rates["first"] * step + front
     return np.asarray(1e3 * np.where(c["first"] > 0, first, per_token))
@@ -311,12 +350,17 @@ def _engine(c: dict[str, Array], rates: Rates, name: str) -> Array:
     return np.asarray(values[c["engine"].astype(int)])
 
 
+def _half_peak(card: Card) -> float:
+    """FLOP/s in bf16; cards older than that compute in fp16."""
+    return card.peaks.get("bf16") or card.peak("fp16")
+
+
 def _peak(c: dict[str, Array], card: Card, rates: Rates) -> Array:
     """FLOP/s of each row's format; four-bit weights reach a smaller share of theirs."""
     found = np.zeros_like(c["batch"])
     for dtype in ("fp4", "fp8", "bf16"):
         share = rates["narrow"] if dtype == "fp4" else 1.0
-        found = found + c[dtype] * share * card.peaks.get(dtype, card.peaks.get("bf16", 1e12))
+        found = found + c[dtype] * share * card.peaks.get(dtype, _half_peak(card))
     return found
 
 
@@ -324,7 +368,7 @@ def _prefill_token(c: dict[str, Array], card: Card, rates: Rates) -> Array:
     """Seconds that one token of a prompt takes."""
     products = 2.0 * c["active"] / (_peak(c, card, rates) * rates["prefill"])
     scores = 2.0 * c["layers"] * c["width"] * c["length_in"] * (1.0 + c["latent"])
-    scores = scores / (card.peak("bf16") * rates["attention"])
+    scores = scores / (_half_peak(card) * rates["attention"])
     exchange = 4.0 * c["layers"] * c["width"] * (c["prefill_gpus"] > 1) / (_link(card) * rates["exchange"])
     return np.asarray((products + scores) / c["prefill_gpus"] + exchange * 2.0 / c["data_parallel"])
 
@@ -334,8 +378,8 @@ def _step(c: dict[str, Array], card: Card, rates: Rates) -> Array:
     tensor = np.maximum(c["gpus"] / c["data_parallel"], 1.0)
     experts = (c["touched"] - c["dense"]) / c["gpus"] / rates["experts"]
     weights = c["weight"] * (c["dense"] / tensor + experts) / (card.bytes_per_s * rates["memory"])
-    length = c["length_in"] + c["length_out"] / 2
-    held = c["batch"] * length * c["kv"] * 1.5
+    # A cache in bf16 was fitted as 1.5 bytes a value: some of the fitted rows have it in 8 bits.
+    held = c["held"] * 0.75 * c["cache"]
     split = np.where(c["latent"] > 0, c["data_parallel"], c["gpus"])
     cache = held / split / (card.bytes_per_s * rates["kv"])
     products = 2.0 * c["active"] * c["batch"] / c["gpus"] / (_peak(c, card, rates) * rates["decode"])
