@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Question
+from gpuwise.model.question import Load, Question
 from gpuwise.model.recipe import Switches
 from gpuwise.model.run import RunConfig
 
@@ -53,6 +53,7 @@ def test_own_files_of_one_name_are_two_questions() -> None:
 OTHER = {
     "workload": "vit-b16", "content": "f00", "mode": "infer", "precision": Precision.FP8, "compile": True,
     "batch": 7, "recipe": "script", "framework": "jax", "input": "host", "size": "toy",
+    "load": Load(prompt="1024", answer="256", concurrency=4),
 }  # fmt: skip
 
 
