@@ -30,6 +30,7 @@ class Fake:
 
     def app(self) -> web.Application:
         app = web.Application()
+        app.router.add_get("/health", self.models)
         app.router.add_get("/v1/models", self.models)
         app.router.add_post("/v1/chat/completions", self.answer)
         app.router.add_post("/v1/completions", self.answer)
@@ -68,12 +69,13 @@ class Fake:
             return web.json_response({"choices": [{"message": {"content": "all at once"}}]})
         stream = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Server": "fake/1.0"})
         await stream.prepare(request)
-        text = body["messages"][0]["content"] if chat else body["prompt"]
-        asked = int(body["max_tokens"])
+        said = body["messages"][0]["content"] if chat else body["prompt"]
+        text = said if isinstance(said, str) else " ".join(part["text"] for part in said)
+        asked = int(body.get("max_tokens") or body["max_completion_tokens"])
         count = asked // 2 if fault == "fewer tokens" else asked
         await asyncio.sleep(self.first_s)
-        said = '"delta":{"content":" w"},"finish_reason":null' if chat else '"text":" w","finish_reason":null'
-        piece = (PIECE % said).encode()
+        word = '"delta":{"content":" w"},"finish_reason":null' if chat else '"text":" w","finish_reason":null'
+        piece = (PIECE % word).encode()
         began = asyncio.get_running_loop().time()
         for number in range(count):
             if number:
