@@ -12,14 +12,15 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.units import visible
-from gpuwise.show.page import Page, markdown_page
-from gpuwise.show.page import document as page_document
 from gpuwise.show.table import Table, comma_separated, fits, markdown, narrow
-from gpuwise.show.theme import Chart
+
+if TYPE_CHECKING:
+    from gpuwise.show.page import Page
+    from gpuwise.show.theme import Chart
 
 # Of lines above and below a table, also where they wrap.
 _INDENT = (0, 0, 0, 2)
@@ -194,8 +195,10 @@ def deliver_page(
     page: Page, chart: Callable[[], Chart | None], *, as_json: bool, output: Path | None
 ) -> None:
     """Print a page as Markdown or JSON, or write it, or its chart, to `output` by suffix."""
+    from gpuwise.show.page import document, markdown_page  # a table needs neither
+
     if output is None:
-        out(json_text(page_document(page)) if as_json else markdown_page(page).rstrip("\n"))
+        out(json_text(document(page)) if as_json else markdown_page(page).rstrip("\n"))
         return
     if output.suffix in DRAWINGS:
         draw(chart(), output)
@@ -203,7 +206,7 @@ def deliver_page(
     if output.suffix == ".md":
         text = markdown_page(page)
     elif output.suffix == ".json":
-        text = json_text(page_document(page)) + "\n"
+        text = json_text(document(page)) + "\n"
     else:
         from gpuwise.show import html  # jinja2, and vl-convert for the charts
 
