@@ -132,6 +132,8 @@ class _Split:
         return [self._fold_of[id(case)] for case in asked]
 
     def _parameters(self, fold: str) -> Mapping[str, float]:
+        if not hasattr(self.module, "fit"):  # predicted as shipped: nothing is fitted to the set
+            return {}
         if self.holdout == "none":
             return shipped.parameters(self.group)
         if fold not in self._fits:

@@ -196,7 +196,7 @@ def test_a_wrong_unit_is_refused() -> None:
 
 
 def test_several_gpus_cost_time_memory_and_width() -> None:
-    config = replace(BERT, batch=16)
+    config = replace(BERT, batch=32)
     alone, both = one(config, "rtx-4090"), one(config, "rtx-4090", count=2)
     assert alone.throughput is not None
     assert both.throughput is not None

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.model.trace import Kernel, Phase, Trace
+from gpuwise.predict.card import card
+from gpuwise.predict.rates import usual
 from gpuwise.predict.time import QUEUE
 from gpuwise.predict.time import host_waits as waits
 
-RATES = {"dispatch": 1e-5}
+RATES = dict(usual(card("h200-sxm"))) | {"dispatch": 1e-5, "host.launch": 1e-5, "host.generated": 1e-5}
 
 
 def step(counts: dict[Phase, int], *, compiled: bool = False) -> Trace:
@@ -41,9 +45,19 @@ def test_an_optimiser_of_many_kernels_starves_the_gpu_once_the_queue_is_empty() 
     assert waits(step({"forward": 100, "optimiser": 900}), busy, RATES) == 0.0
 
 
-def test_of_a_compiled_step_the_host_launches_the_optimiser_alone() -> None:
-    assert waits(step({"forward": 9000}, compiled=True), np.array([0.01]), RATES) == 0.0
-    assert waits(step({"optimiser": 9000}, compiled=True), np.array([0.01]), RATES) > 0.0
+def test_generated_code_is_launched_by_the_host_too() -> None:
+    trace = step({"forward": 9000}, compiled=True)
+    found = waits(trace, np.array([0.01]), RATES)
+    assert found == pytest.approx(0.09 - 0.01 + RATES["host.step"])
+
+
+def test_modules_and_views_cost_the_host_time_beside_kernels() -> None:
+    calls = (("forward", 300), ("backward", 0), ("optimiser", 0), ("modules", 100))
+    trace = replace(step({"forward": 100}), mode="infer")
+    few, many = (waits(replace(trace, calls=c), np.array([1e-6]), RATES) for c in (calls[:0], calls))
+    assert few == pytest.approx(100 * 1e-5 - 1e-6)
+    more = 300 * RATES["host.forward"] + 100 * RATES["host.module"]
+    assert many == pytest.approx(few + more)
 
 
 @given(st.integers(1, 20000), st.integers(1, 20000), st.floats(1e-4, 1.0), st.floats(1e-4, 1.0))

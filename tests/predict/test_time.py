@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.predict.sets import eager, gemm
+from evaluation.predict.sets import gemm
 from evaluation.predict.transformers import TRANSFORMERS, transformer
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.card import Card, card
@@ -24,7 +24,7 @@ from gpuwise.predict.rates import (
 )
 from gpuwise.predict.time import kernel_seconds, product_seconds, step_seconds
 
-EAGER = {name: prior.value for name, prior in eager.PRIORS.items()}
+EAGER = general()
 GEMM = {name: prior.value for name, prior in gemm.PRIORS.items()}
 SIZES = st.integers(1, 20_000)
 GPUS = ("t4", "a100-pcie-40gb", "rtx-4090", "h100-sxm5-80gb", "mi300x", "b200-sxm")
@@ -82,12 +82,13 @@ def test_the_host_bounds_small_eager_steps() -> None:
     found = card("h100-sxm5-80gb")
     rates = on_card(EAGER, found)
     assert step_seconds(trace, found, EAGER) == pytest.approx(1000 * rates["dispatch"])
-    assert step_seconds(replace(trace, compiled=True), found, EAGER) < 1000 * rates["dispatch"]
+    compiled = step_seconds(replace(trace, compiled=True), found, EAGER)
+    assert compiled == pytest.approx(1000 * rates["host.generated"])
 
 
 def test_a_low_limit_lowers_the_clock_and_never_raises_it() -> None:
     found = card("rtx-4090")
-    rates = on_card(EAGER, found)
+    rates = on_card(GEMM, found)
     clocks = [sustained(rates, replace(found, power_w=watts), "fp32") for watts in (60.0, 150.0, 450.0)]
     assert 0 < clocks[0] < clocks[1] <= clocks[2] <= 1.0
 
@@ -128,17 +129,14 @@ def dense(name: str = "aten.convolution:nchw", *, compiled: bool = False, dtype:
     )  # fmt: skip
 
 
-def test_channels_first_costs_eager_16_bit_steps_two_more_passes() -> None:
+def test_channels_first_costs_eager_16_bit_steps_more_and_compiled_ones_nothing() -> None:
     found = card("h200-sxm")
     first, last, compiled = (
         step_seconds(trace, found, general())
         for trace in (dense(), dense("aten.convolution"), dense(compiled=True))
     )
-    passes = 2 * 20 * 2 * 256 * 256 * 784 * 2 / found.bytes_per_s
-    assert first - last > passes
-    assert compiled == last
-    kept = [step_seconds(dense(name, dtype="fp32"), found, general()) for name in ("a:nchw", "a")]
-    assert kept[0] == kept[1]
+    assert first > last
+    assert compiled == pytest.approx(last, rel=0.02)
 
 
 def test_a_step_above_the_power_limit_is_slower_and_bounded() -> None:

@@ -1,66 +1,25 @@
 """Transformers in eager fp32 without TF32, as the NeuSight set has them (ASPLOS 2025, label files).
 
-Each step there starts with an emptied cache, so that the forward pass of training also pays for device
-memory: one allocation for each tensor that is kept, and a sweep of the cache where they do not fit. That
-is time of the host and its driver, which differs between machines more than between GPUs.
+Predicted by the function that `gpuwise predict` calls, from the kernels of their published shapes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
 
 import numpy as np
 
-from evaluation.predict.case import Array, Case, Row, find_card, per_card
-from evaluation.predict.fit import Prior
-from evaluation.predict.fit import fit as fit_parameters
+from evaluation.predict.case import Array, Case, Row, find_card
 from evaluation.predict.transformers import transformer
 from gpuwise.errors import GpuwiseError
 from gpuwise.model.trace import Trace
 from gpuwise.predict.card import Card
-from gpuwise.predict.kernels import Kernels, arrays
-from gpuwise.predict.rates import Parameters, Rates
-from gpuwise.predict.time import kernel_seconds
+from gpuwise.predict.rates import Parameters
+from gpuwise.predict.step import usual
 
 quantity, unit = "latency", "ms"
 
-PRIORS = {
-    "matmul": Prior(log(0.88), 0.1),
-    "memory": Prior(log(0.85), 0.08),
-    "lanes": Prior(log(0.2), 0.4),
-    "sync": Prior(log(4e-5), 0.2),
-    "energy.vector": Prior(log(7.5), 0.2),
-    "energy.matrix": Prior(log(0.5), 0.1),
-    "energy.process": Prior(log(1.4), 0.1),
-    "clock.exponent": Prior(log(2.2), 0.15),
-    "l2.bytes": Prior(log(40.0), 0.3),
-    "wave": Prior(log(0.8), 0.3),
-    "tile": Prior(log(0.06), 0.5),
-    "reduce": Prior(log(2e-6), 0.4),
-    "step": Prior(log(60.0), 0.5),
-    "overlap": Prior(log(4.0), 0.3),
-    "launch": Prior(log(2.5e-6), 0.3),
-    "dispatch": Prior(log(8e-6), 0.2),
-    "allocation": Prior(log(6e-5), 0.5),
-    "sweep": Prior(log(1.2e-11), 0.7),
-}
-"""Physics before data: a library's 85 to 90 % of peak, DRAM's 85 %, 40 B a clock and unit from L2. Energy:
-desktop cards hold their boost clock within the board's limit, so that limit over peak bounds it: 18.6 pJ an
-operation on 12 nm (RTX 2080 Ti), 9.8 on 8 nm (RTX 3090), 5.4 on 5 nm (RTX 4090)."""
-_VENDOR = {"matmul": 0.2, "energy.vector": 0.3, "sweep": 1.0}
-"""AMD's matrix units multiply fp32 too: another share of another peak. Its driver also frees memory."""
-_FAMILY = {"matmul": 0.1, "memory": 0.06}
-_KNOWN = {("matmul", "Pascal"): -0.1}
-"""Pascal issues integers (addresses) and fp32 through one pipe (NVIDIA Volta whitepaper, 2017)."""
-_CARD = {"matmul": 0.06, "allocation": 0.6, "sweep": 0.5}
-_KEPT = 1e6
-"""Bytes from which a tensor gets a segment of its own from the driver, roughly."""
-_SAVED = 0.5
-"""Share of what the forward pass writes that the backward pass needs: masks and scaled scores are freed."""
-_ROOM = 0.7
-"""Share of memory that is filled before the cache is swept: fragments and the gradients take the rest."""
 _LINK = 200e9
 """Bytes/s of an all-reduce among four cards on NVLink."""
 
@@ -118,63 +77,24 @@ def _split(option: str) -> tuple[str, int]:
     return "", 1
 
 
-def fit(cases: Sequence[Case]) -> Parameters:
-    """Hierarchical fit on these cases alone."""
-    usable = [case for case in cases if case.card is not None and not case.refusal]
-    priors = dict(PRIORS)
-    for case in usable:
-        assert case.card is not None
-        if case.card.vendor != "NVIDIA":
-            priors |= {f"{name}/{case.card.vendor}": Prior(0.0, s) for name, s in _VENDOR.items()}
-        for name, s in _FAMILY.items():
-            priors[f"{name}/{case.card.family}"] = Prior(_KNOWN.get((name, case.card.family), 0.0), s)
-        priors |= {f"{name}@{case.card.id}": Prior(0.0, s) for name, s in _CARD.items()}
-    predicted = per_card(usable, _steps, _milliseconds)
-    measured = np.array([case.measured for case in usable])
-    return fit_parameters(lambda p: np.log(predicted(p) / measured), priors)
-
-
 def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
-    """Milliseconds of each case; NaN where it is refused."""
-    return np.asarray(per_card(cases, _steps, _milliseconds)(parameters))
+    """Milliseconds of each case as `gpuwise predict` has them; NaN where it is refused. Nothing is fitted
+    here: no row of the set was used for what is shipped."""
+    found = np.full(len(cases), np.nan)
+    for i, case in enumerate(cases):
+        if case.card is not None and not case.refusal:
+            found[i] = 1e3 * _seconds(case.work, case.card)
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """All steps on one card, their kernels as one list."""
-
-    works: tuple[Work, ...]
-    kernels: Kernels
-    ends: Array
-
-
-def _steps(cases: Sequence[Case]) -> _Steps:
-    works = tuple(case.work for case in cases)
-    kernels = arrays([kernel for work in works for kernel in work.trace.kernels])
-    return _Steps(works, kernels, np.cumsum([len(work.trace.kernels) for work in works]))
-
-
-def _milliseconds(steps: _Steps, card: Card, rates: Rates) -> Array:
-    seconds = kernel_seconds(steps.kernels, card, rates) * steps.kernels.counts
-    busy = [float(part.sum()) for part in np.split(seconds, steps.ends[:-1])]
-    return np.array([1e3 * _step(work, card, rates, t) for work, t in zip(steps.works, busy, strict=True)])
-
-
-def _step(work: Work, card: Card, rates: Rates, busy: float) -> float:
+def _seconds(work: Work, card: Card) -> float:
+    """Seconds of a step on each of several cards: products are split, gradients exchanged, or layers
+    dealt."""
     trace, width = work.trace, work.cards
+    alone = usual(trace, card).seconds
     if work.split == "tp":
         layers = trace.launches / 60
-        busy = busy / width + 4 * layers * 2 * trace.items * 1024 * 1280 * 4 / _LINK
-    elif work.split == "dp":
-        busy += 2 * 4.0 * trace.parameters / _LINK
-    dispatch = 0.0 if trace.compiled else trace.launches * rates["dispatch"]
-    held = 1.0 / width if work.split in ("tp", "pp") else 1.0
-    return max(busy, dispatch) + (_allocation(trace, card, rates, held) if trace.mode == "train" else 0.0)
-
-
-def _allocation(trace: Trace, card: Card, rates: Rates, held: float) -> float:
-    """Seconds for the driver to hand out what the forward pass keeps."""
-    kept = [k for k in trace.kernels if k.phase == "forward" and k.bytes_written > _KEPT]
-    count = sum(k.count for k in kept)
-    filled = held * (_SAVED * sum(k.count * k.bytes_written for k in kept) + 8.0 * trace.parameters)
-    return count * rates["allocation"] + max(0.0, filled - _ROOM * card.memory_bytes) * rates["sweep"]
+        return alone / width + 4 * layers * 2 * trace.items * 1024 * 1280 * 4 / _LINK
+    if work.split == "dp":
+        return alone + 2 * 4.0 * trace.parameters / _LINK
+    return alone

@@ -68,6 +68,9 @@ class Trace:
     memory: Memory | None = None
     unknown: tuple[str, ...] = ()  # Operators of which no cost is known; their time is missing
     notes: tuple[str, ...] = ()  # What was assumed where the course of the step depends on data
+    # What the host does in an eager step: operators that it dispatches in each phase, views included, and
+    # `modules` that it enters; nothing where a trace was kept before this was counted.
+    calls: tuple[tuple[str, int], ...] = ()
 
     def __hash__(self) -> int:
         """Of its name alone: hashing every kernel would take longer than what is remembered of it."""

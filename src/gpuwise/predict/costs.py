@@ -20,7 +20,10 @@ from typing import Any
 
 from gpuwise.model.trace import KernelClass
 from gpuwise.predict.graph import STRIDED, Call, Node, Role, Touch, Value
-from gpuwise.predict.kernels import CAUSAL, DROPOUT
+from gpuwise.predict.kernels import CAUSAL, CHANNELS_FIRST, DROPOUT
+
+# How names of kernels end that reduce across the order of memory.
+COLUMNS = ":columns"
 
 
 def touch(*values: Any) -> tuple[Touch, ...]:
@@ -100,8 +103,10 @@ def _matmul(call: Call, a: Value, n: int) -> tuple[Node, ...]:
     k = a.shape[-1]
     batch = a.shape[0] if a.numel and len(a.shape) == 3 else 1
     m = a.shape[-2] if len(a.shape) > 1 else 1
-    dtype = "tf32" if call.tf32 and a.dtype == "fp32" else a.dtype
-    return (node_of(call, "matmul", shape=(batch, m, n, k), flop=2.0 * batch * m * n * k, dtype=dtype),)
+    dtype, flop = "tf32" if call.tf32 and a.dtype == "fp32" else a.dtype, 2.0 * batch * m * n * k
+    if dtype.startswith("complex"):
+        dtype, flop = "fp32", 4.0 * flop  # each product of complex numbers is four
+    return (node_of(call, "matmul", shape=(batch, m, n, k), flop=flop, dtype=dtype),)
 
 
 def convolution_shape(x: Value, w: Value, y: Value, stride: Sequence[int], groups: int) -> tuple[int, ...]:
@@ -125,7 +130,19 @@ def _products(w: Value, spatial: Value) -> float:
 
 
 def _layout(x: Value) -> str:
-    return "" if x.channels_last or len(x.shape) != 4 else ":nchw"
+    return "" if x.channels_last or len(x.shape) != 4 else CHANNELS_FIRST
+
+
+def _order(x: Value) -> str:
+    """The same of a norm, whose rows of two dimensions have no order and whose volumes are never channels
+    last."""
+    return "" if x.channels_last or len(x.shape) < 3 else CHANNELS_FIRST
+
+
+def _form(x: Value, *, transposed: bool) -> str:
+    """Libraries have other kernels for one and three dimensions, and where the result is the larger one."""
+    dims = {3: ":1d", 5: ":3d"}.get(len(x.shape), "")
+    return dims + (":transposed" if transposed else "") + _layout(x)
 
 
 def convolution(call: Call) -> tuple[Node, ...]:
@@ -134,7 +151,9 @@ def convolution(call: Call) -> tuple[Node, ...]:
     shape = convolution_shape(x, w, y, stride, groups)
     dtype = "tf32" if call.tf32 and x.dtype == "fp32" else x.dtype
     flop = _products(w, x if transposed else y)
-    node = node_of(call, "convolution", suffix=_layout(x), shape=shape, flop=flop, dtype=dtype)
+    node = node_of(
+        call, "convolution", suffix=_form(x, transposed=transposed), shape=shape, flop=flop, dtype=dtype
+    )
     if bias is None:
         return (node,)
     # cuDNN convolves without the bias; torch spreads it over the result in a kernel of its own.
@@ -156,9 +175,13 @@ def convolution_backward(call: Call) -> tuple[Node, ...]:
     one = partial(node_of, call, "convolution", shape=shape, flop=flop, dtype=dtype)
     made = []
     if gx is not None:
-        made.append(one(suffix=":input" + _layout(grad), reads=touch(grad, w), writes=touch(gx)))
+        made.append(
+            one(suffix=":input" + _form(grad, transposed=transposed), reads=touch(grad, w), writes=touch(gx))
+        )
     if gw is not None:
-        made.append(one(suffix=":weight" + _layout(x), reads=touch(grad, x), writes=touch(gw)))
+        made.append(
+            one(suffix=":weight" + _form(x, transposed=transposed), reads=touch(grad, x), writes=touch(gw))
+        )
     if gb is not None:
         bias = node_of(
             call, "reduction", suffix=":bias", reads=touch(grad), writes=touch(gb), shape=gb.shape,
@@ -182,6 +205,36 @@ def attention(call: Call) -> tuple[Node, ...]:
     shape = (batch, heads, queries, keys, width, kv_heads)
     suffix = (CAUSAL if causal else "") + (DROPOUT if _dropout(call) else "")
     return (node_of(call, "attention", suffix=suffix, shape=shape, flop=flop, dtype=q.dtype),)
+
+
+def recurrent(call: Call) -> tuple[Node, ...]:
+    """cuDNN's recurrent networks: of each layer one product for the inputs of all places, and for each place
+    one that waits for the place before; backward, those for the gradients of states, inputs and weights."""
+    x, weights = call.args[0], [v for v in call.args[1] if isinstance(v, Value)]
+    backward = call.name.endswith("_backward")
+    # (weights', hidden states' and networks' descriptions come first, then the gradients of a backward call.)
+    mode, width, _, layers, batch_first, _, _, both = call.args[10:18] if backward else call.args[6:14]
+    places, batch = (x.shape[1], x.shape[0]) if batch_first else x.shape[:2]
+    gates, ways = {2: 4, 3: 3}.get(mode, 1) * width, 2 if both else 1
+    size = weights[0].bytes / weights[0].numel
+
+    def product(m: int, n: int, k: int, launches: int, suffix: str) -> Node:
+        reads = ((x.id, size * launches * m * k), (weights[0].id, size * launches * n * k))
+        return node_of(
+            call, "matmul", suffix=suffix, shape=(1, m, n, k), flop=2.0 * m * n * k * launches, dtype=x.dtype,
+            launches=launches, reads=reads, writes=((call.outs[0].id, size * launches * m * n),),
+        )  # fmt: skip
+
+    made = []
+    for layer in range(layers):
+        inputs = x.shape[-1] if layer == 0 else width * ways
+        steps, rows = places * ways, places * batch
+        if not backward:
+            made += [product(rows, gates, inputs, ways, ""), product(batch, gates, width, steps, ":step")]
+            continue
+        made += [product(batch, width, gates, steps, ":step"), product(rows, inputs, gates, ways, "")]
+        made += [product(gates, inputs, rows, ways, ""), product(gates, width, rows, ways, "")]
+    return tuple(made)
 
 
 # Fused attention, with the position of `is_causal` among its arguments.
@@ -255,12 +308,18 @@ def two_pass(call: Call, x: Value, *, training: bool = True) -> tuple[Node, ...]
     work = partial(node_of, call, "normalisation", domain=x.numel)
     small = [v for v in call.ins if v.id != x.id]
     if not training:
-        return (work(reads=touch(x, *small), writes=touch(call.outs[0]), flop=2.0 * x.numel, role="map"),)
+        only = work(
+            suffix=":infer" + _order(x), reads=touch(x, *small), writes=touch(call.outs[0]),
+            flop=2.0 * x.numel, role="map",
+        )  # fmt: skip
+        return (only,)
     saved = touch(*call.outs[1:])
     return (
-        work(suffix=":statistics", reads=touch(x), writes=saved, flop=3.0 * x.numel, role="column"),
         work(
-            suffix=":apply", reads=touch(x, *small, *call.outs[1:]), writes=touch(call.outs[0]),
+            suffix=":statistics" + _order(x), reads=touch(x), writes=saved, flop=3.0 * x.numel, role="column"
+        ),
+        work(
+            suffix=":apply" + _order(x), reads=touch(x, *small, *call.outs[1:]), writes=touch(call.outs[0]),
             flop=2.0 * x.numel, role="map",
         ),
     )  # fmt: skip
@@ -273,10 +332,14 @@ def two_pass_backward(call: Call) -> tuple[Node, ...]:
     outs = [v for v in call.outs if v.numel < x.numel]
     work = partial(node_of, call, "normalisation", domain=x.numel)
     sums = work(
-        suffix=":statistics", reads=touch(grad, x), writes=touch(*outs), flop=4.0 * x.numel, role="column"
+        suffix=":statistics" + _order(x),
+        reads=touch(grad, x),
+        writes=touch(*outs),
+        flop=4.0 * x.numel,
+        role="column",
     )
     apply = work(
-        suffix=":input", reads=(*touch(grad, x, *outs), *small), writes=touch(call.outs[0]),
+        suffix=":input" + _order(x), reads=(*touch(grad, x, *outs), *small), writes=touch(call.outs[0]),
         flop=4.0 * x.numel, role="map",
     )  # fmt: skip
     return (sums, apply) if call.outs[0].numel == x.numel else (sums,)
@@ -285,7 +348,11 @@ def two_pass_backward(call: Call) -> tuple[Node, ...]:
 def row_norm(call: Call, flop: float = 5.0) -> tuple[Node, ...]:
     """Softmax, layer norm or RMS norm forward, softmax backward: one pass, rows stay on chip."""
     domain = max(v.numel for v in call.ins)
-    return (node_of(call, "normalisation", role="row", domain=domain, flop=flop * domain),)
+    x, dim = call.ins[0], next((a for a in call.args if isinstance(a, int) and not isinstance(a, bool)), -1)
+    # Softmax along another dimension than the last; norms have no such argument.
+    across = "softmax" in call.name and dim % max(1, len(x.shape)) != len(x.shape) - 1
+    suffix = COLUMNS if across else ""
+    return (node_of(call, "normalisation", suffix=suffix, role="row", domain=domain, flop=flop * domain),)
 
 
 def row_backward(call: Call) -> tuple[Node, ...]:
@@ -316,7 +383,8 @@ def reduction(call: Call, role: Role | None = None) -> tuple[Node, ...]:
     trailing = bool(along) and min(along) >= len(x.shape) - len(along) and length <= LONGEST_ROW
     kind: KernelClass = "optimiser" if call.phase == "optimiser" else "reduction"
     role = role or ("row" if trailing and length > 1 else "column")
-    return (node_of(call, kind, role=role, domain=x.numel, flop=float(x.numel)),)
+    suffix = COLUMNS if given and not trailing else ""
+    return (node_of(call, kind, suffix=suffix, role=role, domain=x.numel, flop=float(x.numel)),)
 
 
 def lookup(call: Call) -> tuple[Node, ...]:
@@ -324,14 +392,18 @@ def lookup(call: Call) -> tuple[Node, ...]:
     and the indices."""
     out = biggest(call.outs)
     table, *rest = call.ins
-    reads = ((table.id, table.bytes if table.bytes <= CACHED else out.bytes), *touch(*rest))
-    return (node_of(call, "gather", reads=reads, role="map", domain=out.numel),)
+    taken = out.bytes
+    if "_embedding_bag" in call.name:  # each index has a row, of which several become one
+        taken = rest[0].numel * table.bytes / max(1, table.shape[0])
+    reads = ((table.id, table.bytes if table.bytes <= CACHED else taken), *touch(*rest))
+    suffix = _layout(out) if "upsample" in call.name else ""
+    return (node_of(call, "gather", suffix=suffix, reads=reads, role="map", domain=out.numel),)
 
 
 def scatter(call: Call) -> tuple[Node, ...]:
     """Rows put into a table: the source is read, the target written where it is hit (all of a fresh one)."""
     if not call.inplace:
-        return (node_of(call, "gather"),)
+        return (node_of(call, "gather", suffix=_layout(call.ins[0]) if "upsample" in call.name else ""),)
     target = call.inplace[0].id
     rest = [v for v in call.ins if v.id != target]
     moved = max((v.bytes for v in rest), default=0.0)
@@ -364,7 +436,8 @@ def many(call: Call) -> tuple[Node, ...]:
 
 
 def opaque(kind: KernelClass, call: Call) -> tuple[Node, ...]:
-    return (node_of(call, kind, flop=float(max(v.numel for v in (*call.outs, *call.ins)))),)
+    suffix = _layout(call.ins[0]) if "pool" in call.name else ""
+    return (node_of(call, kind, suffix=suffix, flop=float(max(v.numel for v in (*call.outs, *call.ins)))),)
 
 
 def nothing(call: Call) -> tuple[Node, ...]:
@@ -374,8 +447,6 @@ def nothing(call: Call) -> tuple[Node, ...]:
 def batch_norm(call: Call) -> tuple[Node, ...]:
     """`training` is the first truth value among the arguments; a legit overload without one trains."""
     training = next((x for x in call.args if isinstance(x, bool)), True)
-    fresh = call.outs[: max(1, len(call.outs) - len(call.inplace))]
-    del fresh
     return two_pass(call, call.args[0], training=training)
 
 
@@ -410,6 +481,7 @@ def _table() -> dict[str, Rule]:
             matmul,
         ),
         ("_grouped_mm", grouped_product),
+        ("_cudnn_rnn _cudnn_rnn_backward", recurrent),
         ("convolution _convolution", convolution),
         ("convolution_backward", convolution_backward),
         (" ".join(name.removeprefix("aten.") for name in IS_CAUSAL), attention),
@@ -435,8 +507,9 @@ def _table() -> dict[str, Rule]:
         ("embedding index index_select gather take upsample_nearest2d _upsample_nearest_exact2d "
          "upsample_bilinear2d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa "
          "upsample_linear1d upsample_nearest1d upsample_nearest3d upsample_trilinear3d grid_sampler_2d "
-         "grid_sampler_3d _embedding_bag", lookup),
-        ("embedding_dense_backward upsample_nearest2d_backward upsample_bilinear2d_backward "
+         "grid_sampler_3d _embedding_bag _embedding_bag_forward_only", lookup),
+        ("embedding_dense_backward _embedding_bag_backward _embedding_bag_dense_backward "
+         "upsample_nearest2d_backward upsample_bilinear2d_backward "
          "upsample_bicubic2d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
          "upsample_linear1d_backward upsample_nearest1d_backward upsample_nearest3d_backward "
          "upsample_trilinear3d_backward grid_sampler_3d_backward "
@@ -459,8 +532,8 @@ def _table() -> dict[str, Rule]:
          "_amp_update_scale logit_backward log_sigmoid_forward log_sigmoid_backward",
          lambda c: (elementwise(c),)),
         ("empty empty_like empty_strided new_empty new_empty_strided empty_permuted detach alias lift "
-         "lift_fresh _unsafe_view _reshape_alias as_strided set_ resize_ _local_scalar_dense "
-         "sym_size", nothing),
+         "lift_fresh _unsafe_view _reshape_alias as_strided transpose t squeeze unsqueeze set_ resize_ "
+         "_local_scalar_dense sym_size", nothing),
     ]  # fmt: skip
     table = {f"aten.{name}": rule for names, rule in pairs for name in names.split()}
     return table | {"gpuwise.float8_product": product_with_rows}

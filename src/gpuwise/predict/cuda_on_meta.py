@@ -185,6 +185,54 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return result
 
 
+# Recurrent networks as cuDNN numbers them.
+MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
+
+
+def recurrent(name: str) -> Callable[..., Any]:
+    """A recurrent network of all its layers and places in one call of cuDNN, as CUDA has it; torch would take
+    it apart into a product for each place. Packed sequences stay apart: their lengths are data."""
+
+    def run(rows: Tensor, states: Any, weights: Any, *settings: Any) -> Any:
+        biases, layers, dropped, train, both, batch_first = settings
+        hidden, cell = states if name == "lstm" else (states, None)
+        if torch.is_autocast_enabled("cuda"):
+            lower = torch.get_autocast_dtype("cuda")
+            rows, hidden = rows.to(lower), hidden.to(lower)
+            cell, weights = cell if cell is None else cell.to(lower), [each.to(lower) for each in weights]
+        result = torch.ops.aten._cudnn_rnn(
+            rows, weights, 4 if biases else 2, None, hidden, cell, MODES[name], hidden.shape[-1], 0, layers,
+            batch_first, dropped, train, both, [], None,
+        )  # fmt: skip
+        return result[:3] if name == "lstm" else result[:2]
+
+    return run
+
+
+def _cudnn_rnn(
+    rows: Tensor, weights: Any, stride: int, buffer: Any, hidden: Tensor, cell: Any, mode: int, width: int,
+    projected: int, layers: int, batch_first: bool, dropped: float, train: bool, both: bool, sizes: Any,
+    state: Any,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """Shapes of cuDNN's results; while training it keeps gates and states of every place, of which torch's
+    rule says nothing."""
+    ways, gates = 2 if both else 1, {2: 6, 3: 5}.get(mode, 2)
+    output = rows.new_empty((*rows.shape[:2], width * ways))
+    kept = rows.shape[0] * rows.shape[1] * width * ways * layers * gates * rows.itemsize if train else 0
+    reserve = rows.new_empty(kept, dtype=torch.uint8)
+    cells = rows.new_empty(0) if cell is None else torch.empty_like(cell)
+    flat = rows.new_empty(sum(each.numel() for each in weights))
+    return output, torch.empty_like(hidden), cells, reserve, flat
+
+
+def _cudnn_rnn_backward(
+    rows: Tensor, weights: Any, stride: int, buffer: Any, hidden: Tensor, cell: Any, *_: Any
+) -> tuple[Tensor, Tensor, Any, list[Tensor]]:
+    """Shapes of its gradients."""
+    cells = None if cell is None else torch.empty_like(cell)
+    return torch.empty_like(rows), torch.empty_like(hidden), cells, [torch.empty_like(w) for w in weights]
+
+
 def _on_gpu(rows: Tensor) -> bool:
     """Always; a mock would keep what it was called with, and its memory."""
     return True
@@ -337,8 +385,12 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
                 library.impl(label, autocast.kernel(name, found), "AutocastPrivateUse1")
     library.impl("scaled_dot_product_attention", attention, "AutogradMeta")
     library.impl("dropout", dropout, "AutogradMeta")
+    for name in MODES:
+        library.impl(f"{name}.input", recurrent(name), "AutogradMeta")
+    # `Library.impl` would refuse what torch has a rule for, and what it takes apart elsewhere than on CUDA.
+    library.m.impl("_cudnn_rnn", "Meta", _cudnn_rnn, False)
+    library.m.impl("_cudnn_rnn_backward", "Meta", _cudnn_rnn_backward, False)
     if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
-        # `Library.impl` would refuse: elsewhere than on CUDA the operator is taken apart.
         library.m.impl("_fused_rms_norm", "Meta", _rms_norm, False)
         library.m.impl("_fused_rms_norm_backward", "Meta", _rms_norm_backward, False)
     return library, others

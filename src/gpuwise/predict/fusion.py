@@ -296,7 +296,7 @@ def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
     sizes = {storage: size for kind, storage, size in tape.events if kind == ALLOCATE}
     lasting = tape.lasting
     for node in nodes:
-        if node.name in _POOLS and len(node.writes) > 1:
+        if node.name.startswith(_POOLS) and node.role == "opaque" and len(node.writes) > 1:
             sizes[tape.storage[node.writes[1][0]]] /= 8
     last: dict[int, int] = {}
     for index, node in enumerate(nodes):

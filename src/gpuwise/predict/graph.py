@@ -148,7 +148,8 @@ class Tape:
     unknown: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     items: float = 0.0
-    extra: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
+    """What the host does: see `model.trace.Trace.calls`."""
 
     @property
     def lasting(self) -> frozenset[int]:

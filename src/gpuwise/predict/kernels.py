@@ -18,6 +18,7 @@ public tables of an engine's kernels on H100 and H200 show the same fall at shor
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,12 +29,11 @@ from numpy.typing import NDArray
 
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.card import Card
+from gpuwise.predict.classes import HALF, Classes, of_kernels
 
 Array = NDArray[np.float64]
 # How matrix units are fed on cards with such kernels: cuDNN's, which torch takes there in 16 bits.
 ENGINES = frozenset({"wgmma", "tcgen05"})
-# Formats of 16 bits.
-HALF = frozenset({"bf16", "fp16"})
 # Operators that are one such kernel there.
 FUSED = ("_flash_attention", "_cudnn_attention")
 # Of a tile; keys and the width of a head are filled up.
@@ -99,6 +99,12 @@ _WAITS = frozenset({"aten.nonzero", "aten.item", "aten._local_scalar_dense"})
 _BACKWARD = 0.75
 # Queries, keys and width of a head that it computes whole; decoding has fewer queries.
 _BLOCK = (128.0, 64.0, 32.0)
+# Norms along rows, and the elements that a block's threads load at once.
+_ROW_NORMS, _ROW = ("layer_norm", "rms_norm"), 512.0
+# Threads of a block of interpolation.
+_PLACES = 128.0
+# Of an element; whole numbers and truths have others.
+_BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
 # How names of convolutions end whose tensors are in that order.
 CHANNELS_FIRST = ":nchw"
 
@@ -138,8 +144,6 @@ class Group:
     moved: Array
     products: Products | None = None
     """What a matmul or a convolution multiplies."""
-    depthwise: NDArray[np.bool_] | None = None
-    """Convolutions of one channel a group, which run on the vector units."""
     tiles: Tiles | None = None
     """Of attention in 16 bits, where groups of warps compute it."""
 
@@ -155,8 +159,13 @@ class Kernels:
     heavy: NDArray[np.bool_]
     """Kinds with arithmetic that counts."""
     waits: NDArray[np.bool_]
-    reordered: Array
-    """Bytes that change their order around a convolution where nothing was compiled."""
+    direct: NDArray[np.bool_]
+    """Convolutions that the vector units compute: those of one channel a group."""
+    handled: Array
+    """What the vector lanes handle one by one: elements, or multiply-adds where `direct`."""
+    blocks: Array
+    """Units that can share a kernel; infinite for most (`_blocks`)."""
+    classes: Classes
     groups: tuple[Group, ...]
     formats: Mapping[str, Places]
     """Where the heavy kernels of each format stand."""
@@ -165,10 +174,10 @@ class Kernels:
 @lru_cache(maxsize=KEPT_TRACES)
 def of_trace(trace: Trace) -> Kernels:
     """The kernels of a trace."""
-    return arrays(trace.kernels)
+    return arrays(trace.kernels, compiled=trace.compiled)
 
 
-def arrays(kernels: Sequence[Kernel]) -> Kernels:
+def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
     """The kernels as arrays, in their order."""
     moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
     heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
@@ -176,13 +185,18 @@ def arrays(kernels: Sequence[Kernel]) -> Kernels:
     for i, kernel in enumerate(kernels):
         if kernel.kind in _SHAPES:
             formats[kernel.dtype].append(i)
+    flop = np.array([kernel.flop for kernel in kernels], dtype=float)
+    direct = np.array([_is_direct(kernel) for kernel in kernels], dtype=bool)
     return Kernels(
         counts=np.array([kernel.count for kernel in kernels], dtype=float),
-        flop=np.array([kernel.flop for kernel in kernels], dtype=float),
+        flop=flop,
         moved=moved,
         heavy=heavy,
         waits=np.array([kernel.name in _WAITS for kernel in kernels], dtype=bool),
-        reordered=2.0 * moved * np.array([_is_reordered(kernel) for kernel in kernels], dtype=bool),
+        direct=direct,
+        handled=np.where(direct, flop / 2.0, [_handled(kernel) for kernel in kernels]),
+        blocks=np.array([_blocks(kernel) for kernel in kernels]),
+        classes=of_kernels(kernels, compiled=compiled),
         groups=_groups(kernels),
         formats={dtype: np.array(at) for dtype, at in formats.items()},
     )
@@ -202,18 +216,15 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
     flop = np.array([kernel.flop for kernel in kernels])
     moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels])
     shapes = np.array([kernel.shape for kernel in kernels], dtype=float) if kind else None
-    products, depthwise, parts = None, None, None
+    products, parts = None, None
     if kind == "attention" and shapes is not None:
         parts = tiles(kernels, shapes) if dtype in HALF else None
         flop = flop * _whole(shapes, np.array(["_backward" in kernel.name for kernel in kernels]))
     if kind == "matmul" and shapes is not None:
         products = _matmuls(shapes, kernels)
     if kind == "convolution" and shapes is not None:
-        products, depthwise = _implicit(shapes, dtype), shapes[:, 8] == shapes[:, 1]
-    return Group(
-        kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, depthwise=depthwise,
-        tiles=parts,
-    )  # fmt: skip
+        products = _implicit(shapes, dtype)
+    return Group(kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, tiles=parts)
 
 
 def _whole(shapes: Array, backward: NDArray[np.bool_]) -> Array:
@@ -238,10 +249,32 @@ def _implicit(shapes: Array, dtype: str) -> Products:
     return Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
 
 
-def _is_reordered(kernel: Kernel) -> bool:
-    """Whether a convolution gets its operands in another order than it needs: channels last, with 16-bit
-    operands and more than one channel a group."""
+def _is_direct(kernel: Kernel) -> bool:
     if kernel.kind != "convolution" or len(kernel.shape) != _SHAPES["convolution"]:
         return False
-    dense = kernel.shape[8] != kernel.shape[1]
-    return dense and kernel.dtype in ("bf16", "fp16") and kernel.name.endswith(CHANNELS_FIRST)
+    return kernel.shape[8] > 1 and kernel.shape[8] == kernel.shape[1]
+
+
+def _handled(kernel: Kernel) -> float:
+    """Elements that threads handle: those of the result, or of what is read where that is larger. Norms along
+    rows have a block of threads for each row, however short; in kernels with arithmetic that hides it."""
+    if kernel.kind in _SHAPES:
+        return 0.0
+    # Two operands and a result have three elements for each that is handled.
+    moved = (kernel.bytes_read + kernel.bytes_written) / _BYTES.get(kernel.dtype, 8.0)
+    elements = max(float(math.prod(kernel.shape)), moved / 3.0)
+    if any(name in kernel.name for name in _ROW_NORMS) and kernel.shape:
+        return elements * max(1.0, _ROW / kernel.shape[-1])
+    return elements
+
+
+def _blocks(kernel: Kernel) -> float:
+    """Batch norm of channels-first images has a block of threads for each channel; interpolation one for so
+    many places of the result, whose threads go through all images and channels (UpSampleBilinear2d.cu)."""
+    if not kernel.name.endswith(CHANNELS_FIRST) or len(kernel.shape) < 3:
+        return np.inf
+    if "batch_norm" in kernel.name:
+        return float(kernel.shape[1])
+    if "upsample_bi" in kernel.name:
+        return max(1.0, kernel.shape[-1] * kernel.shape[-2] / _PLACES)
+    return np.inf

@@ -64,18 +64,25 @@ def shipped(group: str) -> Parameters:
     return found
 
 
-# What the tables of products do not say: shares of a library's convolutions and fused attention beside its
-# products, of kernels that compute while they move beside plain reads, the host's time to launch an
-# operator. Physical priors, not fitted; the shares of convolutions and of moving kernels were set on
-# profiles of the project's own H200.
+# What the tables of products do not say. Attention by single warps and the energy of a step's arithmetic and
+# bytes are physical priors, not fitted. What the host takes for each thing it does in an eager step was
+# fitted on dev rows of the zoo (`python -m evaluation.predict.zoo --host`), on a machine whose bare launch of
+# a small kernel from Python takes 7 microseconds; `host` is the factor of another machine, which calibration
+# measures.
 GENERAL: Parameters = {
-    "convolution": log(0.9),
     "attention": log(0.45),
-    "depthwise": log(0.2),
-    "moved": log(0.78),
     "lanes": log(0.2),
     "sync": log(4e-5),
     "dispatch": log(1.2e-5),
+    "host": log(1.0),
+    "host.forward": log(3.0e-6),
+    "host.backward": log(7.5e-6),
+    "host.module": log(1.2e-5),
+    "host.launch": log(4.7e-6),
+    "host.launch.backward": log(9.2e-6),
+    "host.gradient": log(4.9e-5),
+    "host.step": log(1.3e-4),
+    "host.generated": log(2.0e-5),
     "step.matrix": log(1.5),
     "step.byte": log(100.0),
     "step.stacked": log(40.0),

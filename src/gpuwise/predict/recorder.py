@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch._prims_common import suggest_memory_format
+from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpuwise.model.trace import Phase
 from gpuwise.predict.contents import DEPENDENT, META, Contents, on_meta, refusals, refuse, swapped, tensors_in
 from gpuwise.predict.costs import nodes_of
-from gpuwise.predict.cuda_on_meta import attention, cuda_on_meta, dropout
+from gpuwise.predict.cuda_on_meta import MODES, attention, cuda_on_meta, dropout, recurrent
 from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape, Value
 
 DTYPES = {
@@ -36,6 +37,7 @@ DTYPES = {
 CONVOLUTIONS = {"aten.convolution": (0, 1), "aten.convolution_backward": (1, 2)}
 
 OWN = {"aten.scaled_dot_product_attention": attention, "aten.dropout": dropout}
+OWN |= {f"aten.{name}": recurrent(name) for name in MODES}
 SCALARS = ("aten._local_scalar_dense", "aten.item", "aten.equal", "aten.is_nonzero")
 MASKED = ("aten.index", "aten.index_put", "aten.index_put_")
 
@@ -85,6 +87,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Bytes of each."""
         self.optimiser_bytes = 0.0
         self.recording = False
+        self.calls: dict[str, int] = {}
+        """Operators that the host dispatches, views included, and modules that it enters."""
         self._known: dict[int, tuple[int, weakref.ref[Any]]] = {}
         self._current: dict[int, int] = {}
         self.contents = Contents()
@@ -96,6 +100,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """Forget what was recorded and start; what is alive now is the state before the step."""
         self.nodes, self.events, self.unknown = [], [], {}
         self.gradients, self.recording, self._after_backward = [], True, False
+        self.calls = dict.fromkeys(("forward", "backward", "optimiser", "modules"), 0)
         return dict(self.alive)
 
     def _phase(self) -> Phase:
@@ -163,9 +168,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         operator = operator_of(func)
         if operator.composite:
             # Seen undone in inference mode only, where no autograd takes them apart first.
-            own: Any = OWN.get(operator.name) or partial(
-                func._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd
-            )
+            known = OWN.get(operator.name) if func._overloadname != "data" else None  # of packed sequences
+            own: Any = known or partial(func._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd)
             with self:
                 return own(*args, **kwargs)
         device = kwargs.get("device")
@@ -235,6 +239,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self, operator: Operator, func: Any, args: Any, kwargs: Any, tensors: list[Tensor], host: Any
     ) -> Any:
         phase = self._phase()
+        self.calls[phase] += 1
         call_args = tuple(self._tree(x) for x in args)
         call_kwargs = {key: self._tree(x) for key, x in kwargs.items()}
         targets = _written(operator, args, kwargs)
@@ -269,6 +274,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for node in made:
             self.events.append((RUN, len(self.nodes), 0.0))
             self.nodes.append(node)
+
+    def before_module(self, *_: Any) -> None:
+        if self.recording:
+            self.calls["modules"] += 1
 
     # -- optimiser -------------------------------------------------------------------------------
 
@@ -439,6 +448,7 @@ def record(build: Callable[[], tuple[Callable[[], object], float]]) -> Tape:
         hooks = (
             register_optimizer_step_pre_hook(recorder.before_optimiser),
             register_optimizer_step_post_hook(recorder.after_optimiser),
+            register_module_forward_pre_hook(recorder.before_module),
         )
         try:
             step, items = build()
@@ -466,4 +476,5 @@ def _tape(recorder: Recorder, start: dict[int, float], items: float) -> Tape:
         unknown=tuple(recorder.unknown),
         notes=tuple(recorder.contents.assumed),
         items=items,
+        calls=recorder.calls,
     )

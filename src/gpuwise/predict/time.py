@@ -11,13 +11,9 @@ was just used comes from there. A tile starts with an empty pipeline and ends by
 much of that other tiles hide is a matter of how the matrix units are fed (`EXPOSED`). All kernels of a
 step are computed together as arrays (`kernels`).
 
-The code of some kernels sets their time, rather than their operations and traffic (`kernel_overheads`):
-
-    time = times x what operations and traffic need, times at least 1 where instructions are waited for
-
-`times` is that of an H200, whose units have 18.4 bytes of memory a clock each. A kernel with too many
-instructions for that, or with too little on the way to hide the memory's latency (Little's law), is nearer
-to the memory's speed on a card with fewer bytes a clock: `times` shrinks in proportion.
+The code of a kernel decides how near it comes to that, and how many instructions each element needs: both
+were measured by class of kernel (`classes`). Instructions are a matter of units and clock, not of bandwidth:
+a kernel with too many of them is nearer to the memory's speed on a card with fewer bytes a clock.
 
 The host launches the kernels, and the GPU waits where it is late (`host_waits`):
 
@@ -37,13 +33,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuwise.model.trace import Kernel, Trace
+from gpuwise.model.trace import Trace
 from gpuwise.predict.card import Card
-from gpuwise.predict.graph import STRIDED
 from gpuwise.predict.kernels import (
-    CHANNELS_FIRST,
     ENGINES,
-    HALF,
     KEPT_TRACES,
     Group,
     Kernels,
@@ -79,8 +72,8 @@ _DRAIN = 0.5
 _FROM_L2 = 32.0
 # Operations a clock and unit: 62 % of an H100's 3,790.
 _WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
-# Share of the bandwidth at which a tensor's dimensions change order: reads or writes are strided.
-_REORDER = 0.5
+# How sharply the slowest of arithmetic, instructions and memory decides: between their maximum and their sum.
+SOFTENED = 4.0
 # Vector lanes of a unit that shared memory feeds.
 _LANES = 64.0
 # Operations a clock and unit in 16 bits of cards that are not held back in the matrix units.
@@ -108,8 +101,8 @@ def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Arr
     traffic = traffic + (SPLIT - 1) * 8.0 * work.b * work.m * work.n
     bound = _slowest(arithmetic, traffic / _operand_rate(card, rates), _dram(work.moved, card, rates), rates)
     drain = exposed * _DRAIN * work.written / (card.bytes_per_s * rates["memory"])
-    fixed = np.log2(SPLIT) * _latency(card, rates["reduce"]) + depth / _DEPTH * rates["step"] / card.clock_hz
-    return np.asarray((bound + fixed).min(axis=0) + drain + _latency(card, rates["launch"]))
+    fixed = np.log2(SPLIT) * latency(card, rates["reduce"]) + depth / _DEPTH * rates["step"] / card.clock_hz
+    return np.asarray((bound + fixed).min(axis=0) + drain + latency(card, rates["launch"]))
 
 
 def _exposed(card: Card, dtype: str) -> float:
@@ -151,7 +144,7 @@ def _dram(moved: Array, card: Card, rates: Rates) -> Array:
     return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
 
 
-def _latency(card: Card, seconds: float) -> float:
+def latency(card: Card, seconds: float) -> float:
     """Latencies are a number of cycles; `seconds` is what they take at 2 GHz."""
     return float(seconds * (2e9 / card.clock_hz))
 
@@ -167,32 +160,41 @@ def _operand_rate(card: Card, rates: Rates) -> float:
     return float(min(_l2_rate(card, rates), most))
 
 
-def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
-    """Seconds of kernels that only move bytes (pointwise, normalisation, reduction, copy)."""
-    dram = moved / (card.bytes_per_s * rates["memory"] * rates.get("moved", 1.0))
+def memory_seconds(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds to bring in and write `moved` bytes: from L2 as far as they fit there and were just used."""
+    dram = moved / (card.bytes_per_s * rates["memory"])
     held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
-    fast = np.minimum(dram, moved / _l2_rate(card, rates))
-    return np.asarray(dram * (1 - held) + held * fast + _latency(card, rates["launch"]))
+    return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
+
+
+def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds of kernels that copy."""
+    return np.asarray(memory_seconds(moved, card, rates) + latency(card, rates["launch"]))
+
+
+def basis(kernels: Kernels, card: Card, rates: Rates) -> tuple[Array, Array, Array]:
+    """Seconds of one launch of each kernel on the matrix units, the vector lanes and the memory, if each of
+    them worked as it does at its best (`classes`)."""
+    arithmetic = np.zeros_like(kernels.moved)
+    for group in kernels.groups:
+        if group.kind == "attention":
+            arithmetic[group.at] = _attention(group, card, rates)
+        elif group.products is not None:
+            work = group.products
+            # A backward kernel of a convolution has its own operations, of the same shape.
+            scale = group.flop / np.maximum(2.0 * work.b * work.m * work.n * work.k, 1.0)
+            arithmetic[group.at] = scale * product_seconds(work, card, rates, group.dtype)
+    lanes = np.minimum(card.units, kernels.blocks) * card.clock_hz * _LANES
+    arithmetic = np.where(kernels.direct, 0.0, arithmetic)
+    return arithmetic, kernels.handled / lanes, memory_seconds(kernels.moved, card, rates)
 
 
 def kernel_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel."""
-    seconds = kernels.waits * rates.get("sync", 0.0)
-    for group in kernels.groups:
-        seconds[group.at] += _group_seconds(group, card, rates)
-    return np.asarray(seconds)
-
-
-def _group_seconds(group: Group, card: Card, rates: Rates) -> Array:
-    if group.kind == "matmul":
-        assert group.products is not None
-        return product_seconds(group.products, card, rates, group.dtype)
-    moved = moved_seconds(group.moved, card, rates)
-    if group.kind == "convolution":
-        return np.maximum(_convolutions(group, card, rates), moved)
-    if group.kind == "attention":
-        return np.maximum(_attention(group, card, rates), moved)
-    return moved
+    parts, of, power = basis(kernels, card, rates), kernels.classes, SOFTENED
+    factors = (of.arithmetic, of.vector, of.memory)
+    bound = sum((part * factor) ** power for part, factor in zip(parts, factors, strict=True)) ** (1 / power)
+    return np.asarray(bound + of.latency * latency(card, rates["launch"]) + kernels.waits * rates["sync"])
 
 
 def _attention(group: Group, card: Card, rates: Rates) -> Array:
@@ -215,34 +217,20 @@ def _warp_peak(card: Card, dtype: str) -> float:
     return float(min(card.peak(dtype), most if card.vendor == "NVIDIA" else np.inf))
 
 
-def _convolutions(group: Group, card: Card, rates: Rates) -> Array:
-    """Dense ones as implicit products, depthwise ones on the vector units. A backward kernel has its own
-    operations, of the same shape."""
-    work = group.products
-    assert work is not None
-    assert group.depthwise is not None
-    scale = group.flop / np.maximum(2.0 * work.b * work.m * work.n * work.k, 1.0)
-    dense = product_seconds(work, card, rates, group.dtype) * scale / rates.get("convolution", 1.0)
-    vector = group.flop / (card.peak("fp32") * rates.get("depthwise", 0.2))
-    return np.where(group.depthwise, vector, dense)
-
-
 def trace_seconds(trace: Trace, card: Card, rates: Rates) -> Array:
-    """Seconds of one launch of each kernel of a step."""
+    """Seconds of one launch of each kernel of a step, at the clock that the step holds."""
     kernels = of_trace(trace)
-    seconds = kernel_seconds(kernels, card, rates) * kernel_overheads(trace, card)
-    if not trace.compiled:
-        seconds = seconds + _reorder_seconds(kernels, card, rates)
+    seconds = kernel_seconds(kernels, card, rates)
     clock = _clock(trace, kernels, card, rates, seconds)
     return np.where(kernels.heavy, seconds / clock, seconds)
 
 
 def _clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Array) -> float:
     """Clock of the whole step under the power limit, over the boost clock."""
-    if "step.matrix" not in rates:
-        return 1.0
     spent = kernels.counts * seconds
     busy = float(spent @ kernels.heavy)
+    if "step.matrix" not in rates or not busy:
+        return 1.0
     rest = float(spent.sum()) - busy
     idle = host_waits(trace, spent, rates)
     operations = kernels.flop * kernels.counts
@@ -253,15 +241,6 @@ def _clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Ar
     moved = float(kernels.moved @ kernels.counts)
     each = rates["step.stacked" if card.stacked else "step.byte"] * 1e-12
     return held(rates, card, compute_j=joules, other_j=moved * each, busy_s=busy, rest_s=rest + idle)
-
-
-def _reorder_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
-    """Seconds to bring what a convolution reads to channels last, and back what it writes.
-
-    Matrix units convolve 16-bit operands in no other order; a compiler chooses the order once for a network
-    (NVIDIA, "Convolutional layers user's guide", tensor layouts; PyTorch, inductor's layout optimisation).
-    """
-    return np.asarray(kernels.reordered / (card.bytes_per_s * rates["memory"] * _REORDER))
 
 
 def step_seconds(trace: Trace, card: Card, parameters: Parameters) -> float:
@@ -280,101 +259,38 @@ def host_waits(trace: Trace, each: Array, rates: Rates) -> float:
     """Seconds of a step that the GPU waits for launches, whose kernels take `each` seconds in all."""
     phase, launches = _launches(trace)
     busy = np.bincount(phase, weights=each, minlength=len(_PHASES))
-    host = launches * rates["dispatch"]
-    queued = np.maximum(busy, host).sum() - QUEUE * rates["dispatch"]
+    host = host_seconds(trace, launches, rates)
+    queued = np.maximum(busy, host).sum() - QUEUE * rates["host.launch"]
     return float(max(busy.sum(), host.sum(), queued) - busy.sum())
+
+
+def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
+    """Seconds in which the host goes through each phase of a step, which has so many `launches` in each.
+
+    An eager step enters modules, dispatches operators (views included) and launches kernels; autograd takes
+    longer for an operator than the forward pass, and each gradient is set, cleared and handed over. Generated
+    code launches its kernels one by one from Python; only the optimiser is not compiled.
+    """
+    learnt = (trace.memory.gradient_count if trace.memory else 0.0) * rates["host.gradient"]
+    train = trace.mode == "train"
+    if trace.compiled:
+        found = launches * rates["host.generated"] * np.array([1.0, 1.0, 0.0])
+    elif trace.calls:
+        calls = dict(trace.calls)
+        found = np.array([
+            calls["forward"] * rates["host.forward"] + calls["modules"] * rates["host.module"],
+            calls["backward"] * rates["host.backward"],
+            0.0,
+        ]) + launches * [rates["host.launch"], rates["host.launch.backward"], 0.0]  # fmt: skip
+    else:  # recorded before calls were counted
+        return np.asarray(launches * rates["dispatch"])
+    found[2] = train * (learnt + rates["host.step"])
+    return np.asarray(found * rates["host"])
 
 
 @lru_cache(maxsize=KEPT_TRACES)
 def _launches(trace: Trace) -> tuple[Places, Array]:
-    """Phase of every kernel, and launches of every phase by the host's own code."""
+    """Phase of every kernel, and launches in every phase."""
     phase = np.array([_PHASES.index(kernel.phase) for kernel in trace.kernels], dtype=np.intp)
     counts = np.array([kernel.count for kernel in trace.kernels], dtype=float)
-    launches: Array = np.bincount(phase, weights=counts, minlength=len(_PHASES)).astype(np.float64)
-    if trace.compiled:
-        return phase, launches * [name == "optimiser" for name in _PHASES]
-    return phase, launches * (trace.launches / max(1.0, launches.sum()))
-
-
-# Of memory, for each unit of an H200.
-_BYTES_A_CLOCK = 18.4
-# Eager pooling in 16 bits: instructions for each element and each place of a window decide, 4.5 and 8
-# picoseconds an element read or written by max pooling on the project's H200, 12 and 18 by average pooling,
-# which divides and compares.
-_POOLS: Mapping[str, float] = {
-    "max_pool2d_with_indices_backward": 4.9, "max_pool2d_with_indices": 3.6,
-    "aten.avg_pool2d_backward": 19.0, "aten.avg_pool2d": 19.0,
-}  # fmt: skip
-# Of these times in fp32, whose elements have twice the bytes in nearly the same time.
-_WIDE = 0.7
-# Random bits and erf take longer than the memory there, eager and compiled (docs/performance.md).
-_HARD: Mapping[str, float] = {"native_dropout": 1.8, "gelu": 1.4}
-# Of a compiled step.
-_GENERATED: Mapping[str, float] = {"max_pool2d_with_indices_backward": 4.0, **_HARD}
-# Of an eager one: sums over rows read, and tensors put together write, across the order of memory; group
-# norm spreads a factor of each group over its places.
-_SLOW: Mapping[str, float] = {
-    "aten.sum": 2.0, "layer_norm_backward:weight": 2.0, "aten.cat": 2.0, "native_group_norm:apply": 2.2,
-    **_HARD,
-}  # fmt: skip
-# Eager kernels that divide to find the place of every element, in 16 bits, on average of what rotary
-# embeddings, parts of a tensor, caches and transposes take on the project's H200.
-_STRIDED: Mapping[str, float] = {"pointwise": 2.2, "copy": 4.0}
-# Eager element-wise kernels of operands that lie alike, as fast as a copy: compiled ones do more at once.
-_STREAMED = 0.8
-# Kinds whose time is told elsewhere; the optimiser's is of fp32.
-_WITH_ARITHMETIC = frozenset({"matmul", "convolution", "attention", "optimiser"})
-# By what convolutions of 3 x 3 in IEEE fp32 are quicker: 2.25 times fewer operations, less transforms
-# (Lavin & Gray 2016, "Fast algorithms for convolutional neural networks"). Matrix units have no such
-# kernels.
-_WINOGRAD = 1.8
-# Batch norm in training where nothing is compiled: torch's own in bf16, and cuDNN's in channels-first
-# order. Channels last has kernels as fast as memory in other formats.
-_BATCH_NORM = 1.5
-# Window, groups and depth of a convolution, of its shape.
-_3X3 = (3, 3, 1, 1)
-
-
-def kernel_overheads(trace: Trace, card: Card) -> Array:
-    """Time of each kernel over what its operations and traffic need."""
-    times, waits = _times(trace)
-    share = card.bytes_per_s / (card.units * card.clock_hz) / _BYTES_A_CLOCK
-    return np.where(waits, np.maximum(1.0, times * share), times)
-
-
-@lru_cache(maxsize=KEPT_TRACES)
-def _times(trace: Trace) -> tuple[Array, NDArray[np.bool_]]:
-    """On an H200, and whether instructions are waited for."""
-    first = any(kernel.name.endswith(CHANNELS_FIRST) for kernel in trace.kernels)
-    each = [_code(trace, kernel, channels_first=first) for kernel in trace.kernels]
-    return np.array([times for times, _ in each]), np.array([waits for _, waits in each], dtype=bool)
-
-
-def _code(trace: Trace, kernel: Kernel, *, channels_first: bool) -> tuple[float, bool]:
-    """Times of one kernel on an H200; not waiting, it takes them on every card."""
-    if kernel.kind == "convolution" and kernel.dtype == "fp32" and kernel.phase == "forward":
-        return 1.0 / _WINOGRAD if kernel.shape[5:9] == _3X3 else 1.0, False
-    if "native_batch_norm" in kernel.name and trace.mode == "train" and not trace.compiled:
-        return _BATCH_NORM if kernel.dtype == "bf16" or channels_first else 1.0, False
-    if kernel.kind in _WITH_ARITHMETIC:
-        return 1.0, False
-    if trace.compiled:
-        return _named(_GENERATED, kernel) or 1.0, True
-    return _eager(kernel)
-
-
-def _eager(kernel: Kernel) -> tuple[float, bool]:
-    """The same of one that only moves bytes."""
-    half = kernel.dtype in HALF
-    if pooling := _named(_POOLS, kernel):
-        return pooling * (1.0 if half else _WIDE), True
-    if slow := _named(_SLOW, kernel):
-        return slow, True
-    if kernel.name.endswith(STRIDED):
-        return _STRIDED.get(kernel.kind, 1.0) * (1.0 if half else 0.5), True
-    return (_STREAMED, False) if kernel.kind in _STRIDED else (1.0, True)
-
-
-def _named(times: Mapping[str, float], kernel: Kernel) -> float | None:
-    """Those of the first operator of the table that a kernel is."""
-    return next((each for part, each in times.items() if part in kernel.name), None)
+    return phase, np.bincount(phase, weights=counts, minlength=len(_PHASES)).astype(np.float64)

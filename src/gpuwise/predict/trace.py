@@ -111,6 +111,7 @@ def trace_of(tape: Tape, about: About, *, batch: int, compiled: bool, group: boo
         memory=memory_of(done),
         unknown=tape.unknown,
         notes=tape.notes,
+        calls=tuple(tape.calls.items()),
     )
 
 

@@ -124,6 +124,8 @@ def _variant(traces: Sequence[Trace], tables: _Tables) -> dict[str, Any]:
         "parameters": first.parameters,
         "unknown": list(first.unknown),
         **({"notes": list(first.notes)} if first.notes else {}),
+        # A step of fixed structure has the same calls at every batch.
+        "calls": dict(first.calls),
         "batches": list(batches),
         "memory": [[_whole(getattr(t.memory, name)) for name in _MEMORY] for t in traces if t.memory],
         "kernels": places,
@@ -202,6 +204,7 @@ def at(document: Document, variant: str, batch: int, precision: str | None = Non
         memory=_memory(found, batch),
         unknown=tuple(found["unknown"]),
         notes=tuple(found.get("notes", ())),
+        calls=tuple(found.get("calls", {}).items()),
     )
 
 
