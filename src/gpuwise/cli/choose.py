@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -19,6 +20,7 @@ from gpuwise.model import units
 from gpuwise.model.choice import Assumptions, Need
 from gpuwise.model.result import Result
 
+OK = click.Choice(["ok", "no"])
 MODES = ("train", "infer", "finetune", "compute")
 T = TypeVar("T")
 
@@ -37,14 +39,18 @@ def today() -> date:
     "--batch", type=click.IntRange(min=1), help="Items a step on each GPU. Default: the fastest that fits."
 )
 @click.option("--compile", type=click.Choice(["on", "off"]), help="Compiled steps. Default: on.")
-@click.option("--work", metavar="AMOUNT", help="'1M sequences', '3 epochs of 1.3M images', '50M tokens/day'.")
+@click.option("--work", metavar="AMOUNT", help="'1M images', '90 epochs of ImageNet', '50M tokens/day'.")
 @click.option("--deadline", metavar="TIME", help="24h, 3d: when the work must be done.")
 @click.option("--latency", metavar="LIMIT", help="'TPOT<=30ms' or 'TTFT<=2s'.")
-@click.option("--budget", metavar="MONEY", help="'$3000' for the work or the purchase, '$2/h' for an hour.")
+@click.option("--budget", metavar="MONEY", help="'$3000' for the work or the purchase, '$2/h', '$300/month'.")
 @click.option("--own", "acquire", flag_value="own", help="Only buy.")
 @click.option("--rent", "acquire", flag_value="rent", help="Only rent.")
 @click.option("--both", "acquire", flag_value="both", help="Buy or rent: the default.")
-@click.option("--spot", type=click.Choice(["ok", "no"]), help="Rent that may be interrupted. Default: no.")
+@click.option("--spot", type=OK, help="Rent that may be interrupted. Default: no.")
+@click.option("--community", type=OK, help="Hosts of a marketplace. Default: those that --provider names.")
+@click.option("--reserved", type=OK, help="Rent with a commitment of months or years. Default: no.")
+@click.option("--unproven", type=OK, help="Rank cards that only their data sheets speak for. Default: no.")
+@click.option("--users", type=click.IntRange(1, 10_000), help="People who work at once, a machine for each.")
 @click.option("--provider", "providers", metavar="LIST", help="Rent only of these.")
 @click.option("--gpus", metavar="N..M", help="How many GPUs. Default: 1.")
 @click.option("--memory", metavar="RANGE", help="Of one GPU: 40GB.., 24GB..80GB.")
@@ -55,7 +61,7 @@ def today() -> date:
 @click.option("--measured", multiple=True, metavar="FILE", help="Also this result file. May be repeated.")
 @shared.files("--prices", "files", help="Also these prices: a CSV as of gpuwise prices.")
 @click.option("--rate", "rates", multiple=True, metavar="EUR=1.08", help="USD for one unit of a currency.")
-@click.option("--newer-than", metavar="AGE", help="Only prices seen in the last 90d, 12w or 1y.")
+@click.option("--newer-than", metavar="AGE", help="Only prices seen in the last 90d or 1y. Default: 120d.")
 @click.option("--electricity", metavar="MONEY", help="'$0.30/kWh'.")
 @click.option("--hours-per-week", metavar="H", help="Hours in which what you own works.")
 @click.option("--years", metavar="N", help="How long you own it.")
@@ -65,18 +71,19 @@ def today() -> date:
 @click.option("--depreciation", metavar="SHARE", help="Share of the value that is lost in a year: 30%.")
 @click.option("--utilisation", metavar="SHARE", help="Share of paid hours that are used: 80%.")
 @click.option(
-    "--top", type=click.IntRange(min=0), default=10, show_default=True, help="Rows shown; 0 for all."
+    "--top", type=click.IntRange(min=0), default=8, show_default=True, help="Rows shown; 0 for all."
 )
 @click.option(
     "--every-provider", is_flag=True, help="Each provider in a row of its own, not only the cheapest."
 )
+@click.option("--why", is_flag=True, help="Every number of GPUs, reasons, chances, assumptions.")
 @click.option("--rejected", is_flag=True, help="Also every GPU that is left out, and why.")
 @click.option("--wide", is_flag=True, help="Every column: cost of items, energy, free memory, break-even.")
 @shared.output_option
 @shared.json_option
 def command(
-    workload: str | None, top: int, every_provider: bool, rejected: bool, wide: bool, output: Path | None,
-    as_json: bool, **options: Any,
+    workload: str | None, top: int, every_provider: bool, why: bool, rejected: bool, wide: bool,
+    output: Path | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Rank GPUs by what the work costs on them, with intervals, reasons and what would change the answer.
 
@@ -86,11 +93,11 @@ def command(
     """
     from gpuwise.jobs import choosing
     from gpuwise.jobs.facts import Facts
-    from gpuwise.judge.choose import differences
+    from gpuwise.judge.choose.decide import differences
     from gpuwise.show import choice as show
     from gpuwise.store import choice as kept
 
-    printer.check_output(output)
+    printer.check_output(output, (*printer.SUFFIXES, *printer.DRAWINGS))
     old = kept.load(Path(workload)) if workload and Path(workload).suffix == ".json" else None
     if workload is None and not any(options.values()):
         options |= _ask(sys.stdin.isatty())
@@ -110,10 +117,16 @@ def command(
     facts = Facts(given=given, offers=offers, today=today(), tell=printer.talk)
     answer = choosing.choose(need, facts, every_provider=every_provider)
     changed = differences(old, answer.found) if old is not None else ()
+    if output is not None and output.suffix in printer.DRAWINGS:
+        printer.draw(answer.to_chart(), output)
+        return
     whole = as_json or output is not None
     table = show.whole(answer.found, changed) if whole else show.table(
-        answer.found, top=top or None, wide=wide, changed=changed
+        answer.found, top=top or None, wide=wide, changed=changed, why=why or every_provider
     )  # fmt: skip
+    if not (whole or why):
+        hints = "more: --why; GPUs left out: --rejected; assumptions: --host, --electricity, --years ..."
+        table = replace(table, notes=(*table.notes, hints))
     printer.deliver(table, answer.to_data, as_json=as_json, output=output)
     if rejected and not whole:
         printer.table(show.rejections(answer.found))
@@ -159,9 +172,11 @@ def _need(
 
     if workload and options["model"]:
         raise InputError("WORKLOAD and --model say the same", hint="give one of them")
+    if "%" in (options["work"] or "") and not workload:  # the shares of a mix are work, too
+        workload, options = options["work"], {**options, "work": None}
     shares = []
     for part in units.parse_list(workload or options["model"] or ""):
-        name, equals, weight = part.rpartition("=")
+        name, equals, weight = re.sub(r"\s+([\d.]+)\s*%$", r"=\1", part).rpartition("=")
         one = units.parse_positive(weight, f"the weight of {name}") if equals else 1.0
         shares.append((name.strip() if equals else part, one))
     need = need_for(
@@ -180,7 +195,7 @@ def _need(
             name, _, number = text.rpartition(":")
             count = units.parse_count(number, "a number of GPUs") if name else 1
             have += [shared.gpu(name or text).id] * count
-    dollars = read("budget", lambda text: units.parse_usd(text, rates)) or (None, None)
+    dollars = read("budget", lambda text: units.parse_budget(text, rates)) or (None, None)
     assumed: dict[str, Any] = {
         "electricity_usd_per_kwh": read("electricity", lambda text: units.parse_usd(
             text, rates, most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'")[0]),
@@ -196,10 +211,15 @@ def _need(
     need = replace(
         need, compiled=options["compile"] != "off", batch=options["batch"],
         deadline_s=read("deadline", units.parse_seconds),
-        budget_usd=dollars[0], budget_per_hour=dollars[1] == "hour", acquire=options["acquire"] or "both",
-        spot=options["spot"] == "ok", providers=units.parse_list(options["providers"] or ""),
+        budget_usd=dollars[0], budget_per_hour=dollars[1] == "hour",
+        budget_per_month=dollars[1] == "month", acquire=options["acquire"] or "both",
+        spot=options["spot"] == "ok", community=options["community"] == "ok",
+        reserved=options["reserved"] == "ok", unproven=options["unproven"] == "ok",
+        users=options["users"] or 1, providers=units.parse_list(options["providers"] or ""),
         memory_gb=read("memory", units.parse_memory_range), power_w=positive("power", "W"),
         slots=positive("slots"), have=tuple(have),
-        assumptions=replace(assumptions, max_age_days=read("newer_than", units.parse_days)),
+        assumptions=replace(
+            assumptions, max_age_days=read("newer_than", units.parse_days) or assumptions.max_age_days
+        ),
     )  # fmt: skip
     return need, results

@@ -12,7 +12,7 @@ from gpuwise.facts import prices
 from gpuwise.jobs.answer import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import decide, speeds
-from gpuwise.judge.choose.candidates import offered
+from gpuwise.judge.choose.candidates import offered, usable
 from gpuwise.judge.choose.fit import no_price
 from gpuwise.judge.choose.need import check, need_for
 from gpuwise.judge.choose.speeds import Forecast
@@ -40,8 +40,10 @@ def choose(
     check(need)
     ask: Forecast = forecast or predicted
     facts = facts or Facts()
-    results, published, offers, today = facts.results, facts.published, facts.offers, facts.today
-    prices.select(offers, today=today, providers=need.providers)  # refuses a provider that nobody knows
+    results, published, today = facts.results, facts.published, facts.today
+    prices.select(facts.offers, today=today, providers=need.providers)  # refuses one that nobody knows
+    # Once: the thousands of other offers would be looked through again for each precision.
+    offers = usable(need, facts.offers, today)
 
     def known(wanted: Need) -> tuple[Record, ...]:
         asked = offered(wanted, offers, today)
@@ -51,7 +53,9 @@ def choose(
     found = decide.recommend(need, known(need), offers, today=today, item=item, every_provider=every_provider)
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     priced = offered(need, offers, today)
-    unpriced = tuple(Rejected(gpu_id=gpu, reason=no_price(need)) for gpu in facts.ids if gpu not in priced)
+    unpriced = tuple(
+        Rejected(gpu_id=gpu, reason=no_price(need, gpu)) for gpu in facts.ids if gpu not in priced
+    )
     found = replace(found, rejected=(*found.rejected, *unpriced))
     if other_precisions:
         others = {n.precision: known(n) for n in speeds.alternatives(need, found.options[0].count)}
@@ -69,7 +73,11 @@ def answer(found: Recommendation, issues: tuple[Issue, ...] = ()) -> Answer[Reco
     from gpuwise.store import choice as kept
 
     return Answer(
-        found=found, issues=issues, to_table=lambda: show.whole(found), to_data=lambda: kept.encode(found)
+        found=found,
+        issues=issues,
+        to_table=lambda: show.whole(found),
+        to_data=lambda: kept.encode(found),
+        to_chart=lambda: show.chart(found),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuwise.model import Shown
+from gpuwise.model.offer import STALE_DAYS
 from gpuwise.model.precision import Precision
 from gpuwise.model.record import Basis
 from gpuwise.model.result import Interval
@@ -14,8 +15,8 @@ from gpuwise.model.workload import Mode
 SCHEMA = 1  # Version of a recommendation file. History: 1 = first (2026-11).
 
 Acquire = Literal["own", "rent", "both"]
-Way = Literal["on-demand", "community", "spot", "reserved", "new", "used", "street", "have"]
-"""How a GPU is come by: the kinds of offers, or it is there already."""
+Way = Literal["on-demand", "community", "spot", "reserved", "new", "used", "street", "have", "unpriced"]
+"""How a GPU is obtained: the kinds of offers; it is there already; or it is for sale at no known price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,8 @@ class Assumptions:
     depreciation: float = 0.30
     """Share of its value that card and host lose in a year; the rest is had back at the end."""
     utilisation: float = 1.0  # Share of the paid hours in which the GPUs work
-    max_age_days: int | None = None
-    """Older and undated prices are left out; None keeps them, with wider intervals."""
+    max_age_days: int | None = STALE_DAYS
+    """Older prices are left out; None keeps them, with wider intervals. Undated ones are never ranked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class Need:
     workloads: tuple[tuple[str, float], ...]  # (workload, share of the time); shares sum to 1
     mode: Mode
     precision: Precision
+    fallback: Precision | None = None  # What a GPU without that precision may use instead
     compiled: bool = True
     batch: int | None = None  # Items a step on each GPU; None = the fastest that fits
     items: float | None = None  # Work, in items of the workload
@@ -50,8 +52,14 @@ class Need:
     deadline_s: float | None = None
     budget_usd: float | None = None
     budget_per_hour: bool = False
+    budget_per_month: bool = False
     acquire: Acquire = "both"
-    spot: bool = False
+    spot: bool = False  # Rent that may be interrupted is allowed
+    community: bool = False  # So are hosts of a marketplace
+    reserved: bool = False  # And rent with a commitment of months or years
+    unproven: bool = False  # Cards of vendors of which the predictor saw no network are ranked like others
+    users: int = 1  # People who work at the same time, each with such a machine
+    notes: tuple[str, ...] = ()  # How words of the question were read
     providers: tuple[str, ...] = ()  # Empty: every provider
     memory_gb: tuple[float, float | None] | None = None
     """Least and most memory of one GPU, by the number on the product."""
@@ -76,18 +84,23 @@ class Option:
     provider: str
     instance: str = ""
     region: str = ""
-    price_usd: Interval  # Of all GPUs: an hour of rent, or the purchase of the cards
+    price_usd: Interval | None  # Of all GPUs: an hour of rent, or the purchase of the cards; None: not known
     seen_on: str  # ISO date on which the price was seen; empty where that is not known
     price_source: str  # Who states it; empty for what is there already
     stale: bool
     throughput: Interval
     basis: Basis
+    precision: str = ""  # Where it is not the one of the need
     time_s: Interval | None = None  # Of the work, or of one period's; None where no amount was given
     cost_usd: Interval | None = None  # Of the work; of one period's where it comes again
-    cost_per_item_usd: Interval
+    cost_per_item_usd: Interval | None  # None where the price is not known
     energy_j_per_item: float | None = None
     memory_spare: float | None = None  # Share of each GPU's memory that stays free
-    outlay_usd: float = 0.0  # Cards and host shares, paid at once
+    outlay_usd: float = 0.0  # Cards and host shares, paid at once, of all users
+    host_usd: float = 0.0  # Of these, the host shares
+    per_hour_usd: float | None = None  # Of use: rent, or capital and energy; of all users
+    power_w: float | None = None  # Board power of all GPUs together
+    speedup: float | None = None  # Over what is there already
     break_even_h: float | None = None
     """Hours of use from which owning costs less than the cheapest rent of the same work."""
     frontier: bool = False  # No other option is both faster and cheaper
@@ -131,6 +144,9 @@ class Recommendation(Shown):
     need: Need
     item: str
     options: tuple[Option, ...]
+    answer: str = ""  # The first option in one sentence
+    reasons: tuple[str, ...] = ()  # The three that matter most
+    runner_up: str = ""
     rejected: tuple[Rejected, ...] = ()
     chances: tuple[Chance, ...] = ()  # Of the first against each of the next
     changes: tuple[str, ...] = ()  # What would change the answer

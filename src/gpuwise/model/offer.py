@@ -11,6 +11,8 @@ OfferKind = Literal["on-demand", "community", "spot", "reserved", "new", "used",
 """The first four are rent per hour: of a provider's own machines, of a host on a marketplace, interruptible,
 and with a commitment. The others are purchases; `street` is asked for new and used cards together."""
 RENTS = ("on-demand", "community", "spot", "reserved")
+# In 2026 prices of the same machine rose and fell by a tenth within a quarter; an advice wants fresher ones.
+STALE_DAYS = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,15 @@ _WORK = re.compile(
     r"trillion|)\s+(?P<item>[a-z][a-z-]*?)\s*(?:(?:/|per\s+)\s*(?P<period>[a-z]+))?",
     re.IGNORECASE | re.ASCII,
 )
+# Items of one epoch of data sets that people name, from their papers.
+DATASETS: Mapping[str, tuple[float, str]] = {
+    "imagenet": (1_281_167, "image"), "imagenet1k": (1_281_167, "image"), "coco": (118_287, "image"),
+    "cifar10": (50_000, "image"), "squad": (88_641, "sequence"),
+}  # fmt: skip
+_DATASETS = re.compile(
+    r"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<name>image-?net(?:-?1k)?|coco|cifar-?10|squad)",
+    re.IGNORECASE | re.ASCII,
+)
 _GIGABYTES = re.compile(r"([\d.]+)\s*gi?b", re.IGNORECASE | re.ASCII)
 _LATENCY = re.compile(r"(TPOT|TTFT)\s*<=?\s*(.+)", re.IGNORECASE)
 MOST_USD = 1e9  # What no GPU could cost is refused: a slip of a thousand would decide
@@ -193,6 +202,18 @@ def parse_memory_range(text: str) -> tuple[float, float | None]:
     return least or 0.0, most
 
 
+def parse_budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:
+    """USD and what it is for (`hour`, `month` or None) from `$3000`, `3k`, `$2/h`, `$300/month`."""
+    # Nobody pays thousands an hour for a GPU: `3k` has one meaning, where `3` would have two.
+    plain = re.fullmatch(r"[\d.,]+\s*k", text.strip(), re.IGNORECASE | re.ASCII)
+    monthly = re.fullmatch(r"(.*\S)\s*(?:/|\bper|\ba)\s*mo(?:nth)?", text.strip(), re.IGNORECASE)
+    amount = monthly[1] if monthly else text.strip()
+    found, unit = parse_usd(f"${amount}" if plain else amount, rates, example="$3000, $2/h or $300/month")
+    if monthly and unit is not None:
+        raise InputError(f"cannot read {text[:80]!r} as money", hint="write it like $300/month")
+    return found, "month" if monthly else unit
+
+
 def parse_usd(
     text: str,
     rates: Mapping[str, float],
@@ -236,7 +257,10 @@ def parse_rate(text: str) -> tuple[str, float]:
 
 
 def parse_work(text: str) -> Work:
-    """`1M sequences`, `1 million images`, `3 epochs of 1.3M images`, `50M tokens/day`."""
+    """`1M sequences`, `1 million images`, `90 epochs of ImageNet`, `50M tokens/day`."""
+    if named := _DATASETS.fullmatch(text.strip()):
+        images, item = DATASETS[re.sub(r"\W", "", named["name"]).casefold()]
+        return Work(images * (_number(named["epochs"], text) if named["epochs"] else 1.0), None, item)
     match = _WORK.fullmatch(text.strip())
     hint = "write it like '1M sequences', '3 epochs of 1.3M images' or '50M tokens/day'"
     if match is None:

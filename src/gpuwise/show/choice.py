@@ -1,6 +1,7 @@
-"""A recommendation as tables: the options, what was left out, and everything that it rests on.
+"""A recommendation as tables: the answer in words, the options, what was left out, what it rests on.
 
-Beside it, for whom one GPU is: its place in each preset."""
+Beside it, for whom one GPU is: each preset with a verdict.
+"""
 
 from __future__ import annotations
 
@@ -11,45 +12,59 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.model.choice import Assumptions, Option, Recommendation
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.offer import RENTS
 from gpuwise.model.result import Interval
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
+from gpuwise.show import charts
+from gpuwise.show.charts import Chart
 from gpuwise.show.table import Table
 
 if TYPE_CHECKING:
-    from gpuwise.judge.choose.uses import Place, Use
+    from gpuwise.judge.choose.uses import Use
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
+# Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
+_CHANGES, _APART = 3, 6
 # Options whose reasons stand below the table.
 _REASONED = 3
+# More points hide each other.
+_DRAWN = 40
 
 
 def table(
-    found: Recommendation, *, top: int | None, wide: bool = False, changed: Sequence[str] = ()
-) -> Table:
-    """The first `top` options (all for None); in the notes the reasons, chances and assumptions.
+    found: Recommendation, *, top: int | None, wide: bool = False, changed: Sequence[str] = (),
+    why: bool = True,
+) -> Table:  # fmt: skip
+    """The answer, then the first `top` options (all for None).
 
-    Where not `wide`, the columns that a terminal has no room for are left out.
+    Where not `wide`, the columns that a terminal has no room for are left out; where not `why`, each GPU has
+    one row of what is bought and one of what is rented, and reasons of others, chances and assumptions are
+    left out.
     """
-    shown, need = found.options[:top], found.need
+    need = found.need
+    options = found.options if why else _one_of_each(found.options)
+    shown = options[:top]
     # Costs are of so many items that the first option costs at least a cent.
-    first = found.options[0].cost_per_item_usd.value
+    least = found.options[0].cost_per_item_usd
+    first = least.value if least else 0.0
     scale, unit = next((one for one in _SCALES if first * one[0] >= _ENOUGH_USD), _SCALES[-1])
     each, speed = f"cost of {unit}{found.item}s", f"{found.item}s/s"
     rows = []
     for option in shown:
         spare, pays, joules = option.memory_spare, option.break_even_h, option.energy_j_per_item
-        kwh = joules * scale / 3.6e6 if joules is not None else None
+        kwh, cost = joules * scale / 3.6e6 if joules is not None else None, option.cost_per_item_usd
         rows.append({
             "": f"{option.rank}{'*' if option.frontier else ' '}",
-            "GPUs": f"{option.count} x {option.gpu_id}",
+            "GPUs": f"{option.count} x {option.gpu_id}{option.precision and f' ({option.precision})'}",
             "from": _source(option),
             "price": _price(option),
             speed: span(option.throughput, rate, speed),
+            "yours": times_yours(option),
             "known by": option.basis,
             "time": seconds(option.time_s.value) if option.time_s else "",
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
-            each: span(option.cost_per_item_usd.times(scale), usd),
+            each: span(cost.times(scale), usd) if cost else "",
             "energy": Amount(f"{significant(kwh, 2)} kWh", kwh, "kWh") if kwh is not None else "",
             "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
             "pays from": Amount(f"{pays:,.0f} h", pays, "h") if pays is not None else "",
@@ -58,26 +73,54 @@ def table(
     left = {"energy", "memory free", "pays from", *([each] if need.items is not None else [])}
     # A terminal of 100 columns holds what decides; files hold all.
     columns = [name for name in rows[0] if wide or name not in left]
-    mix, (low, high) = len(need.workloads) > 1, need.gpus
-    names = " + ".join(f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads)
-    number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     return Table(
-        title=f"{names} {need.mode} {need.precision}, {number}, prices as known on {found.made_on}",
-        before=tuple(changed),
+        title=f"{question(found)}, prices as known on {found.made_on}",
+        before=(*changed, *said(found)),
         columns=tuple(columns),
         rows=tuple(tuple(row[name] for name in columns) for row in rows),
         numeric=frozenset(columns) - {"GPUs", "from", "known by"},
-        notes=tuple(_notes(found, shown)),
+        notes=tuple(_notes(found, shown, why=why)),
         dim=frozenset(place for place, option in enumerate(shown) if option.stale),
         spare=frozenset({"price", "known by"}),
     ).without_empty_columns()
 
 
+def question(found: Recommendation) -> str:
+    """`llm-8b-decode infer bf16, 1 to 8 GPUs`."""
+    need, mix, (low, high) = found.need, len(found.need.workloads) > 1, found.need.gpus
+    names = " + ".join(f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads)
+    number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
+    people = f" for each of {need.users} people" if need.users > 1 else ""
+    return f"{names} {need.mode} {need.precision}, {number}{people}"
+
+
+def said(found: Recommendation) -> tuple[str, ...]:
+    """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
+    if not found.answer:  # a recommendation of an earlier version
+        return ()
+    return (
+        found.answer,
+        *(f"- {reason}" for reason in found.reasons),
+        *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
+        *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
+        # A card that is there and cannot do the work is what its owner asks about first.
+        *(text for text in found.advice if "that you have is left out" in text),
+        *found.need.notes,
+    )
+
+
+def _one_of_each(options: Sequence[Option]) -> list[Option]:
+    """The best number of each GPU, rented and owned apart."""
+    best: dict[tuple[str, bool], Option] = {}
+    for option in options:
+        best.setdefault((option.gpu_id, option.way in RENTS), option)
+    return list(best.values())
+
+
 def rejections(found: Recommendation) -> Table:
     """Every GPU without an option, and why."""
-    return Table(
-        title="Left out", columns=("GPU", "why"), rows=tuple((r.gpu_id, r.reason) for r in found.rejected)
-    )
+    rows = tuple((r.gpu_id, r.reason) for r in found.rejected)
+    return Table(title="Left out", columns=("GPU", "why"), rows=rows)
 
 
 def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
@@ -87,21 +130,40 @@ def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
     return replace(made, notes=(*made.notes, *left), dim=frozenset(), spare=frozenset())
 
 
+def chart(found: Recommendation) -> Chart | None:
+    """Cost against time (speed where no amount was given), with those that none beats in both marked."""
+    points = []
+    for o in found.options[:_DRAWN]:
+        cost = o.cost_usd if found.need.items else o.cost_per_item_usd
+        if cost is not None and cost.value > 0:
+            hours = o.time_s.value / 3600 if o.time_s else o.throughput.value
+            points.append((f"{o.count} x {o.gpu_id}", hours, cost.value, o.frontier))
+    if len(points) < 2:
+        return None
+    if found.need.items:
+        return charts.tradeoff(points, x="hours of work", y="USD of the work")
+    return charts.tradeoff(points, x=f"{found.item}s a second", y=f"USD of one {found.item}")
+
+
 def _source(option: Option) -> str:
-    if option.way == "have":
-        return "yours"
+    words = {"have": "yours", "unpriced": "price not known", "street": "buy used or new"}
     if option.way in ("new", "used"):
         return f"buy {option.way}"
-    return f"{option.provider}, {option.way}"
+    return words.get(option.way) or f"{option.provider}, {option.way}"
 
 
 def _price(option: Option) -> str:
     """With the month in which it was seen; in brackets where it is old."""
-    if option.way == "have":
+    if option.way == "have" or option.price_usd is None:
         return ""
-    rent = "/h" if option.way in ("on-demand", "spot", "reserved") else ""
+    rent = "/h" if option.way in RENTS else ""
     text = f"{usd(option.price_usd.value)}{rent} {option.seen_on[:7] or 'undated'}"
     return usd(option.price_usd.value).shown(f"({text})" if option.stale else text)
+
+
+def times_yours(option: Option) -> str:
+    """Speed over what is there already."""
+    return f"{significant(option.speedup)} x" if option.speedup else ""
 
 
 def span(interval: Interval, form: Callable[[float], Amount], unit: str = "") -> Amount:
@@ -116,71 +178,66 @@ def rate(value: float) -> Amount:
     return significant(value) if value < 1e6 else si(value, "")
 
 
-def _notes(found: Recommendation, shown: Sequence[Option]) -> list[str]:
+def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     lines = ["* no other option is both faster and cheaper"]
+    if any(option.stale for option in shown):
+        lines.append("(price) is old: its interval is wider, and it ranks by its upper end")
+    apart = [r.gpu_id for r in found.rejected if r.constraint == "unproven"]
+    if apart:
+        more = f" and {len(apart) - _APART} more" if len(apart) > _APART else ""
+        names = ", ".join(apart[:_APART])
+        lines.append(f"not ranked, known by their data sheets only: {names}{more}")
+    if found.rejected:
+        # Two GPUs have the same reason where only their names in it differ.
+        reasons = (r.constraint or r.reason.replace(r.gpu_id, "").split(":")[0] for r in found.rejected)
+        some = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
+        number = len(found.rejected)
+        lines.append(f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({some})")
+    if any(option.outlay_usd for option in shown) or why:
+        lines.append(assumed(found.need.assumptions))
+    if not why:
+        return lines
     lines += [
         f"{o.rank}. {o.count} x {o.gpu_id}, {_source(o)}: {'; '.join(o.why)}" for o in shown[:_REASONED]
     ]
-    lines += [] if found.chances else ["it is the only option"]
+    lines += [] if len(found.options) > 1 else ["it is the only option"]
     for second in found.chances[:1]:
         lines.append(f"chance that 1 costs less than 2: {percent(second.probability, 0)}")
     close = [str(chance.other) for chance in found.chances if not chance.told_apart]
     if close:
         lines.append(f"options 1 and {', '.join(close)} cost the same within the uncertainty (80 %)")
-    lines += [f"what would change it: {text}" for text in found.changes]
-    lines += found.advice
-    if found.rejected:
-        # Two GPUs have the same reason where only their names in it differ.
-        reasons = (r.constraint or r.reason.replace(r.gpu_id, "").split(":")[0] for r in found.rejected)
-        kinds = Counter(reason.strip() for reason in reasons)
-        some = "; ".join(f"{count} x {kind}" for kind, count in kinds.most_common(5))
-        number = len(found.rejected)
-        are = "GPU is" if number == 1 else "GPUs are"
-        lines.append(f"{number} {are} left out ({some}); --rejected lists them")
-    lines.append(assumed(found.need.assumptions))
-    if any(option.stale for option in shown):
-        lines.append("(price) is old or undated: its interval is wider, and it ranks by its upper end")
-    return lines
+    lines += [f"what would change it: {text}" for text in found.changes[_CHANGES:]]
+    return [*lines, *found.advice]
 
 
 def assumed(a: Assumptions) -> str:
-    """Every assumption with the option that changes it."""
+    """What the cost of owning rests on."""
     parts = (
-        f"electricity ${a.electricity_usd_per_kwh:g}/kWh (--electricity)",
-        f"{a.hours_per_week:g} h a week (--hours-per-week)", f"{a.years:g} years (--years)",
-        f"host ${a.host_usd:,.0f} (--host) and {a.host_w:g} W (--host-power) for each GPU",
-        f"cooling x{a.cooling:g} (--cooling)",
-        f"a year takes {percent(a.depreciation, 0)} of the value (--depreciation)",
-        f"{percent(a.utilisation, 0)} of paid hours used (--utilisation)",
+        f"electricity ${a.electricity_usd_per_kwh:g}/kWh", f"{a.hours_per_week:g} h of use a week",
+        f"{a.years:g} years", f"host ${a.host_usd:,.0f} and {a.host_w:g} W for each GPU",
+        f"cooling x{a.cooling:g}", f"a year takes {percent(a.depreciation, 0)} of the value",
+        f"{percent(a.utilisation, 0)} of paid hours used",
     )  # fmt: skip
     return "assumed for owning: " + ", ".join(parts)
 
 
 def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
     """For whom a GPU is: one row a preset."""
+    rows = []
+    for use in found:
+        speed = span(use.throughput, rate) if use.throughput else None
+        rows.append((
+            f"{use.title} ({use.preset})", use.verdict,
+            speed.shown(f"{speed} {use.item}s/s") if speed else "", use.basis if speed else "", use.reason,
+        ))  # fmt: skip
     return Table(
         title=f"{spec.name}: for whom",
-        columns=("use", "verdict", "speed", "basis", "by speed", "by cost", "why not"),
-        rows=tuple(
-            (
-                f"{use.title} ({use.preset})", use.verdict,
-                span(use.throughput, rate).shown(f"{span(use.throughput, rate)} {use.item}s/s")
-                if use.throughput else "",
-                use.basis if use.throughput else "", _place(use.by_speed), _place(use.by_cost), use.reason,
-            )
-            for use in found
-        ),
-        notes=(
-            "well suited: in the first third of the GPUs that do the work, by speed or by cost; "
-            "every row is one of `gpuwise choose`'s presets",
-        ),
-    )  # fmt: skip
+        columns=("use", "verdict", "speed", "basis", "why not, or what it lacks"),
+        rows=tuple(rows),
+        notes=("well suited: it has what the use needs, whatever other GPUs have",),
+    )
 
 
 def uses_document(spec: GpuSpec, found: Sequence[Use]) -> dict[str, Any]:
     """The same as data."""
     return {"gpu": spec.id, "uses": [asdict(use) for use in found]}
-
-
-def _place(place: Place | None) -> str:
-    return f"{place.rank} of {place.of}" if place else ""

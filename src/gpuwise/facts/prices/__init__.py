@@ -7,7 +7,6 @@ Facts shipped with gpuwise, launch prices from the catalog, the user's own files
 from __future__ import annotations
 
 from gpuwise.facts.prices.query import (
-    STALE_DAYS,
     Change,
     Limit,
     Line,
@@ -30,6 +29,7 @@ from gpuwise.facts.prices.query import (
     summary,
 )
 from gpuwise.facts.prices.read import PriceList, Skipped, Wanted, read, wanted
+from gpuwise.model.offer import STALE_DAYS
 
 __all__ = [
     "STALE_DAYS",

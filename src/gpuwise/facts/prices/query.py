@@ -24,12 +24,10 @@ from gpuwise.facts import catalog
 from gpuwise.facts.catalog import tables
 from gpuwise.facts.prices.read import PriceList, Skipped, Wanted, chip, day, read
 from gpuwise.model.gpu import Source
-from gpuwise.model.offer import Offer, OfferKind
+from gpuwise.model.offer import STALE_DAYS, Offer, OfferKind
 
 DATA = Path(__file__).with_name("data")
 FETCHED = "prices.csv"
-# In 2026 prices of the same machine rose and fell by a tenth within a quarter; an advice wants fresher ones.
-STALE_DAYS = 120
 # A provider's list replaces the one read a month before, whatever the two sources call its rows.
 LIST_DAYS = 30
 # A cent of rounding between two sources is not a change.

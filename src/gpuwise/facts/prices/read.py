@@ -16,7 +16,7 @@ import io
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 from functools import cache
@@ -96,9 +96,14 @@ def read(
         problem = f"{path}: byte {failure.start} is not UTF-8"
         raise InputError(problem, hint="save it as CSV in UTF-8") from failure
     own = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
-    return read_text(
+    found = read_text(
         text, path.name, today=today, rates=rates, source=source or own, unknown_gpus=unknown_gpus
     )
+    if source is not None:
+        return found
+    # Who gives a price of his own today means that it holds today.
+    dated = (replace(o, seen_on=o.seen_on or today.isoformat()) for o in found.offers)
+    return replace(found, offers=tuple(dated))
 
 
 def read_text(

@@ -1,11 +1,21 @@
-"""Every combination of GPU, number and price, as columns: thousands are judged in a few milliseconds.
+"""Every combination of GPU, number and price, and what it costs, as columns: thousands take milliseconds.
 
     rent      an offer of c GPUs is a machine; n = c, or k c where the machines work side by side (inference)
-    purchase  n cards at the price of one
+    purchase  n cards at the price of one; what sits on a server's board is sold in systems only
     have      cards that are there already, at no price
+    unpriced  laptops and small computers of which no price is known: ordered by speed
 
-A price is known within `exp(+-half)`, where half grows with the root of its age: prices do a random walk.
-A family offer ("A100 80 GB") counts as the slowest GPU that it may be.
+A price is known within `exp(+-half)`, where half grows with the root of its age: prices do a random walk. A
+family offer ("A100 80 GB") counts as the slowest GPU that it may be. What the work costs:
+
+    hours of work     items / (3600 speed)                          paid: / utilisation
+    rent              price x paid hours
+    owning, capital   (cards + host) (1 - (1 - depreciation)^years) / (hours a week x 52.18 x years)
+    owning, energy    (watts + host watts) x cooling x price of a kWh, for each hour
+    a service         comes again each period: paid for around the clock, energy for the busy share
+
+Errors of speed, price and watts are independent, so their half widths in log space, each times its share of
+the cost, add in quadrature; the price of a kWh and what a host draws are taken as they are stated.
 """
 
 from __future__ import annotations
@@ -14,16 +24,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpuwise.facts import prices
+from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose.speeds import half_of
-from gpuwise.model.choice import Need, Way
-from gpuwise.model.offer import Offer
+from gpuwise.model.choice import Assumptions, Need, Way
+from gpuwise.model.offer import RENTS, Offer
 from gpuwise.model.record import Record
+from gpuwise.predict.collectives import MODULES
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -33,8 +44,12 @@ Mask = NDArray[np.bool_]
 DRIFT = 0.4
 # Of a price seen today: regions and days differ.
 LEAST_HALF = 0.05
-# Age at which a price without a date counts.
-UNDATED_YEARS = 2.0
+# Modules of a server are sold on boards of four or eight; a price of one is a list price of a part.
+LEAST_BOARD = 4
+# Forms that are whole computers: they need no host beside them, and have no second GPU.
+COMPUTERS = ("laptop", "soc")
+WEEKS_PER_YEAR = 365.25 / 7
+HOURS_PER_YEAR = 365.25 * 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +59,7 @@ class Row:
     gpu: str
     count: int
     way: Way
-    price: float
-    """USD: of all machines for an hour, of one card bought, or nothing."""
+    price: float  # USD: of all machines for an hour, of one card bought, nothing; NaN where not known
     half: float
     stale: bool
     speed: Record
@@ -54,147 +68,209 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Columns of equal length, one entry a candidate."""
+    """Columns of equal length, one entry a candidate. Money in USD, for one user."""
 
     rows: tuple[Row, ...]
     count: Array
     price: Array
     price_half: Array
-    speed: Array
-    """Items a second."""
+    speed: Array  # Items a second
     speed_half: Array
-    watts: Array
-    """Of all GPUs; NaN where unknown."""
-    watts_half: Array
-    own: Mask
-    """Bought, or there already."""
-    have: Mask
+    own: Mask  # Bought, or there already
+    host: Array  # Host shares that have to be bought
+    outlay: Array  # Paid at once: cards and host shares; 0 for rent and for what is there
+    fixed: Array  # An hour: rent or capital
+    running: Array  # An hour: energy; 0 where it is in the rent
+    per_hour: Array  # Both
+    time: Array  # Seconds of the work; NaN without an amount
+    per_item: Array
+    half: Array  # Half width of the cost in log space
+    ranked: Array  # Cost of an item with its price at the upper end: an old cheap price is not a bargain
+    joules: Array  # An item
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
-def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date) -> Candidates:
-    """All combinations that have a speed and a price, in the order of the speeds; limits come later."""
-    known = {(speed.gpu_id, speed.gpus): speed for speed in speeds if speed.throughput is not None}
-    rows = [*_rents(need, known, offers, today), *_purchases(need, known, offers, today), *_own(need, known)]
-    return columns(rows)
-
-
-def columns(rows: Sequence[Row]) -> Candidates:
-    """The figures of `rows` as arrays."""
-    intervals = [row.speed.throughput for row in rows]
-    speed = np.array([interval.value if interval else np.nan for interval in intervals], dtype=float)
-    high = np.array([interval.high if interval else np.nan for interval in intervals], dtype=float)
-    low = np.array([interval.low if interval else np.nan for interval in intervals], dtype=float)
-    with np.errstate(divide="ignore"):
-        half = np.log(high / np.maximum(low, 1e-300)) / 2
-    return Candidates(
-        rows=tuple(rows),
-        count=np.array([row.count for row in rows], dtype=float),
-        price=np.array([row.price for row in rows], dtype=float),
-        price_half=np.array([row.half for row in rows], dtype=float),
-        speed=speed,
-        speed_half=half,
-        watts=np.array(
-            [np.nan if row.speed.watts is None else row.speed.watts.value for row in rows], dtype=float
-        ),
-        watts_half=np.array([half_of(row.speed.watts) for row in rows], dtype=float),
-        own=np.array([row.way in ("new", "used", "street", "have") for row in rows], dtype=bool),
-        have=np.array([row.way == "have" for row in rows], dtype=bool),
-    )
-
-
 def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...]:
-    """The newest sight of each offer that the need allows, by kind, provider and age."""
-    wanted = {name.casefold() for name in need.providers}
-    age = need.assumptions.max_age_days
-    return tuple(
+    """The dated quotes that the need allows, by kind, provider and age, each provider's newest list."""
+    wanted, age = {name.casefold() for name in need.providers}, need.assumptions.max_age_days
+    allowed = {
+        "on-demand": need.acquire != "own",
+        # Who names a provider knows what it is.
+        "community": need.acquire != "own" and (need.community or bool(wanted)),
+        "spot": need.acquire != "own" and need.spot,
+        "reserved": need.acquire != "own" and need.reserved,
+    }
+    found = [
         offer
-        for offer in prices.newest(offers)
-        if prices.is_quote(offer)
-        and offer.gpu_ids
-        and (need.spot or offer.kind != "spot")
-        and need.acquire in ("both", "rent" if offer.per_hour else "own")
+        for offer in offers
+        if offer.gpu_ids
+        and offer.seen_on
+        and allowed.get(offer.kind, need.acquire != "rent")
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
-        and (age is None or (prices.age_days(offer, today) or 10**6) <= age)
-    )
+    ]
+    if age is not None:
+        found = [offer for offer in found if (prices.age_days(offer, today) or 0) <= age]
+    return prices.current([offer for offer in found if offer.per_hour or is_sold(offer)])
+
+
+def is_sold(offer: Offer) -> bool:
+    """Whether somebody sells just this: a card, a computer, or a board of modules."""
+    form = catalog.get(offer.gpu_ids[0]).text("form")
+    # What a source states of a laptop's GPU is the price of a part that nobody can buy.
+    return offer.count >= LEAST_BOARD if form in MODULES else form != "laptop" or is_own(offer)
+
+
+def is_own(offer: Offer) -> bool:
+    """Whether the user gave the price: who names a laptop there means the whole of it."""
+    return offer.source.id == "own-prices"
 
 
 def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple[int, ...]]:
     """Each GPU that has a usable offer, or is there already, with the numbers in which it comes; and one of
     it, which the speed of several is compared with."""
     found: dict[str, set[int]] = defaultdict(lambda: {1})
-    every = range(need.gpus[0], need.gpus[1] + 1)
-    for gpu in need.have:
-        found[gpu].update(every)
+    for gpu, number in Counter(need.have).items():
+        found[gpu].update(range(1, number + 1))
+    for gpu in _computers(need):
+        found[gpu].add(1)
     for offer in usable(need, offers, today):
-        counts = {n for n, _ in machines(need, offer)} if offer.per_hour else set(every)
+        counts = {count for count, _ in machines(need, offer)}
         for gpu in offer.gpu_ids if counts else ():
             found[gpu] |= counts
     return {gpu: tuple(sorted(counts)) for gpu, counts in found.items()}
 
 
 def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
-    """GPUs, and how many of the offered machine that takes: several only where each works by itself."""
+    """GPUs, and how many of the offered machine or card that takes."""
     # A slice is another machine than the GPU; half a card has no speed of its own.
     if offer.count < 1 or offer.count % 1:
         return
     size = int(offer.count)
-    for number in range(1, (need.gpus[1] // size if need.mode == "infer" else 1) + 1):
+    # Machines train apart, so one of them; cards share a machine.
+    several = need.mode == "infer" or not offer.per_hour
+    for number in range(1, (need.gpus[1] // size if several else 1) + 1):
         if need.gpus[0] <= size * number <= need.gpus[1]:
             yield size * number, number
 
 
+def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date) -> Candidates:
+    """All combinations that have a speed and a price, in the order of the speeds; limits come later."""
+    known = {(speed.gpu_id, speed.gpus): speed for speed in speeds if speed.throughput is not None}
+    rows = [*_offers(need, known, usable(need, offers, today), today), *_own(need, known)]
+    priced = {row.gpu for row in rows}
+    rows += [
+        Row(gpu, 1, "unpriced", np.nan, 0.0, False, known[gpu, 1], None)
+        for gpu in _computers(need)
+        if gpu not in priced and (gpu, 1) in known
+    ]
+    return columns(need, rows)
+
+
 def price_half(offer: Offer, today: date) -> float:
-    """Half width of a price in log space, from its age."""
-    days = prices.age_days(offer, today)
-    years = UNDATED_YEARS if days is None else max(0, days) / 365
-    return max(LEAST_HALF, DRIFT * sqrt(years))
+    """Half width of a price in log space: from its age, or the spread that its source states."""
+    days = prices.age_days(offer, today) or 0
+    stated = log(offer.high / offer.low) / 2 if offer.low and offer.high else 0.0
+    return max(LEAST_HALF, stated, DRIFT * sqrt(max(0, days) / 365))
 
 
-_Speeds = Mapping[tuple[str, int], Record]
-
-
-def _rents(need: Need, known: _Speeds, offers: Sequence[Offer], today: date) -> Iterator[Row]:
-    for offer in usable(need, offers, today):
-        if not offer.per_hour:
-            continue
-        half, stale = price_half(offer, today), prices.is_stale(offer, today)
+def _offers(
+    need: Need, known: Mapping[tuple[str, int], Record], offers: Sequence[Offer], today: date
+) -> Iterator[Row]:
+    fresh = {g for o in offers if not o.per_hour and not prices.is_stale(o, today) for g in o.gpu_ids}
+    for offer in offers:
+        stale = prices.is_stale(offer, today)
+        if stale and not offer.per_hour and fresh.intersection(offer.gpu_ids):
+            continue  # a launch price says nothing where somebody asks a price today
+        half = price_half(offer, today)
         for count, number in machines(need, offer):
-            speed = _slowest(known, offer.gpu_ids, count)
-            if speed is not None:
-                price = offer.amount * number
+            found = [known.get((gpu, count)) for gpu in offer.gpu_ids]
+            able = [speed for speed in found if speed is not None and speed.throughput is not None]
+            if len(able) == len(found):
+                speed = min(able, key=lambda s: s.throughput.value if s.throughput else 0.0)
+                price = offer.amount * number if offer.per_hour else offer.per_gpu
                 yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer)
 
 
-def _purchases(need: Need, known: _Speeds, offers: Sequence[Offer], today: date) -> Iterator[Row]:
-    bought = [offer for offer in usable(need, offers, today) if not offer.per_hour]
-    fresh = {gpu for offer in bought if not prices.is_stale(offer, today) for gpu in offer.gpu_ids}
-    for offer in bought:
-        stale = prices.is_stale(offer, today)
-        if stale and fresh.intersection(offer.gpu_ids):
-            continue  # a launch price says nothing where somebody asks a price today
-        half = price_half(offer, today)
-        for count in range(need.gpus[0], need.gpus[1] + 1):
-            speed = _slowest(known, offer.gpu_ids, count)
-            if speed is not None:
-                yield Row(speed.gpu_id, count, offer.kind, offer.per_gpu, half, stale, speed, offer)
-
-
-def _own(need: Need, known: _Speeds) -> Iterator[Row]:
+def _own(need: Need, known: Mapping[tuple[str, int], Record]) -> Iterator[Row]:
+    """What is there works as a whole, as far as the number asked for goes: half of it costs no less."""
     for gpu, number in Counter(need.have).items():
-        for count in range(need.gpus[0], min(number, need.gpus[1]) + 1):
-            speed = known.get((gpu, count))
-            if speed is not None:
-                yield Row(gpu, count, "have", 0.0, 0.0, False, speed, None)
+        counts = (n for n in range(min(number, max(need.gpus[1], number)), 0, -1) if (gpu, n) in known)
+        if count := next(counts, 0):
+            yield Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None)
 
 
-def _slowest(known: _Speeds, gpu_ids: Sequence[str], count: int) -> Record | None:
-    """The speed of the slowest GPU that an offer may mean; None where any of them has none."""
-    found = [known.get((gpu, count)) for gpu in gpu_ids]
-    if any(speed is None for speed in found):
-        return None
-    every = (speed for speed in found if speed is not None)
-    return min(every, key=lambda speed: speed.throughput.value if speed.throughput else 0.0)
+def _computers(need: Need) -> tuple[str, ...]:
+    """Laptops and small computers, where one is asked for."""
+    if need.form != "mobile" or need.acquire == "rent":
+        return ()
+    return tuple(spec.id for spec in catalog.all_gpus() if spec.text("form") in COMPUTERS)
+
+
+def columns(need: Need, rows: Sequence[Row]) -> Candidates:
+    """The figures of `rows` as arrays, with time, money and energy of each."""
+    a = need.assumptions
+    intervals = [row.speed.throughput for row in rows]
+
+    def array(values: Sequence[float | None]) -> Array:
+        return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+    speed, high, low = (
+        array([getattr(interval, end) if interval else None for interval in intervals])
+        for end in ("value", "high", "low")
+    )
+    with np.errstate(divide="ignore"):
+        speed_half = np.log(high / np.maximum(low, 1e-300)) / 2
+    count, price = array([row.count for row in rows]), array([row.price for row in rows])
+    price_half = array([row.half for row in rows])
+    watts = array([None if row.speed.watts is None else row.speed.watts.value for row in rows])
+    watts_half = array([half_of(row.speed.watts) for row in rows])
+    own = np.array([row.way not in RENTS for row in rows], dtype=bool)
+    have = np.array([row.way == "have" for row in rows], dtype=bool)
+    # A computer is its own host, and cards that take the place of those that are there use theirs.
+    whole = {gpu: catalog.get(gpu).text("form") in COMPUTERS for gpu in {row.gpu for row in rows}}
+    bare = np.array([row.way == "have" or whole[row.gpu] for row in rows], dtype=bool)
+    host = np.where(own & ~bare, a.host_usd * np.maximum(0.0, count - len(need.have)), 0.0)
+    outlay = np.where(own & ~have, price * count + host, 0.0)
+    fixed = np.where(own, outlay * lost_share(a) / hours_of_use(need), price)
+    drawn = np.nan_to_num(watts) + a.host_w * count
+    busy, per_hour_items = np.ones(len(rows)), 3600 * speed * a.utilisation
+    if need.items is not None and need.period_s is not None:
+        busy = np.minimum(1.0, need.items / need.period_s / speed)
+        per_hour_items = np.full(len(rows), need.items / need.period_s * 3600)
+    running = np.where(own, drawn / 1000 * a.cooling * a.electricity_usd_per_kwh * busy, 0.0)
+    per_hour = fixed + running
+    per_item = per_hour / per_hour_items
+    share = np.divide(fixed, per_hour, out=np.ones_like(fixed), where=per_hour > 0)
+    # Of the energy, only what the cards draw is uncertain.
+    cards = np.divide(np.nan_to_num(watts), drawn, out=np.zeros_like(drawn), where=drawn > 0)
+    # A service is paid for whether it is busy or not: its speed then costs nothing.
+    timed_half = speed_half * (1.0 if need.period_s is None else 0.0)
+    return Candidates(
+        rows=tuple(rows), count=count, price=price, price_half=price_half, speed=speed, speed_half=speed_half,
+        own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
+        time=np.full(len(rows), np.nan) if need.items is None else need.items / speed, per_item=per_item,
+        half=np.hypot(np.hypot(timed_half, price_half * share), watts_half * (1.0 - share) * cards),
+        ranked=per_item * (share * np.exp(price_half) + 1 - share),
+        joules=(watts + a.host_w * count) * a.cooling / speed,
+    )  # fmt: skip
+
+
+def lost_share(a: Assumptions) -> float:
+    """Share of an outlay that is gone when the years are over."""
+    return 1.0 - float((1.0 - a.depreciation) ** a.years)
+
+
+def hours_of_use(need: Need) -> float:
+    """Hours over which an outlay is spread: those of work, of a service all."""
+    a = need.assumptions
+    if need.period_s is not None:
+        return HOURS_PER_YEAR * a.years
+    return a.hours_per_week * WEEKS_PER_YEAR * a.years
+
+
+def hours_a_month(need: Need) -> float:
+    """Hours of a month that are paid for."""
+    return hours_of_use(need) / need.assumptions.years / 12

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -30,6 +30,13 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
     "finetune": ("-lora", "-finetune", ""),
 }
 _PHASES = {"TPOT": "decode", "TTFT": "prefill"}
+# Names that people use for what the workloads model.
+ALIASES = {
+    "sd": "unet-sd15", "sd15": "unet-sd15", "stable-diffusion": "unet-sd15", "imagenet": "resnet50",
+    "llama-8b": "llm-8b", "llama-3.1-8b": "llm-8b", "bert": "bert-large", "vit": "vit-b16",
+}  # fmt: skip
+# Network passes of one image of diffusion: 50 steps, each with and without the prompt (guidance).
+STEPS, PASSES = 50, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +50,7 @@ class Preset:
     gpus: tuple[int, int] = (1, 1)
     latency: Latency | None = None
     form: str | None = None
+    well: Mapping[str, float] = field(default_factory=dict)  # What suits it well, by `uses`
 
 
 @cache
@@ -58,6 +66,7 @@ def presets() -> Mapping[str, Preset]:
             gpus=units.parse_count_range(row.get("gpus", "1")),
             latency=units.parse_latency(row["latency"]) if "latency" in row else None,
             form=row.get("form"),
+            well=row.get("well", {}),
         )
         for name, row in tomllib.loads(text).items()
     }
@@ -81,7 +90,7 @@ def need_for(
     shares: dict[str, float] = {}
     for name, weight in named:
         if name:
-            shares[_workload(name, mode)] = weight
+            shares[_workload(ALIASES.get(name, name), mode)] = weight
     if not shares:
         known = ", ".join(presets())
         raise InputError("which workload?", hint=f"name a workload, or one of {known}", code="workload")
@@ -91,6 +100,10 @@ def need_for(
             "a mix has no item of its own to count the work in",
             hint="choose for one workload, or without an amount of work",
         )
+    notes: tuple[str, ...] = ()
+    if work is not None and work.item == "image" and specs[0].item == "image-step":
+        notes = (f"an image is {STEPS} steps, each twice through the network for guidance",)
+        work = work._replace(items=work.items * PASSES, item="image-step")
     if work is not None and work.item != specs[0].item.removesuffix("s"):
         problem = f"the workload counts {specs[0].item}s, the work {work.item}s"
         raise InputError(problem, hint=f"state the work in {specs[0].item}s")
@@ -105,17 +118,22 @@ def need_for(
                 f"{latency.kind} is of a {phase} workload, not of {wrong}",
                 hint=f"choose a {phase} workload",
             )
+    chosen = _precision(precision, specs)
+    halves = precision is None and chosen == Precision.BF16 and all("fp16" in s.precisions for s in specs)
+    fallback = Precision.FP16 if halves else None
     return Need(
         workloads=tuple((name, weight / whole) for name, weight in shares.items()),
-        mode=_mode(mode, specs), precision=_precision(precision, specs), gpus=gpus or (1, 1), form=form,
+        mode=_mode(mode, specs), precision=chosen, fallback=fallback, gpus=gpus or (1, 1), form=form,
         items=work.items if work else None, period_s=work.period_s if work else None,
         latency_s=latency.seconds if latency else None, latency_kind=latency.kind if latency else "TPOT",
+        notes=notes,
     )  # fmt: skip
 
 
 def check(need: Need) -> None:
     """Raise InputError for parts of a need that contradict each other or say what cannot be."""
-    a, whole_budget = need.assumptions, need.budget_usd is not None and not need.budget_per_hour
+    a = need.assumptions
+    whole_budget = need.budget_usd is not None and not need.budget_per_hour and not need.budget_per_month
     for wrong, problem, hint in (
         (need.acquire not in get_args(Acquire), f"own, rent or both, not {need.acquire!r}", "rent or own"),
         (a.hours_per_week > 168, f"a week has 168 hours, not {a.hours_per_week:g}", "at most 168 hours"),
@@ -132,7 +150,7 @@ def check(need: Need) -> None:
         (
             whole_budget and need.items is None and need.acquire != "own",
             "a budget for rent needs an amount of work, or an hourly price",
-            "state the work, buy only, or a budget like '$2/h'",
+            "state the work, buy only, or a budget like '$2/h' or '$300/month'",
         ),
     ):  # fmt: skip
         if wrong:

@@ -35,7 +35,7 @@ from gpuwise.model.record import Basis, Record, refused
 from gpuwise.model.result import Interval, Result
 from gpuwise.model.run import RunConfig
 from gpuwise.predict.evidence import answers
-from gpuwise.predict.interval import around, step_half
+from gpuwise.predict.interval import LEVEL, around, step_half
 from gpuwise.stats.records import Condition, ratio_between
 from gpuwise.store import records
 from gpuwise.workloads import registry
@@ -74,6 +74,13 @@ def gather(
     """
     measured = records(result for result in results if result.environment.gpu_id)
     each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
+    if need.fallback is not None:
+        # Volta and Turing multiply in FP16 what Ampere does in BF16, as a benchmark on them would.
+        other = replace(need, precision=need.fallback, fallback=None)
+        lacking = f"no stated {need.precision}"
+        for found, (name, _) in zip(each, need.workloads, strict=True):
+            bare = {gpu: n for gpu, n in wanted.items() if lacking in found[gpu, n[0]].refusal}
+            found |= _of_workload(other, name, bare, forecast, measured, published) if bare else {}
     if len(each) == 1:
         return tuple(each[0].values())
     shares = [share for _, share in need.workloads]
@@ -231,7 +238,7 @@ def _from_sheet(config: RunConfig, gpu_id: str) -> Record:
     value, watts = REACHED * min(arithmetic, memory), gpu.power_w
     return replace(
         _blank(config, gpu_id, 1),
-        throughput=Interval(value=value, low=value / 2, high=value * 2, level=0.8, method="data sheet"),
+        throughput=Interval(value=value, low=value / 2, high=value * 2, level=LEVEL, method="data sheet"),
         watts=Interval(value=watts, low=watts, high=watts, level=None, method="stated") if watts else None,
         bound="compute" if arithmetic < memory else "memory",
     )
@@ -272,7 +279,7 @@ def _mix(parts: Sequence[Record], shares: Sequence[float]) -> Record:
     weakest = max(parts, key=lambda part: WEAKER.index(part.basis))
     return replace(
         blank,
-        throughput=Interval(value=value, low=low, high=high, level=0.8, method="geometric mean"),
+        throughput=Interval(value=value, low=low, high=high, level=LEVEL, method="geometric mean"),
         memory_bytes=max(memory, key=lambda m: m.value, default=None),
         fits_probability=min(chances, default=None),
         watts=around(drawn, max(map(half_of, watts))) if len(watts) == len(parts) else None,
