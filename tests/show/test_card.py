@@ -11,7 +11,7 @@ import pytest
 from gpuwise import store
 from gpuwise.facts import catalog, prices, published
 from gpuwise.judge import audit
-from gpuwise.judge.choose.uses import Place, Use
+from gpuwise.judge.choose.uses import Use
 from gpuwise.show.card import Card, card
 from gpuwise.show.gpus import ranking
 from gpuwise.show.html import html
@@ -93,7 +93,6 @@ def test_the_presets_of_choose_say_for_whom_it_is() -> None:
         verdict="no",
         reason="it does not fit",
         item="token",
-        by_speed=Place(rank=3, of=9),
     )
     given = Card(
         spec=catalog.get("l4"),

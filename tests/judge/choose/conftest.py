@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpuwise.model.choice import Need
+from gpuwise.model.choice import Assumptions, Need
 from gpuwise.model.gpu import Source
 from gpuwise.model.offer import Offer
 from gpuwise.model.record import Record
@@ -32,7 +32,11 @@ def today() -> date:
 @pytest.fixture
 def need() -> Callable[..., Need]:
     def make(**changes: Any) -> Need:
-        given: dict[str, Any] = {"workloads": (("resnet50", 1.0),), "mode": "train", "precision": "bf16"}
+        # Prices of any age, unless a test asks about their age.
+        given: dict[str, Any] = {
+            "workloads": (("resnet50", 1.0),), "mode": "train", "precision": "bf16",
+            "assumptions": Assumptions(max_age_days=None),
+        }  # fmt: skip
         return Need(**(given | changes))
 
     return make

@@ -10,11 +10,11 @@ import pytest
 from gpuwise.judge.choose.candidates import (
     DRIFT,
     LEAST_HALF,
-    UNDATED_YEARS,
     candidates,
     offered,
     price_half,
 )
+from gpuwise.model.choice import Assumptions
 
 
 def keys(them):
@@ -78,7 +78,7 @@ def test_a_provider_rents_and_does_not_sell_cards(need, speed, offer, today: dat
 
 @pytest.mark.parametrize(
     ("seen_on", "half"),
-    [("2026-11-20", LEAST_HALF), ("2025-11-21", DRIFT), ("", DRIFT * math.sqrt(UNDATED_YEARS))],
+    [("2026-11-20", LEAST_HALF), ("2025-11-21", DRIFT), ("2024-11-21", DRIFT * math.sqrt(2))],
 )
 def test_an_old_price_is_known_less_well(offer, today: date, seen_on: str, half: float) -> None:
     assert price_half(offer("rtx-4090", 1.0, seen_on=seen_on), today) == pytest.approx(half)
@@ -91,7 +91,54 @@ def test_only_what_is_offered_is_asked_of_the_predictor(need, offer, today: date
     ]
     found = offered(need(gpus=(1, 4), have=("t4",)), offers, today)
     assert found == {
-        "t4": (1, 2, 3, 4), "rtx-4090": (1, 4), "rtx-3090": (1, 2, 3, 4),
+        "t4": (1,), "rtx-4090": (1, 4), "rtx-3090": (1, 2, 3, 4),
         "a100-sxm4-80gb": (1,), "a100-pcie-80gb": (1,),
     }  # fmt: skip
     assert offered(need(gpus=(1, 8), mode="infer"), offers[:1], today) == {"rtx-4090": (1, 4, 8)}
+
+
+def test_what_is_old_or_undated_is_not_ranked_unless_asked_for(need, speed, offer, today: date) -> None:
+    offers = [
+        offer("rtx-4090", 0.1, seen_on=""), offer("rtx-4090", 0.2, seen_on="2026-07-01", provider="old"),
+        offer("rtx-4090", 0.3, seen_on="2026-10-01", provider="fresh"),
+    ]  # fmt: skip
+    speeds = [speed("rtx-4090", 1.0)]
+    fresh = candidates(need(assumptions=Assumptions()), speeds, offers, today=today)
+    assert [row.price for row in fresh.rows] == [0.3]
+    every = candidates(need(), speeds, offers, today=today)
+    assert [(row.price, row.stale) for row in every.rows] == [(0.2, True), (0.3, False)]
+
+
+def test_marketplaces_and_commitments_are_asked_for(need, speed, offer, today: date) -> None:
+    offers = [offer("rtx-4090", 0.2, "community"), offer("rtx-4090", 0.3, "reserved")]
+    speeds = [speed("rtx-4090", 1.0)]
+    for changes, ways in (
+        ({}, []), ({"community": True}, ["community"]), ({"reserved": True}, ["reserved"]),
+        ({"providers": ("cloud",)}, ["community"]),
+    ):  # fmt: skip
+        assert [row.way for row in candidates(need(**changes), speeds, offers, today=today).rows] == ways
+
+
+def test_modules_are_sold_on_boards_and_computers_need_no_host(need, speed, offer, today: date) -> None:
+    speeds = [speed("h100-sxm5-80gb", 1.0), speed("h100-sxm5-80gb", 8.0, 8), speed("gb10", 1.0)]
+    asked = need(gpus=(1, 8), acquire="own")
+    single = offer("h100-sxm5-80gb", 30_000, "new")
+    assert not len(candidates(asked, speeds, [single], today=today))
+    board, computer = offer("h100-sxm5-80gb", 250_000, "new", count=8), offer("gb10", 4000, "new")
+    them = candidates(asked, speeds, [board, computer], today=today)
+    assert [(row.gpu, row.count) for row in them.rows] == [("h100-sxm5-80gb", 8), ("gb10", 1)]
+    assert them.outlay.tolist() == [250_000 + 8 * 1500, 4000]
+
+
+def test_laptops_without_a_price_are_candidates_where_one_is_asked_for(need, speed, today: date) -> None:
+    speeds = [speed("rtx-4090-laptop", 2.0), speed("rtx-3090", 3.0)]
+    them = candidates(need(form="mobile"), speeds, [], today=today)
+    assert keys(them) == [("rtx-4090-laptop", 1, "unpriced")]
+    assert not len(candidates(need(), speeds, [], today=today))
+
+
+def test_a_card_in_the_place_of_one_that_is_there_needs_no_host(need, speed, offer, today: date) -> None:
+    speeds = [speed("rtx-4090", 1.0, n) for n in (1, 2, 3)]
+    asked = need(gpus=(1, 3), have=("rtx-3090", "rtx-3090"), acquire="own")
+    them = candidates(asked, speeds, [offer("rtx-4090", 1000, "new")], today=today)
+    assert them.host.tolist() == [0, 0, 1500]

@@ -7,20 +7,18 @@ from datetime import date
 
 import pytest
 
-from gpuwise.judge.choose.candidates import candidates
-from gpuwise.judge.choose.cost import HOURS_PER_YEAR, WEEKS_PER_YEAR, costs
+from gpuwise.judge.choose.candidates import HOURS_PER_YEAR, WEEKS_PER_YEAR, candidates
 from gpuwise.model.choice import Assumptions
 
 
 def test_rent_is_price_times_hours_of_work(need, speed, offer, today: date) -> None:
     asked = need(items=3.6e6, assumptions=Assumptions(utilisation=0.5))
     them = candidates(asked, [speed("rtx-4090", 100.0)], [offer("rtx-4090", 0.50)], today=today)
-    found = costs(asked, them)
     # 36,000 s of work are 10 h, of which every second is paid for twice.
-    assert found.time[0] == pytest.approx(36_000)
-    assert found.total[0] == pytest.approx(10 * 0.50 / 0.5)
-    assert found.outlay[0] == 0
-    assert found.running[0] == 0
+    assert them.time[0] == pytest.approx(36_000)
+    assert them.per_item[0] * asked.items == pytest.approx(10 * 0.50 / 0.5)
+    assert them.outlay[0] == 0
+    assert them.running[0] == 0
 
 
 def test_owning_is_lost_value_over_hours_of_use_and_energy(need, speed, offer, today: date) -> None:
@@ -30,13 +28,12 @@ def test_owning_is_lost_value_over_hours_of_use_and_energy(need, speed, offer, t
     )  # fmt: skip
     asked = need(items=3.6e5, acquire="own", gpus=(2, 2), assumptions=a)
     them = candidates(asked, [speed("rtx-4090", 100.0, 2)], [offer("rtx-4090", 2000, "new")], today=today)
-    found = costs(asked, them)
-    assert found.outlay[0] == 2 * 3000
+    assert them.outlay[0] == 2 * 3000
     capital = 2 * 3000 * (1 - 0.25) / (20 * WEEKS_PER_YEAR * 2)
     energy = (600 + 2 * 50) / 1000 * 1.5 * 0.30
-    assert found.per_hour[0] == pytest.approx(capital + energy)
-    assert found.total[0] == pytest.approx(capital + energy)  # an hour of work
-    assert found.joules[0] == pytest.approx(700 * 1.5 / 100)
+    assert them.per_hour[0] == pytest.approx(capital + energy)
+    assert them.per_item[0] * asked.items == pytest.approx(capital + energy)  # an hour of work
+    assert them.joules[0] == pytest.approx(700 * 1.5 / 100)
 
 
 def test_a_service_is_paid_around_the_clock_and_draws_when_busy(need, speed, offer, today: date) -> None:
@@ -44,25 +41,24 @@ def test_a_service_is_paid_around_the_clock_and_draws_when_busy(need, speed, off
     asked = need(items=50 * day, period_s=day, assumptions=Assumptions(years=1, host_usd=0))
     offers = [offer("rtx-4090", 1.0), offer("rtx-4090", 1000, "new")]
     them = candidates(asked, [speed("rtx-4090", 100.0)], offers, today=today)
-    found = costs(asked, them)
-    assert found.total[0] == pytest.approx(24.0)
+    assert them.per_item[0] * asked.items == pytest.approx(24.0)
     energy = (300 + 100) / 1000 * 1.3 * 0.20
-    assert found.total[1] == pytest.approx(24 * (1000 * 0.3 / HOURS_PER_YEAR + energy / 2))
+    assert them.per_item[1] * asked.items == pytest.approx(24 * (1000 * 0.3 / HOURS_PER_YEAR + energy / 2))
     # Rent around the clock does not depend on the speed.
-    assert found.half[0] == pytest.approx(them.price_half[0])
+    assert them.half[0] == pytest.approx(them.price_half[0])
 
 
 def test_errors_of_speed_and_price_add_in_quadrature(need, speed, offer, today: date) -> None:
     asked = need(items=1.0)
     made = candidates(asked, [speed("rtx-4090", 100.0, factor=math.e)], [offer("rtx-4090", 1.0)], today=today)
-    assert costs(asked, made).half[0] == pytest.approx(math.hypot(1.0, made.price_half[0]))
+    assert made.half[0] == pytest.approx(math.hypot(1.0, made.price_half[0]))
 
 
 def test_errors_of_watts_count_by_what_the_cards_draw_of_the_cost(need, speed, offer, today: date) -> None:
     asked = need(items=3.6e5, have=("rtx-4090",), acquire="both")
     here = [speed("rtx-4090", 100.0, watts_half=0.2)]
     them = candidates(asked, here, [offer("rtx-4090", 1.0)], today=today)
-    rented, there = costs(asked, them).half
+    rented, there = them.half
     assert rented == pytest.approx(math.hypot(math.log(1.2), them.price_half[0]))  # energy is in the rent
     # Nothing but energy is paid; 300 of 400 W are the card's.
     assert there == pytest.approx(math.hypot(math.log(1.2), 0.2 * 300 / 400))
@@ -71,4 +67,4 @@ def test_errors_of_watts_count_by_what_the_cards_draw_of_the_cost(need, speed, o
 def test_what_is_there_costs_its_energy_alone(need, speed, today: date) -> None:
     asked = need(items=3.6e5, have=("rtx-4090",))
     them = candidates(asked, [speed("rtx-4090", 100.0)], [], today=today)
-    assert costs(asked, them).total[0] == pytest.approx((300 + 100) / 1000 * 1.3 * 0.20)
+    assert them.per_item[0] * asked.items == pytest.approx((300 + 100) / 1000 * 1.3 * 0.20)

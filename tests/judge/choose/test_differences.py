@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose import recommend
-from gpuwise.judge.choose.decide import differences
+from gpuwise.judge.choose.decide import differences, recommend
 from gpuwise.store import choice as kept
 
 
