@@ -16,8 +16,8 @@ from gpuwise.model.offer import RENTS
 from gpuwise.model.result import Interval
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
 from gpuwise.show import charts
-from gpuwise.show.charts import Chart
 from gpuwise.show.table import Table
+from gpuwise.show.theme import Chart
 
 if TYPE_CHECKING:
     from gpuwise.judge.choose.uses import Use
