@@ -43,7 +43,7 @@ def table(
     left out.
     """
     need = found.need
-    options = found.options if why else _one_of_each(found.options)
+    options = found.options if why else one_of_each(found.options)
     shown = options[:top]
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd
@@ -109,7 +109,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
     )
 
 
-def _one_of_each(options: Sequence[Option]) -> list[Option]:
+def one_of_each(options: Sequence[Option]) -> list[Option]:
     """The best number of each GPU, rented and owned apart."""
     best: dict[tuple[str, bool], Option] = {}
     for option in options:

@@ -51,11 +51,22 @@ def answer(found: Recommendation) -> str:
     elif first.per_hour_usd is not None and first.outlay_usd:
         price = first.price_usd
         sold = f"{_SOLD[first.way]}, price of {first.seen_on}"
-        text = f"Buy {name}{each} at about {_about(price)} ({sold})"
+        text = f"Buy {name}{each} at {_about(price)} ({sold})"
     else:
         kind = "" if first.way == "on-demand" else f", {first.way}"
         text = f"Rent {name}{each}{where} at {usd(first.price_usd.value)}/h (price of {first.seen_on}{kind})"
-    return f"{text}: {_does(found)}."
+    return f"{text}: {_does(found)}.{_buy_or_rent(found)}"
+
+
+def _buy_or_rent(found: Recommendation) -> str:
+    """From how many hours of use on buying pays, where both were allowed."""
+    first, owned = found.options[0], next((o for o in found.options if o.break_even_h), None)
+    if owned is None or owned.break_even_h is None or found.need.period_s is not None:
+        return ""
+    hours = f"{owned.break_even_h:,.0f} hours of use"
+    if first.outlay_usd:
+        return f" Renting is cheaper below {hours}." if owned is first else ""
+    return f" Buying {_machine(owned)} instead pays only above {hours}."
 
 
 def _does(found: Recommendation) -> str:
@@ -95,8 +106,6 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         said.append(f"memory: {size / 2**30:g} GiB on each GPU, {free} of it stays free")
     if first.outlay_usd:
         said.insert(1, setup(need, first))
-    elif first.break_even_h is None and (own := next((o for o in found.options if o.break_even_h), None)):
-        said.append(f"buying {_machine(own)} instead pays from {own.break_even_h:,.0f} hours of use")
     return tuple(said[:3])
 
 
@@ -120,9 +129,10 @@ def setup(need: Need, bought: Option) -> str:
 def runner_up(found: Recommendation) -> str:
     """The next GPU, and what speaks for it."""
     first = found.options[0]
-    other = next((o for o in found.options[1:] if o.gpu_id != first.gpu_id), None)
-    if other is None:
+    others = [o for o in found.options[1:] if o.gpu_id != first.gpu_id]
+    if not others:
         return ""
+    other = others[0]
     faster = significant(other.throughput.value / first.throughput.value)
     cost = ""
     if other.cost_per_item_usd and first.cost_per_item_usd and first.cost_per_item_usd.value:

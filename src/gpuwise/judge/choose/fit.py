@@ -67,6 +67,13 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         proven = [not any(i.code == "order-of-magnitude" for i in (s.measured or s).issues) for s in rows]
         ok, unknown = np.array(proven, dtype=bool), np.full(len(them), np.nan)
         found.append(Limit("unproven", ok, unknown, True, lambda p: UNPROVEN, lambda v: "ok"))
+    have = np.array([row.way == "have" for row in them.rows], dtype=bool)
+    if have.any():
+        # Nobody replaces a card by one that does no more.
+        least = float(them.speed[have].max())
+        ok = have | (them.outlay <= 0) | (them.speed > least)
+        found.append(Limit("", ok, them.speed, False, lambda p: "not faster than what you have",
+                           lambda v: "a faster GPU"))  # fmt: skip
     # Watts and slots of one's own machine; a rented one has what it needs.
     for code, field, most, unit in (
         ("power", "power_w", need.power_w, "W"), ("slots", "slots", need.slots, ""),

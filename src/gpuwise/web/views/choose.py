@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import log
 from typing import Any
 
 from gpuwise.errors import GpuwiseError, NoDataError
@@ -26,6 +27,8 @@ from gpuwise.workloads import registry
 
 SHOWN = 25
 REASONED = 3
+# Of the picture of cost against time, in its own units; names stand on the right of their points.
+WIDE, HIGH, EDGE, NAMES, DRAWN = 720, 300, 40, 150, 40
 GPUS = ("1", "1..2", "1..4", "1..8")
 WAYS: tuple[Acquire, ...] = ("both", "rent", "own")
 FORMS = ("", "pcie", "sxm", "oam", "workstation", "mobile")
@@ -128,8 +131,9 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
         gpus=units.parse_count_range(base["gpus"]), form=base["form"] or None,
     )  # fmt: skip
     return replace(
-        need, acquire=base["acquire"], spot=bool(asked.text("spot")),
+        need, acquire=base["acquire"], spot=bool(asked.text("spot")), community=bool(asked.text("community")),
         budget_usd=budget or None, budget_per_hour=asked.text("per") == "hour",
+        budget_per_month=asked.text("per") == "month",
         deadline_s=deadline * 3600 if deadline else None, power_w=power or None,
         memory_gb=(memory, None) if memory else None,
     )  # fmt: skip
@@ -137,10 +141,8 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
 
 def _ranking(found: Recommendation) -> dict[str, Any]:
     """The answer's tables: the ranking, GPUs that a limit bars, and those without a speed or a price."""
-    shown, table = found.options[:SHOWN], report.table(found, top=SHOWN)
-    notes = ["* no other option is both faster and cheaper"]
-    if any(option.stale for option in shown):
-        notes.append("(price) is old or undated: its interval is wider, and it ranks by its upper end")
+    table = report.table(found, top=SHOWN, why=False)
+    shown = report.one_of_each(found.options)[:SHOWN]
     barred = [(r.gpu_id, r.constraint, r.reason) for r in found.rejected if r.constraint]
     never = [(r.gpu_id, r.reason) for r in found.rejected if not r.constraint]
     # How sure the first place is, and what would change it.
@@ -150,13 +152,43 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
         certainty.append(f"It cannot be told apart from place {close} at 80 %.")
     return {
         "sheet": Sheet(
-            table=Table(columns=table.columns, rows=table.rows, numeric=table.numeric, dim=table.dim,
-                        notes=tuple(notes)),
+            table=replace(table, title="", before=()), legend="cost and its 80 % interval",
             bars=bars([option.cost_usd or option.cost_per_item_usd for option in shown]),
-            legend="cost and its 80 % interval",
         ),
+        "points": _points(found), "picture": {"wide": WIDE, "high": HIGH, "edge": EDGE},
         "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
         "never": Table(columns=("GPU", "why"), rows=tuple(never)),
         "certainty": (*certainty, *found.changes, *found.advice),
         "reasons": found.options[:REASONED], "assumed": report.assumed(found.need.assumptions),
     }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """An option in the picture of cost against time, in the picture's units."""
+
+    name: str
+    x: float
+    y: float
+    best: bool  # No other is both faster and cheaper
+
+
+def _points(found: Recommendation) -> tuple[Point, ...]:
+    """Time against cost of an item, both logarithmic; none where fewer than two options have a price."""
+    placed = [
+        (option, -log(option.throughput.value), log(cost.value))
+        for option in found.options[:DRAWN]
+        if (cost := option.cost_per_item_usd) is not None and cost.value > 0
+    ]
+    if len(placed) < 2:
+        return ()
+    left, low = min(x for _, x, _ in placed), min(y for _, _, y in placed)
+    right, high = max(x for _, x, _ in placed), max(y for _, _, y in placed)
+    across, up = (WIDE - EDGE - NAMES) / (right - left or 1.0), (HIGH - 2 * EDGE) / (high - low or 1.0)
+    return tuple(
+        Point(
+            name=f"{o.count} x {o.gpu_id}", x=round(EDGE + (x - left) * across, 1),
+            y=round(HIGH - EDGE - (y - low) * up, 1), best=o.frontier,
+        )
+        for o, x, y in placed
+    )  # fmt: skip
