@@ -44,8 +44,7 @@ POWER = 1.01
 class MeasurementBuilder:
     """What the events of a child have brought so far, or of several that measure the same in turn."""
 
-    run: int = 0
-    """Number of the child."""
+    run: int = 0  # Number of the child
 
     ready: events.Ready | None = None
     tried: list[events.Tried] = field(default_factory=list)
@@ -60,8 +59,7 @@ class MeasurementBuilder:
     fed: events.Fed | None = None
     done: events.Done | None = None
     profile: Profile | None = None
-    unprofiled: str | None = None
-    """Why there is no profile, where there should be one."""
+    unprofiled: str | None = None  # Why there is no profile, where there should be one
     failed: events.Failed | None = None
 
     def begin(self, run: int) -> None:
@@ -116,8 +114,7 @@ def _kernel_time(kind: str, count: float, seconds: float, name: str | None = Non
 class Limits:
     """What this machine reached in this session."""
 
-    flop_per_s: dict[str, float] = field(default_factory=dict)
-    """By precision."""
+    flop_per_s: dict[str, float] = field(default_factory=dict)  # By precision
     bytes_per_s: float | None = None
 
     def with_measured(self, m: Measurement) -> Limits:

@@ -41,8 +41,7 @@ class Order:
     """What the parent wants measured."""
 
     config: RunConfig
-    reference: str
-    """The workload, as the registry finds it."""
+    reference: str  # The workload, as the registry finds it
     rendezvous: Rendezvous
 
 

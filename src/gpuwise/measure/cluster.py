@@ -41,10 +41,8 @@ class Job:
     gpus_per_node: int
     arguments: tuple[str, ...]
     name: str = "gpuwise"
-    time: str = "01:00:00"
-    """Longest time, HH:MM:SS."""
-    folder: str = "."
-    """Where every machine puts its result; all of them must see it."""
+    time: str = "01:00:00"  # Longest time, HH:MM:SS
+    folder: str = "."  # Where every machine puts its result; all of them must see it
     port: int = PORT
 
     def command(self, *, host: str, rank: str, output: str) -> str:

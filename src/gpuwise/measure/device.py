@@ -41,8 +41,7 @@ class Target:
     name: str
     others: tuple[DeviceInfo, ...]
     other_sensors: tuple[Sensor, ...] = ()
-    named: bool = False
-    """The user named the GPU: a suite then keeps to it."""
+    named: bool = False  # The user named the GPU: a suite then keeps to it
 
     @property
     def id(self) -> str:

@@ -141,17 +141,13 @@ class TimingPlan:
     """How long and how often to time."""
 
     window_s: float
-    windows: int
-    """Windows at least; three where the time budget ends before."""
+    windows: int  # Windows at least; three where the time budget ends before
     time_s: float
     target_ci: float
     warmup_block_s: float = 0.25
-    steps: int | None = None
-    """A number of steps a window; None = as many as fill `window_s`."""
-    warmup_steps: int | None = None
-    """A number of warm-up steps; None = until settled."""
-    runs: int = 1
-    """How often all of this is done, each time from a cool device where there are several."""
+    steps: int | None = None  # A number of steps a window; None = as many as fill `window_s`
+    warmup_steps: int | None = None  # A number of warm-up steps; None = until settled
+    runs: int = 1  # How often all of this is done, each time from a cool device where there are several
     max_window_s: float = math.inf
     """A window of `steps` slow ones ends after so long, but not before FEWEST_STEPS; the warm-up after a
     fifth of it, but not before a fifth of these."""

@@ -56,13 +56,11 @@ class Ranked:
     backend: str
     parallel: str | None
     bucket_bytes: int | None
-    node: int
-    """The machine that says so."""
+    node: int  # The machine that says so
     nodes: tuple[int, ...]
     devices: tuple[str, ...]
     pids: tuple[int, ...]
-    alone_s: tuple[float, ...]
-    """Empty where a step is nothing but an exchange."""
+    alone_s: tuple[float, ...]  # Empty where a step is nothing but an exchange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +68,11 @@ class Straggler:
     """A rank for which others wait, and for how long by now."""
 
     rank: int
-    gpu: int
-    """Of its machine."""
+    gpu: int  # Of its machine
     pid: int
     doing: str
     waited_s: float
-    silent: bool
-    """Whether its whole process stands still."""
+    silent: bool  # Whether its whole process stands still
 
     def __str__(self) -> str:
         """`rank 1 (GPU 1 of its machine), building the step for 40 s`."""
@@ -88,8 +84,7 @@ class Straggler:
 class Checked:
     """What the numbers say, before anything is timed."""
 
-    mismatch: float | None = None
-    """Relative difference between compiled and eager."""
+    mismatch: float | None = None  # Relative difference between compiled and eager
     gradient_norm: float | None = None
     reference_norm: float | None = None
 
@@ -99,8 +94,7 @@ class First:
     """The first step ended, `seconds` after the process began, what only a measurement does left out."""
 
     seconds: float
-    compile_s: float | None = None
-    """None where nothing is compiled, or the framework does not tell."""
+    compile_s: float | None = None  # None where nothing is compiled, or the framework does not tell
     graphs: int = 0
     cached_graphs: int = 0
 
@@ -119,8 +113,7 @@ class Timed:
     step_s: tuple[float, ...]
     started_s: float
     ended_s: float
-    each: int = 1
-    """Steps that one time is the mean of."""
+    each: int = 1  # Steps that one time is the mean of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +122,7 @@ class Done:
 
     memory_peak_bytes: int | None
     loss: tuple[float, ...]
-    odd: str | None = None
-    """What is odd about the last output; of training, its loss tells."""
+    odd: str | None = None  # What is odd about the last output; of training, its loss tells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,10 +135,8 @@ class Fed:
     """Of a step that reads its input from the host: times of whole batches, by window."""
 
     workers: int
-    pipeline_s: tuple[tuple[float, ...], ...]
-    """The workers' batches while nothing else runs."""
-    alone_s: tuple[tuple[float, ...], ...]
-    """The step with its input on the device."""
+    pipeline_s: tuple[tuple[float, ...], ...]  # The workers' batches while nothing else runs
+    alone_s: tuple[tuple[float, ...], ...]  # The step with its input on the device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,10 +148,8 @@ class Profiled:
     busy_s: float
     link_s: float
     longest_gap_s: float
-    kernels: tuple[tuple[str, float, float], ...]
-    """(kind, kernels, seconds)."""
-    slowest: tuple[tuple[str, float, float, str], ...]
-    """The same and the name."""
+    kernels: tuple[tuple[str, float, float], ...]  # (kind, kernels, seconds)
+    slowest: tuple[tuple[str, float, float, str], ...]  # The same and the name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,10 +118,8 @@ class ResultWriter:
     """
 
     path: Path
-    kept: Path | None = None
-    """Where the newest state is; None while it is in memory alone."""
-    trouble: InputError | None = None
-    """Why it is not, or not whole, at `path`."""
+    kept: Path | None = None  # Where the newest state is; None while it is in memory alone
+    trouble: InputError | None = None  # Why it is not, or not whole, at `path`
 
     def __call__(self, result: Result) -> None:
         self.kept = self.trouble = None

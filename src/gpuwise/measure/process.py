@@ -44,10 +44,8 @@ class Rendezvous:
     an id of its own, named after what it measures.
     """
 
-    endpoint: str = "localhost:0"
-    """HOST:PORT on one of the machines; port 0 takes a free one."""
-    id: str = "gpuwise"
-    """The same on all machines, another for each measurement."""
+    endpoint: str = "localhost:0"  # HOST:PORT on one of the machines; port 0 takes a free one
+    id: str = "gpuwise"  # The same on all machines, another for each measurement
     node: int | None = None
     """0 where the ranks meet; None finds that out by the address. The ranks' own order is torchrun's."""
 

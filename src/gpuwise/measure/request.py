@@ -63,10 +63,8 @@ class Request:
     shared: RunConfig = SHARED
     """Every other field of the configurations. Its workload, mode, precision, compile, batch and gpus are not
     read, and neither are nodes and scaling for one GPU."""
-    missing: tuple[Precision, ...] = ()
-    """Precisions that the device lacks."""
-    present: int = 1
-    """GPUs of this machine."""
+    missing: tuple[Precision, ...] = ()  # Precisions that the device lacks
+    present: int = 1  # GPUs of this machine
     limited: bool = True
     """Whether the machine's limits are measured too; that takes torch, whatever the framework."""
 

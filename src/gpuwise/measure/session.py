@@ -38,8 +38,7 @@ class Progress:
     """What is going on, for the progress line."""
 
     config: RunConfig
-    number: int
-    """This measurement, counted from 1."""
+    number: int  # This measurement, counted from 1
     total: int
     doing: str
     eta_s: float
@@ -58,8 +57,7 @@ class TelemetryLog:
     foreign_pids: set[int] = field(default_factory=set)
     """Processes other than the child that were seen on the device."""
     hot: list[Issue] = field(default_factory=list)
-    error: str | None = None
-    """The first failure of the sensor."""
+    error: str | None = None  # The first failure of the sensor
 
     def look(self, *children: int) -> None:
         """See which processes compute on the device."""
@@ -100,13 +98,10 @@ class Session:
     gpu: GpuSpec | None = None
     cautions: tuple[Issue, ...] = ()
     """Cautions that hold for every measurement, such as other processes on the GPU."""
-    other_sensors: tuple[Sensor, ...] = ()
-    """Of the other GPUs of the machine, for what needs more than one."""
-    rendezvous: Rendezvous | None = None
-    """Where this machine meets the others, where there are several."""
+    other_sensors: tuple[Sensor, ...] = ()  # Of the other GPUs of the machine, for what needs more than one
+    rendezvous: Rendezvous | None = None  # Where this machine meets the others, where there are several
     limits: Limits = field(default_factory=Limits)
-    began: bool = False
-    """This session has measured something; what it goes on with does not count."""
+    began: bool = False  # This session has measured something; what it goes on with does not count
 
     @classmethod
     def new(

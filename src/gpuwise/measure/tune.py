@@ -141,18 +141,15 @@ class Search:
 
     measure: Measure
     refuse: Refuse
-    in_time: Callable[[], bool]
-    """There is time for another trial."""
+    in_time: Callable[[], bool]  # There is time for another trial
     axes: Mapping[str, tuple[str, ...]]
     """What is tried, in this order: switches with their words, and BATCH, which has none."""
     settle: Settle = lambda switches, changed: switches
     """Puts back what the switch that was changed does not go with."""
-    also: Sequence[Setting] = ()
-    """Tried after the start, before the axes."""
+    also: Sequence[Setting] = ()  # Tried after the start, before the axes
     best: Trial | None = None
     tried: set[Setting] = field(default_factory=set)
-    skipped: set[Setting] = field(default_factory=set)
-    """Settings for which there was no time."""
+    skipped: set[Setting] = field(default_factory=set)  # Settings for which there was no time
 
     def run(self, start: Setting) -> Iterator[Trial]:
         """Trials as they end, the start first. Ends where the start does not count."""
@@ -227,15 +224,12 @@ class Tuner:
     """One search on one session. Iterate `run()`, then read `tuning`."""
 
     session: Session
-    config: RunConfig
-    """What is tuned, from which switches on; its batch, where it has one, is kept."""
+    config: RunConfig  # What is tuned, from which switches on; its batch, where it has one, is kept
     time_s: float
     known: RunConfig | None = None
     """What `gpuwise bench` would run today: tried next to the default, for what is kept goes before it."""
-    only: tuple[Switches, ...] = ()
-    """If given, these are tried beside the two, and no more."""
-    recipe: Recipe = "tuned"
-    """What is searched: stock leaves out gpuwise's own kernels."""
+    only: tuple[Switches, ...] = ()  # If given, these are tried beside the two, and no more
+    recipe: Recipe = "tuned"  # What is searched: stock leaves out gpuwise's own kernels
     now: Clock = time.monotonic
     trials: list[Trial] = field(default_factory=list)
     tuning: Tuning | None = None

@@ -26,22 +26,22 @@ from gpuwise.model.result import Interval
 
 LEVEL = 0.95
 
+# With three, a clock that wanders with a time constant of 10 s is held by 87 % of intervals in place of 90 %
+# (60 s of windows), since the third cosine is faster than that clock.
 COSINES = 2
-"""With three, a clock that wanders with a time constant of 10 s is held by 87 % of intervals in place of 90 %
-(60 s of windows), since the third cosine is faster than that clock."""
 
+# Windows of which no correlation can be told.
 TOO_FEW = 4
-"""Windows of which no correlation can be told."""
 
+# Correlation of neighbouring windows of a second with a time constant of 10 s: beyond it, the correction for
+# what lies below the slowest cosine is a guess.
 STILL_SEEN = 0.9
-"""Correlation of neighbouring windows of a second with a time constant of 10 s: beyond it, the correction for
-what lies below the slowest cosine is a guess."""
 
+# Degrees of freedom from which on Student's t is the normal distribution, to three digits.
 NORMAL = 1000
-"""Degrees of freedom from which on Student's t is the normal distribution, to three digits."""
 
+# Share of a value below which the low end of its interval is not followed: keeps ratios finite.
 LEAST = 1e-3
-"""Share of a value below which the low end of its interval is not followed: keeps ratios finite."""
 
 Windows = Sequence[Sequence[float]]
 
@@ -51,8 +51,7 @@ class Spread:
     """How uncertain a rate is: the standard error of its logarithm, and how well that itself is known."""
 
     error: float
-    degrees: float
-    """Of freedom, of Student's t."""
+    degrees: float  # Of freedom, of Student's t
 
     def reach(self, level: float) -> float:
         """Half width of the interval of that level, as a logarithm."""

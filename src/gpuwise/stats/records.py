@@ -95,14 +95,11 @@ def curves(records: Iterable[Record], *, most: int | None = None) -> tuple[Curve
         switches = asked.switches.exchanging_as(USUAL)
         same = (record.origin, record.gpu_id, record.session, asked.key(*ignored), switches)
         best = found.setdefault(same, {})
-        if asked.gpus not in best or record.throughput.value > _speed(best[asked.gpus]):
+        rival = best.get(asked.gpus)
+        if rival is None or rival.throughput is None or record.throughput.value > rival.throughput.value:
             best[asked.gpus] = record
     return tuple(
         Curve(records=tuple(by_count[n] for n in sorted(by_count)))
         for by_count in found.values()
         if 1 in by_count and len(by_count) > 1
     )
-
-
-def _speed(record: Record) -> float:
-    return record.throughput.value if record.throughput else 0.0

@@ -26,8 +26,8 @@ from typing import Literal
 from gpuwise.model.result import Group, Interval, Measurement
 from gpuwise.stats.compare import ratio_of_steps
 
+# The share of one GPU's speed that each GPU more must add to be worth it.
 WORTH = 0.8
-"""The share of one GPU's speed that each GPU more must add to be worth it."""
 
 Cause = Literal["sharing", "waiting", "exchange"]
 
@@ -55,8 +55,7 @@ class Point:
 
     measurement: Measurement
     factor: Interval
-    speedup: float
-    """Over one GPU."""
+    speedup: float  # Over one GPU
     losses: Losses | None
 
     @classmethod
@@ -75,8 +74,7 @@ class Series:
     """One question at several counts of GPUs, against one GPU."""
 
     one: Measurement
-    points: tuple[Point, ...]
-    """More than one GPU, fewest first."""
+    points: tuple[Point, ...]  # More than one GPU, fewest first
 
     @property
     def worth(self) -> int:
@@ -115,14 +113,11 @@ def losses(one: Measurement, several: Measurement) -> Losses | None:
 class Cards:
     """Seconds that each card needs for a step while all work and exchange nothing."""
 
-    one_s: float
-    """Of the card that was also measured alone."""
+    one_s: float  # Of the card that was also measured alone
     middle_s: float
     slowest_s: float
-    slowest: int
-    """Its rank."""
-    differ: float
-    """Share of the fastest card's speed that the slowest one lacks."""
+    slowest: int  # Its rank
+    differ: float  # Share of the fastest card's speed that the slowest one lacks
 
 
 def cards_of(group: Group) -> Cards | None:

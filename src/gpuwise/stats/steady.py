@@ -17,37 +17,37 @@ from statistics import fmean, median, variance
 
 from gpuwise.stats.interval import Windows, alikeness, spread
 
+# Steps in each of the two blocks at least. With five, a drift of 0.4 % a step under noise of 0.5 % is
+# overlooked in half of all cases; with eight, in fewer than one of ten.
 BLOCK = 8
-"""Steps in each of the two blocks at least. With five, a drift of 0.4 % a step under noise of 0.5 %
-is overlooked in half of all cases; with eight, in fewer than one of ten."""
 
+# Difference of block medians, as a share, below which nothing is called a trend.
 FLOOR = 0.005
-"""Difference of block medians, as a share, below which nothing is called a trend."""
 
+# Standard deviations of the rank sum above which blocks differ (p = 0.05). Low on purpose: to warm up a
+# little longer costs less than to time a device that has not settled.
 SIGNIFICANT = 2.0
-"""Standard deviations of the rank sum above which blocks differ (p = 0.05). Low on purpose: to
-warm up a little longer costs less than to time a device that has not settled."""
 
+# Spread within which three slow steps count as agreeing.
 FEW = 0.05
-"""Spread within which three slow steps count as agreeing."""
 
+# Three steps that take this long together are slow: waiting for sixteen would waste the budget.
 SLOW_S = 2.0
-"""Three steps that take this long together are slow: waiting for sixteen would waste the budget."""
 
+# Correlation of neighbouring windows beyond which nothing is assumed: with windows of 1 s, a speed that
+# wanders with a time constant of 50 s.
 MOST_ALIKE = 0.98
-"""Correlation of neighbouring windows beyond which nothing is assumed: with windows of 1 s, a speed that
-wanders with a time constant of 50 s."""
 
+# Standard errors (1 / sqrt n) by which the correlation of n windows may be higher than it looks. With two, a
+# clock that wanders over 10 s looks settled after 10 s in one case of eight.
 UNSURE = 3.0
-"""Standard errors (1 / sqrt n) by which the correlation of n windows may be higher than it looks. With two, a
-clock that wanders over 10 s looks settled after 10 s in one case of eight."""
 
+# A step stalls where it takes a quarter longer than the median, and that is beyond ten times the median
+# distance from it.
 STALL, STALL_SPREADS = 1.25, 10.0
-"""A step stalls where it takes a quarter longer than the median, and that is beyond ten times the median
-distance from it."""
 
+# Share of the steps above which long ones are a second speed, not stalls.
 RARE = 0.1
-"""Share of the steps above which long ones are a second speed, not stalls."""
 
 
 def settled(step_s: Sequence[float]) -> bool:
@@ -101,8 +101,7 @@ class Stalls:
 
     steps: int
     longest_s: float
-    share: float
-    """Of all time, what they took beyond the median step."""
+    share: float  # Of all time, what they took beyond the median step
 
 
 def stalls(windows: Windows) -> Stalls | None:

@@ -22,16 +22,16 @@ from gpuwise.model.units import percent, significant
 from gpuwise.stats.interval import value_of
 
 NEW = "measure again"
+# Ids name files and pages: never a path, never hidden.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""Ids name files and pages: never a path, never hidden."""
+# Largest number of a result; the fastest computers do some 1e18 operations a second.
 LARGEST = 1e30
-"""Largest number of a result; the fastest computers do some 1e18 operations a second."""
+# Longest step, four months.
 LONGEST_S = 1e7
-"""Longest step, four months."""
 ROUNDED = 1 + 1e-9
+# Share by which a throughput may differ from the one that its own steps give. Files of every version agree to
+# seven digits, so this leaves room for step times that somebody rounded.
 AGREES = 0.005
-"""Share by which a throughput may differ from the one that its own steps give. Files of every version
-agree to seven digits, so this leaves room for step times that somebody rounded."""
 
 # A raw line break never occurs inside a JSON string, so neither can these.
 _NUMBERS = re.compile(rb"\[\n\s*([^\[\]{}\"]*?)\s*\]")
@@ -171,6 +171,7 @@ def _rechecked(m: Measurement) -> Measurement:
     return replace(m, cautions=(*m.cautions, issue))
 
 
+# Schema 1 knew codes only.
 _SEVERITIES: dict[str, Severity] = {
     "above-peak": "invalid",
     "clock": "invalid",
@@ -180,7 +181,6 @@ _SEVERITIES: dict[str, Severity] = {
     "input-bound": "info",
     "profile": "info",
 }
-"""Schema 1 knew codes only."""
 
 
 def _upgraded(document: Any) -> Any:

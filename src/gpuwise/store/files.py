@@ -18,8 +18,8 @@ from gpuwise.errors import InputError, NoDataError
 if TYPE_CHECKING:
     from gpuwise.model.result import Result
 
+# Bytes of the largest file that is read: ten hours of step times have some 30 MB.
 LARGEST = 256 * 2**20
-"""Bytes of the largest file that is read: ten hours of step times have some 30 MB."""
 
 
 def home() -> Path:

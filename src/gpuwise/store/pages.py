@@ -16,13 +16,13 @@ from gpuwise.errors import InputError
 from gpuwise.model.result import Result
 from gpuwise.store.codec import decode
 
+# Media type of the elements.
 TYPE = "application/vnd.gpuwise+json"
-"""Media type of the elements."""
 PACKED = ' data-packed="zlib"'
 SUFFIXES = (".html", ".htm")
 LARGE = 2**20
+# Bytes that compressed results may have together: a small file must not become an endless one.
 MOST = 2**25
-"""Bytes that compressed results may have together: a small file must not become an endless one."""
 
 _OPENS = re.compile(f'<script type="{re.escape(TYPE)}"({re.escape(PACKED)})?>'.encode())
 _CLOSES = b"</script>"

@@ -35,14 +35,14 @@ from gpuwise.measure.telemetry.health import Check
 from gpuwise.model.result import Result
 
 HEALTH = "health.json"
+# The date of every member: the same content is the same file.
 BEGAN = (1980, 1, 1, 0, 0, 0)
-"""The date of every member: the same content is the same file."""
 SECRETS = ("serial", "uuid")
+# Bytes that the members of one bundle may have together. Sixteen cards have some 30 MB; a few MB of zip can
+# hold gigabytes of zeros.
 MOST = 200_000_000
-"""Bytes that the members of one bundle may have together. Sixteen cards have some 30 MB; a few MB of zip can
-hold gigabytes of zeros."""
+# The host of files of which none is known.
 LOOSE = ""
-"""The host of files of which none is known."""
 
 
 def pack(

@@ -23,8 +23,8 @@ from gpuwise.measure.telemetry import DeviceInfo, Wear
 from gpuwise.model.issue import Issue, usable
 from gpuwise.model.result import Interval, Measurement, Result, Window
 
+# Key of the question, batch asked for, version of the workload.
 Asked = tuple[str, int | None, int]
-"""Key of the question, batch asked for, version of the workload."""
 Outcome = Literal["pass", "FAIL", "not judged"]
 
 
@@ -72,16 +72,13 @@ class TestedCard:
 
     __test__ = False  # pytest collects classes by this name
 
-    name: str
-    """`GPU 0`, or the file of its result."""
+    name: str  # `GPU 0`, or the file of its result
     result: Result
-    info: DeviceInfo | None = None
-    """What the driver reported; None where only the result file is known."""
+    info: DeviceInfo | None = None  # What the driver reported; None where only the result file is known
     before: Wear = Wear()  # noqa: RUF009  frozen, so one for all is safe
     after: Wear = Wear()  # noqa: RUF009
     """Faults counted before and after the measurements."""
-    refusal: str = ""
-    """Who held it, so that it could not be measured; empty where it was."""
+    refusal: str = ""  # Who held it, so that it could not be measured; empty where it was
 
     @property
     def on_gpu(self) -> bool:
@@ -95,8 +92,7 @@ class Judged:
 
     card: TestedCard
     issues: tuple[Issue, ...] = ()
-    compared: int = 0
-    """Speeds that were compared with a reference or with other cards."""
+    compared: int = 0  # Speeds that were compared with a reference or with other cards
 
     @property
     def passed(self) -> bool:
@@ -116,11 +112,9 @@ class Acceptance:
     """The verdict on the cards of one host."""
 
     cards: tuple[Judged, ...]
-    host: tuple[Issue, ...] = ()
-    """Issues that no single card can be blamed for."""
+    host: tuple[Issue, ...] = ()  # Issues that no single card can be blamed for
     margin: float
-    references: tuple[str, ...] = ()
-    """Names of what the cards were compared with, beside each other."""
+    references: tuple[str, ...] = ()  # Names of what the cards were compared with, beside each other
 
     @property
     def passed(self) -> bool:
@@ -150,5 +144,5 @@ class Reference:
     """False: measured with another program, so that a slower card is worth a word, not a refusal."""
 
 
+# The references for a card, by its result.
 Lookup = Callable[[Result], tuple[Reference, ...]]
-"""The references for a card, by its result."""

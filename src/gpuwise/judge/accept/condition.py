@@ -28,8 +28,8 @@ from gpuwise.model.units import percent
 HOT_C = 85.0
 NEAR_C = 2.0
 HARMLESS = frozenset({"power-cap", "display-clocks"})
+# Drivers round the power limit.
 TOLERANCE_W = 0.5
-"""Drivers round the power limit."""
 
 
 def issues(card: TestedCard) -> Iterator[Issue]:

@@ -44,10 +44,8 @@ class Deviation:
     value: float
     median: float
     z: float
-    outlier: bool
-    """By z; else it is only below the margin."""
-    low: bool
-    """More than the margin below the median."""
+    outlier: bool  # By z; else it is only below the margin
+    low: bool  # More than the margin below the median
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +57,7 @@ class ModelRow:
     item: str
     cards: int
     median: float
-    deviation: float
-    """Robust standard deviation, as a share of the median."""
+    deviation: float  # Robust standard deviation, as a share of the median
     least: float
     most: float
     outliers: int
@@ -82,13 +79,10 @@ class Fleet:
     """The verdict on all hosts."""
 
     hosts: tuple[tuple[str, Acceptance], ...]
-    host_rows: tuple[HostRow, ...]
-    """Hosts with refused cards first, the slowest of them first."""
+    host_rows: tuple[HostRow, ...]  # Hosts with refused cards first, the slowest of them first
     model_rows: tuple[ModelRow, ...]
-    deviations: tuple[Deviation, ...]
-    """The slowest first."""
-    skipped: tuple[tuple[str, str], ...]
-    """(file, why it was not read)."""
+    deviations: tuple[Deviation, ...]  # The slowest first
+    skipped: tuple[tuple[str, str], ...]  # (file, why it was not read)
     margin: float
 
     @property

@@ -24,8 +24,7 @@ class Support:
 
     packages: tuple[str, ...]
     oldest: tuple[int, int]
-    several: bool
-    """Whether it measures on several GPUs."""
+    several: bool  # Whether it measures on several GPUs
     variables: dict[str, str] = field(default_factory=dict)
 
 

@@ -157,8 +157,7 @@ class ImageNetwork:
     forward: Callable[..., tuple[object, ...]]
     image: int
     auxiliary_weight: float = 0.0
-    residual: float = 1.0
-    """What scales the last norm of each block in inference, see `workloads.resnet`."""
+    residual: float = 1.0  # What scales the last norm of each block in inference, see `workloads.resnet`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

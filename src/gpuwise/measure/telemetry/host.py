@@ -142,8 +142,7 @@ class Machine:
     devices: tuple[DeviceInfo, ...]
     torch: TorchBuild | None
     cpu: str
-    cpu_count: int
-    """Cores that this process may use."""
+    cpu_count: int  # Cores that this process may use
     memory_bytes: int | None = None
     os: str | None = None
 

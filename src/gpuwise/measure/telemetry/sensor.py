@@ -22,8 +22,7 @@ class DeviceInfo:
 
     index: int  # index
     name: str  # name
-    vendor: str = "NVIDIA"
-    """NVIDIA or AMD: whose library answers, and whose build of torch is needed."""
+    vendor: str = "NVIDIA"  # NVIDIA or AMD: whose library answers, and whose build of torch is needed
     uuid: str | None = None  # uuid; never written to a result
     serial: str | None = None  # serial; never written to a result
     memory_bytes: int | None = None  # memory.total
@@ -47,8 +46,7 @@ class DeviceInfo:
 class Sample:
     """What changes, at one moment."""
 
-    at_s: float
-    """Monotonic clock, seconds."""
+    at_s: float  # Monotonic clock, seconds
     power_w: float | None = None  # power.draw; the mean of the last second on Ampere (not GA100) and later
     energy_j: float | None = None  # since the driver was loaded; `dcgmi dmon -e 156`, not in nvidia-smi
     sm_clock_hz: float | None = None  # clocks.current.sm

@@ -60,8 +60,7 @@ class Span:
     name: str
     start_s: float
     end_s: float
-    own_s: float
-    """Its time without the operators that it calls; of a kernel, all of it."""
+    own_s: float  # Its time without the operators that it calls; of a kernel, all of it
 
 
 Ranges = list[tuple[float, float]]

@@ -59,8 +59,7 @@ class Ranks:
     """All ranks as one of them sees them; `hosts` carries what travels beside the measured exchange."""
 
     rank: int
-    local: int
-    """Number among the ranks of this machine."""
+    local: int  # Number among the ranks of this machine
     node: int
     size: int
     hosts: Any
@@ -127,14 +126,11 @@ class Row:
     """What one rank has written; times are this machine's monotonic seconds."""
 
     rank: float = 0.0
-    local: float = 0.0
-    """Number on this machine, and that of its GPU."""
+    local: float = 0.0  # Number on this machine, and that of its GPU
     pid: float = 0.0
     phase: float = 0.0
-    steps: float = 0.0
-    """Marks between steps, in this phase."""
-    moved: float = 0.0
-    """When phase or steps last changed."""
+    steps: float = 0.0  # Marks between steps, in this phase
+    moved: float = 0.0  # When phase or steps last changed
     beat: float = 0.0
 
 
