@@ -1,13 +1,32 @@
 """Watch the device and describe the machine. Reads only: no clock, limit or mode is ever set."""
 
 from gpuwise.measure.telemetry.host import (
-    Machine, TorchBuild, cpu_count, cpu_name, disk_free_bytes, environment, host_sensor, load_average, machine,
-    memory_bytes, os_name, sensors, speed_variables, torch_build,
-)  # fmt: skip
+    Machine,
+    TorchBuild,
+    cpu_count,
+    cpu_name,
+    disk_free_bytes,
+    environment,
+    host_sensor,
+    load_average,
+    machine,
+    memory_bytes,
+    os_name,
+    sensors,
+    speed_variables,
+    torch_build,
+)
 from gpuwise.measure.telemetry.nvml import NvmlSensor, links
 from gpuwise.measure.telemetry.sensor import (
-    DeviceInfo, Process, Sample, Sampler, ScriptedSensor, Sensor, Wear, wait_until_cool,
-)  # fmt: skip
+    DeviceInfo,
+    Process,
+    Sample,
+    Sampler,
+    ScriptedSensor,
+    Sensor,
+    Wear,
+    wait_until_cool,
+)
 from gpuwise.measure.telemetry.summary import cautions, combined, summarise
 
 __all__ = [
