@@ -21,7 +21,7 @@ from gpuwise.model.choice import Assumptions, Need
 from gpuwise.model.result import Result
 
 OK = click.Choice(["ok", "no"])
-MODES = ("train", "infer", "finetune", "compute")
+MODES = ("train", "infer", "finetune", "compute", "full", "lora", "qlora")
 T = TypeVar("T")
 
 
@@ -87,7 +87,8 @@ def command(
 ) -> None:  # fmt: skip
     """Rank GPUs by what the work costs on them, with intervals, reasons and what would change the answer.
 
-    WORKLOAD is one of `gpuwise workloads`, several with shares of time, a preset (large-model-training,
+    WORKLOAD is one of `gpuwise workloads`, several with shares of time, a language model by name
+    (llama-3.1-70b, with --mode qlora to fine-tune it), a preset (large-model-training,
     llm-inference, llm-finetuning, vision-cnn, vision-diffusion, scientific-fp64, mobile), or a recommendation
     that was kept with -o FILE.json, which is then made again. Without anything: five questions.
     """

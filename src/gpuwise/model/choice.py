@@ -42,6 +42,7 @@ class Need:
 
     workloads: tuple[tuple[str, float], ...]  # (workload, share of the time); shares sum to 1
     mode: Mode
+    task: Literal["", "infer", "full", "lora", "qlora"] = ""  # Of a language model by name; else empty
     precision: Precision
     fallback: Precision | None = None  # What a GPU without that precision may use instead
     compiled: bool = True

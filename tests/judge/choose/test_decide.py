@@ -370,8 +370,8 @@ def test_a_lower_price_never_lowers_a_rank(world, place: int, factor: float) -> 
         assert after.index(key) <= before.index(key)
 
 
-def test_all_gpus_with_1500_offers_and_8_counts_are_judged_in_half_a_second(slowness: float) -> None:
-    ids = [spec.id for spec in catalog.all_gpus()]
+def test_300_gpus_with_5000_offers_and_8_counts_are_judged_in_half_a_second(slowness: float) -> None:
+    ids = [spec.id for spec in catalog.all_gpus()][:300]
     interval = Interval(value=100.0, low=80.0, high=120.0, level=0.8, method="made up")
     speeds = [
         made_up(gpu_id=gpu, count=n, throughput=replace(interval, value=100.0 * n + i), watts=300.0 * n)
@@ -383,11 +383,22 @@ def test_all_gpus_with_1500_offers_and_8_counts_are_judged_in_half_a_second(slow
             gpu=ids[i % len(ids)], gpu_ids=(ids[i % len(ids)],), count=1, kind="on-demand",
             amount=0.5 + i / 500, provider=f"cloud {i}", seen_on="2026-11-01", source=SOURCE,
         )
-        for i in range(1500)
+        for i in range(5000)
     ]  # fmt: skip
     need = base(mode="infer", gpus=(1, 8))
     made(need, speeds, offers)
-    began = time.perf_counter()
+    began = time.process_time()  # what else the machine does is not the chooser's
     found = made(need, speeds, offers)
-    assert time.perf_counter() - began < 0.5 * slowness
+    assert time.process_time() - began < 0.5 * slowness
     assert len(found.options) == 100
+
+
+def test_an_architecture_that_cuda_dropped_is_not_recommended(need, speed, offer) -> None:
+    speeds = [speed("v100-pcie-16gb", 200.0), speed("rtx-3090", 100.0)]
+    offers = [offer("v100-pcie-16gb", 0.1), offer("rtx-3090", 0.2)]
+    found = made(need(), speeds, offers)
+    assert [o.gpu_id for o in found.options] == ["rtx-3090"]
+    assert "CUDA 13" in found.rejected[0].reason
+    # Who has one may keep it, and a stencil in FP64 needs no new framework.
+    assert made(need(have=("v100-pcie-16gb",)), speeds, offers).options[0].gpu_id == "v100-pcie-16gb"
+    assert made(need(mode="compute"), speeds, offers).options[0].gpu_id == "v100-pcie-16gb"

@@ -149,8 +149,8 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
     if offer.count < 1 or offer.count % 1:
         return
     size = int(offer.count)
-    # Machines train apart, so one of them; cards share a machine.
-    several = need.mode == "infer" or not offer.per_hour
+    # Machines train apart, and share no layers of a model, so one of them; cards share a machine.
+    several = (need.mode == "infer" and not need.task) or not offer.per_hour
     for number in range(1, (need.gpus[1] // size if several else 1) + 1):
         if need.gpus[0] <= size * number <= need.gpus[1]:
             yield size * number, number

@@ -34,6 +34,9 @@ HALF_GB = 0.5
 WORTH = 0.5
 # Share of the time that a service may be busy: requests come in waves, and beyond it they queue.
 BUSIEST = 0.8
+# Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
+OLDEST = 7.5
+UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
 UNPROVEN = "known by its data sheet only: no network measured on such a card is known to the predictor"
 
 
@@ -68,6 +71,12 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         ok, unknown = np.array(proven, dtype=bool), np.full(len(them), np.nan)
         found.append(Limit("unproven", ok, unknown, True, lambda p: UNPROVEN, lambda v: "ok"))
     have = np.array([row.way == "have" for row in them.rows], dtype=bool)
+    if need.mode != "compute" and not need.unproven:
+        # Kernels compiled once run on; frameworks are built anew, and no longer for these.
+        capable = {gpu: float(spec.text("compute_capability") or OLDEST) for gpu, spec in specs.items()}
+        old = np.array([capable[row.gpu] < OLDEST for row in them.rows], dtype=bool)
+        unknown = np.full(len(them), np.nan)
+        found.append(Limit("software", have | ~old, unknown, True, lambda p: UNSUPPORTED, lambda v: "ok"))
     if have.any():
         # Nobody replaces a card by one that does no more.
         least = float(them.speed[have].max())

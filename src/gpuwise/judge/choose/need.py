@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
+from gpuwise.judge.choose import language
 from gpuwise.judge.choose.fit import forms
 from gpuwise.model import units
 from gpuwise.model.choice import Acquire, Need
@@ -23,7 +24,7 @@ from gpuwise.model.units import Latency, Work
 from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.workloads import registry
 
-Purpose = Literal["train", "infer", "finetune", "compute"]
+Purpose = Literal["train", "infer", "finetune", "compute", "full", "lora", "qlora"]
 ENDINGS: Mapping[str, tuple[str, ...]] = {
     "train": ("",),
     "infer": ("", "-decode"),
@@ -84,6 +85,9 @@ def need_for(
     """
     named = [(work_on, 1.0)] if isinstance(work_on, str) else list(work_on)
     preset = presets().get(named[0][0]) if len(named) == 1 else None
+    if preset is None and len(named) == 1 and language.is_model(named[0][0], mode):
+        return language.need_of(named[0][0], mode, precision, work, latency, gpus, form)
+    mode = "finetune" if mode == "lora" else mode
     if preset is not None:
         named, mode, precision = list(preset.workloads), mode or preset.mode, precision or preset.precision
         gpus, latency, form = gpus or preset.gpus, latency or preset.latency, form or preset.form

@@ -28,6 +28,7 @@ from typing import Protocol
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import catalog, published
+from gpuwise.judge.choose import language
 from gpuwise.model.choice import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Part
@@ -72,6 +73,8 @@ def gather(
 
     Raises InputError for a workload that is unknown or that nothing can tell the cost of.
     """
+    if need.task:
+        return language.gather(need, wanted)
     measured = records(result for result in results if result.environment.gpu_id)
     each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
     if need.fallback is not None:
@@ -298,6 +301,8 @@ OTHERS = (Precision.FP8, Precision.BF16, Precision.FP16, Precision.TF32, Precisi
 
 def alternatives(need: Need, count: int) -> tuple[Need, ...]:
     """The same need with `count` GPUs in every other precision that all its workloads have."""
+    if need.task:
+        return tuple(replace(need, precision=p, gpus=(count, count)) for p in language.alternatives(need))
     each = [registry.get(name).spec.precisions for name, _ in need.workloads]
     shared = [p for p in OTHERS if p != need.precision and all(p in own for own in each)]
     return tuple(replace(need, precision=precision, gpus=(count, count)) for precision in shared)
@@ -305,6 +310,8 @@ def alternatives(need: Need, count: int) -> tuple[Need, ...]:
 
 def item_of(need: Need) -> str:
     """What the throughput counts."""
+    if need.task:
+        return "token"
     items = {registry.get(name).spec.item for name, _ in need.workloads}
     return items.pop() if len(items) == 1 else "item"
 

@@ -1,0 +1,72 @@
+"""Language models by name: what is asked, what fits, which batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.judge.choose import language
+from gpuwise.judge.choose.need import need_for
+from gpuwise.judge.choose.speeds import gather, item_of
+from gpuwise.model.units import parse_latency, parse_work
+
+
+def speeds(need, *gpus: str, counts: tuple[int, ...] = (1,)):
+    return {(r.gpu_id, r.gpus): r for r in gather(need, dict.fromkeys(gpus, counts), None)}  # type: ignore[arg-type]
+
+
+def test_a_model_is_served_unless_it_is_to_be_trained() -> None:
+    served = need_for("llama-3.1-70b", work=parse_work("20M tokens/day"))
+    assert (served.task, served.mode, served.precision, served.gpus) == ("infer", "infer", "bf16", (1, 8))
+    assert served.latency_s == 0.05
+    tuned = need_for("llm-8b", mode="qlora")
+    assert (tuned.workloads[0][0], tuned.task, tuned.mode, tuned.precision) == (
+        "llama-3.1-8b", "qlora", "train", "nf4",
+    )  # fmt: skip
+    assert item_of(tuned) == "token"
+
+
+def test_built_in_work_keeps_its_own_measured_speeds() -> None:
+    assert need_for("llm-8b", mode="finetune").task == ""
+    assert need_for("resnet50").task == ""
+
+
+def test_what_does_not_fit_says_so_and_several_share_it() -> None:
+    found = speeds(need_for("llama-3.1-70b"), "rtx-4090", "h100-sxm5-80gb", counts=(1, 4))
+    assert "does not fit" in found["h100-sxm5-80gb", 1].refusal
+    assert found["h100-sxm5-80gb", 4].throughput is not None
+    assert "does not fit" in found["rtx-4090", 4].refusal
+
+
+def test_adapters_on_four_bits_fit_where_sixteen_do_not() -> None:
+    lora, qlora = (speeds(need_for("llama-3.1-8b", mode=m), "rtx-4070-ti")["rtx-4070-ti", 1]
+                   for m in ("lora", "qlora"))  # fmt: skip
+    assert "does not fit" in lora.refusal
+    assert qlora.throughput is not None
+
+
+def test_a_tighter_latency_takes_a_smaller_batch() -> None:
+    fast, slow = (
+        speeds(need_for("llama-3.1-8b", latency=parse_latency(f"TPOT<={ms}ms")), "h100-sxm5-80gb")
+        for ms in (8, 50)
+    )
+    one, many = fast["h100-sxm5-80gb", 1], slow["h100-sxm5-80gb", 1]
+    assert one.seconds is not None
+    assert one.seconds <= 0.008
+    assert one.throughput.value < many.throughput.value
+
+
+def test_other_vendors_stand_apart_and_formats_are_compared() -> None:
+    need = need_for("llama-3.1-8b")
+    (record,) = speeds(need, "mi300x").values()
+    assert [issue.code for issue in record.issues] == ["order-of-magnitude"]
+    assert need.precision not in language.alternatives(need)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"mode": "compute"}, {"precision": "fp64"}, {"work": parse_work("5 images")}],
+)
+def test_what_a_model_cannot_be_asked_is_refused(asked) -> None:
+    with pytest.raises(InputError):
+        need_for("served:llama-3.1-8b", **asked)
