@@ -46,7 +46,8 @@ _ELSEWHERE = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:NVIDIA|AMD|GeForce)[ \t-]){0,2}"
     r"(?:(?:RTX|GTX|Quadro|Titan)[ \t-]?(?:(?:RTX|PRO|SFF)[ \t-]?){0,3}(?:[A-Z]{0,2}\d{3,4}[A-Z]{0,2}|V|Xp?)"
     r"|Tesla[ \t-][CKMP]\d{1,4}[A-Z]?|Radeon(?:[ \t-](?:RX|Pro|VII|HD|R\d|W?\d{3,4}\w{0,3})){1,4}"
-    r"|MI\d{2,3}[A-Z]?|Titan[ \t]RTX|RX[ \t-]?\d{3,4}[A-Z]?(?:[ \t]XTX?)?|MX\d{3}|TPU[ \t-]?v\d\w?"
+    r"|MI\d{2,3}[A-Z]?|Titan[ \t]RTX|RX[ \t-]?\d{3,4}[A-Z]?(?:[ \t]XTX?)?|MX\d{3}|TPU[ \t-]?v?\d\w?"
+    r"|Trainium[ \t-]?\d?|Inferentia[ \t-]?\d?|Ascend[ \t-]?\d{3}\w?"
     r"|Arc[ \t](?:Pro[ \t])?[A-Z]\d{2,3}M?|Jetson(?:[ \t](?:AGX|Orin|Xavier|Nano|NX|TX\d|Thor)){1,3})"
     rf"s?{_END}(?:[ \t-]?(?:Ti|SUPER|Laptop|Mobile|Ada|GPU)\b){{0,4}}",
     re.IGNORECASE,

@@ -80,6 +80,9 @@ def label_of(text: str) -> Label:
     # "FP16 TFLOPS": the format says more than the unit; "FP16 Tensor Performance" too.
     if any(f.startswith("peak:") and f not in ("peak:", "peak:tensor") for f in fields):
         fields = [f for f in fields if f not in ("peak:", "peak:tensor", "tensor_cores", "power_w")]
+    if unit is not None and unit[0] == "op/s":
+        # "INT4 Tensor Core (TOPS)" is a rate of a format that is not judged, no count.
+        fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
     if "throughput" in fields:
         # "Llama 8B FP16 tok/s, batch 1" is a speed; "FP16 throughput (TFLOPS)" is a peak.
         speed = unit is None or unit[0] == "item/s"
@@ -121,9 +124,12 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
         yield Reading(field=label.ability, values=("yes" if answer[0] else "no",), token=token)
     if label.first == "":
         return
+    # "16 896" is one number with a space for thousands.
+    cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
     # "192 GB x 72 = 13.8 TB" is a sum over several.
     summed = re.search(r"=|\d[ \w]{0,8}[\u00d7*] ?\d", cell) is not None
+    open_ = summed or CUES["guessed"].search(cell) is not None
     last: Reading | None = None
     # Beside HBM or GDDR, plain DDR is the memory of a CPU, and so is the size before it.
     types = [t for t in tokens if t.field == "memory_type" and t.kind == "name"]
@@ -134,7 +140,9 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
         if token.kind == "name" and token.field not in ("sparse", "dense", "none"):
             # Names belong under their label: HBM3 under "Memory", Hopper under "Architecture".
             if label.first and label.first in (token.field, *_UNDER.get(token.field, ())):
-                yield Reading(field=token.field, values=token.numbers or (token.name,), token=token)
+                yield Reading(
+                    field=token.field, values=token.numbers or (token.name,), token=token, either=open_
+                )
         elif token.kind == "value":
             for reading in _of_value(label, cell, tokens, place, starred):
                 # A second rate that is twice the first is the sparse one, said or not.
@@ -143,13 +151,15 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
                     if reading.field.startswith("peak:") and _is_twice(one, two):
                         reading = replace(reading, sparse=True)
                 last = reading
-                yield replace(reading, either=True) if summed else reading
+                yield replace(reading, either=True) if open_ else reading
 
 
 def _of_value(
     label: Label, cell: str, tokens: Sequence[Token], place: int, starred: bool | None
 ) -> Iterator[Reading]:
     token = tokens[place]
+    if CUES["of_a_part"].match(cell, token.end):
+        return
     own = own_field(cell, tokens, place)
     # "FP16 | 312 TFLOPS peak": the words beside the value name no format, the label does.
     unnamed = own == "peak:" and any(f.startswith("peak:") for f in label.fields)

@@ -157,8 +157,8 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
             computed=_is_computed(spec, peak.field, peak), sources=len(spec.sources(peak.field)),
         )  # fmt: skip
 
-    # The two 16-bit formats run at one rate.
-    alone = any(p.format == form and p.unit == "matrix" for p in spec.peaks)
+    # The two 16-bit formats run at one rate, on Gaudi apart.
+    alone = spec.vendor == "Intel" or any(p.format == form and p.unit == "matrix" for p in spec.peaks)
     names = _TENSOR if form == "tensor" or (form in _TENSOR and not alone) else (form,)
     mine = [peak for peak in spec.peaks if peak.format in names and peak.source.kind != "article"]
     dense = [peak for peak in mine if peak.unit == "matrix" and not peak.sparse]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from math import floor, log10
 
@@ -27,7 +28,7 @@ NOT_JUDGED = frozenset({"price", "peak:"})
 # Claims about one field of one GPU that are compared with each other.
 MOST = 50
 # Where "up to" names less than the best variant by more than this, it names another variant.
-BEST = 1.02
+BEST = 1.05
 # Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
 CLOSE = 0.006
 # How far rounding to few digits may lead: 1.2 TB/s for 1.2288.
@@ -37,13 +38,16 @@ FEW, FEW_CLOSE = 2, 0.01
 # Databases differ by so much in the clocks of one card.
 CLOCKS = 0.015
 # The same where no more than one decimal, or one digit of a large unit, is printed: 0.3 TB/s for 0.32.
-COARSE = 0.12
+COARSE = 0.17
 # For "about" and "nearly".
 ROUGH = 0.05
 # How far a round ratio ("twice") may be off.
 RATIO = 0.2
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
+# Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
+EDITIONS = 0.04
+UNTELLING = frozenset({"wrong value", "internal contradiction"})
 # Announcement, release and first delivery of one GPU lie this far apart.
 MONTHS = 8
 # Fields that say little about which variant a row speaks of.
@@ -72,9 +76,12 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     places: dict[tuple[int, tuple[str, ...]], Counter[Verdict]] = defaultdict(Counter)
     for key, verdict in zip(keys, verdicts, strict=True):
         places[key][verdict] += 1
+    # A line that states the right value, too, speaks of two things: what is stated and what is reached.
+    right = {(c.line, c.gpu_ids, c.field) for c, v in zip(claims, verdicts, strict=True) if v == "agrees"}
     failed = {k for k, n in places.items() if n["contradicts"] > max(n["agrees"], MOSTLY - 1)}
     for place, (claim, verdict, key) in enumerate(zip(claims, verdicts, keys, strict=True)):
-        if verdict == "contradicts" and key in failed:
+        besides = claim.block < GRID and (claim.line, claim.gpu_ids, claim.field) in right
+        if verdict == "contradicts" and (key in failed or besides):
             verdicts[place] = "cannot tell"
         elif verdict == "contradicts" and not _is_witnessed(claim, text):
             verdicts[place] = "differs"
@@ -127,7 +134,31 @@ def _verdict(claim: Claim) -> Verdict:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
-    return "cannot tell" if disputed or _is_other_rate(claim) else "contradicts"
+    return "cannot tell" if disputed or _is_other_rate(claim) or _is_option(claim) else "contradicts"
+
+
+def _is_option(claim: Claim) -> bool:
+    """Whether the value is that of another option: a smaller unified memory, or the chip in a superchip."""
+    if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
+        largest = max((k.value for k in _known(claim) if isinstance(k.value, float)), default=0.0)
+        return all(isinstance(v, Number) and v.value <= largest for v in claim.values)
+    # GB200 and B200, GH200 and H200 are printed for each other.
+    twins = {other for gpu_id in claim.gpu_ids for other in _superchips().get(_chip(gpu_id), ())}
+    twins -= set(claim.gpu_ids) if claim.field.startswith("peak:") else twins
+    other = replace(claim, gpu_ids=tuple(twins))
+    return any(states(claim, k.value) for k in _known(other))
+
+
+def _chip(gpu_id: str) -> str:
+    """`gb200` -> b200, `h200-sxm` -> h200."""
+    return re.sub(r"^g(?=[bh]\d)", "", gpu_id.split("-")[0])
+
+
+@cache
+def _superchips() -> Mapping[str, Sequence[str]]:
+    """The GPUs of each chip that a superchip holds, too."""
+    held = {_chip(spec.id) for spec in catalog.all_gpus() if _chip(spec.id) != spec.id.split("-")[0]}
+    return {chip: [s.id for s in catalog.all_gpus() if _chip(s.id) == chip] for chip in held}
 
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
@@ -159,9 +190,14 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     if _agrees(claim):
         return True
     kind = "wrong value" if claim.total else text.explain(claim)[0]
+    # One figure of a neighbour may be equal by chance; two of a row are copied.
+    chance = kind == "neighbour's row copied" and not text.of_neighbour(claim, 2)
+    # So near the known value a figure of no telling kind is another edition's, or rounded twice.
+    if (chance or kind in UNTELLING) and any(_is_within(claim, known) for known in _known(claim)):
+        return False
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
-    telling = kind != "wrong value" and (kind != "internal contradiction" or alone)
+    telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
     # Siblings share a chip: that another one has this value says nothing of how it came here.
     needed = WITNESSES - (telling and claim.field not in SHARED)
     for gpu_id in claim.gpu_ids:
@@ -175,6 +211,14 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         if max((k.witnesses for k in known), default=0) + far < needed:
             return False
     return True
+
+
+def _is_within(claim: Claim, known: evidence.Evidence) -> bool:
+    """Whether all values of a claim lie so near a known one that editions differ as much."""
+    value = known.value
+    if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
+        return False
+    return all(isinstance(v, Number) and abs(v.value - value) <= EDITIONS * value for v in claim.values)
 
 
 def _agrees(claim: Claim) -> bool:
@@ -334,7 +378,13 @@ def _disagreements(claims: Sequence[Claim]) -> Iterator[Finding]:
     alike: dict[tuple[object, ...], list[tuple[Claim, Number]]] = defaultdict(list)
     for claim in claims:
         single = claim.sure and claim.count == 1 and not claim.several and len(claim.gpu_ids) == 1
-        if single and len(claim.values) == 1 and claim.field not in NOT_JUDGED | BY_MAKER:
+        # In running text two values of a field may be of two things.
+        if (
+            single
+            and len(claim.values) == 1
+            and claim.field not in NOT_JUDGED | BY_MAKER
+            and claim.block >= GRID
+        ):
             value = claim.values[0]
             # Where the catalog's own sources differ, a text may state both.
             known = evidence.of(claim.gpu_ids[0], claim.field)

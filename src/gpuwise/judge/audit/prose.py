@@ -100,7 +100,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             if claim is not None:
                 total = claim.count > 1 and claim.field in SUMMED and sentence.is_total(place)
                 speed = claim.field == "throughput"
-                doubtful = denied or (not (speed or total) and sentence.is_doubtful(place))
+                doubtful = denied or (not (speed or total) and sentence.is_doubtful(place, claim.field))
                 said = (text.part(start + token.start, start, end), text.title)
                 context = said if claim.field in IN_CONTEXT else ()
                 yield replace(claim, sure=claim.sure and not doubtful, context=context, total=total)
@@ -155,7 +155,7 @@ class _Sentence:
             return "throughput"
         own = own_field(self.text, self.tokens, place)
         foreign = dimension in ("bytes", "w", "bytes/s") and CUES["not_ours"].match(after)
-        if own == "none" or foreign:
+        if own == "none" or (foreign and own != "l2_bytes"):
             return None
         if own is not None and not (own.startswith("peak:") and dimension == "count"):
             # A size that something needs, a count of each part, the power of a machine.
@@ -272,7 +272,7 @@ class _Sentence:
                 return "memory_bytes"
         return "memory_bytes" if self.owner_before(place) is not None else None
 
-    def is_doubtful(self, place: int) -> bool:
+    def is_doubtful(self, place: int, field: str) -> bool:
         """Whether the words around a value make it something else than what its product has."""
         token = self.tokens[place]
         # The names of GPUs are not words: "RTX PRO 6000 Server Edition".
@@ -287,11 +287,21 @@ class _Sentence:
         telegram = len(self.text) - typed < TELEGRAM * len(values) or self.text.count("|") > 3
         typed_only = {"value", "name"}
         touching = any(a.end == b.start and {a.kind, b.kind} <= typed_only for a, b in pairwise(self.tokens))
+        around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
+        if around is not None and CUES[around].search(words):
+            return True
+        if CUES["computed"].search(self.text[max(0, token.start - 4) : token.start]):
+            return True
         if self.text.endswith("?") or (len(values) > 4 and telegram) or touching:
             return True
         # A rate that no word names is taken for that of the memory; it may be that of a link.
         rates = ("link_bytes_per_s", "memory_type", *OF_MEMORY.values())
         if token.measures == "bytes/s" and not any(t.field in rates for t in self.tokens):
+            return True
+        # Beside words for networks a bandwidth that is not called the memory's may be theirs.
+        near = self.text[max(0, token.start - 40) : token.end + 40]
+        unnamed = field == "memory_bytes_per_s" and not re.search(r"memory|vram|hbm|gddr", near, re.I)
+        if unnamed and (CUES["network"].search(self.text) or CUES["link"].search(self.text)):
             return True
         # "350 W against 300 W" compares two GPUs in the order of a list that only a reader sees.
         for other in (self.tokens[n] for n in (place - 1, place + 1) if 0 <= n < len(self.tokens)):
@@ -307,10 +317,10 @@ class _Sentence:
         """Whether the words around a value say that it is the sum over the GPUs before it."""
         token = self.tokens[place]
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
-        return (
-            CUES["total"].search(self.text[start : token.start] + self.text[token.end : token.end + 40])
-            is not None
-        )
+        before = self.text[max(start, token.start - 40) : token.start]
+        # Behind a product an equals sign gives something computed.
+        equals = re.search(r"=\s*$", before) and not re.search(r"[*/\u00d7]", before)
+        return bool(equals or CUES["total"].search(f"{before} {self.text[token.end : token.end + 40]}"))
 
     def assigned(self, reading: Reading, line: int, block: int) -> Claim | None:
         """The claim with the GPU that layout and catalog make likeliest; None where there is none."""
@@ -353,6 +363,10 @@ class _Sentence:
         # "A100 and H100 have 80 GB" is said of both.
         at = next((n for n, g in enumerate(self.gpus) if subject([g]) == owner), 0)
         if at and not true and CUES["list"].fullmatch(self.text, self.gpus[at - 1].end, self.gpus[at].start):
+            sure = False
+        # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
+        own = next((g for g in reversed(self.gpus) if g.end <= token.start and subject([g]) == owner), None)
+        if own is not None and not true and CUES["turn"].search(self.text, own.end, token.start):
             sure = False
         # What the text spoke of before is not sure to own a value of a sentence about another GPU.
         others = [

@@ -174,8 +174,8 @@ class Table:
         """GPUs down the side, fields along the top."""
         owner: Subject | None = None
         name = 0
-        # Beside VRAM, plain RAM is the machine's.
-        vram = any("vram" in cell.text.lower() for cell in self.header)
+        # Beside VRAM or CPUs, plain RAM is the machine's.
+        vram = any(CUES["machine_beside"].search(cell.text) for cell in self.header)
         for number, row in enumerate(self.rows[1:], 1):
             found = next(
                 ((s, i) for i, cell in enumerate(row[:NAME_COLUMNS]) if (s := name_of(cell.text))), None
@@ -188,7 +188,7 @@ class Table:
                 owner = None
             for column, cell in enumerate(row[: len(self.labels)] if owner else ()):
                 label = self.labels[column]
-                ram = vram and label.text.strip().lower() in ("ram", "memory", "system ram")
+                ram = vram and CUES["plain_memory"].fullmatch(label.text.strip()) is not None
                 if owner and column != name and not ram:
                     yield from self._placed(cell, label, self._counted(owner, row), number, column)
 
