@@ -38,9 +38,7 @@ def check(found: dict[str, Any], said: str, against: str = "plain") -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("gpus", "against"), [("2", "plain"), ("1", "script"), ("2", "script")]
-)
+@pytest.mark.parametrize(("gpus", "against"), [("2", "plain"), ("1", "script"), ("2", "script")])
 def test_a_ratio_is_printed_and_written(gpus: str, against: str, tmp_path: Path) -> None:
     kept = tmp_path / "ratio.json"
     ran = start("--rounds", "2", "--gpus", gpus, "--against", against, "-o", kept)

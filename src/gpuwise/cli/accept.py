@@ -63,7 +63,7 @@ def command(results: tuple[str, ...], **options: Any) -> None:
     if output is not None:
         store.check_writable(output)
     answer = accept(request, _Cards(quiet=quiet or as_json).listen)
-    if answer.exit_status == INTERRUPTED:
+    if answer.exit_status == INTERRUPTED:  # a verdict on half of the cards would be read as one on all
         sys.exit(INTERRUPTED)
     found = answer.found
     if output is not None and output.suffix == BUNDLE:
@@ -73,7 +73,7 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         serials = options["with_serials"]
         store.write(bundle.pack(cards, health(), table, answer.document, serials=serials), output)
         printer.talk(f"bundle written to {output}")
-        output = None
+        output = None  # the verdict goes to the screen beside it
     printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
     if results and not as_json and output is None and not quiet:
         for beside in (show.models(found), show.hosts(found), show.deviations(found.deviations)):
@@ -122,6 +122,7 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
             hint="gpuwise accept --gpu 0,1",
         )
 
+    # One for each card, since each has its own result.
     def command(index: int | None) -> str:
         which = ("--gpu", str(index)) if index is not None else ("--device", "cpu")
         time = ("--time", options["time_text"]) if options["time_text"] is not None else ()

@@ -207,6 +207,7 @@ def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
     An option whose name is a field of Request or RunConfig sets that field; what was not given keeps its
     value.
     """
+    # Workloads come from two options, and the device is chosen once for all requests.
     names = {each.name for each in (*fields(Request), *fields(RunConfig))} - {"workloads", "device"}
     given = {name: value for name, value in options.items() if name in names and value is not None}
     if options["quick"]:
@@ -226,11 +227,12 @@ def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
 
 def repeatable() -> str:
     """The command line that makes this result again, without its PLACES and the folders of files."""
-    given: tuple[str, ...] = click.get_current_context().obj
+    given: tuple[str, ...] = click.get_current_context().obj  # what `main.run` was called with
     words = [word for word in given if not word.startswith(tuple(f"{option}=" for option in PLACES))]
     for option in ("-o", *PLACES):
         while option in words:
             at = words.index(option)
+            # --resume may stand without a value; the next word is then an option or nothing.
             value = option != "--resume" or not "".join(words[at + 1 : at + 2]).startswith("-")
             del words[at : at + 1 + value]
     return shlex.join(["gpuwise", *(_FOLDERS.sub("", word) for word in words)])

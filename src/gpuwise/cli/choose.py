@@ -104,9 +104,11 @@ def command(
         options |= _ask(sys.stdin.isatty())
         workload = options.pop("workload")
     rates = dict(units.parse_rate(text) for text in options.pop("rates"))
+    # Read before anything is computed: a bad row should not cost a minute.
     offers = choosing.offers_with(options.pop("files"), rates, today())
     given = [result for name in options.pop("measured") for result in store.load_all(store.find(name))]
     if old is not None:
+        # Made again as it was, so that what has changed since is the world and not the question.
         if more := [name for name, value in options.items() if value]:
             flag = more[0].replace("_", "-")
             raise InputError(f"a recommendation is made again as it was: --{flag} cannot be added",

@@ -51,6 +51,7 @@ def command(
     printer.check_output(output, (*printer.SUFFIXES, *printer.DRAWINGS))
     gate = parse_condition(condition) if condition else None
     paths = [find_result(name) for name in what]
+    # Names of GPUs alone: their specifications are compared.
     if all(path is None for path in paths):
         if gate is not None:
             problem = "--fail-if judges measurements, not specifications"

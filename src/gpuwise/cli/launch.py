@@ -81,7 +81,7 @@ def kubernetes(image: str, claim: str | None, **options: Any) -> None:
 
 def _wait(job: Job, text: str, *, as_json: bool) -> None:
     """Wait for the job, then say where its results are; exit as it did."""
-    submitted = cluster.follow(text)
+    submitted = cluster.follow(text)  # sbatch --wait: its exit code is the job's
     number, log = submitted.number, f"{job.folder}/{job.name}-{submitted.number}.log"
     printer.talk(f"job {number} is submitted; its log: {log}")
     try:
@@ -105,6 +105,7 @@ def _job(options: dict[str, Any]) -> Job:
     at once: better here than when the job's turn comes."""
     job = Job(arguments=arguments_of(options.pop("bench")), **options)
     check(job)
+    # Parsed and not run: a typo is an error now, not when the job's turn has come.
     bench.command.make_context("gpuwise bench", list(job.arguments))
     return job
 

@@ -58,6 +58,7 @@ class LazyGroup(click.Group):
     """Finds a verb in the module of its name, at the moment it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        # In the order in which they are used, not of the alphabet.
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -72,7 +73,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not args[0].startswith("-"):
-            import difflib
+            import difflib  # only for a typo
 
             near = difflib.get_close_matches(args[0], VERBS, n=1)
             guess = f" Did you mean {near[0]!r}?" if near else ""
@@ -121,6 +122,8 @@ def run(arguments: list[str] | None = None) -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w" if name == "stderr" else "r"))  # noqa: SIM115
     try:
+        # Not standalone: click would end the process with codes of its own. A result keeps the command that
+        # makes it again, so the words as they were typed go along.
         gpuwise.main(arguments, prog_name="gpuwise", standalone_mode=False, obj=tuple(arguments))
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
@@ -149,14 +152,14 @@ def run(arguments: list[str] | None = None) -> None:
         _abandon_output()
         printer.error(f"the output cannot be written: {failure.strerror or failure}", "another place for it")
         sys.exit(MachineError.exit_code)
-    except GpuwiseError as failure:
+    except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:
             raise
         from gpuwise.cli.advice import next_step
 
         printer.error(str(failure), next_step(failure))
         sys.exit(failure.exit_code)
-    except Exception as defect:
+    except Exception as defect:  # no user sees a traceback without asking for it
         if "--debug" in arguments:
             raise
         printer.error(f"a defect in gpuwise: {type(defect).__name__}: {defect}", "gpuwise --debug ...")

@@ -71,6 +71,7 @@ def command(
         calibration=_result(options["calibrate"]), source=_result(options["source"]),
     )), sort)  # fmt: skip
     printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+    # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
         found = answer.found
         several = f"none of {len(found)} GPUs can be predicted: " if len(found) > 1 else ""

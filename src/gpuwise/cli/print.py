@@ -44,15 +44,15 @@ def lenient() -> Iterator[None]:
 
 def out(text: str) -> None:
     """A line of result. Raises OutputError where it cannot be written, BrokenPipeError without a reader."""
-    text = visible(text)
+    text = visible(text)  # names of devices and files come from anywhere, control characters with them
     try:
         try:
-            print(text, flush=True)
+            print(text, flush=True)  # who follows a log sees each line as it is final
         except UnicodeEncodeError:
             # A terminal of ASCII: an escape is better than nothing.
             encoding = sys.stdout.encoding
             print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-    except BrokenPipeError:
+    except BrokenPipeError:  # no failure: the reader has what it wanted
         raise
     except OSError as failure:
         raise OutputError(
@@ -78,6 +78,7 @@ def status(text: str) -> None:
     """Overwrite the progress line; on something that is no terminal, say nothing."""
     if sys.stderr is not None and sys.stderr.isatty():
         width = os.get_terminal_size(sys.stderr.fileno()).columns
+        # To the start of the line, clear it; one character less, or a full line would scroll.
         print(f"\r\x1b[2K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
 
 
@@ -166,6 +167,7 @@ def deliver(
 ) -> None:
     """Print `content` (or `document()` as JSON), or write it to `output` in its suffix's format."""
     check_output(output)
+    # A file goes before --json: who names a file wants it there.
     if output is not None:
         write(output, content, document)
         talk(f"written to {output}")
@@ -227,6 +229,6 @@ def draw(chart: Chart | None, output: Path) -> None:
 
 def json_text(document: Any) -> str:
     """JSON of plain data; bytes are taken as JSON already."""
-    if isinstance(document, bytes):
+    if isinstance(document, bytes):  # results are encoded by msgspec
         return document.decode().rstrip("\n")
     return json.dumps(document, indent=2, ensure_ascii=False)

@@ -32,7 +32,7 @@ def command(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     from gpuwise.show import html
 
     if output is not None and output.suffix == ".html":
-        html.warm()
+        html.warm()  # the renderer of charts starts while forecasts are made
     from gpuwise.jobs.facts import Facts
     from gpuwise.jobs.reporting import ReportRequest
     from gpuwise.jobs.reporting import report as reported

@@ -63,6 +63,7 @@ def command(output: Path | None, as_json: bool, **options: Any) -> None:
     if output is not None or as_json or not (found.workload or imports):
         printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
         return
+    # Two tables: what was measured here and what others state are never one list for a person.
     if found.measured:
         printer.table(show.measured_table(found.measured))
     elif found.workload in registry.names() and request.source is None:

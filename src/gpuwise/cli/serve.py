@@ -52,6 +52,7 @@ def command(
             else:
                 printer.talk(f"gpuwise explorer: {address}\nCtrl-C ends it")
 
+        # An empty variable is no token.
         run(files, host, port, token or None, public=public, ready=ready)
         return
     from gpuwise.jobs.facts import Facts
@@ -71,6 +72,7 @@ def command(
 
 def _check(files: tuple[Path, ...], host: str, public: bool, token: str | None) -> None:
     """Raise before anything is opened: for what is missing, and for an address that is not for all."""
+    # Before a port is opened; the extra holds all three.
     missing = [name for name in ("starlette", "uvicorn", "python_multipart") if find_spec(name) is None]
     if missing:
         raise MachineError(f"the explorer needs {', '.join(missing)}", hint='pip install "gpuwise[web]"')

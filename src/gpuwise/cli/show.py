@@ -63,6 +63,7 @@ def command(
         answer = reporting.report(request, Facts(tell=printer.talk))
         printer.deliver_page(answer.found, answer.to_chart, as_json=False, output=output)
         return
+    # One document is one result; a report may hold several.
     if len(results) > 1 and (as_json or output is not None):
         raise InputError(
             f"{path} holds {len(results)} results where one is needed", hint=f"gpuwise show {path}"

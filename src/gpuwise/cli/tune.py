@@ -58,7 +58,7 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
     """
     printer.check_output(output)
     if output is not None:
-        store.check_writable(output)
+        store.check_writable(output)  # a search takes minutes: not at its end
     quiet, ended = quiet or as_json, 0
 
     def listen(update: Update) -> None:

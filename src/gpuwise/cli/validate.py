@@ -33,7 +33,7 @@ def command(arguments: tuple[str, ...]) -> None:
             "scores need the folder `evaluation` of the repository, which the package does not contain",
             hint="clone the repository, then: python -m evaluation.predict --help",
         )
-    sys.path.insert(0, str(root))
+    sys.path.insert(0, str(root))  # the folder is not a part of what is installed
     scorer = import_module("evaluation.predict.__main__").command
     assert isinstance(scorer, click.Command)
     scorer.main(list(arguments), prog_name="gpuwise validate", standalone_mode=False)

@@ -34,21 +34,15 @@ STATUS: dict[Outcome, int] = {"pass": 0, "FAIL": 1, "not judged": NoDataError.ex
 class AcceptRequest:
     """Files to judge as a fleet, or where there are none, the GPUs of this machine to measure and judge."""
 
-    files: tuple[Path, ...] = ()
-    """Results, bundles and folders of them."""
+    files: tuple[Path, ...] = ()  # Results, bundles and folders of them
     against: str | None = None
     """What each card should reach: a result file, a GPU, `last`; None = what is known of its kind."""
-    margin: float = 0.05
-    """How much slower is still accepted, as a share."""
+    margin: float = 0.05  # How much slower is still accepted, as a share
     suites: tuple[str, ...] = ("limits", "quick")
-    device: str = "cuda"
-    """`cuda` or `cpu`."""
-    gpus: tuple[int, ...] = ()
-    """Indices, as nvidia-smi counts; empty = all."""
-    time_s: float | None = None
-    """Longest timing of one measurement."""
-    toy: bool = False
-    """Shrunken models, to test gpuwise itself."""
+    device: str = "cuda"  # `cuda` or `cpu`
+    gpus: tuple[int, ...] = ()  # Indices, as nvidia-smi counts; empty = all
+    time_s: float | None = None  # Longest timing of one measurement
+    toy: bool = False  # Shrunken models, to test gpuwise itself
     command: Callable[[int | None], str] = lambda index: "gpuwise.accept"
     """Kept in each result: what measures the card of this index again."""
 

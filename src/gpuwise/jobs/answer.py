@@ -25,15 +25,12 @@ class Answer(Generic[T]):
     """
 
     found: T
-    records: tuple[Record, ...] = ()
-    """Speeds in the answer, predicted or measured."""
-    issues: tuple[Issue, ...] = ()
-    """What to know of it: skipped rows, options left out, a gate that failed."""
+    records: tuple[Record, ...] = ()  # Speeds in the answer, predicted or measured
+    issues: tuple[Issue, ...] = ()  # What to know of it: skipped rows, options left out, a gate that failed
     exit_status: int = 0
     """Of the command with the same question: 0, or the documented code where a gate failed."""
     to_table: Callable[[], Table] = field(repr=False)
-    to_data: Callable[[], Any] = field(repr=False)
-    """Plain data, or JSON of it as bytes."""
+    to_data: Callable[[], Any] = field(repr=False)  # Plain data, or JSON of it as bytes
     to_chart: Callable[[], Chart | None] = field(default=lambda: None, repr=False)
 
     @property

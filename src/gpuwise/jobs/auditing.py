@@ -17,15 +17,11 @@ from gpuwise.model.issue import Issue
 class AuditRequest:
     """Files to judge, or one text."""
 
-    files: tuple[Path, ...] = ()
-    """Markdown, HTML, text, CSV, or a result of gpuwise."""
+    files: tuple[Path, ...] = ()  # Markdown, HTML, text, CSV, or a result of gpuwise
     text: str | None = None
-    name: str = "text"
-    """Of the text; its suffix says whether it is CSV or HTML."""
-    today: date | None = None
-    """Prices are compared with offers as known on this day."""
-    every: bool = False
-    """In the table also what agrees and what cannot be decided."""
+    name: str = "text"  # Of the text; its suffix says whether it is CSV or HTML
+    today: date | None = None  # Prices are compared with offers as known on this day
+    every: bool = False  # In the table also what agrees and what cannot be decided
 
 
 def audit(request: AuditRequest) -> Answer[tuple[Audit, ...]]:

@@ -26,8 +26,7 @@ class CompareRequest:
     """Two or more results, the baseline first."""
 
     results: tuple[Result, ...]
-    names: tuple[str, ...] = ()
-    """What to call each in the table; their ids where none are given."""
+    names: tuple[str, ...] = ()  # What to call each in the table; their ids where none are given
     fail_if: Condition | None = None
     """A gate: the exit status is 1 where a comparison meets it, as `stats.parse_condition("slower>5%")`."""
 

@@ -37,26 +37,17 @@ def gpus(*words: str) -> tuple[GpuSpec, ...]:
 class PricesRequest:
     """Which offers; an empty condition is met by all."""
 
-    gpu: str = ""
-    """A name, or `h100:8` for offers of eight; empty = lowest and median price of every GPU."""
-    kinds: frozenset[str] = frozenset()
-    """on-demand, spot, reserved, new, used, ..."""
+    gpu: str = ""  # A name, or `h100:8` for offers of eight; empty = lowest and median price of every GPU
+    kinds: frozenset[str] = frozenset()  # on-demand, spot, reserved, new, used
     providers: tuple[str, ...] = ()
-    count: float | None = None
-    """GPUs of an offer."""
-    region: str | None = None
-    """A part of its name."""
-    limit: Limit | None = None
-    """The most that one GPU may cost."""
-    newer_than: int | None = None
-    """Days since the price was seen."""
-    files: tuple[Path, ...] = ()
-    """CSV files of offers beside those that are known."""
-    rates: Mapping[str, float] = field(default_factory=dict)
-    """Currency -> USD for one unit of it."""
+    count: float | None = None  # GPUs of an offer
+    region: str | None = None  # A part of its name
+    limit: Limit | None = None  # The most that one GPU may cost
+    newer_than: int | None = None  # Days since the price was seen
+    files: tuple[Path, ...] = ()  # CSV files of offers beside those that are known
+    rates: Mapping[str, float] = field(default_factory=dict)  # Currency -> USD for one unit of it
     order: Order = "price"
-    every_sight: bool = False
-    """Not only the newest sight of each offer."""
+    every_sight: bool = False  # Not only the newest sight of each offer
     today: date | None = None
 
 
@@ -66,11 +57,9 @@ class Priced:
 
     gpu: str
     offers: tuple[Offer, ...]
-    changes: tuple[known_prices.Change, ...]
-    """Of offers that were seen more than once."""
+    changes: tuple[known_prices.Change, ...]  # Of offers that were seen more than once
     skipped: tuple[known_prices.Skipped, ...]
-    ignored: tuple[str, ...]
-    """Columns of the user's files that mean nothing here."""
+    ignored: tuple[str, ...]  # Columns of the user's files that mean nothing here
 
 
 def price_list(request: PricesRequest) -> Answer[Priced]:
@@ -152,32 +141,23 @@ class SpeedsRequest:
     workload: str | None = None
     """None = how many speeds are known of each workload; of `imports`, all that they hold."""
     mode: str | None = None
-    precision: str | None = None
-    """As it really ran."""
-    gpu: str | None = None
-    """A name or a part of one; in imported files, the GPU where they name none."""
-    gpus: int | None = None
-    """How many; likewise."""
-    source: str | None = None
-    """Of published figures."""
-    imports: tuple[Path, ...] = ()
-    """Results of other tools."""
-    format: str | None = None
-    """Of these; None = it is recognised."""
-    files: tuple[Path, ...] = ()
-    """Results of gpuwise beside those of the store."""
+    precision: str | None = None  # As it really ran
+    gpu: str | None = None  # A name or a part of one; in imported files, the GPU where they name none
+    gpus: int | None = None  # How many; likewise
+    source: str | None = None  # Of published figures
+    imports: tuple[Path, ...] = ()  # Results of other tools
+    format: str | None = None  # Of these; None = it is recognised
+    files: tuple[Path, ...] = ()  # Results of gpuwise beside those of the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speeds:
     """What gpuwise measured and what others published, never mixed."""
 
-    workload: str | None
-    """The id of what was asked for."""
+    workload: str | None  # The id of what was asked for
     measured: tuple[Record, ...]
     published: tuple[Record, ...]
-    imported: tuple[tuple[Path, Imported], ...]
-    """Each file with its figures and the lines that gave none."""
+    imported: tuple[tuple[Path, Imported], ...]  # Each file with its figures and the lines that gave none
 
 
 def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]:

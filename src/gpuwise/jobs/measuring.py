@@ -31,16 +31,12 @@ REFERENCE = ("resnet50", "bert-large")
 class Begun:
     """What is decided before the first measurement of a session."""
 
-    result: Result
-    """Without measurements, or with those of the session that is gone on with."""
+    result: Result  # Without measurements, or with those of the session that is gone on with
     plan: tuple[RunConfig, ...]
-    left: tuple[RunConfig, ...]
-    """Of the plan, what an earlier session has not measured."""
+    left: tuple[RunConfig, ...]  # Of the plan, what an earlier session has not measured
     earlier: Path | None = None
-    name: str = ""
-    """Of the card, where several are measured one after the other."""
-    skipped: tuple[str, ...] = ()
-    """Of a suite, what this machine does not have."""
+    name: str = ""  # Of the card, where several are measured one after the other
+    skipped: tuple[str, ...] = ()  # Of a suite, what this machine does not have
     recipes: Mapping[RunConfig, Sequence[Tuned]] = field(default_factory=dict)
     """Recipes that are known to be fastest, and are used."""
 
@@ -50,12 +46,9 @@ class Bench:
     """A session that has ended."""
 
     result: Result
-    kept: Path | None
-    """The file that holds it; None where no disk took it."""
-    trouble: GpuwiseError | None = None
-    """Why the file could not be written."""
-    complete: bool = True
-    """False where Ctrl-C ended it."""
+    kept: Path | None  # The file that holds it; None where no disk took it
+    trouble: GpuwiseError | None = None  # Why the file could not be written
+    complete: bool = True  # False where Ctrl-C ended it
 
     @property
     def failed(self) -> tuple[Measurement, ...]:
@@ -73,24 +66,16 @@ class BenchRequest:
 
     plan: tuple[Request, ...] = (Request(workloads=REFERENCE).given(time_s=0.0),)
     """Requests one after the other; `time_s=0` is the usual time."""
-    suite: bool = False
-    """Leave out what this machine does not have, instead of an error."""
-    device: Device | None = None
-    """None = cuda where there is a GPU, else cpu."""
-    gpu: int | None = None
-    """Index, as nvidia-smi counts."""
+    suite: bool = False  # Leave out what this machine does not have, instead of an error
+    device: Device | None = None  # None = cuda where there is a GPU, else cpu
+    gpu: int | None = None  # Index, as nvidia-smi counts
     framework: Framework = "torch"
     recipe: Recipe = "tuned"
-    switches: Switches | None = None
-    """Of the recipe, instead of those that are known to be fastest here."""
-    output: Path | None = None
-    """A `.json` file for the result; None = the store."""
-    resume: str | None = None
-    """Go on with this session: a file, an id, `last`, or empty for `output`."""
-    rendezvous: Rendezvous | None = None
-    """Where the machines of one session meet."""
-    command: str = "gpuwise.bench"
-    """Kept in the result: what makes it again."""
+    switches: Switches | None = None  # Of the recipe, instead of those that are known to be fastest here
+    output: Path | None = None  # A `.json` file for the result; None = the store
+    resume: str | None = None  # Go on with this session: a file, an id, `last`, or empty for `output`
+    rendezvous: Rendezvous | None = None  # Where the machines of one session meet
+    command: str = "gpuwise.bench"  # Kept in the result: what makes it again
 
 
 def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer[Bench]:
@@ -219,27 +204,19 @@ class TuneRequest:
     """One workload, whose fastest recipe on this machine is searched."""
 
     workload: str
-    mode: Mode | None = None
-    """None = its first."""
-    precision: Precision | None = None
-    """None, also below = as `bench`."""
+    mode: Mode | None = None  # None = its first
+    precision: Precision | None = None  # None, also below = as `bench`
     compile: bool | None = None
-    batch: int | None = None
-    """None = searched, too."""
-    gpus: int = 1
-    """More than one: how they exchange gradients is searched."""
-    recipe: Recipe = "tuned"
-    """`stock` searches without gpuwise's own kernels."""
+    batch: int | None = None  # None = searched, too
+    gpus: int = 1  # More than one: how they exchange gradients is searched
+    recipe: Recipe = "tuned"  # `stock` searches without gpuwise's own kernels
     tried: tuple[tuple[str, ...], ...] = ()
     """Only these switches, each as `NAME=WORD`, on top of those the search starts with."""
-    time_s: float = 600.0
-    """No trial starts after this time."""
-    resume: str | None = None
-    """An interrupted search: a file, an id or `last`."""
+    time_s: float = 600.0  # No trial starts after this time
+    resume: str | None = None  # An interrupted search: a file, an id or `last`
     device: Device | None = None
     gpu: int | None = None
-    toy: bool = False
-    """Shrunken models, to test gpuwise itself; their recipe is not kept."""
+    toy: bool = False  # Shrunken models, to test gpuwise itself; their recipe is not kept
     command: str = "gpuwise.tune"
 
 
@@ -247,13 +224,10 @@ class TuneRequest:
 class Tune:
     """A search that has ended."""
 
-    config: RunConfig
-    """Where it started."""
+    config: RunConfig  # Where it started
     tuning: Tuning
-    kept: Path | None
-    """The file that holds every trial."""
-    recipe_file: Path | None
-    """Where the best recipe is kept, from which `bench` takes it."""
+    kept: Path | None  # The file that holds every trial
+    recipe_file: Path | None  # Where the best recipe is kept, from which `bench` takes it
 
 
 def tune(request: TuneRequest, listen: Listen = lambda update: None) -> Answer[Tune]:

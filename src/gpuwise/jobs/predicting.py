@@ -32,26 +32,17 @@ class PredictRequest:
     inputs: tuple[Any, ...] | Mapping[str, Any] | None = None
     """Example arguments of a module's forward pass; only their shapes and formats count. The first size of
     the first one is the batch."""
-    gpus: tuple[str, ...] = ()
-    """Ids or names; empty = the whole catalog."""
-    mode: Mode | None = None
-    """None = the workload's first."""
-    precision: Precision | str | None = None
-    """None = bf16 where the workload has it."""
-    batch: int | None = None
-    """Items a step on each GPU; None = the best that fits."""
+    gpus: tuple[str, ...] = ()  # Ids or names; empty = the whole catalog
+    mode: Mode | None = None  # None = the workload's first
+    precision: Precision | str | None = None  # None = bf16 where the workload has it
+    batch: int | None = None  # Items a step on each GPU; None = the best that fits
     compile: bool = True
     recipe: Recipe = "tuned"
-    count: int = 1
-    """GPUs of one machine that work together."""
-    prompt: int = 1024
-    """Tokens of a prompt, of a served model."""
-    answer: int = 1024
-    """Tokens of an answer, of a served model."""
-    calibration: Result | None = None
-    """A result of one of these GPUs, whose steps sharpen the rest."""
-    source: Result | None = None
-    """A result of another GPU that holds the same question."""
+    count: int = 1  # GPUs of one machine that work together
+    prompt: int = 1024  # Tokens of a prompt, of a served model
+    answer: int = 1024  # Tokens of an answer, of a served model
+    calibration: Result | None = None  # A result of one of these GPUs, whose steps sharpen the rest
+    source: Result | None = None  # A result of another GPU that holds the same question
 
 
 def predict(request: PredictRequest) -> Answer[tuple[Record, ...]]:

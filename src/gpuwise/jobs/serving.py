@@ -45,31 +45,20 @@ KEEPS_UP = 0.95
 class EndpointRequest:
     """A server, what it is asked for, and how long."""
 
-    url: str
-    """Of an OpenAI-compatible API, with or without `/v1`."""
-    model: str = ""
-    """Empty = the one that the server lists."""
-    prompt: str = "1024"
-    """Tokens of a prompt: `1024`, `512..2048` (each as likely), `1024~300` (normal)."""
+    url: str  # Of an OpenAI-compatible API, with or without `/v1`
+    model: str = ""  # Empty = the one that the server lists
+    prompt: str = "1024"  # Tokens of a prompt: `1024`, `512..2048` (each as likely), `1024~300` (normal)
     answer: str = "256"
-    requests: Path | None = None
-    """A JSONL file instead: `prompt` or `prompt_tokens`, and `answer_tokens`."""
-    concurrency: tuple[int, ...] = ()
-    """Requests at once, one level after the other."""
-    rate: tuple[float, ...] = ()
-    """Requests a second at random times, one level after the other."""
+    requests: Path | None = None  # A JSONL file instead: `prompt` or `prompt_tokens`, and `answer_tokens`
+    concurrency: tuple[int, ...] = ()  # Requests at once, one level after the other
+    rate: tuple[float, ...] = ()  # Requests a second at random times, one level after the other
     slo: tuple[Latency, ...] = ()
-    time_s: float = 30.0
-    """Window of each level."""
-    timeout_s: float = 120.0
-    """Of one request."""
+    time_s: float = 30.0  # Window of each level
+    timeout_s: float = 120.0  # Of one request
     seed: int = 0
-    precision: Precision | None = None
-    """In which the server computes; None = not known."""
-    key_variable: str = ""
-    """Environment variable that holds the key."""
-    follow_redirects: bool = False
-    """Also to another host; the key is not sent there."""
+    precision: Precision | None = None  # In which the server computes; None = not known
+    key_variable: str = ""  # Environment variable that holds the key
+    follow_redirects: bool = False  # Also to another host; the key is not sent there
     output: Path | None = None
     command: str = "gpuwise.measure_endpoint"
 
