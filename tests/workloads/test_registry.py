@@ -9,6 +9,8 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.errors import InputError
+from gpuwise.facts import llms
+from gpuwise.model.precision import Precision
 from gpuwise.model.recipe import RECIPES
 from gpuwise.model.workload import MODES, WorkloadSpec
 from gpuwise.workloads.registry import Workload
@@ -81,3 +83,21 @@ def test_the_decorator_keeps_specification_and_function() -> None:
     spec = workloads.get("copy").spec
     build = workloads.get("copy").build
     assert workloads.workload(spec)(build) == Workload(spec=spec, build=build)
+
+
+@pytest.mark.parametrize("name", ["llama-3.1-8b-decode", "llama-3.2-3b-prefill", "mistral-7b-decode"])
+def test_a_model_of_the_list_is_measured_by_name(name: str) -> None:
+    found = workloads.get(name)
+    assert found.spec.parameters == llms.find(name.rpartition("-")[0]).parameters
+    assert found.spec.phase == name.rpartition("-")[2]
+    assert workloads.load(name).spec.id == name
+    if name == "llama-3.1-8b-decode":
+        both = (found, workloads.get("llm-8b-decode"))
+        theirs, ours = (w.spec.cost("infer", Precision.BF16, 8) for w in both if w.spec.cost)
+        assert theirs == ours
+
+
+@pytest.mark.parametrize("name", ["qwen3-8b-decode", "gpt-oss-20b-prefill", "deepseek-v3-decode"])
+def test_a_model_that_is_built_otherwise_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="not built like a Llama"):
+        workloads.get(name)

@@ -61,8 +61,10 @@ Cost of one token (w bytes a value):
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
+from gpuwise.errors import InputError
+from gpuwise.facts import llms
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.run import RunConfig
 from gpuwise.model.workload import Cost, Mode, WorkloadSpec
@@ -396,7 +398,14 @@ def advance(logits: torch.Tensor, tokens: torch.Tensor, position: torch.Tensor, 
 
 def _inference(size: str, phase: Phase, tokens: int, default_batch: int) -> Workload:
     """One phase of the decoder of `size` at a context of `tokens`."""
-    shape, long = SHAPES[size], "" if tokens == 2048 else f"-{tokens // 1024}k"
+    long = "" if tokens == 2048 else f"-{tokens // 1024}k"
+    title = f"Decoder {SHAPES[size].parameters / 1e9:.1f}B"
+    return _phase(f"llm-{size}-{phase}{long}", title, SHAPES[size], phase, tokens, default_batch)
+
+
+def _phase(
+    name: str, title: str, shape: DecoderShape, phase: Phase, tokens: int, default_batch: int
+) -> Workload:
     cost_of = prefill_cost if phase == "prefill" else decode_cost
 
     def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
@@ -408,9 +417,9 @@ def _inference(size: str, phase: Phase, tokens: int, default_batch: int) -> Work
         return phase_job(config, phase, shape, tokens, batch)
 
     spec = WorkloadSpec(
-        id=f"llm-{size}-{phase}{long}",
+        id=name,
         version=1,
-        title=f"Decoder {shape.parameters / 1e9:.1f}B, {phase}, context {tokens:,}",
+        title=f"{title}, {phase}, context {tokens:,}",
         task=f"language-model inference: {phase}",
         item="token",
         modes=("infer",),
@@ -422,6 +431,34 @@ def _inference(size: str, phase: Phase, tokens: int, default_batch: int) -> Work
         phase=phase,
     )
     return workload(spec)(build)
+
+
+def by_name(name: str) -> Workload | None:
+    """`MODEL-prefill` or `MODEL-decode` of a model in `facts.llms`; None where the name has another form.
+
+    Raises InputError for models that are built otherwise than this decoder: with biases, norms of heads,
+    experts, windows or a latent cache.
+    """
+    base, _, last = name.rpartition("-")
+    phase = {"prefill": "prefill", "decode": "decode"}.get(last)
+    if phase is None or base not in llms.names():
+        return None
+    model = llms.find(base)
+    shape = DecoderShape(
+        layers=model.layers, hidden=model.hidden, heads=model.heads, kv_heads=model.kv_heads,
+        inner=model.inner, vocabulary=model.vocabulary, tied=model.tied,
+    )  # fmt: skip
+    if shape.parameters != model.parameters or model.window or model.experts:
+        raise InputError(
+            f"{base} is not built like a Llama, and only such models are measured by name",
+            hint=f"predict it as an engine serves it: served:{base}, or measure hf:./config.json",
+        )
+    made = _phase(name, base, shape, cast("Phase", phase), 2048, 16 if phase == "decode" else 2)
+    if phase == "decode":
+        return made
+    # A prompt in INT8 has thousands of rows, which torch multiplies; decoding is what those weights are for.
+    spec = replace(made.spec, precisions=tuple(p for p in made.spec.precisions if p != Precision.INT8))
+    return replace(made, spec=spec)
 
 
 llm_1b_prefill, llm_1b_decode = _inference("1b", "prefill", 2048, 4), _inference("1b", "decode", 2048, 32)

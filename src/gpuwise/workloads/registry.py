@@ -93,6 +93,8 @@ def find(name: str) -> tuple[Workload, ...]:
         return (_built_in(name),)
     if name in _FOREIGN:
         return (_FOREIGN[name],)
+    if (named := _of_model(name)) is not None:
+        return (named,)
     from gpuwise.workloads import foreign
 
     if not foreign.is_foreign(name):
@@ -120,6 +122,8 @@ def load(reference: str) -> Workload:
     """The workload itself, in the process that will run it: foreign code is run here."""
     if reference in _BUILT_IN:
         return _built_in(reference)
+    if (named := _of_model(reference)) is not None:
+        return named
     from gpuwise.workloads import foreign
 
     (found,) = foreign.load(reference)
@@ -136,6 +140,15 @@ def installed() -> tuple[str, ...]:
     from gpuwise.workloads import foreign
 
     return tuple(sorted(set(foreign.entry_points()) - set(_BUILT_IN)))
+
+
+def _of_model(name: str) -> Workload | None:
+    """A phase of a language model by its name (`llama-3.1-8b-decode`)."""
+    if not name.endswith(("-decode", "-prefill")):
+        return None
+    from gpuwise.workloads.llm import by_name
+
+    return by_name(name)
 
 
 def _built_in(name: str) -> Workload:
