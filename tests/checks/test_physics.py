@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from gpuwise.checks import networks, physics
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, published
+from gpuwise.model.precision import Precision
 from gpuwise.model.record import Record
 
 Row = Callable[..., Record]
@@ -50,3 +52,25 @@ def test_what_is_not_known_is_not_judged(row: Row) -> None:
 
 def test_several_gpus_share_the_work(row: Row) -> None:
     assert list(physics.judge(row(gpus=8, speed=at(4, "t4", "fp16")))) == []
+
+
+@pytest.mark.parametrize(
+    ("gpu_id", "tokens_per_s", "precision", "valid"),
+    [
+        ("a100-pcie-80gb", 54.56, "fp16", True),
+        ("a100-pcie-80gb", 191.0, "fp16", False),  # 2.9 TB/s of weights
+        ("a100-pcie-80gb", 191.0, "int4", True),
+        ("A100", 125.0, "fp16", True),  # of its variants the fastest counts
+        ("A100", 140.0, "fp16", False),
+    ],
+)
+def test_decoding_reads_the_weights_at_every_step(
+    gpu_id: str, tokens_per_s: float, precision: str, valid: bool
+) -> None:
+    row = next(r for r in published.all_results() if r.question.workload == "llama3-8b-decode")
+    assert row.throughput is not None
+    asked = replace(
+        row, gpu_id=gpu_id, gpu="A100", throughput=replace(row.throughput, value=tokens_per_s),
+        question=replace(row.question, precision=Precision(precision)),
+    )  # fmt: skip
+    assert [issue.code for issue in physics.judge(asked)] == ([] if valid else ["above-peak"])

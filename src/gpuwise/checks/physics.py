@@ -1,7 +1,8 @@
 """No speed above the hardware's arithmetic: what a throughput would need against what there is.
 
 needed = items per second and GPU * operations per item, held against the dense peak of the claimed
-precision. A figure called fp32 that only TF32 can reach was TF32: cuDNN allows it by default.
+precision. A figure called fp32 that only TF32 can reach was TF32: cuDNN allows it by default. Tokens that are
+decoded are held against the bandwidth, for every step reads the weights.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Iterator
 
 from gpuwise.checks import networks
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, llms
+from gpuwise.facts.catalog.mention import mentions
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.issue import Issue
 from gpuwise.model.record import Record
@@ -25,7 +27,8 @@ UNHEARD = 0.85
 
 
 def judge(row: Record) -> Iterator[Issue]:
-    """Issues of one published throughput against its GPU's peaks."""
+    """Issues of one published throughput against its GPU's peaks, and of decoding against its memory."""
+    yield from _decoding(row)
     network = networks.find(row.question.workload)
     if network is None or network.item != row.item:
         return
@@ -58,6 +61,44 @@ def judge(row: Record) -> Iterator[Issue]:
         detail=f"{word}: needs {si(needed, 'FLOP/s')} per GPU, {of_peak}",
         fix="check the precision, the batch and the count of GPUs of the source",
     )
+
+
+def _decoding(row: Record) -> Iterator[Issue]:
+    """Every step of decoding reads the weights that its batch touches, once on all GPUs together."""
+    name, _, phase = row.question.workload.rpartition("-")
+    if (
+        phase != "decode"
+        or row.item != "token"
+        or row.question.batch is None
+        or row.question.precision is None
+    ):
+        return
+    try:
+        model = llms.find(name)
+    except InputError:
+        return
+    try:
+        stated = [catalog.get(row.gpu_id)]
+    except InputError:
+        # A name that several variants share is held to the fastest of them.
+        stated = [catalog.get(each) for found in mentions(row.gpu) for each in found.gpu_ids]
+    limits = [spec.memory_bytes_per_s for spec in stated if spec.memory_bytes_per_s]
+    if not limits:
+        return
+    # The batch is that of one GPU, the speed that of all.
+    batch = asked.batch * row.gpus
+    share = model.read(batch) / model.parameters
+    needed = row.value / batch * llms.weight_bytes(model, asked.precision) * share / row.gpus
+    if needed > ABOVE * max(limits):
+        detail = (
+            f"INVALID: needs {si(needed, 'B/s')} of weights per GPU, its memory has {si(max(limits), 'B/s')}"
+        )
+        yield Issue(
+            code="above-peak",
+            severity="invalid",
+            detail=detail,
+            fix="check the format of the weights, the batch and whether tokens of the prompt were counted",
+        )
 
 
 def _ceiling(spec: GpuSpec, precision: str) -> tuple[str, float]:

@@ -60,6 +60,7 @@ def find(name: str) -> LanguageModel:
     if is_file(name):
         return _of_file(Path(name.removeprefix("hf:")))
     plain = name.split("/")[-1].casefold().replace("_", "-").removeprefix("meta-")
+    plain = re.sub(r"^(llama|gemma|phi|glm)(?=\d)", r"\1-", plain)  # "llama3" and "llama-3"
     while plain not in _aliases() and (shorter := _SUFFIX.sub("", plain)) != plain:
         plain = shorter
     if plain in _aliases():
