@@ -65,13 +65,9 @@ def judge(row: Record) -> Iterator[Issue]:
 
 def _decoding(row: Record) -> Iterator[Issue]:
     """Every step of decoding reads the weights that its batch touches, once on all GPUs together."""
-    name, _, phase = row.question.workload.rpartition("-")
-    if (
-        phase != "decode"
-        or row.item != "token"
-        or row.question.batch is None
-        or row.question.precision is None
-    ):
+    asked = row.question
+    name, _, phase = asked.workload.rpartition("-")
+    if phase != "decode" or row.item != "token" or asked.batch is None or asked.precision is None:
         return
     try:
         model = llms.find(name)
