@@ -321,3 +321,18 @@ def test_no_name_breaks_a_page(client: TestClient, name: str) -> None:
 
     for path in ("/gpus/", "/compare/", "/results/", "/results/files/", "/predict/", "/choose/", "/static/"):
         assert client.get(path + quote(name, safe="")).status_code in (200, 303, 307, 400, 404)
+
+
+def test_the_page_of_laptops_recommends_laptops(client: TestClient) -> None:
+    page = client.get("/choose/mobile")
+    assert "Take a laptop with an RTX" in page.text
+    first = client.get("/choose/mobile.json").json()["options"][0]
+    assert (catalog.get(first["gpu_id"]).text("form"), first["way"]) == ("laptop", "unpriced")
+
+
+def test_a_choice_begins_with_its_answer_and_a_picture(client: TestClient) -> None:
+    page = client.get("/choose?workload=bert-large&gpus=1&work=10M+sequences").text
+    answer = page.split('class="answer"')[1]
+    assert answer.index("<svg") < answer.index("<table")
+    assert "Runner-up: " in answer
+    assert "no other beats" in answer

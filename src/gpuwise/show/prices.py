@@ -22,11 +22,6 @@ from gpuwise.show.theme import Chart, Mark
 if TYPE_CHECKING:
     from gpuwise.facts.prices.fetch import Update
 
-_COLUMNS = (
-    *("USD/GPU-h", "price", "GPUs", "kind", "variant", "provider", "instance", "region"),
-    *("seen on", "age", "source", "note"),
-)
-_COMPACT = ("USD/GPU-h", "offer", "GPU", "provider", "age", "source")
 # What a short name carries where it is not one catalog entry, and what that means.
 _MARKS = ("", " *", " **")
 _MARK_NOTES = ("", "*: the seller does not state the variant", "**: not in the catalog")
@@ -46,38 +41,31 @@ def listing(
     """
     shown = offers[:top] if top else offers
     marks = _mark_notes([offer.gpu_ids for offer in shown]) if compact else ()
-    row = _compact_row if compact else _row
-    return Table(
-        title=title,
-        columns=_COMPACT if compact else _COLUMNS,
-        rows=tuple(row(offer, today) for offer in shown),
-        numeric=frozenset({"USD/GPU-h", "price", "GPUs", "age"}),
+    return Table.of(
+        ((_compact_row if compact else _row)(offer, today) for offer in shown),
+        title=title, numeric=frozenset({"USD/GPU-h", "price", "GPUs", "age"}),
         notes=(*marks, *_notes(offers, changes, today)),
         dim=frozenset(i for i, offer in enumerate(shown) if prices.is_stale(offer, today)),
-    ).without_empty_columns()
+    )  # fmt: skip
 
 
 def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[Change], today: date) -> Table:
     """One row a GPU: what an hour of it costs, what it costs to buy, and how fresh that is."""
-    kinds = ("on-demand from", "median", "spot from", "spot median", "street", "launch", "offers")
-    rows = []
-    for line in lines:
-        rent, spot, street = line.on_demand, line.spot, line.street
-        rows.append((
-            line.gpu + _MARKS[_unsure(line.gpu_ids)],
-            *((usd(rent.lowest), usd(rent.median)) if rent else ("", "")),
-            *((usd(spot.lowest), usd(spot.median)) if spot else ("", "")),
-            usd(street.median) if street else "", usd(line.new.lowest) if line.new else "",
-            whole(line.offers), line.newest or "undated",
-        ))  # fmt: skip
-    return Table(
+
+    def row(line: Line) -> dict[str, str]:
+        rent, spot, street, new = line.on_demand, line.spot, line.street, line.new
+        return {
+            "GPU": line.gpu + _MARKS[_unsure(line.gpu_ids)],
+            "on-demand from": usd(rent.lowest) if rent else "", "median": usd(rent.median) if rent else "",
+            "spot from": usd(spot.lowest) if spot else "", "spot median": usd(spot.median) if spot else "",
+            "street": usd(street.median) if street else "", "launch": usd(new.lowest) if new else "",
+            "offers": whole(line.offers), "newest": line.newest or "undated",
+        }  # fmt: skip
+
+    marks = _mark_notes([line.gpu_ids for line in lines])
+    return Table.of(
+        map(row, lines), every=True, notes=(*marks, *_freshness(offers, today), *_moves(changes)),
         title=f"Prices of one GPU in USD, rent per hour, as of {today.isoformat()}",
-        columns=("GPU", *kinds, "newest"),
-        rows=tuple(rows),
-        numeric=frozenset(kinds),
-        notes=(
-            *_mark_notes([line.gpu_ids for line in lines]), *_freshness(offers, today), *_moves(changes),
-        ),
     )  # fmt: skip
 
 
@@ -160,23 +148,26 @@ def age(offer: Offer, today: date) -> str:
     return Amount(f"{text}, stale" if prices.is_stale(offer, today) else text, days, "d")
 
 
-def _row(offer: Offer, today: date) -> tuple[str, ...]:
+def _row(offer: Offer, today: date) -> dict[str, str]:
     price = _range(offer, 1.0)
-    return (
-        _range(offer, offer.count) if offer.per_hour else "",
-        price.shown(f"{price}{'/h' if offer.per_hour else ' once'}"),
-        f"{offer.count:.3g}" if offer.count < 1 else f"{offer.count:g}",
-        *(offer.kind, variant(offer), offer.provider, offer.instance, offer.region, offer.seen_on),
-        *(age(offer, today), offer.source.id, offer.note),
-    )
+    return {
+        "USD/GPU-h": _range(offer, offer.count) if offer.per_hour else "",
+        "price": price.shown(f"{price}{'/h' if offer.per_hour else ' once'}"),
+        "GPUs": f"{offer.count:.3g}" if offer.count < 1 else f"{offer.count:g}",
+        "kind": offer.kind, "variant": variant(offer), "provider": offer.provider,
+        "instance": offer.instance, "region": offer.region, "seen on": offer.seen_on,
+        "age": age(offer, today), "source": offer.source.id, "note": offer.note,
+    }  # fmt: skip
 
 
-def _compact_row(offer: Offer, today: date) -> tuple[str, ...]:
-    hourly, price, count, kind, _, provider, _, _, _, days, source, _ = _row(offer, today)
+def _compact_row(offer: Offer, today: date) -> dict[str, str]:
+    row = _row(offer, today)
     name = offer.gpu_ids[0] if len(offer.gpu_ids) == 1 else offer.gpu
-    return (
-        hourly, f"{count} x {kind}, {price}", name + _MARKS[_unsure(offer.gpu_ids)], provider, days, source,
-    )  # fmt: skip
+    return {
+        "USD/GPU-h": row["USD/GPU-h"], "offer": f"{row['GPUs']} x {row['kind']}, {row['price']}",
+        "GPU": name + _MARKS[_unsure(offer.gpu_ids)], "provider": row["provider"], "age": row["age"],
+        "source": row["source"],
+    }  # fmt: skip
 
 
 def _unsure(gpu_ids: tuple[str, ...]) -> int:
@@ -321,26 +312,21 @@ def million(items_per_s: float, per_hour: float) -> Amount:
 
 def over_time(months: Sequence[Month], query: str) -> Table:
     """One row a month: the median rent of a GPU-hour by kind, over providers and regions."""
-    kinds = [kind for kind in KINDS if any(m.kind == kind for m in months)]
-    rows = []
-    for month in sorted({m.month for m in months}, reverse=True):
-        cells = []
-        for kind in kinds:
-            here = sorted((m for m in months if m.month == month and m.kind == kind), key=lambda m: m.median)
-            if not here:
-                cells.append("")
-                continue
-            low, high, middle = (
-                min(m.low for m in here),
-                max(m.high for m in here),
-                here[len(here) // 2].median,
-            )
-            text = f"{usd(middle)} ({usd(low)} to {usd(high)}), {counted(len(here), 'reading')}"
-            cells.append(Amount(text, middle, "USD", low, high))
-        rows.append((month, *cells))
-    return Table(
+
+    def cell(month: str, kind: str) -> str:
+        here = sorted((m for m in months if (m.month, m.kind) == (month, kind)), key=lambda m: m.median)
+        if not here:
+            return ""
+        low, high, middle = min(m.low for m in here), max(m.high for m in here), here[len(here) // 2].median
+        text = f"{usd(middle)} ({usd(low)} to {usd(high)}), {counted(len(here), 'reading')}"
+        return Amount(text, middle, "USD", low, high)
+
+    return Table.of(
+        (
+            {"month": month, **{kind: cell(month, kind) for kind in KINDS}}
+            for month in sorted({m.month for m in months}, reverse=True)
+        ),
         title=f"Rent of {query!r} by month, USD per GPU-hour: median (lowest to highest)",
-        columns=("month", *kinds), rows=tuple(rows), numeric=frozenset(kinds),
         notes=("a median over other providers or regions than the month before is no move of prices",),
     )  # fmt: skip
 
