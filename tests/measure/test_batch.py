@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.measure.batch import DOUBLINGS, GAIN, largest, search, walk_down
+from gpuwise.measure.batch import DOUBLINGS, largest, search, walk_down
 from gpuwise.measure.events import Event, Tried
+from gpuwise.model.workload import BATCH_GAIN
 
 
 def saturating(limit: int, knee: int) -> Callable[[int], float | None]:
@@ -69,7 +70,7 @@ def test_the_answer_fits_and_a_double_is_no_better(limit: int, knee: int, start:
     speed = trial(best)
     assert speed is not None
     double = trial(2 * best)
-    assert double is None or best < start or double <= GAIN * speed
+    assert double is None or best < start or double <= BATCH_GAIN * speed
 
 
 @given(limit=st.integers(1, 100_000), start=st.integers(1, 100))

@@ -15,7 +15,7 @@ from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import cluster
-from gpuwise.measure.cluster import Job, arguments_of, check, merged
+from gpuwise.measure.cluster import ClusterJob, arguments_of, check, merged
 from gpuwise.show import results as show
 from gpuwise.show.scaling import scaling
 
@@ -79,7 +79,7 @@ def kubernetes(image: str, claim: str | None, **options: Any) -> None:
     printer.out(cluster.manifest(_job(options), image=image, claim=claim))
 
 
-def _wait(job: Job, text: str, *, as_json: bool) -> None:
+def _wait(job: ClusterJob, text: str, *, as_json: bool) -> None:
     """Wait for the job, then say where its results are; exit as it did."""
     submitted = cluster.follow(text)  # sbatch --wait: its exit code is the job's
     number, log = submitted.number, f"{job.folder}/{job.name}-{submitted.number}.log"
@@ -100,10 +100,10 @@ def _wait(job: Job, text: str, *, as_json: bool) -> None:
     sys.exit(code)
 
 
-def _job(options: dict[str, Any]) -> Job:
+def _job(options: dict[str, Any]) -> ClusterJob:
     """The job of the options. Raises InputError, and click's errors for what `gpuwise bench` would refuse
     at once: better here than when the job's turn comes."""
-    job = Job(arguments=arguments_of(options.pop("bench")), **options)
+    job = ClusterJob(arguments=arguments_of(options.pop("bench")), **options)
     check(job)
     # Parsed and not run: a typo is an error now, not when the job's turn has come.
     bench.command.make_context("gpuwise bench", list(job.arguments))

@@ -18,8 +18,8 @@ from collections.abc import Callable
 
 from gpuwise.measure.events import Report, Tried
 from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import BATCH_GAIN
 
-GAIN = 1.01
 # Of the search for the largest; a model so small that 64 times the fastest batch fits is not bounded by
 # memory.
 DOUBLINGS, HALVINGS = 6, 3
@@ -40,7 +40,7 @@ def search(trial: Trial, start: int, report: Report, *, compiled: bool = False) 
         return best
     while True:
         speed = _try(trial, 2 * best, report, compiled=compiled)
-        if speed is None or speed <= GAIN * best_speed:
+        if speed is None or speed <= BATCH_GAIN * best_speed:
             return best
         best, best_speed = 2 * best, speed
 
@@ -77,7 +77,7 @@ def walk_down(trial: Trial, start: int, report: Report) -> int:
     best, best_speed = start, _try(trial, start, report, compiled=True)
     while best > 1:
         speed = _try(trial, best // 2, report, compiled=True)
-        if best_speed is not None and (speed is None or speed * GAIN < best_speed):
+        if best_speed is not None and (speed is None or speed * BATCH_GAIN < best_speed):
             break
         best, best_speed = best // 2, speed
     return best

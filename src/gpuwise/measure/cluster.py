@@ -34,7 +34,7 @@ OURS = ("--nodes", "--rdzv", "--node-rank", "-o", "--output")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class ClusterJob:
     """`nodes` machines of `gpus_per_node` GPUs each; `arguments` are those of `gpuwise bench`."""
 
     nodes: int
@@ -58,7 +58,7 @@ class Job:
         return f'{shlex.join(words)}{meeting} --output "{output}"'
 
 
-def check(job: Job) -> None:
+def check(job: ClusterJob) -> None:
     """Raise InputError where the arguments say what the job itself decides, or the time is malformed."""
     taken = [word for word in job.arguments if word.split("=")[0] in OURS]
     if taken:
@@ -84,7 +84,7 @@ def arguments_of(words: Sequence[str]) -> tuple[str, ...]:
     return found
 
 
-def script(job: Job, options: tuple[str, ...] = ()) -> str:
+def script(job: ClusterJob, options: tuple[str, ...] = ()) -> str:
     """The batch script; `options` are further ones of sbatch, such as `--partition=gpu`.
 
     Raises InputError for a word that is not an option.
@@ -123,7 +123,7 @@ def script(job: Job, options: tuple[str, ...] = ()) -> str:
     )
 
 
-def results(job: Job, number: str) -> str:
+def results(job: ClusterJob, number: str) -> str:
     """The file that holds all results when the job of that number has ended."""
     return f"{job.folder}/{job.name}-{number}{'-0' if job.nodes == 1 else ''}.json"
 
@@ -188,7 +188,7 @@ def _require_sbatch() -> None:
         raise MachineError("there is no sbatch here", hint="print the script", code="dry-run")
 
 
-def manifest(job: Job, *, image: str, claim: str | None = None) -> str:
+def manifest(job: ClusterJob, *, image: str, claim: str | None = None) -> str:
     """The manifest as JSON, which kubectl takes as it takes YAML. `image` has gpuwise and torch.
 
     Results go to the volume claim `claim`, which all pods mount; without one they end with their pod,

@@ -21,14 +21,13 @@ from gpuwise.measure.device import UNWATCHED
 from gpuwise.measure.process import Child, Rendezvous
 from gpuwise.measure.request import expected_s
 from gpuwise.measure.telemetry import Sample, Sampler, Sensor, environment, links, wait_until_cool
+from gpuwise.measure.telemetry.sensor import COOL_C
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.issue import Issue
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.run import Environment, RunConfig
 from gpuwise.model.units import seconds, significant
 
-# Below which a measurement starts.
-COOL_C = 50.0
 COOLING = f"waiting until the device is below {COOL_C:.0f} C"
 VANISHED = "the measuring process ended itself before it was done (os._exit in the workload?)"
 

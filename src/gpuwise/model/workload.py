@@ -15,6 +15,12 @@ limit: a hardware ceiling."""
 
 MODES: tuple[Mode, ...] = ("train", "infer", "compute", "limit")
 
+# What both a measurement and a prediction go by, so that they choose alike: the throughput that a doubled
+# batch must add (with less, a larger one only costs memory), and the share of the device's memory that the
+# state of training may take before it is split (the rest is for activations).
+BATCH_GAIN = 1.01
+STATE_ROOM = 0.8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:

@@ -35,6 +35,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.trace import Memory, Trace
+from gpuwise.model.workload import STATE_ROOM
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.kernels import KEPT_TRACES
 from gpuwise.predict.memory import MIB
@@ -53,8 +54,6 @@ SPREAD = 0.01
 CROWDED = 0.3
 # Of the stated bandwidth each way: 234.9 of 300 GB/s among eight A100 in nccl-tests.
 LINK_SHARE = 0.78
-# Share of the memory that the state may take before it is split; the rest is for activations.
-ROOM = 0.8
 # Share of the weights that is whole at a time while they are split: two of some dozen blocks.
 GATHERED = 0.15
 # Operations that a card does in the time of a byte from memory; of usual cards 50 to 300.
@@ -128,7 +127,7 @@ def is_split(trace: Trace, memory_bytes: float, count: int) -> bool:
     """Whether the state of training is too large for each of `count` GPUs to hold it whole."""
     if count == 1 or trace.mode != "train" or trace.memory is None:
         return False
-    return _state(trace.memory) > ROOM * memory_bytes
+    return _state(trace.memory) > STATE_ROOM * memory_bytes
 
 
 def beside(trace: Trace, count: int, *, split: bool) -> float:

@@ -22,6 +22,7 @@ from gpuwise.model.record import refused as refused_by
 from gpuwise.model.result import Result
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
+from gpuwise.model.workload import BATCH_GAIN
 from gpuwise.predict import trace_store
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.collectives import Exchange, beside, exchange, is_split
@@ -43,8 +44,6 @@ from gpuwise.workloads import registry
 LIKELY = 0.9
 # Below it, a batch that was asked for does not fit.
 FITS = 0.5
-# A larger batch is chosen only where it is faster by this: else it costs memory for nothing.
-GAIN = 1.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +170,7 @@ def _predict(asked: Inputs, gpu: str) -> Record:
             return _too_large(asked, blank, _need(asked, found, asked.series.batches[0]), found)
         timed = [_timed(asked, found, need) for need in fitting]
         fastest = max(each.speed for each in timed)
-        return _record(asked, blank, next(each for each in timed if each.speed * GAIN >= fastest))
+        return _record(asked, blank, next(each for each in timed if each.speed * BATCH_GAIN >= fastest))
     except NoDataError as refused:
         return replace(blank, issues=refused_by(str(refused)))
 

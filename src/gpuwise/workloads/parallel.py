@@ -33,6 +33,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from gpuwise.model.run import RunConfig
+from gpuwise.model.workload import STATE_ROOM
 from gpuwise.workloads.switches import blocks, by_blocks
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
 # Copies of a trained weight: itself, its gradient and two moments of Adam.
 STATE = 4
-# Share of the device's memory that the state may take; the rest is for activations.
-ROOM = 0.8
 
 
 def fits(model: nn.Module, config: RunConfig) -> bool:
@@ -51,7 +50,7 @@ def fits(model: nn.Module, config: RunConfig) -> bool:
     # Gradients that are exchanged after the backward pass exist twice while they are put into buckets.
     copies = STATE + (config.gpus > 1 and config.switches.overlap_grads == "off")
     state = sum(p.nbytes * (copies if p.requires_grad else 1) for p in model.parameters())
-    return state < ROOM * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
+    return state < STATE_ROOM * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
 
 
 class Outline(Protocol):

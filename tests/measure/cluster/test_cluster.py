@@ -11,9 +11,9 @@ import pytest
 
 from gpuwise.errors import InputError, MachineError, RunError
 from gpuwise.measure import cluster
-from gpuwise.measure.cluster import Job, arguments_of, check, seconds
+from gpuwise.measure.cluster import ClusterJob, arguments_of, check, seconds
 
-JOB = Job(nodes=2, gpus_per_node=8, arguments=("resnet50", "--mode", "train"))
+JOB = ClusterJob(nodes=2, gpus_per_node=8, arguments=("resnet50", "--mode", "train"))
 
 SRUN = """#!/bin/bash
 # Runs the task once for each machine, one after the other.
@@ -49,7 +49,9 @@ def test_slurm_runs_the_same_on_every_machine_and_merges(slurm: Path) -> None:
 
 def test_arguments_with_spaces_and_quotes_arrive_whole(slurm: Path, tmp_path: Path) -> None:
     (tmp_path / "bin" / "gpuwise").write_text('#!/bin/bash\nprintf "<%s>" "$@" >> "$CALLS"\n')
-    cluster.submit(cluster.script(Job(nodes=1, gpus_per_node=1, arguments=("it's my model.py", "$HOME"))))
+    cluster.submit(
+        cluster.script(ClusterJob(nodes=1, gpus_per_node=1, arguments=("it's my model.py", "$HOME")))
+    )
     assert slurm.read_text().startswith("<bench><it's my model.py><$HOME><--gpus><1><--output>")
 
 
@@ -61,7 +63,7 @@ def test_the_script_asks_for_whole_machines() -> None:
 
 
 def test_a_folder_with_spaces_stays_whole(slurm: Path) -> None:
-    text = cluster.script(Job(nodes=1, gpus_per_node=1, arguments=("resnet50",), folder="my results"))
+    text = cluster.script(ClusterJob(nodes=1, gpus_per_node=1, arguments=("resnet50",), folder="my results"))
     assert "#SBATCH '--output=my results/%x-%j.log'\n" in text
     cluster.submit(text)
     assert "--output my results/gpuwise-17-0.json\n" in slurm.read_text()
@@ -103,7 +105,7 @@ def test_kubernetes_has_a_pod_a_machine_that_meet_at_the_first() -> None:
 
 
 def test_one_machine_needs_no_meeting() -> None:
-    alone = Job(nodes=1, gpus_per_node=4, arguments=("resnet50", "--gpus", "1,2,4"))
+    alone = ClusterJob(nodes=1, gpus_per_node=4, arguments=("resnet50", "--gpus", "1,2,4"))
     (job,) = json.loads(cluster.manifest(alone, image="x"))["items"]
     line = job["spec"]["template"]["spec"]["containers"][0]["command"][2]
     assert line.startswith("gpuwise bench resnet50 --gpus 1,2,4 --output")
@@ -112,11 +114,11 @@ def test_one_machine_needs_no_meeting() -> None:
 
 def test_what_the_job_decides_itself_is_refused() -> None:
     with pytest.raises(InputError, match="--rdzv, -o"):
-        check(Job(nodes=2, gpus_per_node=1, arguments=("--rdzv", "x:1", "-o", "y")))
+        check(ClusterJob(nodes=2, gpus_per_node=1, arguments=("--rdzv", "x:1", "-o", "y")))
     with pytest.raises(InputError, match="HH:MM:SS"):
-        check(Job(nodes=2, gpus_per_node=1, arguments=(), time="1h"))
+        check(ClusterJob(nodes=2, gpus_per_node=1, arguments=(), time="1h"))
     with pytest.raises(InputError, match="not a job name"):
-        check(Job(nodes=2, gpus_per_node=1, arguments=(), name="My Job"))
+        check(ClusterJob(nodes=2, gpus_per_node=1, arguments=(), name="My Job"))
 
 
 def test_words() -> None:

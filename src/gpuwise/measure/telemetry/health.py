@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpuwise.measure.telemetry.host import TorchBuild
-from gpuwise.measure.telemetry.sensor import DeviceInfo, Process, Sample
+from gpuwise.measure.telemetry.sensor import COOL_C, DeviceInfo, Process, Sample
 from gpuwise.model.units import gibibytes, si
 
-# The start gate of a measurement.
-HOT_C = 50.0
 # Results are small; compiled kernels are cached on disk and are not.
 DISK_BYTES = 2 * 10**9
 
@@ -190,12 +188,12 @@ def _state(info: DeviceInfo, sample: Sample | None, others: tuple[Process, ...])
             fix = f"an administrator can reset them: nvidia-smi -i {info.index} -rac"
         yield _warn(name + "clocks", f"{clocks}; lowered by {', '.join(sample.throttle)}", fix)
     heat = None if sample is None else sample.temperature_c
-    if heat is None or heat < HOT_C:
+    if heat is None or heat < COOL_C:
         yield _ok(name + "temperature", "not reported" if heat is None else f"{heat:.0f} °C")
     else:
         yield _warn(
             name + "temperature",
-            f"{heat:.0f} °C; a measurement waits until it is below {HOT_C:.0f} °C",
+            f"{heat:.0f} °C; a measurement waits until it is below {COOL_C:.0f} °C",
             "stop what heats it, or improve the cooling if nothing runs",
         )
     generation, width = info.pcie_generation, info.pcie_width

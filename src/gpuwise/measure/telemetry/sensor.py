@@ -142,6 +142,9 @@ class ScriptedSensor:
         """Nothing is held."""
 
 
+# Below which a measurement starts: a hot card begins with lower clocks.
+COOL_C = 50.0
+
 # Longest wait for the last sample at the end: a driver that hangs must not hang the run.
 STOP_S = 2.0
 
@@ -225,7 +228,7 @@ def _silent(sample: Sample) -> bool:
 def wait_until_cool(
     sensor: Sensor,
     *,
-    below_c: float = 50.0,
+    below_c: float = COOL_C,
     timeout_s: float = 120.0,
     poll_s: float = 0.2,
     sleep: Callable[[float], None] = time.sleep,
