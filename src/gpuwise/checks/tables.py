@@ -37,6 +37,12 @@ FIXES = {
 }
 
 Indexed = Sequence[tuple[int, Record]]
+ALIKE = 50
+"""Rows of one network on one number of GPUs: more are no table of speeds, and their pairs take minutes."""
+
+NAMED = 20
+"""Counts or networks that a sentence names."""
+
 Found = Iterator[tuple[int, str, str]]
 """(index of a row, code, detail)"""
 
@@ -89,7 +95,7 @@ def _scaling(series: Indexed) -> Found:
             speedup = f"{significant(count * share)} times as fast as one ({percent(share)})"
             yield index, "scaling", f"INVALID: {count} GPUs are {speedup}"
     if len(exact) > 1:
-        counts = ", ".join(str(count) for _, count in exact)
+        counts = ", ".join(str(count) for _, count in exact[:NAMED])
         for index, _ in exact:
             detail = f"exactly {counts} times one GPU, to the last digit: computed, not measured"
             yield index, "linear", f"SUSPECT: {detail}"
@@ -101,7 +107,7 @@ def _halves(rows: Indexed) -> Found:
     for index, row in rows:
         by_count[row.gpus].append((row.value, index, row.precision))
     twice: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for group in by_count.values():
+    for group in (group for group in by_count.values() if len(group) <= ALIKE):
         for slow, fast in map(sorted, combinations(group, 2)):
             if slow[2] != fast[2] and abs(fast[0] / slow[0] / 2 - 1) < EXACT:
                 twice[slow[2], fast[2]] += (slow[1], fast[1])
@@ -121,8 +127,9 @@ def _repeated(rows: Indexed) -> Found:
     for value, same in seen.items():
         if len({row.question.workload for _, row in same}) > 1:
             names = sorted({f"{row.question.workload} {row.precision}" for _, row in same})
+            detail = f"SUSPECT: {value:,.10g} stands for {' and for '.join(names[:NAMED])}"
             for index, _ in same:
-                yield index, "repeated", f"SUSPECT: {value:,.10g} stands for {' and for '.join(names)}"
+                yield index, "repeated", detail
 
 
 def _order(rows: Indexed) -> Found:
@@ -133,10 +140,16 @@ def _order(rows: Indexed) -> Found:
         if (network := networks.find(row.question.workload))
         and network.family and (row.batch or BUSY) >= BUSY
     ]  # fmt: skip
+    # The fastest row of each network decides; there are few networks, and there may be many rows.
+    fastest: dict[str, tuple[int, Record, networks.Network]] = {}
+    for one in known:
+        if one[1].value > fastest.get(one[2].id, one)[1].value or one[2].id not in fastest:
+            fastest[one[2].id] = one
+    ranked = sorted(fastest.values(), key=lambda one: one[0])
     for index, row, network in known:
         slower = [
             (other, heavier.forward_flop / network.forward_flop)
-            for _, other, heavier in known
+            for _, other, heavier in ranked
             if heavier.family == network.family and heavier.forward_flop >= LIGHTER * network.forward_flop
             and row.value < other.value * (1 - MARGIN)
         ]  # fmt: skip

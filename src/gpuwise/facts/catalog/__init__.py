@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.facts.catalog.derive import Derived, FullDie, Rate, chips, derive, full_die, rates
 from gpuwise.facts.catalog.load import all_gpus, fields, get, sizes_outside, sources
-from gpuwise.facts.catalog.query import Resolved, find, resolve, resolve_device
+from gpuwise.facts.catalog.query import Resolved, exact, find, resolve, resolve_device
 
 if TYPE_CHECKING:
     from gpuwise.facts.catalog.filters import Match, matching, ordered, select, sortable
@@ -31,6 +31,7 @@ __all__ = [
     "all_gpus",
     "chips",
     "derive",
+    "exact",
     "fields",
     "find",
     "full_die",

@@ -32,6 +32,7 @@ _NOISE = frozenset({"gpu", "generation", "graphics", "card", "accelerator"})
 """Words that never tell two products apart."""
 _MEMORY = re.compile(r"(\d+)[\s_-]*gi?b")
 _WORDS = re.compile(r"[a-z0-9]+")
+LONGEST_NAME = 200
 _LISTED = 6
 _FAMILY = 16
 """The most variants among which one can be the usual one; more is a word like "rtx"."""
@@ -54,9 +55,10 @@ def find(name: str) -> GpuSpec:
     Raises InputError where the name is unknown, with the nearest names, and where it fits several
     variants, with their ids.
     """
-    spec = _exact(name)
+    spec = exact(name)
     if spec is None:
-        raise _not_found(name.strip(), _words(name))
+        short = name.strip()[:LONGEST_NAME]
+        raise _not_found(short, _words(short))
     return spec
 
 
@@ -66,7 +68,7 @@ def resolve(name: str) -> Resolved:
     The usual variant is the one that the data says (`usual_for`), else the plainest desktop or server
     variant. Raises InputError for a name that is unknown or fits a whole product line ("rtx").
     """
-    spec = _exact(name)
+    spec = exact(name)
     if spec is not None:
         return Resolved(spec=spec)
     words = _words(name)
@@ -118,8 +120,14 @@ def name_key(name: str) -> str:
     return "".join(_words(name))
 
 
-def _exact(name: str) -> GpuSpec | None:
-    """The only GPU with this id, complete name, alias or driver name."""
+def exact(name: str) -> GpuSpec | None:
+    """The only GPU with this id, complete name, alias or driver name; None where there is not one.
+
+    As `find`, without the search for what may have been meant, which takes a thousand times as long.
+    """
+    # No name is longer, and a foreign file may put a megabyte where a name belongs.
+    if len(name) > LONGEST_NAME:
+        return None
     key = _driver_key(name)
     reported = _by_device_name().get(key, ())
     if len(reported) == 1 and key not in load.shared_device_names():

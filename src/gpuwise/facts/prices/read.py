@@ -133,11 +133,15 @@ def read_text(
     return PriceList(offers=tuple(offers), skipped=tuple(skipped), ignored=ignored)
 
 
+# Further ones are ignored: each is compared with every known name.
+MOST_COLUMNS = 100
+
+
 def _header(cells: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str, ...]]:
     """Where each known column stands, and the columns that are ignored."""
     known: dict[str, int] = {}
     ignored: list[str] = []
-    for i, cell in enumerate(cells):
+    for i, cell in enumerate(cells[:MOST_COLUMNS]):
         word = cell.strip().casefold().replace(" ", "_")
         column = _OTHER_NAMES.get(word, word)
         if column in known:

@@ -11,7 +11,6 @@ import re
 from functools import lru_cache
 
 from gpuwise.checks import networks
-from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 
 _SAME_WORK = {
@@ -85,13 +84,13 @@ def gpu_id_of(name: str) -> str | None:
     """The catalog's id of exactly this GPU, or None: a name that leaves the variant open is unknown."""
     if not name.strip() or _SLICE.search(name):
         return None
-    try:
-        return catalog.find(name).id
-    except InputError:
-        named = catalog.mentions(name[:200], unknown=True)
-        return named[0].gpu_ids[0] if len(named) == 1 and len(named[0].gpu_ids) == 1 else None
+    if (spec := catalog.exact(name)) is not None:
+        return spec.id
+    named = catalog.mentions(name[:200], unknown=True)
+    return named[0].gpu_ids[0] if len(named) == 1 and len(named[0].gpu_ids) == 1 else None
 
 
+@lru_cache(maxsize=1024)
 def gpu_in(text: str) -> tuple[str, str | None, int | None]:
     """(name, id, count) of the GPU that a label holds: `Cloud_2xH100_80GB_SXM5_v2` is two H100 SXM5.
 

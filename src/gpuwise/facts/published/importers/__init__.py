@@ -31,6 +31,8 @@ from gpuwise.model.workload import Mode
 MAX_BYTES = 256 * 2**20
 """Logs of big runs have tens of megabytes; nothing of this size is a table of results."""
 MAX_GPUS = 100_000
+MAX_FIGURES = 10_000
+"""The largest published tables have some two thousand."""
 
 FORMATS = {
     "mlperf": ("logs", "MLPerf Training log"),
@@ -151,6 +153,10 @@ def import_text(
                 rows.append(made)
             else:
                 skipped.append(made)
+            if len(rows) + len(skipped) > MAX_FIGURES:
+                raise InputError(
+                    f"{name} has more than {MAX_FIGURES:,} figures", hint="give the part that is wanted"
+                )
     except csv.Error as error:
         raise InputError(f"{name} is not a whole CSV file: {error}", hint="check the file") from error
     return Imported(format=chosen, rows=judged(rows), skipped=tuple(skipped))

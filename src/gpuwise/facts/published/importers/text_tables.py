@@ -92,6 +92,7 @@ def article(text: str, origin: Origin) -> Iterator[Figure | Skipped]:
     named = (names.gpu_in(re.split(r"[:?!]| - ", title[:200])[0])[:2] for title in titles)
     gpu, gpu_id = next((pair for pair in named if pair[1] is not None), ("", None))
     batches = {found[1].casefold(): found[2] for found in _BATCH.finditer(text)}
+    script = "tf_cnn_benchmarks" if "tf_cnn_benchmarks" in text else ""
     published = _PUBLISHED.search(text)
     try:
         date = datetime.strptime(published[1], "%b %d %Y").date().isoformat() if published else ""
@@ -118,8 +119,8 @@ def article(text: str, origin: Origin) -> Iterator[Figure | Skipped]:
                     gpu_id=gpu_id,
                     n_gpus=count,
                     batch_per_gpu=batches.get(stated.casefold()),
-                    framework="TensorFlow" if "tf_cnn_benchmarks" in text else "",
-                    versions="tf_cnn_benchmarks" if "tf_cnn_benchmarks" in text else "",
+                    framework="TensorFlow" if script else "",
+                    versions=script,
                     date=date,
                 )
 
