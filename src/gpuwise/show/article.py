@@ -46,9 +46,6 @@ EVEN = 0.05
 WEIGHT_BYTES, ADAM_BYTES = 2, 16
 # Measured and published questions that a table shows; the rest: gpuwise results.
 LISTED = 24
-_IDENTITY = (
-    "architecture", "segment", "launch", "memory_bytes", "memory_type", "memory_bytes_per_s", "power_w",
-)  # fmt: skip
 _TRAINING = tuple(kind for kind in KINDS if kind.mode == "train")
 _SERVING = tuple(kind for kind in KINDS if kind.mode == "infer" and kind.workload.startswith("llm"))
 _IMAGES = tuple(kind for kind in KINDS if kind.mode == "infer" and kind not in _SERVING)
@@ -269,10 +266,10 @@ def _relative(figures: Mapping[str, float]) -> dict[str, Amount]:
     return {one: times(figure / next(iter(figures.values()))) for one, figure in figures.items()}
 
 
-def _because(given: Contest, found: Criterion, against: str | None = None) -> str:
-    other = against or found.order[1]
-    names = {"best": given.names(found.order[:1]), "next": given.names([other])}
-    return found.because.format(**names, lead=f"{found.lead(other):.2f}")
+def _because(given: Contest, found: Criterion, against: str = "", best: str = "") -> str:
+    other = given.names([against or found.order[1]])
+    lead = f"{found.lead(against or found.order[1]):.2f}"
+    return found.because.format(best=best or given.names(found.order[:1]), next=other, lead=lead)
 
 
 def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
@@ -284,23 +281,26 @@ def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
     if speed is not None:
         best = speed.order[0]
         line = (
-            f"For {doing}, {given.names([best])} is the fastest card here: {_because(given, speed)}."
+            f"For {doing}, {given.names([best])} is the fastest card here: "
+            f"{_because(given, speed, best='it')}."
             if speed.winner
-            else f"For {doing}, {given.names(speed.tied)} are equally fast as far as forecasts can tell."
+            else f"For {doing}, {given.names(speed.tied)} are equally fast within the uncertainty of the "
+            "forecasts."
         )
         if cost is not None and best in cost.figures:
-            cheap = cost.order[0]
+            cheap, hour = cost.order[0], usd(given.rent(best) or 0.0)
+            other = usd(given.rent(cheap) or 0.0)
             if cost.winner == best:
-                line += f" It is also the cheapest to rent for that work: {_because(given, cost)}."
+                line += f" At {hour} an hour it is also the cheapest to rent: {_because(given, cost)}."
             elif cost.winner:
+                slower = given.names([cheap])
                 line += (
-                    f" Speed is not the whole price, though: {_because(given, cost, best)}, so who can wait "
-                    f"rents {given.names([cheap])}."
+                    f" Speed is not the whole price, though. An hour of it rents for {hour}, one of {slower} "
+                    f"for {other}, so that {_because(given, cost, best)}: who can wait rents {slower}."
                 )
             else:
-                line += (
-                    f" For the same work {given.names(cost.tied)} cost the same rent within the uncertainty."
-                )
+                tied = given.names(cost.tied)
+                line += f" For the same work {tied} cost the same rent, within the uncertainty."
         text.append(line)
     apart = [
         (kind, able)
@@ -312,16 +312,19 @@ def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
         kind, able = apart[0]
         more = f" The same holds for {len(apart) - 1} more kinds of work below." if len(apart) > 1 else ""
         text.append(
-            f"Memory draws the hard line: {kind.title} fits {given.names(able)} only, and where a model does "
-            f"not fit, neither price nor speed matters.{more}"
+            f"Memory draws the hard line: {_said(kind.title)} fits {given.names(able)} only, and where a "
+            f"model does not fit, neither price nor speed matters.{more}"
         )
     elif given.common(KINDS):
         text.append("Memory excludes no card: every kind of work compared here fits all of them.")
-    energy, purchase = found.get("energy"), found.get("purchase")
+    leads = {
+        "energy": "On the electricity bill {best} is ahead",
+        "purchase": "Who buys gets the most speed for the money with {best}",
+    }
     lines = [
-        f"{lead}{_because(given, one)}."
-        for one, lead in ((energy, "On the electricity bill, "), (purchase, "To own the card, "))
-        if one is not None and one.winner
+        f"{lead.format(best=given.names(one.order[:1]))}: {_because(given, one, best='it')}."
+        for name, lead in leads.items()
+        if (one := found.get(name)) is not None and one.winner
     ]
     text += [" ".join(lines)] if lines else []
     won = {one: [c.reader for c in found.values() if c.winner == one] for one in given.ids}
@@ -331,15 +334,26 @@ def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
 
 
 def _cards(given: Contest) -> Section:
-    """What each card is, with the sources."""
-    points = []
+    """What each card is, in a sentence or two with the sources."""
+    text = []
     for spec in given.specs:
-        facts = [spec.facts[name] for name in _IDENTITY if name in spec.facts]
-        parts = [f"{label(f.field)} {shown(f)} {given.cited.mark(f.source)}" for f in facts]
+
+        def stated(name: str, form: str, spec: GpuSpec = spec) -> str:
+            fact = spec.facts.get(name)
+            return form.format(f"{shown(fact)} {given.cited.mark(fact.source)}") if fact else ""
+
+        kind = " ".join(spec.text(name) or "" for name in ("architecture", "segment")).strip()
+        line = f"The {spec.name} is {'an' if kind[:1] in 'AEIOU' else 'a'} {kind} card"
+        line += stated("launch", " of {}") + stated("memory_bytes", " with {}")
+        line += stated("memory_type", " of {}") + stated("memory_bytes_per_s", " at {}")
+        line += stated("power_w", " and a board power of {}") + "."
         if peak := spec.peak("fp16"):
-            parts.append(f"16-bit matrix peak {peak_value(peak)} dense {given.cited.mark(peak.source)}")
-        points.append(f"{spec.name}: {', '.join(parts)}.")
-    return Section(id="cards", title="The cards", points=tuple(points))
+            line += (
+                f" Its 16-bit matrix peak is {peak_value(peak)} dense {given.cited.mark(peak.source)}"
+                + stated("link_bytes_per_s", ", its link to other GPUs carries {}") + "."
+            )  # fmt: skip
+        text.append(line)
+    return Section(id="cards", title="The cards", text=tuple(text))
 
 
 def _speed(given: Contest) -> Section:
@@ -356,7 +370,7 @@ def _speed(given: Contest) -> Section:
         rows.append({
             "kind of work": kind.title, "its example": kind.named,
             **{
-                spec.name: spanned(r.throughput, r.item) if (r := able.get(spec.id)) and r.throughput
+                short(spec): spanned(r.throughput, r.item) if (r := able.get(spec.id)) and r.throughput
                 else "does not fit" if given.too_large(kind, spec.id) else "no forecast"
                 for spec in given.specs
             },
@@ -386,6 +400,14 @@ def _speed(given: Contest) -> Section:
             f"{'arithmetic' if bound == 'compute' else bound} on every card, so {what} decides"
             + (f"; {given.names([most])} has the most of it." if len(stated) > 1 else ".")
         )
+    for one, each in marks.items():
+        if len(each) > 1:
+            low, high = min(each, key=lambda mark: mark.value), max(each, key=lambda mark: mark.value)
+            text.append(
+                f"Against the {given.first} {given.names([one])} does {low.value:.2f} times the work in "
+                f"{_said(low.label)} and {high.value:.2f} times in {_said(high.label)}; the other kinds lie "
+                "between."
+            )
     cited = given.cited.mark(FORECAST)
     table = Table.of(
         rows, title="Forecast of one GPU at its best batch",
@@ -401,6 +423,12 @@ def _speed(given: Contest) -> Section:
         id="forecasts", title="Speed", text=tuple(text), figures=(figure,) if drawn else (),
         tables=() if drawn else (table,),
     )  # fmt: skip
+
+
+def _said(title: str) -> str:
+    """`serving an 8B model (answers)`: the title of a kind of work within a sentence."""
+    head, colon, tail = title.partition(": ")
+    return f"{head} ({tail})" if colon else title
 
 
 def _measured(given: Contest) -> Section:
@@ -419,7 +447,7 @@ def _measured(given: Contest) -> Section:
                 "GPUs": whole(one.gpus),
                 "batch": " / ".join(dict.fromkeys(str(r.batch or "-") for r in same.values())),
                 **{
-                    s.name: spanned(r.throughput, r.item) if (r := same.get(s.id)) and r.throughput else "-"
+                    short(s): spanned(r.throughput, r.item) if (r := same.get(s.id)) and r.throughput else ""
                     for s in given.specs
                 },
                 "origin": one.origin,
@@ -472,7 +500,7 @@ def _power(given: Contest) -> Section:
     """Forecast items per joule, and the measured ones."""
     rows = []
     for kind in given.common(KINDS):
-        each = {spec.name: given.forecast(kind, spec.id) for spec in given.specs}
+        each = {short(spec): given.forecast(kind, spec.id) for spec in given.specs}
         cells = {
             name: per_joule(r.items_per_joule, r.item) for name, r in each.items() if r and r.items_per_joule
         }
@@ -509,15 +537,15 @@ def _price(given: Contest) -> Section:
         if len(costs) > 1:
             rows.append({
                 "kind of work": kind.title, "unit": f"a million {next(iter(records.values())).item}s",
-                **{spec.name: costs.get(spec.id, "-") for spec in given.specs},
+                **{short(spec): costs.get(spec.id, "") for spec in given.specs},
                 "cheapest": given.name(min(costs, key=lambda one: costs[one].value)),
             })  # fmt: skip
     if rows:
         least = {one: sum(row["cheapest"] == given.name(one) for row in rows) for one in given.ids}
-        parts = [f"{given.names([one])} in {count}" for one, count in least.items() if count]
+        parts = [f"to {given.names([one])} in {count}" for one, count in least.items() if count]
         text.append(
             "An hour is cheap or expensive only against the work that is done in it. The lowest rent of a "
-            f"million items has {', '.join(parts)} of {len(rows)} kinds of work."
+            f"million items belongs {' and '.join(parts)} of {len(rows)} kinds of work."
         )
     if missing := [one for one in given.ids if not exact(given.offers, one)]:
         exactly = given.names(missing, "or")
@@ -526,7 +554,7 @@ def _price(given: Contest) -> Section:
     if known := offered(given.offers, given.ids, given.today, given.cited):
         tables.append(Table(
             title=f"Offers as of {given.today.isoformat()}", rows=tuple(known),
-            columns=("price", *(spec.name for spec in given.specs)),
+            columns=("price", *(short(spec) for spec in given.specs)),
             notes=(EXACTLY, f"stale: older than {prices.STALE_DAYS} days; new ones: gpuwise prices update"),
         ))  # fmt: skip
     if rows:
@@ -564,9 +592,9 @@ def _several(given: Contest) -> Section:
                 one, every = given.forecast(kind, spec.id), of_kind(kind, spec.id, given.forecasts, count)
                 if one is not None and every is not None and every.throughput is not None:
                     share = percent(Curve(records=(one, every)).share(every).value, 0)
-                    cells[spec.name] = f"{spanned(every.throughput, every.item)}, {share} of linear"
+                    cells[short(spec)] = f"{spanned(every.throughput, every.item)}, {share} of linear"
             if cells:
-                each = {spec.name: cells.get(spec.name, "-") for spec in given.specs}
+                each = {short(spec): cells.get(short(spec), "-") for spec in given.specs}
                 rows.append({"kind of work": kind.title, "GPUs": whole(count), **each})
     note = f"forecasts {given.cited.mark(FORECAST)}, 80 %: one machine, each GPU with the whole batch"
     folded = (Table.of(rows, notes=(note,)),) if rows else ()
@@ -585,7 +613,7 @@ def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
         )
         rows.append({
             "reader": one.reader, "what decides": one.what,
-            **{spec.name: one.figures.get(spec.id, "-") for spec in given.specs},
+            **{short(spec): one.figures.get(spec.id, "") for spec in given.specs},
             "choose": " or ".join(map(given.name, one.tied)),
             "rests on": one.ground,
         })  # fmt: skip
@@ -608,7 +636,7 @@ def _specifications(given: Contest) -> Section:
         sources = given.cited.mark(*(peak.source for peak in peaks if peak))
         rows.append((f"peak {name}", *(peak_value(peak) if peak else "-" for peak in peaks), sources))
     table = Table(
-        columns=("field", *(spec.name for spec in given.specs), "sources"), rows=tuple(rows),
+        columns=("field", *(short(spec) for spec in given.specs), "sources"), rows=tuple(rows),
         notes=("peaks are dense unless they say sparse; a dash: no source that was read states it",),
     )  # fmt: skip
     return Section(id="specifications", title="Specifications", folded=(table,))
