@@ -124,6 +124,7 @@ def test_the_row_of_a_model() -> None:
         "recipe": "stock",
         "framework": "",
         "batch": "256",
+        "load": "",
         "throughput (95 %)": "7,210 images/s ±0.3 %",
         "MFU": "17.8 %",
         "of limit": "21 % memory",

@@ -15,7 +15,7 @@ from gpuwise.model.units import Amount, gibibytes, si, significant, usd, watts
 from gpuwise.show import charts
 from gpuwise.show.gpus import short
 from gpuwise.show.prices import exact
-from gpuwise.show.results import unit
+from gpuwise.show.results import rate, unit
 from gpuwise.show.table import Table
 from gpuwise.show.theme import Chart
 
@@ -226,18 +226,40 @@ def leaders(found: Sequence[Entry]) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _priced(found: Sequence[Entry], street: bool) -> list[tuple[Entry, float, bool]]:
+    """(entry, its price, whether no other is both faster and cheaper) of those whose price is known, those on
+    the line first, then the fastest: of many points these are looked for."""
+    known = [
+        (entry, price)
+        for entry in found
+        if entry.record.throughput and (price := _gpus(entry, entry.street_usd if street else entry.rent_usd))
+    ]
+    best = charts.frontier([(price, entry.record.value) for entry, price in known])
+    points = [(entry, price, number in best) for number, (entry, price) in enumerate(known)]
+    return sorted(points, key=lambda point: (not point[2], -point[0].record.value))[:NAMED]
+
+
 def prices_chart(found: Sequence[Entry], *, street: bool = False, width: int = 0) -> Chart | None:
     """Price against throughput; None where fewer than three prices are known."""
-    priced = [
-        (e, price)
-        for e in found
-        if e.record.throughput and (price := _gpus(e, e.street_usd if street else e.rent_usd))
-    ]
-    if len(priced) < 3:
+    points = _priced(found, street)
+    if len(points) < 3:
         return None
-    best = charts.frontier([(price, e.record.value) for e, price in priced])
-    points = [(short(e.spec), price, e.record.value, n in best) for n, (e, price) in enumerate(priced)]
-    # Those on the line decide; of the others the fastest are looked for.
-    points.sort(key=lambda point: (not point[3], -point[2]))
-    what = "street price" if street else "rent of an hour"
-    return charts.tradeoff(points[:NAMED], x=f"{what}, USD", y=unit(priced[0][0].record.item), width=width)
+    return charts.tradeoff(
+        [(short(entry.spec), price, entry.record.value, best) for entry, price, best in points],
+        x=f"{'street price' if street else 'rent of an hour'}, USD",
+        y=unit(points[0][0].record.item),
+        width=width,
+    )
+
+
+def prices_table(found: Sequence[Entry], *, street: bool = False) -> Table:
+    """The points of the chart."""
+    return Table.of(
+        {
+            "GPU": entry.spec.id,
+            "street price" if street else "rent of an hour": usd(price),
+            "speed": rate(entry.record.value, entry.record.item),
+            "no other is both faster and cheaper": "yes" if best else "",
+        }
+        for entry, price, best in _priced(found, street)
+    )

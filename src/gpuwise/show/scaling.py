@@ -8,7 +8,7 @@ from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import percent, times, watts, whole
 from gpuwise.show import charts
 from gpuwise.show.page import Figure, References
-from gpuwise.show.results import bar, measured_speed, rate, speed
+from gpuwise.show.results import amount, bar, measured_speed, rate, speed
 from gpuwise.show.table import Table
 from gpuwise.show.theme import Mark
 from gpuwise.stats.records import Curve
@@ -147,7 +147,15 @@ def shown(curves: Sequence[Curve], cited: References) -> tuple[tuple[Figure, ...
             })  # fmt: skip
             continue
         marks = [
-            Mark(label=str(r.gpus), value=s.value, low=s.low, high=s.high, colour=r.origin)
+            Mark(
+                label=str(r.gpus),
+                value=s.value,
+                low=s.low,
+                high=s.high,
+                colour=r.origin,
+                group=f"{title} by GPUs, {one.item}s per second",
+                shown=amount(s.value, one.item),
+            )
             for r in curve.records
             if (s := r.throughput) is not None
         ]
@@ -161,7 +169,7 @@ def shown(curves: Sequence[Curve], cited: References) -> tuple[tuple[Figure, ...
             for r in curve.records
         )
         figures.append(Figure(
-            drawn=charts.lines(marks, item=one.item, over="GPUs"),
+            drawn=charts.lines(marks, item=one.item, over="GPUs"), marks=tuple(marks),
             table=Table.of(cells, title=f"{title} on several GPUs, {one.origin}"),
             caption=f"{title}: {last.gpus} GPUs reach {share} of {last.gpus} times one, {one.origin} "
             f"{source}.",

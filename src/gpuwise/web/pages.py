@@ -33,8 +33,9 @@ MENU = (
     ("/scaling", "Scaling"), ("/predict", "Predict"), ("/choose", "Choose"), ("/audit", "Audit"),
     ("/upload", "Upload"),
 )  # fmt: skip
-# Pages that mean nothing without a server.
-LIVE_ONLY = frozenset({"/audit", "/upload"})
+# Pages that answer questions, which files cannot; and those of which files have their table beside them.
+LIVE_ONLY = frozenset({"/compare", "/scaling", "/predict", "/choose", "/audit", "/upload"})
+WITH_TABLE = frozenset({"/", "/gpus", "/results"})
 
 # Names that are files as they are; others become their hash.
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._,:+-]{0,150}", re.IGNORECASE | re.ASCII)
@@ -107,6 +108,7 @@ def failure(problem: GpuwiseError, place: Place, title: str) -> str:
 def _rendered(template: str, place: Place, **content: Any) -> str:
     shared: Mapping[str, Any] = {
         "place": place, "link": place.to, "cell": partial(cell, place, links={}), "message": None,
+        "tabled": not place.static or place.path in WITH_TABLE,
         "menu": [entry for entry in MENU if not (place.static and entry[0] in LIVE_ONLY)],
     }  # fmt: skip
     return templates().get_template(template).render({**shared, **content})

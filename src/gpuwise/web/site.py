@@ -12,7 +12,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.forecasts import traced
 from gpuwise.judge.choose.need import presets
 from gpuwise.web import pages
-from gpuwise.web.pages import FILES, FORMATS, STATIC, Place
+from gpuwise.web.pages import FILES, STATIC, Place
 from gpuwise.web.view import Asked, View
 from gpuwise.web.views import audit, choose, compare, gpus, leaderboard, predict, results
 
@@ -25,25 +25,27 @@ class Address:
     view: Callable[[Facts, Asked], View]
     names: Callable[[Facts], Sequence[str]] = lambda facts: ("",)
     """What `{name}` is in the pages that become files."""
+    data: bool = False  # Its table stands beside the file
+    live: bool = False  # It answers questions, so that a file of it would hold one answer of very many
 
 
 ADDRESSES = (
-    Address("/", leaderboard.leaderboard),
+    Address("/", leaderboard.leaderboard, data=True),
     Address("/leaderboard/{name}", leaderboard.leaderboard, lambda facts: leaderboard.boards()),
-    Address("/gpus", gpus.listing),
+    Address("/gpus", gpus.listing, data=True),
     Address("/gpus/{name}", gpus.one, lambda facts: facts.studied),
-    Address("/compare", compare.form),
-    Address("/compare/{name}", compare.several, compare.pairs),
-    Address("/compare/{name}/article", compare.article, compare.pairs),
-    Address("/results", results.listing),
+    Address("/compare", compare.form, live=True),
+    Address("/compare/{name}", compare.several, compare.pairs, live=True),
+    Address("/compare/{name}/article", compare.article, compare.pairs, live=True),
+    Address("/results", results.listing, data=True),
     Address("/results/{name}", results.workload, lambda facts: results.workloads(facts)),
     Address("/results/files/{name}", results.kept, lambda facts: [r.id for r in facts.results]),
-    Address("/scaling", predict.scaling),
-    Address("/scaling/{name}", predict.scaling, lambda facts: predict.trained()),
-    Address("/predict", predict.predict),
-    Address("/predict/{name}", predict.predict, lambda facts: tuple(traced())),
-    Address("/choose", choose.choose),
-    Address("/choose/{name}", choose.choose, lambda facts: tuple(presets())),
+    Address("/scaling", predict.scaling, live=True),
+    Address("/scaling/{name}", predict.scaling, lambda facts: predict.trained(), live=True),
+    Address("/predict", predict.predict, live=True),
+    Address("/predict/{name}", predict.predict, lambda facts: tuple(traced()), live=True),
+    Address("/choose", choose.choose, live=True),
+    Address("/choose/{name}", choose.choose, lambda facts: tuple(presets()), live=True),
 )
 # Pages that need a server.
 LIVE = (Address("/audit", audit.form), Address("/upload", results.upload))
@@ -76,7 +78,7 @@ def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
         yield f"static/{name}", (STATIC / name).read_bytes()
     shown = frozenset(facts.studied)
     for address in ADDRESSES:
-        for name in address.names(facts):
+        for name in () if address.live else address.names(facts):
             place = Place(address.path.replace("{name}", name), static=True, gpus=shown)
             try:
                 view = address.view(facts, Asked(path=(name,) if name else ()))
@@ -84,8 +86,8 @@ def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
                 continue
             stem = pages.file_stem(place.path)
             yield f"{stem}.html", pages.page(view, place).encode()
-            for form in FORMATS:
-                yield f"{stem}.{form}", pages.data(view, form)
+            if address.data:
+                yield f"{stem}.csv", pages.data(view, "csv")
 
 
 def warm(facts: Facts) -> None:

@@ -123,9 +123,11 @@ def bars(values: Sequence[Interval | None]) -> tuple[Bar | None, ...]:
 
 
 def plain(page: Page) -> Page:
-    """The page with the table of each chart in its place: drawing takes longer than an answer may."""
+    """The page with charts that it draws by itself, and the table of each other one in its place: drawing
+    that takes longer than an answer may."""
     sections = []
     for section in page.sections:
-        drawn = tuple(replace(f.table, notes=(f.caption, *f.table.notes)) for f in section.figures)
-        sections.append(replace(section, figures=(), tables=(*drawn, *section.tables)))
+        own = tuple(replace(f, drawn=None) for f in section.figures if f.marks)
+        drawn = [replace(f.table, notes=(f.caption, *f.table.notes)) for f in section.figures if not f.marks]
+        sections.append(replace(section, figures=own, tables=(*drawn, *section.tables)))
     return replace(page, sections=tuple(sections))

@@ -94,6 +94,12 @@ function droppable(form) {
   file.addEventListener("change", () => form.requestSubmit());
 }
 
+// `$8.60`, `1,400 W` and `5.49 M` as numbers; anything else as it is.
+function number(text) {
+  const found = /^\$?([\d.,]+)(?: ([kMGTP]?)\S*)?$/.exec(text);
+  return found ? found[1].replaceAll(",", "") * 1000 ** " kMGTP".indexOf(found[2] || " ") : text;
+}
+
 // Pages that are files have no server that sorts and filters for them.
 function sortable(table) {
   const body = table.tBodies[0];
@@ -101,11 +107,11 @@ function sortable(table) {
     const head = event.target.closest("[data-sort]");
     if (!head) return;
     const place = head.cellIndex, falling = head.getAttribute("aria-sort") !== "descending";
-    const value = row => row.cells[place].dataset.v ?? "";
+    const value = row => number(row.cells[place].textContent.trim());
     const order = (a, b) => {
       const [x, y] = [value(a), value(b)];
       if (x === "" || y === "") return (x === "") - (y === "");
-      return (isNaN(x) || isNaN(y) ? x.localeCompare(y) : x - y) * (falling ? -1 : 1);
+      return (isNaN(x) || isNaN(y) ? String(x).localeCompare(y) : x - y) * (falling ? -1 : 1);
     };
     body.append(...[...body.rows].sort(order));
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
@@ -116,8 +122,10 @@ function sortable(table) {
 function findable(input) {
   input.addEventListener("input", () => {
     const words = input.value.toLowerCase().split(/\s+/);
-    for (const row of document.querySelectorAll("tr[data-find]"))
-      row.hidden = !words.every(word => row.dataset.find.includes(word));
+    for (const row of document.querySelectorAll(".ranking tbody tr")) {
+      const text = (row.textContent + row.querySelector(".kind").getAttribute("aria-label")).toLowerCase();
+      row.hidden = !words.every(word => text.includes(word));
+    }
   });
 }
 

@@ -61,7 +61,7 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
             "asked": asked, "metric": metric, "metrics": METRICS, "kind": kind, "classes": CLASSES,
             "sort": sort, "unit": METRICS[metric].unit(item) if item else "", "figure": report.figure,
             "workloads": traced(), "counts": COUNTS, "chart": wide, "narrow": narrow, "street": street,
-            "message": problem, "prices": report.table([e for e in ordered if e.rent_usd or e.street_usd]),
+            "message": problem, "prices": report.prices_table(found, street=street),
         },
     )  # fmt: skip
 

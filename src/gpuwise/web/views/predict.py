@@ -83,7 +83,11 @@ def predict(facts: Facts, asked: Asked) -> View:
         table=replace(report.table(given).last(LAST), title="") if given else Table(columns=(), rows=()),
         bars=bars([p.throughput for p in given]),
         legend="throughput and its 80 % interval",
-    )
+        sorts={
+            "GPU": "name", "throughput": "speed", "peak memory": "memory", "power": "power",
+            "per joule": "efficiency",
+        },
+    )  # fmt: skip
     refused = tuple((p.gpu_id, p.refusal) for p in found if p.refusal)
     return View(
         title=f"Predict: {asks.spec.id} {asks.mode} {asks.precision}",
@@ -93,7 +97,7 @@ def predict(facts: Facts, asked: Asked) -> View:
         content={
             "sheet": sheet, "refused": Table(columns=("GPU", "why not"), rows=refused), "asks": asks,
             "asked": asked, "workloads": traced(), "counts": MACHINES, "sorts": report.SORTS,
-            "message": problem, "most_batch": MOST_BATCH,
+            "sort": asked.one_of("sort", report.SORTS), "message": problem, "most_batch": MOST_BATCH,
         },
     )  # fmt: skip
 
