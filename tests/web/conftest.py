@@ -62,7 +62,7 @@ def process(home: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         assert len(said) < 10_000, said[:1000]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def served(process: tuple[str, subprocess.Popen[str]]) -> str:
     """The address of a server in a process of its own."""
     return process[0]

@@ -17,6 +17,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from gpuwise.jobs.facts import Facts
+from gpuwise.web import site
+
 from .conftest import RESULT
 from .test_views import PAGES
 
@@ -201,6 +204,54 @@ def test_a_click_leads_to_the_gpu(visitor: Visitor) -> None:
     visitor.open("/gpus")
     visitor.driver.find_element(By.LINK_TEXT, "rtx-4090").click()
     visitor.until(lambda: visitor.one("h1").text == "NVIDIA GeForce RTX 4090")
+
+
+def test_the_leaderboard_ranks_by_a_click_and_keeps_it_in_the_address(visitor: Visitor) -> None:
+    visitor.window(1280)
+    visitor.open("/")
+    before = visitor.names()
+    visitor.one("input[name=by][value=rent] + span").click()
+    visitor.until(lambda: visitor.names() not in (before, []))
+    assert "by=rent" in visitor.driver.current_url
+    ranked = visitor.names()
+    visitor.driver.find_element(By.LINK_TEXT, "power").click()
+    visitor.until(lambda: visitor.names() not in (ranked, []))
+    assert "sort=power" in visitor.driver.current_url
+    visitor.driver.back()
+    visitor.until(lambda: visitor.names() == ranked)
+
+
+def test_on_a_phone_the_leaderboard_shows_name_bar_and_value(visitor: Visitor) -> None:
+    visitor.window(390)
+    visitor.open("/")
+    script = "return [...document.querySelectorAll('.ranking tbody tr:first-child > *')]"
+    seen = visitor.driver.execute_script(
+        f"{script}.filter(e => e.checkVisibility()).map(e => [e.className, e.getBoundingClientRect().right])"
+    )
+    assert [name for name, _ in seen] == ["name", "bar", "figure"]
+    assert all(right <= 390 for _, right in seen)
+
+
+def test_a_ranking_in_a_file_is_sorted_and_searched_by_its_script(
+    visitor: Visitor, facts: Facts, tmp_path: Path
+) -> None:
+    few = [of for of in site.ADDRESSES if of.path == "/"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site, "ADDRESSES", tuple(few))
+        list(site.export(facts, tmp_path / "site"))
+    visitor.window(1280)
+    visitor.driver.get(f"file://{tmp_path}/site/index.html")
+    before = visitor.names()
+    visitor.driver.find_element(By.XPATH, "//th[text()='memory']").click()
+    assert visitor.names() != before
+    assert sorted(visitor.names()) == sorted(before)
+    script = "return [...document.querySelectorAll('.ranking tbody tr')]"
+    memory = visitor.driver.execute_script(f"{script}.map(row => parseFloat(row.cells[7].textContent))")
+    assert memory == sorted(memory, reverse=True)
+    visitor.one("[type=search]").send_keys("rtx 4090")
+    left = visitor.driver.execute_script(f"{script}.filter(row => !row.hidden).map(row => row.innerText)")
+    assert len(left) == 1
+    assert "GeForce RTX 4090" in left[0]
 
 
 def test_a_click_sorts(visitor: Visitor) -> None:

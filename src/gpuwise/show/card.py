@@ -61,10 +61,6 @@ def card(given: Card) -> Page:
     unknown = "No speed of it was measured here, or published by a source that passes the checks."
     sections = (
         Section(id="for-whom", title="For whom it is", tables=suited),
-        Section(
-            id="specification", title="Specification", text=("Peaks are dense unless they say sparse.",),
-            tables=(Table.of(every, numeric=frozenset(), notes=gaps(spec)),),
-        ),
         uses(given),
         several(given),
         Section(
@@ -72,6 +68,10 @@ def card(given: Card) -> Page:
         ),
         price(given),
         standing(spec),
+        Section(
+            id="specification", title="Specification", text=("Peaks are dense unless they say sparse.",),
+            tables=(Table.of(every, numeric=frozenset(), notes=gaps(spec)),),
+        ),
     )  # fmt: skip
     return Page(
         title=spec.name,

@@ -69,8 +69,8 @@ class Place:
     def again(self, asked: Asked, **changed: str) -> str:
         """This page with some values of its question changed."""
         pairs = [pair for pair in asked.pairs if pair[0] not in changed]
-        last = self.path.rsplit("/", 1)[-1] or "./"
-        return f"{quote(last, safe=',:')}?{urlencode([*pairs, *changed.items()])}"
+        last = self.path.rsplit("/", 1)[-1]
+        return f"{quote(last, safe=',:') or './'}?{urlencode([*pairs, *changed.items()])}"
 
 
 def file_stem(path: str) -> str:
