@@ -74,4 +74,6 @@ def command(model: str, output: Path | None, as_json: bool, **options: Any) -> N
     else:
         printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
     if answer.exit_status:
-        raise NoDataError("nothing of this fits", hint=f"gpuwise fit {model} --weights q4_k_m --gpus 8")
+        trains = options["tasks"] != "infer"
+        other = "--for qlora --context 1k" if trains else "--weights q4_k_m"
+        raise NoDataError("nothing of this fits", hint=f"gpuwise fit {model} {other} --gpus 8")

@@ -84,7 +84,7 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
 def _fitted(plan: Plan, gpu: str) -> Fit:
     """The plan on a GPU and, where it does not fit, on how many it would."""
     answer = fit(plan, gpu)
-    if answer.fits or answer.refusal:
+    if answer.fits or not answer.parts:
         return answer
     more = [count for count in COUNTS if count > plan.gpus]
     return replace(answer, enough=next((n for n in more if fit(replace(plan, gpus=n), gpu).fits), None))

@@ -15,12 +15,12 @@ Constants were set on two thirds of public rows; docs/how-it-predicts.md has the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 from typing import Literal
 
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.facts import llms
+from gpuwise.facts import catalog, llms
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import Precision
 from gpuwise.model.record import Basis
@@ -38,6 +38,8 @@ OPTIMISERS: tuple[Optimiser, ...] = ("adamw", "adamw8bit")
 FIXED_BYTES = 1.0e9
 # Share of the memory that a caching allocator can fill before fragments make it fail.
 USABLE = 0.95
+# Metal gives a GPU that shares its memory with the processor about three quarters of it.
+USABLE_SHARED = 0.72
 # Tokens of a prompt that engines read at a time.
 CHUNK = 2048
 # Bytes of a logit in training: 2 as computed, 4 widened, 4 of its gradient, 2 narrowed again.
@@ -92,7 +94,7 @@ class Fit:
     tokens_per_s: Interval | None = None  # New ones in inference, trained ones in training.
     first_token_s: float | None = None
     basis: Basis = "spec-only"
-    refusal: str = ""  # Why there is no answer for this GPU.
+    refusal: str = ""  # Why there is no speed for this GPU.
 
     @property
     def needed_bytes(self) -> float:
@@ -102,29 +104,30 @@ class Fit:
 
 def fit(plan: Plan, gpu: str) -> Fit:
     """The plan on one GPU of the catalog, or on several of it. Raises InputError for an unknown GPU."""
+    spec = catalog.find(gpu)
+    if spec.memory_bytes is None:
+        return Fit(plan=plan, gpu_id=spec.id, refusal="no source states its memory")
+    parts = memory(plan)
+    usable = USABLE_SHARED if spec.vendor == "Apple" else USABLE
+    fits = sum(size for _, size in parts) <= usable * spec.memory_bytes
+    answer = Fit(plan=plan, gpu_id=spec.id, parts=parts, memory_bytes=spec.memory_bytes, fits=fits)
+    if not fits:
+        return answer
+    first = None
     try:
         found = card(gpu)
-        parts = memory(plan)
-        fits = sum(size for _, size in parts) <= USABLE * found.memory_bytes
-        answer = Fit(plan=plan, gpu_id=found.id, parts=parts, memory_bytes=found.memory_bytes, fits=fits)
-        if not fits:
-            return answer
-        first = None
         if plan.task == "infer":
             seconds, first = decode_seconds(plan, found), prompt_seconds(plan, found)
         else:
             seconds = train_seconds(plan, found)
     except NoDataError as error:
-        return Fit(plan=plan, gpu_id=gpu, refusal=str(error))
+        return replace(answer, refusal=str(error))
     tokens = plan.batch * (1 if plan.task == "infer" else plan.context * plan.gpus)
     speed, factor = tokens / seconds, SPREAD[plan.task]
-    return Fit(
-        plan=plan, gpu_id=found.id, parts=parts, memory_bytes=found.memory_bytes, fits=True,
-        tokens_per_s=Interval(
-            value=speed, low=speed / factor, high=speed * factor, level=0.8, method="data sheet"
-        ),
-        first_token_s=first,
+    interval = Interval(
+        value=speed, low=speed / factor, high=speed * factor, level=0.8, method="data sheet"
     )  # fmt: skip
+    return replace(answer, tokens_per_s=interval, first_token_s=first)
 
 
 def memory(plan: Plan) -> tuple[tuple[str, float], ...]:

@@ -38,7 +38,7 @@ def table(rows: Sequence[Fit]) -> Table:
 
 def _row(answer: Fit) -> dict[str, str]:
     plan = answer.plan
-    fits = answer.refusal or ("yes" if answer.fits else "no")
+    fits = "yes" if answer.fits else "no"
     if answer.enough:
         fits = f"on {answer.enough}"
     speed, span = answer.tokens_per_s, ""
@@ -57,6 +57,7 @@ def _row(answer: Fit) -> dict[str, str]:
         "tokens/s": Amount(significant(speed.value), speed.value, "token/s") if speed else "",
         "80 % interval": span,
         "first token": seconds(answer.first_token_s) if answer.first_token_s else "",
+        "why no speed": answer.refusal,
     }
 
 
