@@ -102,6 +102,9 @@ def test_it_is_shown_compared_and_reported_as_every_result(
     code, out, _ = gpuwise("report", files[0])
     assert (code, "Under load" in out) == (0, True)
     assert gpuwise("compare", *files, "--fail-if", "slower>5%")[0] == 1
+    assert "served:fake" in gpuwise("results", "served:fake", "--file", files[0])[1]
+    code, _, err = gpuwise("reproduce", files[0])
+    assert (code, "ask it again: gpuwise bench --endpoint" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,8 @@ def again(old: Result) -> tuple[RunConfig, ...]:
     if old.command == "pytest":
         problem = f"{old.id} holds steps of tests, which pytest alone can run"
         raise InputError(problem, hint="run the tests against it", code="pytest")
+    if any(m.serving is not None for m in old.measurements):
+        raise InputError(f"{old.id} holds the answers of a server", hint=f"ask it again: {old.command}")
     done = [m for m in old.measurements if m.status == "ok"]
     if not done:
         raise NoDataError(f"nothing in {old.id} ended well", hint=old.command)
