@@ -25,8 +25,10 @@ from gpuwise.model.issue import Issue, Severity
 from gpuwise.model.result import Result
 from gpuwise.model.units import percent
 
+# Where the card does not say at which temperature it slows down; and how near to that is too near.
 HOT_C = 85.0
 NEAR_C = 2.0
+# Reasons for a lowered clock that are no fault: large GPUs run at their power limit, a display asks for it.
 HARMLESS = frozenset({"power-cap", "display-clocks"})
 # Drivers round the power limit.
 TOLERANCE_W = 0.5

@@ -26,9 +26,9 @@ from gpuwise.model.issue import Issue
 from gpuwise.model.result import Interval
 from gpuwise.model.units import percent
 
-OUTLIER = 3.5
-NORMAL = 1.4826
-SAME = 0.02
+# The head of the file says what these are, and whose.
+OUTLIER, NORMAL, SAME = 3.5, 1.4826, 0.02
+# With fewer cards, the median deviation says nothing.
 FEWEST = 5
 
 

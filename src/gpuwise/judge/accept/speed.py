@@ -33,6 +33,7 @@ from gpuwise.model.issue import Issue
 from gpuwise.model.units import gibibytes, percent
 from gpuwise.stats import ratio_of
 
+# Cards of one airflow differ by some degrees; by more, one of them gets less of it.
 HOTTER_C = 10.0
 
 
@@ -128,6 +129,7 @@ def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issu
         gpu_id = same[0].result.environment.gpu_id
         for asked in dict.fromkeys(q for mine in each.values() for q in mine):
             rates = {name: mine[asked] for name, mine in each.items() if asked in mine}
+            # Of two cards the faster is the measure, or neither could ever be slow.
             middle = median_high(rate.value for rate in rates.values())
             for name, rate in rates.items():
                 if rate.high < (1 - allowed(gpu_id, asked, margin)) * middle:
