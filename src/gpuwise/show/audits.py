@@ -64,7 +64,8 @@ def summary(audit: Audit) -> str:
             + f", {counts['cannot tell']} not decidable"
         )
     if audit.unknown_gpus:
-        text += f"; not in the catalog: {_first(audit.unknown_gpus)}"
+        figures = sum(finding.explanation == NOT_IN_CATALOG for finding in audit.findings)
+        text += f"; {counted(figures, 'figure')} of GPUs not in the catalog: {_first(audit.unknown_gpus)}"
     if audit.unjudged:
         values = _first([f"{one.text.strip()} in line {one.line}" for one in audit.unjudged])
         text += f"; {counted(len(audit.unjudged), 'value')} not assigned to a GPU and field: {values}"
