@@ -239,7 +239,7 @@ def children(pid: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_keeps_what_is_done(process: Start, tmp_path: Path, sign: signal.Signals) -> None:
     path, steps = tmp_path / "my_model.py", tmp_path / "steps"
     path.write_text(NET.replace('print("noise")', f"open({str(steps)!r}, 'a').close()"))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from errno import ENOSPC
+from pathlib import Path
 
 import pytest
 
 from gpuwise.cli import print as printer
+from gpuwise.errors import InputError
 from gpuwise.show.table import Table
 
 
@@ -41,3 +45,23 @@ def test_a_terminal_of_80_columns_shows_every_cell_whole(
     assert all(any(cell in line for line in lines) for row in rows for cell in row)
     assert all(line.startswith("  ") for line in lines if "note" in line)
     assert lines[-1] == ""
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    older, link = tmp_path / "older.csv", tmp_path / "link.csv"
+    older.write_bytes(b"older")
+    link.symlink_to(older)
+
+    def full(descriptor: int) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(InputError, match="No space left"):
+            printer.write_bytes(older, b"newer")
+    assert older.read_bytes() == b"older"
+    assert {path.name for path in tmp_path.iterdir()} == {"older.csv", "link.csv"}
+    printer.write_bytes(link, b"newer")
+    assert older.read_bytes() == b"newer"
+    printer.write_bytes(Path(os.devnull), b"nowhere")  # no file that could be replaced
+    assert Path(os.devnull).is_char_device()

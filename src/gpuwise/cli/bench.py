@@ -249,7 +249,8 @@ class Screen:
         with printer.lenient():
             if update is None:
                 # What is done is delivered now; a second Ctrl-C would only take the exit code from it.
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                for sign in printer.ENDING:
+                    signal.signal(sign, signal.SIG_IGN)
                 printer.status("")
                 printer.talk(f"interrupted: {self._ended} of {self._all} measurements had ended")
             elif isinstance(update, Begun):
@@ -266,8 +267,7 @@ class Screen:
                 self.end(update)
 
     def _begin(self, begun: Begun) -> None:
-        # A batch system ends a job by SIGTERM: what is done is kept, as with Ctrl-C.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        printer.end_as_with_ctrl_c()
         self._all = len(begun.left)
         for config, known in begun.recipes.items():
             printer.talk(used(config, known))

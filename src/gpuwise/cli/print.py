@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -183,8 +184,27 @@ def write(output: Path, content: Table, document: Callable[[], Any]) -> None:
     write_bytes(output, form.get(output.suffix, lambda: comma_separated(content))().encode())
 
 
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What ends a session and keeps what is done; Windows has no SIGHUP."""
+
+
+def end_as_with_ctrl_c() -> None:
+    """Keep what is done also where a batch system ends the job (SIGTERM) or the terminal is lost (SIGHUP)."""
+    for sign in ENDING:
+        # Under nohup, SIGHUP is ignored, and stays so.
+        if signal.getsignal(sign) != signal.SIG_IGN:
+            signal.signal(sign, signal.default_int_handler)
+
+
 def write_bytes(output: Path, data: bytes) -> None:
-    """Write a file. Raises InputError where it cannot be written."""
+    """Write a file, whole or not at all. Raises InputError where it cannot be written."""
+    if not output.exists() or output.is_file():
+        from gpuwise import store
+
+        # Of a link the file that it names.
+        store.write(data, output.resolve())
+        return
+    # A pipe or a device, as /dev/stdout, has no file that a new one could take the place of.
     try:
         output.write_bytes(data)
     except OSError as failure:

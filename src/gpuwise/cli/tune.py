@@ -65,7 +65,7 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
         nonlocal ended
         if update is None:
             # What is done is delivered now; a second signal would only take it away.
-            for sign in (signal.SIGINT, signal.SIGTERM):
+            for sign in printer.ENDING:
                 signal.signal(sign, signal.SIG_IGN)
             printer.status("")
             printer.talk(f"interrupted after {ended} settings")
@@ -86,8 +86,7 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
         time_s=units.parse_seconds(options["time_text"]), resume=options["resume"],
         device=options["device"], gpu=options["index"], toy=options["toy"], command=repeatable(),
     )  # fmt: skip
-    # A batch system ends a job by SIGTERM: what is done is kept, as with Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    printer.end_as_with_ctrl_c()
     answer = tune(request, listen)
     printer.status("")
     found = answer.found
