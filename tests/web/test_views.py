@@ -336,3 +336,11 @@ def test_a_choice_begins_with_its_answer_and_a_picture(client: TestClient) -> No
     assert answer.index("<svg") < answer.index("<table")
     assert "Runner-up: " in answer
     assert "no other beats" in answer
+
+
+def test_what_owning_rests_on_is_part_of_the_form(client: TestClient) -> None:
+    asked = "/choose.json?workload=bert-large&acquire=own"
+    usual, bare = (client.get(f"{asked}{more}").json()["options"][0] for more in ("", "&host=0&hours=100"))
+    assert (usual["host_usd"], bare["host_usd"]) == (1500, 0)
+    assert bare["per_hour_usd"] < usual["per_hour_usd"]
+    assert "a week has 168 hours" in client.get("/choose?workload=bert-large&hours=500").text

@@ -215,7 +215,9 @@ def _need(
         need, compiled=options["compile"] != "off", batch=options["batch"],
         deadline_s=read("deadline", units.parse_seconds),
         budget_usd=dollars[0], budget_per_hour=dollars[1] == "hour",
-        budget_per_month=dollars[1] == "month", acquire=options["acquire"] or "both",
+        budget_per_month=dollars[1] == "month",
+        # Providers rent: who names one does not ask what to buy.
+        acquire=options["acquire"] or ("rent" if options["providers"] else "both"),
         spot=options["spot"] == "ok", community=options["community"] == "ok",
         reserved=options["reserved"] == "ok", unproven=options["unproven"] == "ok",
         users=options["users"] or 1, providers=units.parse_list(options["providers"] or ""),

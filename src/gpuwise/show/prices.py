@@ -52,6 +52,7 @@ def listing(
 def overview(lines: Sequence[Line], offers: Sequence[Offer], changes: Sequence[Change], today: date) -> Table:
     """One row a GPU: what an hour of it costs, what it costs to buy, and how fresh that is."""
 
+    # Median beside the lowest: the cheapest of a marketplace is one host on one evening.
     def row(line: Line) -> dict[str, str]:
         rent, spot, street, new = line.on_demand, line.spot, line.street, line.new
         return {
@@ -234,6 +235,7 @@ def _moves(changes: Sequence[Change]) -> tuple[str, ...]:
     first, last = steepest.first, steepest.last
     name = f"{last.provider} {last.instance}".strip()
     rises = len(changes) - falls
+    # Prices of 2026 went both ways: the word follows the count.
     word = "prices fall" if falls > rises else "prices move"
     return (
         f"{word}: between two looks {falls} fell and {rises} rose; the most {name} ({last.gpu} x "
@@ -274,6 +276,7 @@ def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> 
     found = prices.spread(mine, kind)
     if found is None:
         return "-"
+    # Freshness is that of the latest: the others may be years older and still stand in the span.
     latest = max(mine, key=lambda offer: offer.seen_on)
     stale = ", stale" if prices.is_stale(latest, today) else ""
     seen = f"newest {latest.seen_on}{stale}" if latest.seen_on else "undated"
@@ -337,6 +340,7 @@ def over_time_chart(months: Sequence[Month], query: str) -> Chart:
     for m in months:
         name = " ".join(word for word in (m.provider, m.kind, m.term, m.region) if word)
         series[f"{name} [{m.source}]"].append(m)
+    # The longest tell most; ties by name, so that a chart is drawn the same twice.
     longest = sorted(series, key=lambda name: (-len({m.month for m in series[name]}), name))[:MOST_LINES]
     return charts.over_time(
         [Mark(label=m.month, value=m.median, low=m.low, high=m.high, colour=name)

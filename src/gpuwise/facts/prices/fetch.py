@@ -72,6 +72,7 @@ def update(today: date, library: Any = None) -> Update:
     kept, left_out = convert(items, memory, today)
     if not kept:
         raise NoDataError("gpuhunt returned no GPU offer; the prices fetched before stay", hint="try later")
+    # A provider that is silent today was not closed: what it asked last stays, with its date.
     path, providers = fetched_path(), {row["provider"] for row in kept}
     former = [row for row in _former(path) if row["provider"] not in providers]
     text = io.StringIO()
@@ -98,6 +99,7 @@ def convert(
         except ValueError as reason:
             left_out[str(reason)] += 1
             continue
+        # Regions of one instance differ by a few per cent: a list of all would be ten times as long.
         key = tuple(row[column] for column in ("provider", "instance", "gpu", "count", "kind"))
         if key in cheapest:
             left_out["dearer region of the same instance"] += 1

@@ -113,6 +113,7 @@ def read_text(
     """The offers in the text of a price file called `name`. Raises InputError for another text."""
     text = text.removeprefix("\ufeff")
     first = next((line for line in text.splitlines() if line.strip()), "")
+    # Spreadsheets of half of Europe write semicolons, for the comma is their decimal point.
     reader = csv.reader(io.StringIO(text), delimiter=max((",", ";", "\t"), key=first.count))
     try:
         lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
@@ -268,6 +269,7 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
 
     Raises InputError with the nearest names where neither the catalog nor an offer knows it.
     """
+    # A full name means one card, even where it is a part of another's name.
     exact = _exact().get(name_key(query))
     if exact is not None:
         return Wanted(query=query, gpu_ids=frozenset({exact}))

@@ -27,6 +27,10 @@ from gpuwise.workloads import registry
 
 SHOWN = 25
 REASONED = 3
+# Field of the assumptions -> its name in the form.
+ASSUMED = {
+    "host_usd": "host", "electricity_usd_per_kwh": "kwh", "hours_per_week": "hours", "years": "years",
+}  # fmt: skip
 # Of the picture of cost against time, in its own units; names stand on the right of their points.
 WIDE, HIGH, EDGE, NAMES, DRAWN = 720, 300, 40, 150, 40
 GPUS = ("1", "1..2", "1..4", "1..8")
@@ -116,7 +120,8 @@ def _base(asked: Asked) -> dict[str, Any]:
         "mode": asked.one_of("mode", spec.modes, own.mode if own else None),
         "precision": asked.one_of("precision", spec.precisions, usual),
         "gpus": asked.one_of("gpus", GPUS, many), "acquire": asked.one_of("acquire", WAYS),
-        "form": asked.one_of("form", FORMS, (preset.form if preset else None) or ""),
+        # "any" is a form, too: a page of a use keeps that use's own until the form is sent, to another address.
+        "form": asked.one_of("form", FORMS) or (preset.form if preset else None) or "",
         "work": work, "latency": latency if spec.phase else "",
     }  # fmt: skip
 
@@ -130,8 +135,11 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
         latency=units.parse_latency(base["latency"]) if base["latency"] else None,
         gpus=units.parse_count_range(base["gpus"]), form=base["form"] or None,
     )  # fmt: skip
+    # What owning rests on, as far as the form says it.
+    assumed = {field: value for field, name in ASSUMED.items() if (value := asked.number(name)) is not None}
     return replace(
-        need, acquire=base["acquire"], spot=bool(asked.text("spot")), community=bool(asked.text("community")),
+        need, assumptions=replace(need.assumptions, **assumed), acquire=base["acquire"],
+        spot=bool(asked.text("spot")), community=bool(asked.text("community")),
         budget_usd=budget or None, budget_per_hour=asked.text("per") == "hour",
         budget_per_month=asked.text("per") == "month",
         deadline_s=deadline * 3600 if deadline else None, power_w=power or None,
