@@ -120,7 +120,7 @@ def _base(asked: Asked) -> dict[str, Any]:
         "mode": asked.one_of("mode", spec.modes, own.mode if own else None),
         "precision": asked.one_of("precision", spec.precisions, usual),
         "gpus": asked.one_of("gpus", GPUS, many), "acquire": asked.one_of("acquire", WAYS),
-        # "any" is a form, too: a page of a use keeps that use's own until the form is sent, to another address.
+        # "any" is a form, too: a page of a use keeps its own until the form is sent, to another address.
         "form": asked.one_of("form", FORMS) or (preset.form if preset else None) or "",
         "work": work, "latency": latency if spec.phase else "",
     }  # fmt: skip
