@@ -136,7 +136,9 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
         gpus=units.parse_count_range(base["gpus"]), form=base["form"] or None,
     )  # fmt: skip
     # What owning rests on, as far as the form says it.
-    assumed = {field: value for field, name in ASSUMED.items() if (value := asked.number(name)) is not None}
+    assumed: dict[str, Any] = {
+        field: value for field, name in ASSUMED.items() if (value := asked.number(name)) is not None
+    }
     return replace(
         need, assumptions=replace(need.assumptions, **assumed), acquire=base["acquire"],
         spot=bool(asked.text("spot")), community=bool(asked.text("community")),
