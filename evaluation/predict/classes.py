@@ -21,16 +21,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict import classes, rates
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.kernels import arrays
-from gpuwise.predict.recorder import record
 from gpuwise.predict.time import SOFTENED, basis, latency
-from gpuwise.predict.trace import About, trace_of
+from gpuwise.predict.trace import trace_operator
 from gpuwise.workloads import operators
 
 Array = NDArray[np.float64]
@@ -54,16 +52,7 @@ def recorded(names: Sequence[str]) -> dict[str, Trace]:
     for case in operators.cases():
         if case.name not in names:
             continue
-        matmul, convolved = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
-
-        def build(case: operators.Case = case) -> tuple[operators.Step, float]:
-            with torch.device("cuda"):
-                return case.make(), 1.0
-
-        about = About(workload=case.name, version=1, mode="infer", precision="bf16", item="step")
-        found[case.name] = trace_of(record(build), about, batch=1, compiled=False)
-        torch.set_float32_matmul_precision(matmul)
-        torch.backends.cudnn.allow_tf32 = convolved
+        found[case.name] = trace_operator(case.make)
     return found
 
 

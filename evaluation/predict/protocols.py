@@ -33,7 +33,6 @@ from evaluation.predict import cross, rivals, shipped
 from evaluation.predict.case import Case, Row
 from evaluation.predict.sets import eager, gemm, power, serving, training, vision
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.predict.evidence import transferred
 
 Array = NDArray[np.float64]
 Holdout = Literal["none", "gpu", "family", "model"]
@@ -258,7 +257,4 @@ def _transfer(
 ) -> Array:
     """Figures of `cases` from the measurements of `peers`, the same work on another card."""
     there, here = module.predict(parameters, cases), module.predict(parameters, peers)
-    ratios = np.log(there / here)
-    reference = float(np.median(ratios[np.isfinite(ratios)])) if np.isfinite(ratios).any() else None
-    own = np.array([peer.measured for peer in peers])
-    return transferred(own, here, there, reference)
+    return np.asarray(np.array([peer.measured for peer in peers]) * there / here)

@@ -20,8 +20,8 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cache as remember
 from math import exp, log
 from pathlib import Path
@@ -38,7 +38,6 @@ from evaluation.predict.measured import (
     own,
     own_pairs,
     published_pairs,
-    seconds,
     trace_of,
 )
 from evaluation.predict.protocols import load
@@ -48,7 +47,7 @@ from gpuwise.facts import catalog
 from gpuwise.predict import evidence as known
 from gpuwise.predict.card import card
 from gpuwise.predict.collectives import exchange
-from gpuwise.predict.evidence import own_factor, own_width, transferred
+from gpuwise.predict.evidence import own_factor, own_width
 from gpuwise.predict.forecast import LIKELY
 from gpuwise.predict.interval import ERRORS
 from gpuwise.predict.memory import CONTEXT, VISIBLE, workspace_bytes
@@ -137,16 +136,15 @@ def levels(rows: Sequence[Row], table: Path) -> dict[str, list[tuple[int, float]
         kept = [case for case in cases if case.card and case.card.id != gpu]
         return general(gemm.fit(kept)) if gpu in fitted else general()
 
-    def predict(at: int, gpu: str) -> float:
-        trace = trace_of(rows[at])
+    spec: dict[int, float] = {}
+    for at, row in enumerate(rows):
+        trace = trace_of(row)
         assert trace is not None
-        return trace.items / step_seconds(trace, card(gpu), without(gpu))
-
-    spec = {at: predict(at, row.gpu) for at, row in enumerate(rows)}
+        spec[at] = trace.items / step_seconds(trace, card(row.gpu), without(row.gpu))
     return {
         "spec-only": [(at, log(speed / rows[at].measured)) for at, speed in spec.items()],
         "calibrated": list(calibrated(rows, spec)),
-        "transferred": list(across(rows, spec, predict)),
+        "transferred": list(across(rows, spec)),
     }
 
 
@@ -164,20 +162,13 @@ def calibrated(rows: Sequence[Row], spec: dict[int, float]) -> Iterator[tuple[in
             yield at, log(spec[at] / factor / row.measured)
 
 
-def across(
-    rows: Sequence[Row], spec: dict[int, float], predict: Callable[[int, str], float]
-) -> Iterator[tuple[int, float]]:
+def across(rows: Sequence[Row], spec: dict[int, float]) -> Iterator[tuple[int, float]]:
     """From the same cell on each other card of the same source."""
     for at, row in enumerate(rows):
         for other, found in enumerate(rows):
             if place(found)[0] != place(row)[0] or found.gpu == row.gpu or found.cell != row.cell:
                 continue
-            kin = [i for i, r in enumerate(rows) if place(r) == place(found)]
-            able = [i for i in kin if seconds(replace(rows[i], gpu=row.gpu), general()) is not None]
-            usual = [log(predict(i, row.gpu) / spec[i]) for i in able]
-            reference = float(np.median(usual)) if usual else None
-            reached = float(transferred(found.measured, spec[other], spec[at], reference))
-            yield at, log(reached / row.measured)
+            yield at, log(found.measured * spec[at] / spec[other] / row.measured)
 
 
 def summary(rows: Sequence[Row], found: Sequence[tuple[int, float]], *, owned: bool) -> dict[str, Any]:

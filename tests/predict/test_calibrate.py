@@ -8,11 +8,9 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.predict.card import card
 from gpuwise.predict.evidence import (
-    TRUST,
     large_product,
     own_factor,
     own_width,
-    transferred,
     with_limits,
 )
 from gpuwise.predict.rates import mean_watts, on_card, shipped
@@ -54,12 +52,6 @@ def test_own_width_shrinks() -> None:
     assert 1.0 < own_width([2.0]) < own_width([2.0] * 50) < 2.0
     assert 0.1 <= own_width([0.0] * 500) < own_width([0.5] * 500) < own_width([0.5] * 5) < 1.0
     assert own_width(np.arange(1, 1001) / 800) == pytest.approx(1.0, abs=0.01)
-
-
-def test_transfer_by_ratio() -> None:
-    assert transferred(10.0, 4.0, 2.0) == pytest.approx(5.0)
-    both = transferred(np.array([10.0]), np.array([4.0]), np.array([2.0]), reference=0.0)
-    assert both[0] == pytest.approx(10.0 / 2**TRUST)
 
 
 def test_watts_stay_within_the_limit() -> None:

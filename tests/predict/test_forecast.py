@@ -159,14 +159,18 @@ def test_limits_alone_change_the_rates_but_not_the_width() -> None:
     found = one(config, "h200-sxm", calibration=replace(whole, measurements=limits))
     plain = one(config, "h200-sxm")
     assert found.throughput != plain.throughput
-    assert width(found) == pytest.approx(width(plain))
+    assert width(found) == pytest.approx(width(plain), rel=0.01)  # other kernels take other shares
     assert "limits" in found.notes[0]
 
 
 def test_from_another_card() -> None:
-    found = one(RESNET, "rtx-4090", source=result("resnet50-tuned"))
-    assert found.basis == "transferred"
-    assert width(found) < width(one(RESNET, "rtx-4090"))
+    source = result("resnet50-tuned")
+    found, large = one(RESNET, "rtx-4090", source=source), one(RESNET, "h100-sxm5-80gb", source=source)
+    assert found.basis == large.basis == "transferred"
+    # The batch that was measured where it fits; at a smaller one it says less.
+    assert found.batch is not None
+    assert found.batch < 1024 == large.batch
+    assert width(large) < width(one(RESNET, "h100-sxm5-80gb"))
 
 
 def test_results_of_no_use_are_refused() -> None:

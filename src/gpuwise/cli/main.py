@@ -39,6 +39,7 @@ VERBS = {
     "prices": "What a GPU costs to rent or buy, and when that was seen.",
     "audit": "Find wrong figures in articles, tables and results.",
     "predict": "Speed, memory and watts on GPUs that are not here.",
+    "calibrate": "Time operators on this GPU, so that predictions rest on them.",
     "fit": "Does a language model fit on a GPU, and how fast?",
     "validate": "Score the time model on measured data, held out.",
     "workloads": "List what can be measured.",

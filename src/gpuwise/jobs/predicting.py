@@ -9,6 +9,7 @@ from typing import Any
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.jobs.answer import Answer
+from gpuwise.model.issue import Issue
 from gpuwise.model.precision import Precision
 from gpuwise.model.recipe import Recipe
 from gpuwise.model.record import Record
@@ -109,10 +110,29 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
         precision=Precision(usual if request.precision is None else request.precision),
         compile=request.compile and spec.compiles, recipe=request.recipe,
     )  # fmt: skip
-    return forecast(
-        config, gpus, count=request.count, batch=request.batch, calibration=request.calibration,
-        source=request.source,
-    )  # fmt: skip
+
+    def asked(config: RunConfig, gpus: Sequence[str]) -> tuple[Record, ...]:
+        return forecast(
+            config, gpus, count=request.count, batch=request.batch, calibration=request.calibration,
+            source=request.source,
+        )  # fmt: skip
+
+    records = {record.gpu_id: record for record in asked(config, gpus)}
+    if request.precision is not None:
+        return tuple(records.values())
+    # A card without the usual format runs the work in the next one that it has, as `bench` does.
+    older: dict[Precision, list[str]] = {}
+    for gpu, record in records.items():
+        if record.refusal and (precision := runs_in(record)):
+            older.setdefault(precision, []).append(gpu)
+    for precision, cards in older.items():
+        note = Issue(
+            code="other-precision", severity="info", fix=f"--precision {precision}",
+            detail=f"in {precision}: no stated {config.precision} rate",
+        )  # fmt: skip
+        for record in asked(replace(config, precision=precision), cards):
+            records[record.gpu_id] = replace(record, issues=(*record.issues, note))
+    return tuple(records.values())
 
 
 def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tuple[Record, ...]:

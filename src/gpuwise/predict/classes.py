@@ -151,10 +151,22 @@ class Classes:
     memory: Array
     latency: Array
     spread: Array
+    which: NDArray[np.intp]
+    """A number for each class: kernels of one class err together."""
+
+
+def factors(kernels: Sequence[Kernel], measured: Mapping[str, float], *, compiled: bool) -> Array:
+    """What an owned card's own measurements say of each kernel: the factor on its predicted time of the most
+    special class of its path that is among `measured`, else 1."""
+    paths = (path(kernel, compiled=compiled) for kernel in kernels)
+    return np.array([next((measured[n] for n in reversed(p) if n in measured), 1.0) for p in paths])
 
 
 def of_kernels(kernels: Sequence[Kernel], *, compiled: bool) -> Classes:
     """What was measured of the class of each kernel."""
     found = [known(path(kernel, compiled=compiled)) for kernel in kernels]
+    numbers: dict[int, int] = {}
+    which = [numbers.setdefault(id(each), len(numbers)) for each in found]
     names = ("arithmetic", "vector", "memory", "latency", "spread")
-    return Classes(*(np.array([getattr(each, name) for each in found], dtype=float) for name in names))
+    columns = (np.array([getattr(each, name) for each in found], dtype=float) for name in names)
+    return Classes(*columns, which=np.array(which, dtype=np.intp))

@@ -4,11 +4,8 @@
                  of the card, shrunk to 1 as n / (n + shrink); so is the width, to that of other cards
     limits       rate of a format = what a large product reached / what the model says of the same product,
                  share of bandwidth = measured copy / stated bandwidth
-    transferred  items/s on Y = measured on X x predicted on Y / predicted on X
+    transferred  items/s on Y = measured on X x predicted on Y / predicted on X, at the batch measured
     measured     the cell itself on this GPU: in the user's store, or by the project (`data/measured.csv`)
-
-A ratio of two predictions carries the noise of both, which a common factor does not: the logarithm of the
-ratio is therefore drawn part of the way to its median over the other steps of the same result.
 
 A measured cell is shown beside the prediction and never mixed with it: it is of one machine and one build
 of software. A measurement at a small batch does not answer for the best batch: a decode step of 8 sequences
@@ -22,7 +19,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from math import ceil, exp, log
 from pathlib import Path
 from typing import Literal
@@ -48,8 +45,8 @@ Array = NDArray[np.float64]
 # Of the square matrices of the product limit (`workloads.matmul`).
 SIDE = 8192.0
 _BYTES = {"fp32": 4.0, "tf32": 4.0, "fp8": 1.0}
-# How much of a workload's own ratio is kept beside the median ratio of the two cards.
-TRUST = 0.7
+# Of a transfer's half width, for each e-fold between the batch that was measured and the one that is asked.
+_BATCH_WIDTH = 0.1
 # Measured workloads that the prior weighs: they differ from each other as much as cards do.
 _SHRINK = 4.0
 # Of other cards' half width: a few lucky errors do not make a prediction certain.
@@ -113,19 +110,6 @@ def own_width(relative: Sequence[float] | Array, level: float = LEVEL) -> float:
         return 1.0
     reached = max(float(sizes[min(len(sizes), ceil((len(sizes) + 1) * level)) - 1]), _LEAST_WIDTH)
     return exp(log(reached) * len(sizes) / (len(sizes) + _SHRINK))
-
-
-def transferred(
-    measured: Array | float, here: Array | float, there: Array | float, reference: float | None = None
-) -> Array:
-    """Figures on card Y from figures `measured` on X, given predictions `here` (X) and `there` (Y).
-
-    `reference` is the median of log(there / here) over usual workloads.
-    """
-    ratio = np.log(np.asarray(there) / np.asarray(here))
-    if reference is not None:
-        ratio = TRUST * ratio + (1.0 - TRUST) * reference
-    return np.asarray(np.asarray(measured) * np.exp(ratio))
 
 
 MEASURED = Path(__file__).with_name("data") / "measured.csv"
@@ -286,35 +270,17 @@ def _limits(result: Result, workload: str) -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """A cell as measured on another card, with the other steps of that result as a reference."""
+    """A cell as measured on one card: by how much its prediction there is off. The measurement speaks for its
+    own card first; all others are off by the same factor, so that it never changes their order."""
 
     source: Card
-    speed: float
-    """Items a second, measured."""
-    trace: Trace
-    """At the batch that was measured."""
-    others: tuple[Trace, ...]
+    factor: float
+    """On the predicted time of a step."""
+    batch: int
 
-    def speed_on(self, target: Card, trace: Trace) -> float:
-        """Items a second of `trace`, the same cell, on `target`."""
-        here, there = _speed(self.trace, self.source), _speed(trace, target)
-        reference = _reference(self.source, target, self.others)
-        return float(transferred(self.speed, here, there, reference))
-
-
-def _speed(trace: Trace, card: Card) -> float:
-    return trace.items / usual(trace, card).seconds
-
-
-@lru_cache(maxsize=2**12)
-def _reference(source: Card, target: Card, traces: tuple[Trace, ...]) -> float | None:
-    """Median of log(target / source) over the steps that the target can run; None where it can run none."""
-    ratios = [
-        log(_speed(trace, target) / _speed(trace, source))
-        for trace in traces
-        if all(kernel.dtype in target.peaks for kernel in trace.kernels if kernel.kind == "matmul")
-    ]
-    return float(np.median(ratios)) if ratios else None
+    def apart(self, batch: int) -> float:
+        """What the half width gains at another batch than the measured one, where the factor says less."""
+        return _BATCH_WIDTH * abs(log(batch / self.batch))
 
 
 def transfer_of(result: Result, config: RunConfig) -> Transfer:
@@ -329,9 +295,9 @@ def transfer_of(result: Result, config: RunConfig) -> Transfer:
     if not same:
         held = ", ".join(dict.fromkeys(m.config.key("batch") for m, _, _ in steps))
         raise InputError(f"{result.id} does not hold {cell}", hint=f"it holds {held}")
-    batch = config.batch
-    _, speed, trace = min(same, key=lambda step: abs(log(step[2].batch / (batch or step[2].batch))))
-    return Transfer(source=source, speed=speed, trace=trace, others=tuple(step[2] for step in steps))
+    _, speed, trace = min(same, key=lambda step: abs(log(step[2].batch / (config.batch or step[2].batch))))
+    factor = trace.items / speed / usual(trace, source).seconds
+    return Transfer(source=source, factor=factor, batch=trace.batch)
 
 
 def card_of(result: Result) -> Card:

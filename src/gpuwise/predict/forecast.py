@@ -37,13 +37,15 @@ from gpuwise.predict.evidence import (
 )
 from gpuwise.predict.interval import around, scaling_half
 from gpuwise.predict.memory import MemoryNeed, fits_in_memory, free_bytes
-from gpuwise.predict.step import Step, step
+from gpuwise.predict.step import Evidence, Step, step
 from gpuwise.workloads import registry
 
 # Probability of fitting that a batch must have to be chosen.
 LIKELY = 0.9
 # Below it, a batch that was asked for does not fit.
 FITS = 0.5
+# Share of a step in kernels like which none was measured, beyond which it is an order of magnitude.
+MOST_NEW = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +199,9 @@ def _fitting(asked: Inputs, found: Card) -> list[Need]:
     def fits(need: Need) -> bool:
         return need.space is None or need.space.fits >= asked.least
 
+    measured = asked.transfer.batch if asked.transfer is not None else None
+    if measured in asked.series.batches and fits(same := _need(asked, found, measured)):
+        return [same]  # at another batch the measurement says less
     # Memory grows with the batch, so the walk ends at the first that does not fit, or that does.
     batches, start = asked.series.batches, asked.series.start
     upward = (_need(asked, found, batch) for batch in batches if batch >= start)
@@ -254,11 +259,11 @@ def _alone(trace: Trace, found: Card, own: Calibration | None, transfer: Transfe
         return step(
             trace, found, parameters=own.parameters, evidence=own.level, factor=own.factor, width=own.width
         )
-    if transfer is None or transfer.source.id == found.id:
+    if transfer is None:
         return step(trace, found)
-    plain = step(trace, found, evidence="transferred")
-    factor = plain.throughput.value / transfer.speed_on(found, trace)
-    return step(trace, found, evidence="transferred", factor=factor)
+    # The card that was measured is known best; the others by how far its prediction was off.
+    level: Evidence = "calibrated" if transfer.source.id == found.id else "transferred"
+    return step(trace, found, evidence=level, factor=transfer.factor, apart=transfer.apart(trace.batch))
 
 
 def _shares(alone: Step, shared: Exchange) -> tuple[tuple[Bound, float], ...]:
@@ -287,12 +292,18 @@ def _too_large(asked: Inputs, blank: Record, need: Need, found: Card) -> Record:
 
 
 def _issues(found: Card, alone: Step) -> tuple[Issue, ...]:
-    """What keeps a figure from being read like the others: no step of another vendor's cards was fitted."""
-    if found.vendor == "NVIDIA" or alone.evidence != "spec-only":
+    """What keeps a figure from being read like the others: no step of another vendor's cards was fitted, or
+    most of the step is in kernels like which none was measured."""
+    if alone.evidence != "spec-only":
         return ()
-    why = (
-        f"order of magnitude only: no network measured on a card of {found.vendor} is known to the predictor"
-    )
+    if alone.new > MOST_NEW:
+        why = (
+            f"order of magnitude only: {alone.new:.0%} of the step is in kernels like which none was measured"
+        )
+    elif found.vendor != "NVIDIA":
+        why = f"order of magnitude only: no network measured on a card of {found.vendor} is known"
+    else:
+        return ()
     return (Issue(code="order-of-magnitude", severity="warning", detail=why, fix="measure one on the card"),)
 
 

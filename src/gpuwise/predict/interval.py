@@ -123,6 +123,12 @@ def step_difficulty(evidence: str) -> Difficulty:
     return Difficulty.stated(errors().get("difficulty", {}).get(evidence))
 
 
+def novelty() -> float:
+    """Half width of a step of which only the network is new, over the spread of its classes (`step.Spent`):
+    the conformal factor from networks whose family was left out of the fit of classes."""
+    return float(errors()["novelty"])
+
+
 def scaling_half() -> float:
     """Half width of the efficiency of several GPUs, in log space."""
     return float(errors()["scaling"])

@@ -159,6 +159,22 @@ def trace_module(
     return trace_of(tape, named_by, batch=batch, compiled=compiled)
 
 
+def trace_operator(make: Callable[[], Callable[[], object]]) -> Trace:
+    """The kernels of one operator (`workloads.operators`), whose tensors it makes on the default device."""
+
+    def build() -> tuple[Callable[[], object], float]:
+        with torch.device("cuda"):
+            return make(), 1.0
+
+    matmul, convolved = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    try:
+        named = About(workload="operator", version=1, mode="infer", precision="bf16", item="step")
+        return trace_of(record(build), named, batch=1, compiled=False)
+    finally:  # a case may allow TF32
+        torch.set_float32_matmul_precision(matmul)
+        torch.backends.cudnn.allow_tf32 = convolved
+
+
 def _inference(run: nn.Module, arguments: tuple[Any, ...], config: RunConfig) -> Callable[[], object]:
     """Forward in evaluation mode with weights in the precision, as stock inference is measured."""
     dtype = dtype_of(config.precision)

@@ -50,6 +50,12 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
     refused = [p.refusal.replace(p.gpu_id, "").split(":")[0].strip() for p in found if p.refusal]
     many = len(refused) > _REFUSED and bool(given) and not every
     notes = [f"{p.gpu_id}: {note}" for p in given[:_LISTED] for note in p.notes]
+    # What keeps a row from being read like the others is said of each, equal reasons once.
+    apart: dict[str, list[str]] = {}
+    for p in given:
+        for issue in p.issues:
+            apart.setdefault(issue.detail, []).append(p.gpu_id)
+    notes += [f"{', '.join(gpus[:6])}{', ...' * (len(gpus) > 6)}: {detail}" for detail, gpus in apart.items()]
     if many:
         reasons = "; ".join(f"{count} x {reason}" for reason, count in Counter(refused).most_common())
         notes.append(f"{len(refused)} GPUs are left out ({reasons}); --json lists them")
