@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 
 from gpuwise.errors import InputError, MachineError
 from gpuwise.jobs.answer import Answer
@@ -42,18 +43,15 @@ def calibrate(
 
     Raises MachineError without torch or a GPU, InputError for a GPU that is not in the catalog.
     """
-    try:
-        import torch  # only where something is measured
-    except ImportError as error:
-        raise MachineError("calibration needs torch", hint="pip install 'gpuwise[torch]'") from error
+    if find_spec("torch") is None:
+        raise MachineError("calibration needs torch", hint="pip install 'gpuwise[torch]'")
     from gpuwise.predict import calibration
     from gpuwise.predict.card import card
     from gpuwise.predict.trace import trace_operator
     from gpuwise.workloads import operators
 
-    if request.device == "cuda" and not torch.cuda.is_available():
-        raise MachineError("this machine has no GPU that torch can use", hint="gpuwise doctor")
-    name = request.gpu or (torch.cuda.get_device_name() if request.device == "cuda" else None)
+    software = operators.software(request.device)
+    name = request.gpu or (software["device"] if request.device == "cuda" else None)
     if name is None:
         raise InputError("no GPU to calibrate", hint="gpuwise calibrate --gpu NAME")
     own, began = card(name), time.monotonic()
@@ -72,9 +70,8 @@ def calibrate(
         raise MachineError("no operator could be timed", hint="gpuwise doctor")
     found = calibration.fitted(own, launch_s, measured, kernels)
     about = {
-        "device": torch.cuda.get_device_name() if request.device == "cuda" else "cpu",
-        "torch": str(torch.__version__), "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "launch_s": launch_s, "seconds": round(time.monotonic() - began, 1),
+        **software, "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "launch_s": launch_s,
+        "seconds": round(time.monotonic() - began, 1),
     }  # fmt: skip
     document = calibration.document(found, about)
     if request.keep:
@@ -90,7 +87,7 @@ def calibrate(
                 for node, factor in sorted(found.factors.items())
                 if " " not in node
             ],
-            title=f"{own.id}: {found.cases} operators in {units.seconds(about['seconds'])}",
+            title=f"{own.id}: {found.cases} operators in {units.seconds(time.monotonic() - began)}",
             notes=(
                 f"the host takes x{found.host:.2f}",
                 f"predictions of {own.id} rest on this now" if request.keep else "a rehearsal: not kept",

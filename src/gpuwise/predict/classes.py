@@ -167,6 +167,11 @@ def of_kernels(kernels: Sequence[Kernel], *, compiled: bool) -> Classes:
     found = [known(path(kernel, compiled=compiled)) for kernel in kernels]
     numbers: dict[int, int] = {}
     which = [numbers.setdefault(id(each), len(numbers)) for each in found]
-    names = ("arithmetic", "vector", "memory", "latency", "spread")
-    columns = (np.array([getattr(each, name) for each in found], dtype=float) for name in names)
-    return Classes(*columns, which=np.array(which, dtype=np.intp))
+
+    def column(name: str) -> Array:
+        return np.array([getattr(each, name) for each in found], dtype=float)
+
+    return Classes(
+        arithmetic=column("arithmetic"), vector=column("vector"), memory=column("memory"),
+        latency=column("latency"), spread=column("spread"), which=np.array(which, dtype=np.intp),
+    )  # fmt: skip

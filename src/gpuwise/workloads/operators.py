@@ -24,6 +24,8 @@ import torch
 import torch.nn.functional as nnf
 from torch import Tensor, nn
 
+from gpuwise.errors import MachineError
+
 Step = Callable[[], object]
 # A function and its arguments.
 Call = tuple[Callable[..., Tensor], list[Tensor]]
@@ -303,6 +305,14 @@ def _timed(step: Step, device: str) -> tuple[float, float]:
     last.record()
     torch.cuda.synchronize()
     return host_s, first.elapsed_time(last) / 1e3 / count
+
+
+def software(device: str) -> dict[str, str]:
+    """The device's name and torch's version. Raises MachineError where torch cannot use a GPU."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise MachineError("this machine has no GPU that torch can use", hint="gpuwise doctor")
+    name = torch.cuda.get_device_name() if device == "cuda" else "cpu"
+    return {"device": name, "torch": str(torch.__version__)}
 
 
 def launch_seconds(device: str, count: int = 400) -> float:

@@ -1,0 +1,127 @@
+"""Score predictions on the zoo (`results/zoo`) by the function that `gpuwise predict` calls.
+
+    python -m evaluation.predict.zoo results/zoo --split dev [--traces FOLDER]
+
+Networks are traced with the libraries that measured them (timm, torchvision, transformers: versions in each
+folder's `environment.json`); `--traces` keeps the traces. Prints each row's error, then mean and median error
+of time, share of rows inside the 80 % interval, and errors of peak memory. `dev` rows were used to fit
+classes and the host's costs; `blind` families were not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import pickle
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from gpuwise.errors import GpuwiseError, NoDataError
+from gpuwise.model.trace import Trace
+from gpuwise.predict.card import card
+from gpuwise.predict.memory import fits_in_memory
+from gpuwise.predict.recorder import record
+from gpuwise.predict.step import step
+from gpuwise.predict.trace import About, trace_of
+
+GPU = "h200-sxm"
+Row = Mapping[str, Any]
+
+
+def rows(folder: Path, split: str) -> Iterator[Row]:
+    """The rows of a split that were measured."""
+    for path in sorted(folder.glob("*/zoo.jsonl.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            found = map(json.loads, lines)
+            yield from (row for row in found if row.get("split") == split and "error" not in row)
+
+
+def trace(row: Row) -> Trace:
+    """The step of a row, as `experiments/zoo.py` ran it."""
+    sys.path.append(str(Path(__file__).parents[2] / "experiments"))
+    # Modules of experiments/, which are no package.
+    zoo: Any = import_module("zoo")
+    zoo_networks: Any = import_module("zoo_networks")
+    network = zoo_networks.find(row["network"])
+    names = ("network", "mode", "precision", "batch")
+    asked = zoo.Row(**{name: row[name] for name in names}, compiled=False)
+    matmul, convolved = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+
+    def build() -> tuple[Any, float]:
+        with torch.device("cuda"):
+            model = network.make()
+        job = zoo.job_of(asked, network, model, "cuda")
+        return job.step, float(row["batch"])
+
+    try:
+        about = About(
+            workload=row["network"], version=1, mode=row["mode"], precision=row["precision"], item="item"
+        )
+        return trace_of(record(build), about, batch=row["batch"], compiled=row["compiled"])
+    finally:
+        torch.set_float32_matmul_precision(matmul)
+        torch.backends.cudnn.allow_tf32 = convolved
+
+
+def kept(row: Row, folder: Path | None) -> Trace | None:
+    """The trace of a row, from the folder where it is there; None where it cannot be traced."""
+    path = folder / (row["key"].replace("/", "_").replace(":", "_") + ".pkl") if folder else None
+    if path is not None and path.exists():
+        found: Trace = pickle.loads(path.read_bytes())
+        return found
+    try:
+        made = trace(row)
+    except (GpuwiseError, RuntimeError) as error:
+        print(f"{row['key']}: {str(error)[:120]}", file=sys.stderr)
+        return None
+    if path is not None:
+        path.write_bytes(pickle.dumps(made))
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--split", choices=("dev", "blind"), default="dev")
+    parser.add_argument("--traces", type=Path)
+    parser.add_argument("--quiet", action="store_true", help="only the summary")
+    asked = parser.parse_args()
+    errors, inside, memory, untraced = [], [], [], 0
+    for row in rows(asked.folder, asked.split):
+        found = kept(row, asked.traces)
+        if found is None:
+            untraced += 1
+            continue
+        try:
+            predicted = step(found, card(GPU))
+        except NoDataError as refused:
+            print(f"{row['key']}: {refused}", file=sys.stderr)
+            untraced += 1
+            continue
+        speed = found.items / row["step_s"]
+        errors.append(predicted.seconds / row["step_s"])
+        inside.append(predicted.throughput.low <= speed <= predicted.throughput.high)
+        need = fits_in_memory(found, card(GPU))
+        if need is not None and row.get("peak"):
+            memory.append(need.peak.value / row["peak"]["allocated"])
+        if not asked.quiet:
+            print(f"{row['key']:60} {1e3 * row['step_s']:9.2f} ms  x{errors[-1]:.2f}")
+    times, peaks = (np.abs(np.array(values) - 1.0) for values in (errors, memory))
+    print(
+        f"{asked.split}: {len(times)} rows, {untraced} refused; time {times.mean():.1%} in the mean, "
+        f"{np.median(times):.1%} in the median; {np.mean(inside):.0%} inside 80 %; "
+        f"memory {np.median(peaks):.1%} in the median, 95 % within {np.quantile(peaks, 0.95):.1%}"
+    )
+
+
+if __name__ == "__main__":
+    main()
