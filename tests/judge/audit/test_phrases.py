@@ -69,6 +69,8 @@ def test_words_that_are_no_ability(text: str) -> None:
         ("The MI300X has 2.4 times the memory of the H100 SXM.", "memory_bytes", "agrees"),
         ("The H200 offers 1.4x the memory bandwidth of the H100 SXM.", "memory_bytes_per_s", "agrees"),
         ("The H200 has 2.5x more memory bandwidth than the H100 SXM.", "memory_bytes_per_s", "contradicts"),
+        # 192 and 180 GB are printed of the B200.
+        ("The B200 has 2.4 times the memory of the H100 SXM.", "memory_bytes", "cannot tell"),
         # Of a name with several variants one pair suffices.
         ("The H100 has twice the memory of the A100.", "memory_bytes", "agrees"),
     ],
@@ -84,6 +86,7 @@ def test_ratios(text: str, field: str, verdict: str) -> None:
         ("8 x H100 SXM = 512 GB of memory.", "contradicts"),
         ("Eight A100 80GB cards give 640 GB of HBM in total.", "agrees"),
         ("4x RTX 4090 (128 GB total VRAM).", "contradicts"),
+        ("8x H100 SXM = 512 GB total", "contradicts"),
         # Nothing says that it is the sum.
         ("4x RTX 4090 beside a host with 128 GB of memory.", "cannot tell"),
     ],

@@ -43,6 +43,8 @@ COARSE = 0.17
 ROUGH = 0.05
 # How far a round ratio ("twice") may be off.
 RATIO = 0.2
+# A ratio that is off by less is nobody's error.
+APART = 0.15
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
@@ -334,7 +336,9 @@ def _of_ratio(claim: Claim) -> Finding:
     # "2 times more" is twice or thrice as much.
     values = (stated.value, stated.value + 1) if claim.more else (stated.value,)
     agrees = any(abs(value / ratio - 1) <= rounding for value in values for ratio in ratios)
-    silent = not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
+    # Editions of a product differ by some percent: 180 and 192 GB.
+    near = any(abs(value / ratio - 1) <= max(rounding, APART) for value in values for ratio in ratios)
+    silent = near or not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
     witnessed = all(min(a.witnesses, b.witnesses) >= WITNESSES for a, b in pairs)
     open_ = silent or not pairs or claim.several or not claim.sure
     verdict: Verdict = "agrees" if agrees else "cannot tell" if open_ else "contradicts"

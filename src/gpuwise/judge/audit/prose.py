@@ -270,7 +270,8 @@ class _Sentence:
             with_it = re.search(r"\bwith (?:its |only |just |a )*$", self.text[: token.start], re.IGNORECASE)
             if not gap.strip() or (with_it and re.fullmatch(r", ?(?:the |an? )?(?:\w+ )?", gap)):
                 return "memory_bytes"
-        return "memory_bytes" if self.owner_before(place) is not None else None
+        summed = any(g.count > 1 for g in self.gpus) and self.is_total(place)
+        return "memory_bytes" if summed or self.owner_before(place) is not None else None
 
     def is_doubtful(self, place: int, field: str) -> bool:
         """Whether the words around a value make it something else than what its product has."""
