@@ -184,8 +184,7 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
     workload = request.workload
     if workload is not None:
         others = [row.question.workload for row in ours] + [row.question.workload for row in new]
-        # A name as it was measured is right as it is; publishers' spellings are looked up.
-        workload = workload if workload in others else published.check_workload(workload, others)
+        workload = published.check_workload(workload, others)
     if request.source is not None:
         published.check_source(request.source, theirs)
     ids = None if request.gpu is None else _ids(request.gpu)

@@ -111,6 +111,8 @@ def check_workload(name: str, others: Sequence[str] = ()) -> str:
 
     Raises InputError with the nearest names where there is no such workload.
     """
+    if name in others:  # as it was measured; publishers' spellings are looked up
+        return name
     wanted, known = names.workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
     if wanted in known:
         return wanted
