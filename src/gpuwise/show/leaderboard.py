@@ -21,6 +21,7 @@ from gpuwise.show.theme import Chart
 
 # How a figure is known, the surest first: of one GPU the first that answers stands in the ranking.
 ORIGINS = ("measured", "published", "predicted")
+# What buyers tell apart first: what fits a desk, a rack, a bag.
 CLASSES = ("desktop", "workstation", "server", "laptop", "embedded")
 # Dollars of a street price that the last metric counts by: a unit in which figures are easy to read.
 STREET_USD = 1000

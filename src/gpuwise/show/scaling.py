@@ -14,6 +14,7 @@ from gpuwise.show.theme import Mark
 from gpuwise.stats.records import Curve
 from gpuwise.stats.scaling import WORTH, Point, Series, cards_of, series
 
+# Cells of the curve in a terminal: with its figures a row still fits 100 columns.
 BAR = 20
 # A scale factor from which nothing is lost that would be worth a word.
 GOOD = 0.99
