@@ -20,6 +20,12 @@ WIDTH: Mapping[str, int] = MappingProxyType({"fp32": 4, "tf32": 4, "fp16": 2, "b
 """Bytes of one element."""
 
 
+USUAL: Mapping[str, str] = MappingProxyType(
+    {"pointwise": "aten.add", "copy": "aten.clone", "normalisation": "aten._softmax", "reduction": "aten.sum"}
+)
+"""The operator that stands for each kind of kernel, as one that was measured."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transformer:
     """Shape of one network and how its eager code walks through memory."""
@@ -193,7 +199,8 @@ class _Builder:
     def _pointwise(self, kind: KernelClass, elements: int, *, reads: int, count: int) -> Kernel:
         size = WIDTH[self.precision]
         return Kernel(
-            kind=kind, name=f"aten.{kind}", dtype=self.precision, shape=(elements,), flop=float(elements),
+            kind=kind, name=USUAL.get(kind, f"aten.{kind}"), dtype=self.precision, shape=(elements,),
+            flop=float(elements),
             bytes_read=float(size * elements * reads), bytes_written=float(size * elements),
             phase="forward", count=count,
         )  # fmt: skip

@@ -81,6 +81,8 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
 
 
 def _width(kernel: Kernel) -> str:
+    if "batch_norm" in kernel.name and kernel.dtype == "fp16":
+        return "full"  # cuDNN's, as in fp32; of bf16 torch has its own
     return "half" if kernel.dtype in HALF else kernel.dtype if kernel.kind in LIBRARY else "full"
 
 
