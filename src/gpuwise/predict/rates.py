@@ -83,6 +83,12 @@ GENERAL: Parameters = {
     "host.gradient": log(4.9e-5),
     "host.step": log(1.3e-4),
     "host.generated": log(2.0e-5),
+    # Classes of kernels were measured on NVIDIA cards with matrix units. In the fp32 networks of NeuSight's
+    # public rows (Lee et al. 2025) kernels take so much longer elsewhere: 43 rows of three CDNA cards, 8 of
+    # two Pascal cards, all in the same direction.
+    "kernels": log(1.0),
+    "kernels/AMD": log(1.26),
+    "kernels/Pascal": log(1.16),
     "step.matrix": log(1.5),
     "step.byte": log(100.0),
     "step.stacked": log(40.0),

@@ -194,6 +194,7 @@ def kernel_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
     parts, of, power = basis(kernels, card, rates), kernels.classes, SOFTENED
     factors = (of.arithmetic, of.vector, of.memory)
     bound = sum((part * factor) ** power for part, factor in zip(parts, factors, strict=True)) ** (1 / power)
+    bound = bound * rates.get("kernels", 1.0)
     return np.asarray(bound + of.latency * latency(card, rates["launch"]) + kernels.waits * rates["sync"])
 
 
