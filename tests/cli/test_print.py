@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from errno import ENOSPC
 from pathlib import Path
 
@@ -65,3 +67,13 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert older.read_bytes() == b"newer"
     printer.write_bytes(Path(os.devnull), b"nowhere")  # no file that could be replaced
     assert Path(os.devnull).is_char_device()
+
+
+@pytest.mark.parametrize("arguments", [("gpus",), ("results",), ("--help",), ("gpus", "--json")])
+def test_a_reader_that_has_enough_is_no_failed_gate(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "gpuwise", *arguments]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import types
 import typing
 from dataclasses import replace
@@ -249,3 +250,9 @@ def test_deep_json_of_known_keys_is_damaged(example: Result) -> None:
     for key in ("measurements", "environment"):
         deep = b'{"schema": 1, "' + key.encode() + b'": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
         refusal(deep)
+
+
+def test_a_number_beyond_any_float_is_refused(example: Result) -> None:
+    data = re.sub(rb'"batch":\s*(null|\d+)', b'"batch":' + b"9" * 300, store.encode(example), count=1)
+    with pytest.raises(InputError, match="300 digits"):
+        store.decode(data, "x.json")

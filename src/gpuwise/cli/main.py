@@ -122,12 +122,19 @@ def run(arguments: list[str] | None = None) -> None:
         # A stream that was closed before is None; one that refuses to be written to says so where it matters.
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w" if name == "stderr" else "r"))  # noqa: SIM115
+    written = sys.stdout
     try:
         # Not standalone: click would end the process with codes of its own. A result keeps the command that
         # makes it again, so the words as they were typed go along.
         gpuwise.main(arguments, prog_name="gpuwise", standalone_mode=False, obj=tuple(arguments))
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
+    except SystemExit:
+        # click ends with 1, a failed gate, and another stdout where the reader (head) has what it wanted.
+        if sys.stdout is written:
+            raise
+        _abandon_output()
+        sys.exit(0)
     except click.ClickException as usage:
         usage.show()
         if isinstance(usage, click.exceptions.NoArgsIsHelpError):
