@@ -74,6 +74,26 @@ def test_the_answer_has_ranks_reasons_chances_and_assumptions(gpuwise, prices: s
         assert text in out, text
 
 
+def chosen(gpuwise, *words: str) -> tuple[set[str], set[str]]:
+    """The GPUs that are ranked, and those that are left out."""
+    code, out, err = gpuwise("choose", "resnet50", "--rent", *words, "--top", "0", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    return {option["gpu_id"] for option in found["options"]}, {one["gpu_id"] for one in found["rejected"]}
+
+
+def test_gpus_by_name_are_all_that_is_chosen_among(gpuwise) -> None:
+    ranked, left_out = chosen(gpuwise, "--gpu", "rtx-4090,l4")
+    assert "rtx-4090" in ranked
+    assert ranked | left_out <= {"rtx-4090", "l4"}
+
+
+def test_a_name_of_several_variants_means_all_of_them(gpuwise) -> None:
+    ranked, left_out = chosen(gpuwise, "--gpu", "h100")
+    assert {"h100-sxm5-80gb"} < ranked
+    assert all(gpu.startswith("h100") for gpu in ranked | left_out)
+
+
 def test_json_markdown_and_csv_hold_the_same_options(gpuwise, prices: str, tmp_path: Path) -> None:
     asked = ("choose", "resnet50", "--work", "1M images", "--prices", prices, "--rent")
     code, out, _ = gpuwise(*asked, "--json")

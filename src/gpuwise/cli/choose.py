@@ -52,6 +52,7 @@ def today() -> date:
 @click.option("--unproven", type=OK, help="Rank cards that only their data sheets speak for. Default: no.")
 @click.option("--users", type=click.IntRange(1, 10_000), help="People who work at once, a machine for each.")
 @click.option("--provider", "providers", metavar="LIST", help="Rent only of these.")
+@click.option("--gpu", "only", metavar="LIST", help="Choose among these GPUs only: t4,l4.")
 @click.option("--gpus", metavar="N..M", help="How many GPUs. Default: 1.")
 @click.option("--memory", metavar="RANGE", help="Of one GPU: 40GB.., 24GB..80GB.")
 @click.option("--power", metavar="WATTS", help="850W: of all GPUs in your own machine.")
@@ -221,6 +222,7 @@ def _need(
         spot=options["spot"] == "ok", community=options["community"] == "ok",
         reserved=options["reserved"] == "ok", unproven=options["unproven"] == "ok",
         users=options["users"] or 1, providers=units.parse_list(options["providers"] or ""),
+        only=tuple(i for name in units.parse_list(options["only"] or "") for i in shared.variants(name)),
         memory_gb=read("memory", units.parse_memory_range), power_w=positive("power", "W"),
         slots=positive("slots"), have=tuple(have),
         assumptions=replace(

@@ -55,6 +55,15 @@ class RecipeChoice(click.Choice[Recipe]):
         return super().convert(value, param, ctx)
 
 
+def variants(name: str) -> tuple[str, ...]:
+    """Ids of the GPUs that `name` may mean: every variant of `h100`.
+
+    Raises InputError for an unknown name and for a whole product line ("rtx").
+    """
+    found = catalog.resolve(name)
+    return (found.spec.id, *found.others)
+
+
 def gpu(name: str) -> GpuSpec:
     """The GPU that `name` means; where it has several variants, standard error names them.
 

@@ -54,7 +54,9 @@ def choose(
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     priced = offered(need, offers, today)
     unpriced = tuple(
-        Rejected(gpu_id=gpu, reason=no_price(need, gpu)) for gpu in facts.ids if gpu not in priced
+        Rejected(gpu_id=gpu, reason=no_price(need, gpu))
+        for gpu in need.only or facts.ids
+        if gpu not in priced
     )
     found = replace(found, rejected=(*found.rejected, *unpriced))
     if other_precisions:

@@ -62,6 +62,7 @@ class Need:
     users: int = 1  # People who work at the same time, each with such a machine
     notes: tuple[str, ...] = ()  # How words of the question were read
     providers: tuple[str, ...] = ()  # Empty: every provider
+    only: tuple[str, ...] = ()  # Ids of the GPUs to choose among; empty: every GPU
     memory_gb: tuple[float, float | None] | None = None
     """Least and most memory of one GPU, by the number on the product."""
     power_w: float | None = None  # Of all GPUs in one's own machine together, by their board power

@@ -106,6 +106,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         offer
         for offer in offers
         if offer.gpu_ids
+        and (not need.only or set(offer.gpu_ids) & set(need.only))
         and offer.seen_on
         and allowed.get(offer.kind, need.acquire != "rent")
         # A purchase is of the card: the provider asked for is one that rents.
@@ -206,7 +207,11 @@ def _computers(need: Need) -> tuple[str, ...]:
     """Laptops and small computers, where one is asked for."""
     if need.form != "mobile" or need.acquire == "rent":
         return ()
-    return tuple(spec.id for spec in catalog.all_gpus() if spec.text("form") in COMPUTERS)
+    return tuple(
+        spec.id
+        for spec in catalog.all_gpus()
+        if spec.text("form") in COMPUTERS and (not need.only or spec.id in need.only)
+    )
 
 
 def columns(need: Need, rows: Sequence[Row]) -> Candidates:
