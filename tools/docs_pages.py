@@ -21,7 +21,8 @@ def schema() -> str:
     parts = [
         f"# Result file\n\n{MADE}",
         f"{document['description']} A machine reads the same from [result.schema.json](result.schema.json). "
-        "Keys in **bold** are always there.",
+        "Keys in **bold** are always there; of others the type is followed by what a missing key means, null "
+        "where nothing is said. A type with `?` may be null.",
     ]
     for name, entry in document["$defs"].items():
         if "enum" in entry:
@@ -33,12 +34,12 @@ def schema() -> str:
             f"## {name}",
             _safe(" ".join(entry["description"].split())),
             _rows(
-                ("key", "type", "if missing", "meaning"),
+                ("key", "type", "meaning"),
                 (
                     (
                         f"**`{key}`**" if key in entry.get("required", ()) else f"`{key}`",
-                        _type(value),
-                        "" if key in entry.get("required", ()) else f"`{json.dumps(value['default'])}`",
+                        _type(value)
+                        + ("" if value.get("default") is None else f" = `{json.dumps(value['default'])}`"),
                         value.get("description", ""),
                     )
                     for key, value in keys
@@ -55,7 +56,9 @@ def _type(entry: dict[str, Any]) -> str:
             name = where.rpartition("/")[2]
             return f"[{name}](#{name.lower()})"
         case {"enum": list(words)}:
-            return " or ".join(f"`{word}`" for word in words)
+            return ", ".join(f"`{word}`" for word in words)
+        case {"anyOf": [dict(kind), {"type": "null"}]}:
+            return f"{_type(kind)}?"
         case {"anyOf": list(kinds)}:
             return " or ".join(_type(kind) for kind in kinds)
         case {"prefixItems": list(kinds)}:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpuwise.errors import InputError
 from gpuwise.jobs.calibrating import CalibrateRequest, calibrate
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Kernel
@@ -77,6 +78,15 @@ def test_a_rehearsal_on_the_processor_measures_and_keeps_nothing(home: Path) -> 
     assert found["cases"] >= 6
     assert set(found["factors"]) >= {"pointwise", "pointwise relu", "normalisation"}
     assert not calibration.file_of("rtx-4090").exists()
+    assert list(home.iterdir()) == []
+
+
+def test_a_class_that_no_operator_has_is_refused_with_those_there_are(home: Path) -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(InputError, match="no class of operators is called 'nosuchclass'") as refused:
+        calibrate(CalibrateRequest(gpu="rtx-4090", only=("topk", "nosuchclass")))
+    assert refused.value.exit_code == 2
+    assert {"depthwise", "topk"} <= set((refused.value.hint or "").removeprefix("one of ").split(", "))
     assert list(home.iterdir()) == []
 
 

@@ -127,6 +127,21 @@ def test_what_is_not_there_is_404(path: str, client: TestClient) -> None:
     assert client.get(path).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("board", "said"),
+    [
+        ("nope,train", "no leaderboard is of &#39;nope&#39;"),
+        ("resnet50,compute", "resnet50 has no leaderboard of &#39;compute&#39;"),
+    ],
+)
+def test_a_leaderboard_that_is_not_there_is_404_with_a_sentence(
+    board: str, said: str, client: TestClient
+) -> None:
+    answer = client.get(f"/leaderboard/{board}")
+    assert answer.status_code == 404
+    assert said in answer.text
+
+
 def test_the_form_of_compare_leads_to_the_address_of_the_comparison(client: TestClient) -> None:
     answer = client.get("/compare?gpu=rtx-4090&gpu=&gpu=l40s&gpu=", follow_redirects=False)
     assert answer.status_code == 303

@@ -41,7 +41,8 @@ def calibrate(
 ) -> Answer[Mapping[str, object]]:
     """Time the operators of every kernel class for two to three minutes, and keep the factors of this card.
 
-    Raises MachineError without torch or a GPU, InputError for a GPU that is not in the catalog.
+    Raises MachineError without torch or a GPU, InputError for a GPU that is not in the catalog and for a name
+    in `only` with which no case begins.
     """
     if find_spec("torch") is None:
         raise MachineError("calibration needs torch", hint="pip install 'gpuwise[torch]'")
@@ -50,6 +51,13 @@ def calibrate(
     from gpuwise.predict.trace import trace_operator
     from gpuwise.workloads import operators
 
+    cases = list(operators.cases())
+    unknown = [name for name in request.only if not any(case.name.startswith(name) for case in cases)]
+    if unknown:
+        classes = ", ".join(sorted({case.name.partition(" ")[0] for case in cases}))
+        raise InputError(
+            f"no class of operators is called {' or '.join(map(repr, unknown))}", hint=f"one of {classes}"
+        )
     software = operators.software(request.device)
     name = request.gpu or (software["device"] if request.device == "cuda" else None)
     if name is None:
@@ -58,7 +66,7 @@ def calibrate(
     launch_s = operators.launch_seconds(request.device)
     measured: dict[str, float] = {}
     kernels: dict[str, tuple[Kernel, ...]] = {}
-    chosen = [case for case in operators.cases() if not request.only or case.name.startswith(request.only)]
+    chosen = [case for case in cases if not request.only or case.name.startswith(request.only)]
     for done, case in enumerate(chosen):
         if time.monotonic() - began > request.time_s:
             break

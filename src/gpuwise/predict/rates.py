@@ -65,9 +65,9 @@ def shipped(group: str) -> Parameters:
 
 
 # What the tables of products do not say. Attention by single warps and the energy of a step's arithmetic and
-# bytes are physical priors, not fitted. What the host takes for each thing it does in an eager step was
-# fitted on dev rows of the zoo (`python -m evaluation.predict.zoo --host`), on a machine whose bare launch of
-# a small kernel from Python takes 7 microseconds; `host` is the factor of another machine, which calibration
+# bytes are physical priors, not fitted. What the host takes for each thing it does in an eager step was set
+# by hand so that eager steps of the zoo's dev rows come out right, on a machine whose bare launch of a small
+# kernel from Python takes 7 microseconds; `host` is the factor of another machine, which calibration
 # measures.
 GENERAL: Parameters = {
     "attention": log(0.45),

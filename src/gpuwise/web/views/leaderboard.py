@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from gpuwise.errors import GpuwiseError
+from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts.catalog import matching
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.forecasts import traced
@@ -23,8 +23,18 @@ USUAL = "resnet50"
 
 
 def leaderboard(facts: Facts, asked: Asked) -> View:
-    """The GPUs that the filters leave, the best first."""
+    """The GPUs that the filters leave, the best first.
+
+    Raises NoDataError for an address that names no network with a trace, or a mode that it lacks.
+    """
     name, _, mode = (asked.path[0] if asked.path else "").partition(",")
+    known = traced()
+    if name and name not in known:
+        raise NoDataError(f"no leaderboard is of {name!r}", hint=f"there is one of {', '.join(known)}")
+    if name and mode and mode not in known[name].modes:
+        raise NoDataError(
+            f"{name} has no leaderboard of {mode!r}", hint=f"there is one of {', '.join(known[name].modes)}"
+        )
     given = dict(asked.pairs)
     if name:
         given |= {"workload": name, "mode": mode}
