@@ -103,3 +103,88 @@ def test_other_languages_write_numbers_their_way() -> None:
         "The H100 SXM has 16'896 CUDA cores.",
     ):
         assert verdicts(text) == {"agrees"}
+
+
+def found(text: str) -> list[tuple[str, str, str, str]]:
+    """(GPU, field, value as written, verdict) of every finding."""
+    return [(f.gpu, f.field, f.stated, f.verdict) for f in audit.audit_text(text).findings]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- RTX 4000 Ada: 20 GB, 360 GB/s, 130 W", ["20 GB", "360 GB/s", "130 W"]),
+        ("We used the RTX A5000 (24 GB, 768 GB/s, 230 W).", ["24 GB", "768 GB/s", "230 W"]),
+        ("The L4 is a 72 W card with 24 GB; its 300 GB/s hold it back.", ["72 W", "24 GB", "300 GB/s"]),
+        ("RTX 4090, 24 GB, 16,384 CUDA cores, 1008 GB/s.", ["24 GB", "16,384", "1008 GB/s"]),
+        ("- H100 SXM: 80 GB HBM3, 3.35 TB/s, NVLink 900 GB/s", ["80 GB", "HBM3", "3.35 TB/s", "900 GB/s"]),
+        (
+            "T4: 16 GB, 320 GB/s; L4: 24 GB, 300 GB/s; A10: 24 GB, 600 GB/s",
+            ["16 GB", "320 GB/s", "24 GB", "300 GB/s", "24 GB", "600 GB/s"],
+        ),
+    ],
+)
+def test_a_list_behind_a_gpu_is_of_its_memory(text: str, expected: list[str]) -> None:
+    assert [(stated, verdict) for _, _, stated, verdict in found(text)] == [(v, "agrees") for v in expected]
+
+
+def test_each_list_belongs_to_the_gpu_before_it() -> None:
+    text = "We use the RTX 4090 (32 GB, 1,008 GB/s), RTX 5090 (32 GB, 1,008 GB/s), the L4 (24 GB, 300 GB/s)."
+    wrong = [(gpu, stated) for gpu, _, stated, verdict in found(text) if verdict == "contradicts"]
+    assert ("NVIDIA GeForce RTX 4090", "32 GB") in wrong
+    assert {gpu for gpu, _ in wrong} <= {"NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 5090"}
+    assert ("NVIDIA GeForce RTX 5090", "memory_bytes", "32 GB", "agrees") in found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Which of two sizes or rates is the memory's stays open, and so does what was measured.
+        "- A100 40GB: 1,235 GB/s, 500 GB/s",
+        "## Measured bandwidth\n- RTX 4090: 24 GB, 930 GB/s",
+        "What we measured, card by card:\n\n- RTX 4090: 24 GB, 730 GB/s",
+        "We measured RTX 4090 (24 GB, 730 GB/s), RTX 3090 (24 GB, 680 GB/s) and L40S (48 GB, 610 GB/s).",
+        "L40S vs RTX 4090: 48 GB, 864 GB/s vs 24 GB, 1008 GB/s",
+        "The RTX 3060 (12 GB, 7 GB/s of NVMe storage) starts fast.",
+        "Loading takes 12 s on the L4 (24 GB, 4 GB/s).",
+        # The rate of the link, not of the memory.
+        "The A100 SXM 80GB (80 GB, 600 GB/s) is for training.",
+        "24 GB, 1008 GB/s: RTX 4090; 32 GB, 1792 GB/s: RTX 5090",
+    ],
+)
+def test_a_list_of_something_else_accuses_nobody(text: str) -> None:
+    assert "contradicts" not in verdicts(text)
+
+
+def test_several_gpus_of_one_list_are_read_as_before() -> None:
+    assert ("NVIDIA GeForce RTX 3090", "memory_bytes_per_s", "936 GB/s", "agrees") in found(
+        "Two RTX 3090 (24 GB, 936 GB/s) are cheap."
+    )
+
+
+def test_a_price_in_a_list_may_be_todays() -> None:
+    prices = "The RTX 4090 (24 GB, 1,008 GB/s, {}) sold out."
+    assert [v for _, field, _, v in found(prices.format("$2,499")) if "price" in field] == ["cannot tell"]
+    assert [v for _, field, _, v in found(prices.format("MSRP $2,499")) if "price" in field] == [
+        "contradicts"
+    ]
+    assert [v for _, field, _, v in found(prices.format("$0.69/hr")) if field == "launch_price_usd"] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "gpu"),
+    [
+        (
+            "A high-end GPU like the H100 SXM reaches 3.35 TB/s across 80 GB of HBM3.",
+            "NVIDIA H100 SXM5 80 GB",
+        ),
+        ("An accelerator such as the MI300X brings 192 GB of HBM3 memory.", "AMD Instinct MI300X"),
+        ("Cards like the L40S have 48 GB of GDDR6 memory.", "NVIDIA L40S"),
+        ("Unlike a GPU like the H100 SXM, it draws 200 W.", "RTX 4070"),
+        ("Cheaper than a card such as the RTX 4090, it has 12 GB of memory.", "RTX 4070"),
+    ],
+)
+def test_a_gpu_like_another_names_it(sentence: str, gpu: str) -> None:
+    now = found(f"The RTX 4070 has 12 GB of GDDR6X. {sentence}")[2:]
+    assert {name for name, *_ in now} == {gpu}
+    assert "contradicts" not in {verdict for *_, verdict in now}

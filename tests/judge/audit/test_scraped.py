@@ -125,3 +125,46 @@ def test_a_label_goes_on_up_to_its_value() -> None:
 def test_far_from_every_source(stated: str, verdict: str) -> None:
     # Two sources print 3.90 and 3.94 TB/s.
     assert [v for _, _, v in judged(f"## H100 NVL\n- Memory bandwidth: {stated}")] == [verdict]
+
+
+ROWS = "{}\n\nBandwidth\n\n{}\n\n{}\n\nVRAM\n\n{}\n\n{}\n\nTDP\n\n{}\n"
+
+
+def owners(text: str) -> list[tuple[str, str, str]]:
+    """(GPU, value as written, verdict) of every finding."""
+    return [(f.gpu[-8:], f.stated, f.verdict) for f in audit.audit_text(text, "a.txt").findings]
+
+
+@pytest.mark.parametrize("title", ["# RTX 3090 vs RTX 4090\n\n", "RTX 3090 vs. RTX 4090: which one?\n\n"])
+@pytest.mark.parametrize("name", ["", "RTX 3090\n\n"])
+def test_labels_between_the_values_of_two_gpus(title: str, name: str) -> None:
+    rows = ROWS.format("936.2 GB/s", "1008GB/s", "24 GB", "24 GB", "350W", "450W")
+    expected = ["936.2 GB/s", "1008GB/s", "24 GB", "24 GB", "350W", "450W"]
+    gpus = ["RTX 3090", "RTX 4090"] * 3
+    assert owners(title + name + rows) == [(g, v, "agrees") for g, v in zip(gpus, expected, strict=True)]
+
+
+def test_labels_between_values_and_headings_of_sections() -> None:
+    memory, power = "24GB\nVRAM\n24GB\n1008GB/s\nBandwidth\n936GB/s", "450W\nTDP\n350W"
+    text = f"# RTX 4090 vs RTX 3090\n\nRTX 4090\n\nMemory\n{memory}\nPower\n{power}"
+    assert {verdict for _, _, verdict in owners(text)} == {"agrees"}
+    assert ("RTX 3090", "350W", "agrees") in owners(text)
+
+
+def test_a_wrong_value_beside_a_label_is_found_among_right_ones() -> None:
+    rows = ROWS.format("936.2 GB/s", "1008GB/s", "24 GB", "24 GB", "350W", "550W")
+    wrong = [one for one in owners("# RTX 3090 vs RTX 4090\n\n" + rows) if one[2] == "contradicts"]
+    assert wrong == [("RTX 4090", "550W", "contradicts")]
+
+
+def test_values_around_labels_that_fit_the_other_way_are_left_alone() -> None:
+    rows = ROWS.format("936.2 GB/s", "1008GB/s", "24 GB", "24 GB", "350W", "450W")
+    assert "contradicts" not in {v for _, _, v in owners("# RTX 4090 vs RTX 3090\n\nRTX 4090\n\n" + rows)}
+
+
+def test_labels_before_their_values_are_no_labels_between() -> None:
+    card = "VRAM\n{}\nBandwidth\n{}\nFP32\n{}\nFP16\n{}\nTDP\n{}\n"
+    one = card.format("24 GB", "1008 GB/s", "82.6 TFLOPS", "165 TFLOPS", "450 W")
+    text = f"# RTX 4090 vs RTX 3090\n\n## RTX 4090\n\n{one}"
+    assert {gpu for gpu, _, _ in owners(text)} == {"RTX 4090"}
+    assert len(owners(text)) == 5

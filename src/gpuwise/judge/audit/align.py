@@ -83,6 +83,8 @@ class _Walk:
         self.tables, self.section = 0, 1
         # The last heading and line, the fields that the heading names, and where its value may stand below.
         self.title, self.above = "", ""
+        # The last heading that compares two GPUs, and the last line that ends with a colon above a list.
+        self.versus, self.opening = "", ""
         self.topic, self.below = label_of(""), 0
 
     @property
@@ -123,6 +125,9 @@ class _Walk:
         self.headings[level] = found
         self.recent = None
         self.title = text
+        compared = {gpu_id for gpu in loose.versus(self.versus) for gpu_id in gpu.gpu_ids}
+        left = found is not None and named and not compared & set(found.gpu_ids)
+        self.versus = text if loose.versus(text) else "" if left else self.versus
         self.topic, self.below = label_of("" if named else text), line + 2
         self.section += 1
 
@@ -135,7 +140,7 @@ class _Walk:
 
     def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
         paragraph: list[Line] = []
-        for part in loose.tables(run):
+        for part in loose.tables(run, self.versus):
             joins = (
                 isinstance(part, Line) and paragraph and not part.item
                 and part.paragraph == paragraph[-1].paragraph
@@ -201,7 +206,10 @@ class _Walk:
             offset += len(line.text) + 1
         self.above = " ".join(line.text for line in paragraph)
         # Items of a list speak of what the heading or the sentence above them does.
-        text = Text(self.above, tuple(starts), self.recent or self.about, self.section, self.title)
+        if not paragraph[0].item:
+            self.opening = self.above if self.above.endswith(":") else ""
+        about = self.recent or self.about
+        text = Text(self.above, tuple(starts), about, self.section, self.title, self.opening)
         for found in prose.claims(text):
             if not isinstance(found, Subject):
                 yield found

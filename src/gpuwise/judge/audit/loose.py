@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from gpuwise.judge.audit import evidence, kinds
 from gpuwise.judge.audit.cells import Label, label_of, readings
@@ -27,6 +28,10 @@ MOST_LINES = 40
 DIGITS = 10
 # What a number is worth as a field of its GPU: right, wrong in a known way, or merely of likely size.
 RIGHT, EXPLAINED, LIKELY = 2.0, 1.5, 0.5
+# Characters of other words on a line that is a value.
+REST = 6
+# The share of values that must be right where those that are not are to be judged, too.
+SETTLED = 0.6
 # By so much the best way to split digits must be better than the next.
 CLEAR = 1.0
 
@@ -42,6 +47,9 @@ _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s*\S")
 _TITLE = re.compile(
     r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.IGNORECASE
 )
+_VERSUS = re.compile(
+    r"\W*(?:vs?\.?|versus|or|against|compared (?:to|with)|/|\|)\W*(?:the |nvidia |amd )*", re.I
+)
 _NUMBERS = re.compile(r"[\d.,]{2,60}")
 _NUMBER = re.compile(r"(?!0\d)(?:\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,3})?)")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
@@ -53,8 +61,8 @@ Found = tuple[Table, int] | None
 """A table and the index of the first line behind it."""
 
 
-def tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
-    """The lines, with those that are rows of a table replaced by it."""
+def tables(lines: Sequence[Line], title: str) -> Iterator[Line | Table]:
+    """The lines, with those that are rows of a table replaced by it; under the last heading of two GPUs."""
     whole: list[Line] = []
     for line in lines:
         label, value = (li.text.strip() for li in whole[-2:]) if len(whole) > 1 else ("", "")
@@ -63,7 +71,27 @@ def tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
             whole[-2:] = [replace(whole[-1], text=f"{label} {value}")]
         else:
             whole.append(line)
-    lines, at = whole, 0
+    rows = _around_labels(whole, title)
+    at = done = 0
+    while at < len(whole):
+        if at not in rows:
+            at += 1
+            continue
+        yield from _tables(whole[done:at])
+        group = list[tuple[Cell, ...]]()
+        header: tuple[Cell, ...] = ()
+        while at in rows:
+            header, row = rows[at]
+            group += [row] if row else []
+            at += 3
+        if group:
+            yield Table((header, *group))
+        done = at
+    yield from _tables(whole[done:])
+
+
+def _tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
+    at = 0
     while at < len(lines):
         for reader in (_delimited, _under_fields, _under_gpus, _one_cell_a_line):
             found = reader(lines, at)
@@ -74,6 +102,80 @@ def tables(lines: Sequence[Line]) -> Iterator[Line | Table]:
         else:
             yield lines[at]
             at += 1
+
+
+def versus(text: str) -> tuple[Token, ...]:
+    """The two GPUs that a title compares, "X vs Y"; empty for any other text."""
+    gpus = tuple(t for t in scan(text) if t.kind == "gpu") if len(text) <= ROW else ()
+    if len(gpus) != 2 or gpus[0].gpu_ids == gpus[1].gpu_ids:
+        return ()
+    return gpus if _VERSUS.fullmatch(text, gpus[0].end, gpus[1].start) else ()
+
+
+def _around_labels(lines: Sequence[Line], title: str) -> dict[int, tuple[tuple[Cell, ...], tuple[Cell, ...]]]:
+    """(header, row) by first line of each value, label, value on three lines below a title of two GPUs.
+
+    The values are the first and the second GPU's, where that fits the catalog at least as well as the other
+    way round; else the row is empty, so that nothing is read from these lines.
+    """
+    pair, named = versus(title), [_kind(line.text) for line in lines]
+    pairs: list[tuple[Token, ...]] = []
+    for line, name in zip(lines, named, strict=True):
+        # A line that names another GPU alone begins a section of its own.
+        own = set(scan(line.text)[0].gpu_ids) if name == "G" else set[str]()
+        left = bool(own) and not own & {i for gpu in pair for i in gpu.gpu_ids}
+        pair = versus(line.text) or (() if left else pair)
+        pairs.append(pair)
+    cells = [_only_value(line.text) for line in lines]
+    units = [(c.measures or c.field) if c else "" for c in cells]
+    places = [n for n, kind in enumerate(named) if kind == "F"]
+    # "FP32, 51 TFLOPS, FP32, 19.5 TFLOPS" has its label before each value.
+    repeated = {n for two in pairwise(places) if lines[two[0]].text == lines[two[1]].text for n in two}
+    labels = [n for n in places if 0 < n < len(lines) - 1 and pairs[n] and n not in repeated]
+    around = [n for n in labels if units[n - 1] and units[n - 1] == units[n + 1]]
+    # "Label, value, value" shows the same where two rows share a unit, "label, value" where all do.
+    if len(around) <= sum(
+        units[n + 1] != "" and units[n + 1 : n + 2] == units[n + 2 : n + 3] for n in labels
+    ):
+        return {}
+    outer = {n: "F" in (*named[max(0, n - 2) : n - 1], *named[n + 2 : n + 3]) for n in around}
+    # A row between two labels may be two pairs, except where a value that has no label stands beside it.
+    beside = [cell for n in around for cell in (*cells[max(0, n - 2) : n - 1], *cells[n + 2 : n + 3])]
+    sure = any(beside)
+    chosen: list[int] = []
+    for label in around:
+        if (sure or not outer[label]) and (not chosen or label - chosen[-1] > 2):
+            chosen.append(label)
+    fits = {n: [_fits(lines, n, pairs[n], turned) for turned in (False, True)] for n in chosen}
+    straight, turned = (sum(sum(fit[way]) for fit in fits.values()) for way in (0, 1))
+    clear = straight > turned and straight >= SETTLED * 2 * len(chosen)
+    rows: dict[int, tuple[tuple[Cell, ...], tuple[Cell, ...]]] = {}
+    for label in chosen:
+        header = tuple(Cell(lines[label - 1].line, name) for name in ("", *(g.text for g in pairs[label])))
+        row = tuple(Cell(lines[at].line, lines[at].text) for at in (label, label - 1, label + 1))
+        kept = clear or (straight >= turned and all(fits[label][0]))
+        rows[label - 1] = (header, row if kept else ())
+    return rows
+
+
+def _only_value(text: str) -> Token | None:
+    """The value, or the name, of a line that is nothing else."""
+    tokens = scan(text) if len(text) <= SHORT else ()
+    values = [t for t in tokens if t.kind == "value"] or [t for t in tokens if t.kind == "name"]
+    rest = len(re.sub(r"\W", "", text)) - sum(len(re.sub(r"\W", "", t.text)) for t in tokens)
+    typed = all(t.kind in ("value", "name") for t in tokens)
+    return values[0] if len(values) == 1 and typed and rest < REST else None
+
+
+def _fits(lines: Sequence[Line], label: int, pair: Sequence[Token], turned: bool) -> list[bool]:
+    """Whether the values before and after a label are the catalog's of two GPUs, or of these turned."""
+    fits = []
+    for at, gpu in zip((label - 1, label + 1), reversed(pair) if turned else pair, strict=True):
+        found = list(readings(label_of(lines[label].text), lines[at].text))
+        fits.append(
+            any(evidence.supports(i, r.field, v) for i in gpu.gpu_ids for r in found for v in r.values)
+        )
+    return fits
 
 
 def _delimited(lines: Sequence[Line], start: int) -> Found:

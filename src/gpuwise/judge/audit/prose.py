@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -37,6 +37,14 @@ PER_CHARACTER, BETWEEN, TURN, COMPARED = 1 / 45, 1.5, 1.2, 3.2
 IN_PASSING = frozenset({"architecture", "chip", "pcie_generation", "process_nm"})
 # Fields of several GPUs that texts add up.
 SUMMED = frozenset({"memory_bytes", "memory_bytes_per_s", "cuda_cores", "tensor_cores"})
+# Units of the values of a list of specifications; with any other among them the list says something else.
+LISTED = frozenset({"bytes", "bytes/s", "w", "op/s", "hz", "bit", "nm", "usd"})
+# Typed words of a list of specifications; a longer one is something else.
+LONGEST_LIST = 24
+# Bytes/s of the fastest slot, PCIe 5.0 x16 in both directions.
+SLOT = 128e9
+# Dollars; less, without a word for it, is the price of an hour.
+LEAST_PRICE = 50
 # Units of which a value is worth a word that it was not judged.
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 
@@ -44,6 +52,10 @@ _SENTENCE = re.compile(
     r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d+\]){0,4}\s+(?=[A-Z\[(\"'\u201c$]|\d+ ?x )|\n\n"
     r"|(?<=\))\.\s+(?=[A-Z])|\]\s(?=[A-Z][a-z]+ [a-z])"
 )
+
+# A size that a mention takes for a part of the name, where a list goes on behind it: "RTX A4500 (20 GB, ...".
+_SIZE = re.compile(r"(?P<name>.*\w)(?:\s?[(:]\s?|\s[-\u2013\u2014]\s)(?P<size>\d+\s?[GT]i?B)")
+_GOES_ON = re.compile(r"\s?[,;/|\u00b7]|\s[-\u2013\u2014]\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,8 @@ class Text:
     block: int
     title: str = ""
     """The heading above it."""
+    opening: str = ""
+    """The sentence with a colon above a list."""
 
     def line(self, offset: int) -> int:
         return self.lines[bisect_right(self.lines, (offset, 1 << 60)) - 1][1]
@@ -86,7 +100,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         words = text.text[start:end]
         if len(words) > LONGEST:
             continue
-        sentence = _Sentence(words, about, topic)
+        sentence = _Sentence(words, about, topic, f"{text.title} {text.opening}")
         denied = CUES["denied"].match(text.text, end) is not None
         for place, token in enumerate(sentence.tokens):
             # "Tensor performance is another area. It offers 222.2 TFLOPS": the format was named before.
@@ -113,17 +127,93 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         yield about
 
 
+def _without_size(text: str) -> Iterator[Token]:
+    """The typed words of a sentence; a size at the head of a list is a value, not a part of a name."""
+    for token in scan(text):
+        size = _SIZE.fullmatch(token.text) if token.kind == "gpu" else None
+        if size is None or not _GOES_ON.match(text, token.end):
+            yield token
+            continue
+        at = token.start + size.start("size")
+        yield replace(token, end=token.start + size.end("name"), text=size["name"])
+        yield from (replace(t, start=at + t.start, end=at + t.end) for t in scan(size["size"]))
+
+
+def _lists(text: str, tokens: Sequence[Token]) -> Iterator[tuple[Token, list[Token]]]:
+    """Each GPU that a list of values follows directly: "RTX 4500 Ada: 24 GB, 432 GB/s, 210 W"."""
+    for place, gpu in enumerate(tokens):
+        single, end = gpu.kind == "gpu" and gpu.count == 1, gpu.end
+        found: list[Token] = []
+        for token in tokens[place + 1 :] if single else ():
+            listed = len(found) <= LONGEST_LIST and CUES["listing"].fullmatch(text, end, token.start)
+            if token.kind == "gpu" or not listed:
+                break
+            found.append(token)
+            end = token.end
+        last = place + 1 + len(found)
+        values = [n for n in range(place + 1, last) if tokens[n].kind == "value"]
+        specified = len(found) <= LONGEST_LIST and all(
+            (tokens[n].dimension in LISTED and not tokens[n].hourly)
+            or own_field(text, tokens, n) not in (None, "none", "throughput")
+            for n in values
+        )
+        if len(values) > 1 and specified:
+            yield gpu, found
+
+
 class _Sentence:
     """The typed words of a sentence, and the GPU and the format that the text spoke of before it."""
 
-    def __init__(self, text: str, about: Subject | None, topic: str | None) -> None:
+    def __init__(self, text: str, about: Subject | None, topic: str | None, title: str) -> None:
         self.text, self.about, self.topic = text, about, topic
         self.tokens = scan(text)
+        # Where the title speaks of what was measured there are no lists of specifications.
+        reached = any(CUES[cue].search(title) for cue in ("ratio", "reached", "taken"))
+        parted = () if reached else tuple(_without_size(text))
+        self.lists = list(_lists(text, parted))
+        # A size stays a part of its GPU's name unless it heads a list.
+        sized = {t.start for t in parted if t.kind == "gpu" and t not in self.tokens}
+        if sized <= {gpu.start for gpu, _ in self.lists}:
+            self.tokens = parted or self.tokens
+        else:
+            self.lists = list(_lists(text, self.tokens))
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
+        # By the start of each value of a list its place in `lists`.
+        self.listed = {t.start: n for n, (_, tokens) in enumerate(self.lists) for t in tokens}
+        # Where each GPU is followed by its own list, each value is the GPU's before it.
+        opened = (re.match(r"\s?\(|:| [-\u2013\u2014] ", self.text[g.end :]) for g, _ in self.lists)
+        self.in_turn = 0 < len(self.lists) == len(self.gpus) and all(opened) and all(
+            t.start in self.listed for t in self.tokens if t.kind == "value"
+        )  # fmt: skip
+
+    def is_alone(self, place: int) -> bool:
+        """Whether a list holds no second value of this unit that no word names."""
+        token = self.tokens[place]
+        if token.start not in self.listed:
+            return False
+        mine = self.lists[self.listed[token.start]][1]
+        least = FIELDS["memory_bytes"].low if token.dimension == "bytes" else 0.0
+        alike = [n for n, t in enumerate(self.tokens) if t in mine and t.measures == token.measures]
+        bare = [n for n in alike if self.tokens[n].kind == "value" and self.own(n) is None]
+        return [n for n in bare if self.tokens[n].numbers[0].value >= least] == [place]
+
+    def own(self, place: int) -> str | None:
+        """The field that words beside a value name, unless the next value takes them."""
+        token, following = self.tokens[place], self.tokens[place + 1 : place + 3]
+        if token.start in self.listed and [t.kind for t in following] == ["field", "value"]:
+            word, value = following
+            parted = "," in self.text[token.end : word.start]
+            if (
+                parted
+                and value.measures == token.measures
+                and not self.text[word.end : value.start].strip(" :")
+            ):
+                return None
+        return own_field(self.text, self.tokens, place)
 
     def before(self, gpu: Token) -> str:
         """The words before a GPU that say what it is to the others."""
-        return self.text[max(0, gpu.start - 40) : gpu.start]
+        return self.text[max(0, gpu.start - 64) : gpu.start]
 
     def reading(self, place: int) -> Reading | None:
         """What a value or name claims, GPU aside; None where no words say it."""
@@ -149,11 +239,11 @@ class _Sentence:
         if dimension == "usd":
             if token.hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h", after):
                 return "rent per hour"
-            launch = re.search(r"\b(?:MSRP|launch(?:ed)?)\b", before[-40:] + after[:30])
-            return "launch_price_usd" if launch else None
+            listed = self.is_alone(place) and token.numbers[0].value >= LEAST_PRICE
+            return "launch_price_usd" if listed or self.is_launch_price(place) else None
         if dimension == "item/s":
             return "throughput"
-        own = own_field(self.text, self.tokens, place)
+        own = self.own(place)
         foreign = dimension in ("bytes", "w", "bytes/s") and CUES["not_ours"].match(after)
         if own == "none" or (foreign and own != "l2_bytes"):
             return None
@@ -188,6 +278,12 @@ class _Sentence:
             bus = re.match(r"\s*(?:wide )?(?:memory )?(?:bus|interface)", after, re.IGNORECASE)
             return "memory_bus_bits" if bus or near == "memory_bus_bits" else None
         return "process_nm" if dimension == "nm" else None
+
+    def is_launch_price(self, place: int) -> bool:
+        """Whether words beside a price call it the one at launch."""
+        token = self.tokens[place]
+        near = self.text[max(0, token.start - 40) : token.start] + self.text[token.end : token.end + 30]
+        return re.search(r"\b(?:MSRP|launch(?:ed)?)\b", near) is not None
 
     def is_others(self, place: int) -> bool:
         """Whether a size is what something needs, or a sum or a difference of no GPUs before it."""
@@ -237,6 +333,10 @@ class _Sentence:
         """The link or the memory of which a rate in bytes is."""
         if CUES["network"].search(before) or CUES["network"].search(after):
             return None
+        # In a list a word for the link belongs to a rate of its own: "80 GB, 3.35 TB/s, NVLink 900 GB/s".
+        own = (self.own(n) for n, t in enumerate(self.tokens) if t.kind == "value")
+        if self.is_alone(place) and (near is None or "link_bytes_per_s" in own):
+            return "memory_bytes_per_s"
         if near is not None:
             return "link_bytes_per_s" if near == "link_bytes_per_s" else "memory_bytes_per_s"
         # "1.0 TB/s compared to the other one's 0.9 TB/s": what is compared is of one field.
@@ -271,19 +371,24 @@ class _Sentence:
             if not gap.strip() or (with_it and re.fullmatch(r", ?(?:the |an? )?(?:\w+ )?", gap)):
                 return "memory_bytes"
         summed = any(g.count > 1 for g in self.gpus) and self.is_total(place)
-        return "memory_bytes" if summed or self.owner_before(place) is not None else None
+        owned = self.owner_before(place) is not None or self.is_alone(place)
+        return "memory_bytes" if summed or owned else None
 
     def is_doubtful(self, place: int, field: str) -> bool:
         """Whether the words around a value make it something else than what its product has."""
         token = self.tokens[place]
         # The names of GPUs are not words: "RTX PRO 6000 Server Edition".
-        words = self.text[max(0, token.start - 70) : token.start]
+        # "We measured" is said of all lists that follow.
+        words = self.text[0 if self.in_turn else max(0, token.start - 70) : token.start]
         for gpu in self.gpus:
             words = words.replace(gpu.text, " ")
         if CUES["doubt"].search(words) or CUES["doubt_after"].match(self.text, token.end):
             return True
         values = [t for t in self.tokens if t.kind == "value"]
         typed = sum(t.end - t.start for t in self.tokens)
+        # A price that no word calls the one at launch may be today's.
+        if field == "launch_price_usd" and not self.is_launch_price(place):
+            return True
         # Many values and few words are a table without its line ends; values that touch are its cells.
         telegram = len(self.text) - typed < TELEGRAM * len(values) or self.text.count("|") > 3
         typed_only = {"value", "name"}
@@ -293,16 +398,25 @@ class _Sentence:
             return True
         if CUES["computed"].search(self.text[max(0, token.start - 4) : token.start]):
             return True
-        if self.text.endswith("?") or (len(values) > 4 and telegram) or touching:
+        if self.text.endswith("?") or (len(values) > 4 and telegram and not self.in_turn) or touching:
             return True
         # A rate that no word names is taken for that of the memory; it may be that of a link.
         rates = ("link_bytes_per_s", "memory_type", *OF_MEMORY.values())
-        if token.measures == "bytes/s" and not any(t.field in rates for t in self.tokens):
+        # In a list it is the memory's, unless a slot, a disk or the GPU's own link may have it.
+        listed = (
+            token.measures == "bytes/s" and self.is_alone(place) and token.numbers[0].value > SLOT
+            and not any(
+                evidence.supports(i, "link_bytes_per_s", token.numbers[0])
+                for i in self.lists[self.listed[token.start]][0].gpu_ids
+            )
+        )  # fmt: skip
+        if token.measures == "bytes/s" and not listed and not any(t.field in rates for t in self.tokens):
             return True
         # Beside words for networks a bandwidth that is not called the memory's may be theirs.
         near = self.text[max(0, token.start - 40) : token.end + 40]
         unnamed = field == "memory_bytes_per_s" and not re.search(r"memory|vram|hbm|gddr", near, re.I)
-        if unnamed and (CUES["network"].search(self.text) or CUES["link"].search(self.text)):
+        linked = CUES["link"].search(self.text) is not None and not listed
+        if unnamed and (linked or CUES["network"].search(self.text)):
             return True
         # "350 W against 300 W" compares two GPUs in the order of a list that only a reader sees.
         for other in (self.tokens[n] for n in (place - 1, place + 1) if 0 <= n < len(self.tokens)):
@@ -326,6 +440,10 @@ class _Sentence:
     def assigned(self, reading: Reading, line: int, block: int) -> Claim | None:
         """The claim with the GPU that layout and catalog make likeliest; None where there is none."""
         token, about = reading.token, self.about
+        # Where each GPU has its own list, the values of a list are of no other one.
+        at = self.listed.get(token.start) if self.in_turn and token.kind == "value" else None
+        if at is not None and (owner := subject([self.lists[at][0]])) is not None:
+            return claim_of(reading, owner, line, block, True)
         options = [(self.cost(gpu, token), one) for gpu in self.gpus if (one := subject([gpu])) is not None]
         # What a sentence names before the value comes first; then what the text spoke of.
         named = [
