@@ -1,12 +1,16 @@
-"""Fit the classes of kernels to single operators that were timed on one card, and write them as the package's
-data.
+"""Fit the classes of kernels to single operators that were timed on one card and to profiled steps of the
+zoo's dev families, and write them as the package's data.
 
-    python -m evaluation.predict.classes results/operators/h200.json --gpu h200-sxm
+    python -m evaluation.predict.classes results/operators/h200.json --zoo results/zoo --traces FOLDER
 
 Every case is recorded without a GPU, and its kernels' seconds on matrix units, vector lanes and memory
 (`gpuwise.predict.time.basis`) are brought to the measured ones by factors of their classes. A class departs
 from the one above it as far as its cases insist (ridge regression of logarithms). The spread of a class is
-that of its cases when they are left out, one shape after the other.
+that of its cases when they are left out, in five folds of shapes; with `--families`, profiled cases are left
+out by families of networks instead.
+
+The zoo's networks come from the libraries that measured them (`evaluation.predict.zoo`); `--traces` keeps
+what was recorded. Blind families are never fitted.
 """
 
 from __future__ import annotations
@@ -16,13 +20,15 @@ import csv
 import json
 import pickle
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation.predict import zoo
+from evaluation.predict.profiles import Case, cases, profiles
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict import classes, rates
 from gpuwise.predict.card import Card, card
@@ -44,6 +50,8 @@ COMPILED = (1.0, 6.0, 1.15, 1.5, 0.25)
 """Of generated code, and its spread: no operator is compiled alone, so these were set on the kernels of six
 compiled networks of the zoo's dev families."""
 ITERATIONS = 12
+PROFILED = 0.5
+"""Weight of a case of a profiled step: the many cases of one network are alike."""
 
 
 def recorded(names: Sequence[str]) -> dict[str, Trace]:
@@ -54,6 +62,25 @@ def recorded(names: Sequence[str]) -> dict[str, Trace]:
             continue
         found[case.name] = trace_operator(case.make)
     return found
+
+
+def profiled(folder: Path, traces: Path | None) -> Iterator[tuple[str, str, Case]]:
+    """Cases of the eager steps of dev families that were profiled, each with its family and a name. A
+    compiler's kernels are no operators', so they are left away."""
+    rows = [row for row in zoo.rows(folder, "dev") if not row["compiled"]]
+    found = profiles(folder, (row["key"] for row in rows))
+    for row in rows:
+        trace = zoo.kept(row, traces) if row["key"] in found else None
+        if trace is None:
+            continue
+        for work, case in cases(trace, found[row["key"]]).items():
+            yield row["family"], " ".join((row["key"], *map(str, work))), case
+
+
+def shape_of(name: str) -> str:
+    """What cases that are left out together share: of an operator's name all but its pass, which comes last,
+    of profiled work all but its last size."""
+    return name.rpartition(" ")[0]
 
 
 class Fit:
@@ -140,14 +167,13 @@ class Fit:
                 rows[self.case[kernel], i, places] += share[kernel]
         return rows.reshape(len(self.names), -1)
 
-    def left_out(self, whole: Array, folds: int = 5) -> Array:
-        """log(predicted / measured) of every case, fitted without the cases of its shape."""
-        shapes = [" ".join(name.split(" ")[:-1]) for name in self.names]
-        order = {shape: i for i, shape in enumerate(dict.fromkeys(shapes))}
-        fold = np.array([order[shape] % folds for shape in shapes])
+    def left_out(self, whole: Array, weights: Array, groups: Sequence[str], folds: int = 5) -> Array:
+        """log(predicted / measured) of every case, fitted without the cases of its group."""
+        order = {group: i for i, group in enumerate(dict.fromkeys(groups))}
+        fold = np.array([order[group] % folds for group in groups])
         errors = np.zeros(len(self.names))
         for part in range(folds):
-            found = self.fit((fold != part).astype(float), whole)
+            found = self.fit(np.where(fold == part, 0.0, weights), whole)
             seconds = self.seconds(self.factors(found))
             errors[fold == part] = np.log(seconds / self.measured)[fold == part]
         return errors
@@ -193,28 +219,46 @@ def write(fit: Fit, deviations: Array, spreads: Mapping[str, float], path: Path)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", type=Path)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("operators", type=Path)
+    parser.add_argument("--zoo", type=Path, help="folder with the profiles; without it, operators alone")
     parser.add_argument("--gpu", default="h200-sxm")
-    parser.add_argument("--traces", type=Path, help="pickled traces of an earlier run")
+    parser.add_argument("--traces", type=Path, help="folder that keeps traces")
+    parser.add_argument("--families", action="store_true", help="leave families of networks out")
     parser.add_argument("-o", "--output", type=Path, default=classes.DATA)
     asked = parser.parse_args()
-    rows = json.loads(asked.file.read_text(encoding="utf-8"))["rows"]
-    if asked.traces and asked.traces.exists():
-        traces = pickle.loads(asked.traces.read_bytes())
+    rows = json.loads(asked.operators.read_text(encoding="utf-8"))["rows"]
+    kept = asked.traces / "operators.pkl" if asked.traces else None
+    if kept is not None and kept.exists():
+        traces = pickle.loads(kept.read_bytes())
     else:
         traces = recorded(tuple(rows))
-        if asked.traces:
-            asked.traces.write_bytes(pickle.dumps(traces))
+        if kept is not None:
+            kept.write_bytes(pickle.dumps(traces))
     kernels = {name: trace.kernels for name, trace in traces.items()}
-    fit = Fit(kernels, {name: values[0] for name, values in rows.items()}, card(asked.gpu))
-    found = fit.fit(np.ones(len(fit.names)))
+    measured = {name: values[0] for name, values in rows.items()}
+    families: dict[str, str] = {}
+    for family, name, (launched, seconds) in profiled(asked.zoo, asked.traces) if asked.zoo else ():
+        families[name], kernels[name], measured[name] = family, launched, seconds
+    fit = Fit(kernels, measured, card(asked.gpu))
+    of_steps = np.array([name in families for name in fit.names])
+    weights = np.where(of_steps, PROFILED, 1.0)
+    found = fit.fit(weights)
     errors = np.log(fit.seconds(fit.factors(found)) / fit.measured)
-    left = fit.left_out(found)
-    for name, values in (("fitted", errors), ("left out", left)):
-        size = np.abs(np.expm1(values))
-        mean, median, most = size.mean(), np.median(size), np.quantile(size, 0.95)
-        print(f"{name}: mean error {mean:.1%}, median {median:.1%}, worst 5 % {most:.1%}")
+    groups = [families[n] if asked.families and n in families else shape_of(n) for n in fit.names]
+    left = fit.left_out(found, weights, groups)
+    for what, at in (("operators", ~of_steps), ("profiled steps", of_steps)):
+        for how, values in (("fitted", errors[at]), ("left out", left[at])):
+            if not len(values):
+                continue
+            size = np.abs(np.expm1(values))
+            mean, median, most = size.mean(), np.median(size), np.quantile(size, 0.95)
+            print(
+                f"{len(size)} cases of {what}, {how}: mean error {mean:.1%}, median {median:.1%}, "
+                f"95 % within {most:.1%}"
+            )
     write(fit, found, fit.spreads(found, left), asked.output)
     worst = sorted(zip(np.abs(left), left, fit.names, strict=True), reverse=True)[:40]
     for _, error, name in worst:
