@@ -89,8 +89,8 @@ def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
         (("resnet5", "--gpu", "l4"), 2, "did you mean resnet50"),
         (("resnet50", "--precision", "fp8"), 2, "no precision fp8"),
         (("resnet50", "--batch", "many"), 2, "positive number or auto"),
-        (("resnet50", "--gpu", "t4"), 5, "t4 has no stated bf16 rate"),
-        (("resnet50", "--gpu", "t4"), 5, "next: gpuwise predict resnet50 --gpu t4 --precision fp16"),
+        (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "t4 has no stated bf16 rate"),
+        (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "resnet50 --gpu t4 --precision fp16"),
         (("resnet50", "--gpu", "gaudi2"), 5, "next: gpuwise predict resnet50 --gpu all"),
         (("llm-8b", "--gpu", "l4"), 2, "or llm-8b-prefill or llm-8b-decode"),
         (("Llama-3.1-8B", "--gpu", "l4"), 2, "gpuwise predict served:llama-3.1-8b"),
@@ -113,7 +113,7 @@ def test_faults_say_why_and_end_with_their_code(
 
 
 def test_a_refusal_is_in_the_document_as_well(gpuwise: Cli) -> None:
-    code, out, _ = gpuwise("predict", "resnet50", "--gpu", "t4,l4", "--json")
+    code, out, _ = gpuwise("predict", "resnet50", "--gpu", "t4,l4", "--precision", "bf16", "--json")
     assert code == 0
     refused = {p["gpu_id"]: p["refusal"] for p in json.loads(out)["predictions"]}
     assert refused == {"l4": "", "t4": "t4 has no stated bf16 rate"}

@@ -161,6 +161,7 @@ def test_bars_in_the_terminal(gpuwise: Callable[..., Ran]) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_told(gpuwise: Callable[..., Ran], tmp_path: Path) -> None:
-    code, _, err = gpuwise("report", QUICK, "-o", str(tmp_path / "no" / "report.html"))
+    (tmp_path / "file").touch()
+    code, _, err = gpuwise("report", QUICK, "-o", str(tmp_path / "file" / "report.html"))
     assert code == 2
     assert "cannot write" in err

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.model.recipe import USUAL
+from gpuwise.model.recipe import USUAL, modern
 from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
 from gpuwise.predict.graph import ALLOCATE, FREE, Event, Tape
@@ -167,7 +167,7 @@ def rows() -> list[Row]:
                 c.get("compile", False), m["memory_peak_bytes"],
             )  # fmt: skip
             alone = c.get("framework", "torch") == "torch" and c.get("gpus", 1) == 1
-            usual = (c.get("switches") or {}).items() <= asdict(USUAL).items()
+            usual = modern(c.get("switches") or {}).items() <= asdict(USUAL).items()
             if alone and usual and m["status"] == "ok" and row.mode in ("train", "infer"):
                 found[row[:-1]] = row
     return list(found.values())

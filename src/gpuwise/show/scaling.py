@@ -61,14 +61,19 @@ def _cells(one: Measurement, m: Measurement, point: Point | None) -> dict[str, s
         "throughput (95 %)": measured_speed(m),
         "scale factor (95 %)": times(factor, point.factor.low, point.factor.high, 3) if point else "1",
         "of perfect": bar(max(0.0, factor), BAR).ljust(BAR, "·"),
-        # Rounded first: there is no minus before zero.
         **{
-            name: percent(round(getattr(lost, part), 3) + 0.0) if lost else ""
+            name: _share(getattr(lost, part)) if lost else ""
             for name, part in (("shared", "sharing"), ("waiting", "waiting"), ("exchange", "exchange"))
         },
         "power": watts(drawn) if drawn else "",
         "how": ", ".join(part for part in how if part),
     }
+
+
+def _share(share: float | None) -> str:
+    """A part of the loss; empty where it could not be told from the rest."""
+    # Rounded first: there is no minus before zero.
+    return percent(round(share, 3) + 0.0) if share is not None else ""
 
 
 def _verdicts(found: Sequence[Series]) -> Iterator[str]:

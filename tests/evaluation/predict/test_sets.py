@@ -14,7 +14,7 @@ from evaluation.predict.shipped import parameters as shipped
 from evaluation.predict.transformers import transformer
 from gpuwise.predict.card import card
 from gpuwise.predict.rates import on_card
-from gpuwise.predict.time import step_seconds
+from gpuwise.predict.step import usual
 
 NEUSIGHT = """model,mode,seq_len,batch,option,precision,gpu,num_layer,measured_ms,pred_neusight_ms
 bert_large,infer_fwd,512,8,,"fp32(no TF32, eager attention)",NVIDIA_L4,24,300,310
@@ -115,7 +115,7 @@ def test_timms_parameters_tell_which_network_ran_and_its_torch_how_attention_did
 @pytest.mark.parametrize("gpu", ["t4", "a100-pcie-40gb", "rtx-4090", "h100-sxm5-80gb", "mi300x", "b200-sxm"])
 def test_shipped_parameters_give_finite_times(gpu: str) -> None:
     trace = transformer("bert_large", batch=8, length=512, train=True)
-    assert 0.005 < step_seconds(trace, card(gpu), shipped("neusight")) < 60.0
+    assert 0.005 < usual(trace, card(gpu)).seconds < 60.0
 
 
 def test_work_above_the_limit_is_stretched() -> None:
