@@ -243,13 +243,17 @@ def _record(asked: Inputs, blank: Record, at: Timed) -> Record:
     """The prediction at one batch."""
     alone, shared, space = at.alone, at.shared, at.need.space
     half = hypot(log(alone.throughput.high / alone.throughput.value), scaling_half() if shared.total else 0.0)
+    issues = _issues(card(blank.gpu_id), alone)
+    if issues:
+        # An order of magnitude from end to end, whatever kernels of other cards say.
+        half = max(half, log(10) / 2)
     shares = _shares(alone, shared)
     return replace(
         blank, question=replace(blank.question, batch=at.need.trace.batch), seconds=at.seconds,
         throughput=around(at.speed, half, method=alone.throughput.method),
         memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
         watts=alone.watts.times(asked.count), shares=shares, bound=shares[0][0], basis=alone.evidence,
-        issues=_issues(card(blank.gpu_id), alone), notes=_notes(at),
+        issues=issues, notes=_notes(at),
     )  # fmt: skip
 
 

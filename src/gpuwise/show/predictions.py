@@ -96,9 +96,15 @@ def _row(p: Record) -> dict[str, str]:
         "bound": Amount(f"{p.bound} {percent(p.shares[0][1], 0)}", p.shares[0][1], p.bound)
         if p.bound
         else "",
-        "evidence": p.basis if speed else "",
+        "evidence": _evidence(p) if speed else "",
         "why not": p.refusal,
     }
+
+
+def _evidence(p: Record) -> str:
+    """What a figure rests on, and whether that is known ground."""
+    far = any(issue.code == "order-of-magnitude" for issue in p.issues)
+    return f"{p.basis}, order of magnitude" if far else p.basis
 
 
 def measure_command(question: Question) -> str:
