@@ -43,8 +43,7 @@ from gpuwise.measure.engine import run_steps
 from gpuwise.measure.frameworks.torch import clock_for
 from gpuwise.measure.frameworks.torch.ranks import CommonClock, Heartbeat, Ranks, board, join
 from gpuwise.measure.prepare import recall
-from gpuwise.model.recipe import Switches, parse
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig, Switches, parse
 
 Step = Callable[[], Any]
 WARM_S, WINDOW_S = 5.0, 2.0
@@ -75,8 +74,9 @@ def plain_resnet50(config: RunConfig, batch: int) -> Step:
 
 def plain_bert_large(config: RunConfig, batch: int) -> Step:
     """BERT-large question answering, AdamW, dropout 0.1, torch's own attention."""
-    from gpuwise.workloads.bert import SHAPE, TOKENS, TOY, TOY_TOKENS
+    from gpuwise.workloads.bert import TOKENS, TOY, TOY_TOKENS
     from gpuwise.workloads.models.bert import BertForQuestionAnswering
+    from gpuwise.workloads.vit import SHAPE
 
     shape, tokens = (TOY, TOY_TOKENS) if config.size == "toy" else (SHAPE, TOKENS)
     with torch.device(config.device):

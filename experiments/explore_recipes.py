@@ -129,8 +129,7 @@ def built(asked: Variant, lock: GpuLock) -> Any:
     from torch._inductor.compile_fx import compile_fx
 
     from gpuwise import workloads
-    from gpuwise.model.recipe import Switches
-    from gpuwise.model.run import RunConfig
+    from gpuwise.model.question import RunConfig, Switches
     from gpuwise.workloads import job as jobs
     from gpuwise.workloads.switches import SEARCHES
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from gpuwise import workloads
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads import job as jobs
 from gpuwise.workloads.job import Job, relative_difference
 from gpuwise.workloads.models import float8 as float8_product

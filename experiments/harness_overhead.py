@@ -22,7 +22,7 @@ import torch
 from gpuwise import workloads
 from gpuwise.measure.engine import run_steps
 from gpuwise.measure.frameworks.torch import EventClock
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 
 ROUNDS, WARM = 11, 20
 

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 
 from gpuwise.errors import InputError
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Trace
 from gpuwise.predict.graph import Tape
 from gpuwise.predict.trace import about, record_workload, trace_of

@@ -19,8 +19,8 @@ import torch
 from gpuwise import workloads
 from gpuwise.measure.engine import run_steps, timing_plan, warm_up
 from gpuwise.measure.frameworks.torch import EventClock
-from gpuwise.model.run import RunConfig
-from gpuwise.stats import throughput
+from gpuwise.model.question import RunConfig
+from gpuwise.stats.interval import throughput
 
 BATCH = 256
 WINDOWS, STEPS = 5, 30

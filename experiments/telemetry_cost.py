@@ -20,8 +20,8 @@ from pathlib import Path
 from gpuwise.measure import telemetry
 from gpuwise.measure.engine import run_steps, timing_plan, warm_up
 from gpuwise.measure.frameworks.torch import clock_for
-from gpuwise.model.run import Device, RunConfig
-from gpuwise.stats import throughput
+from gpuwise.model.question import Device, RunConfig
+from gpuwise.stats.interval import throughput
 
 WINDOW_S = 1.0
 CONFIGS = (

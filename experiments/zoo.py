@@ -49,7 +49,7 @@ from zoo_networks import LARGEST, SEED, Network, find, listing
 
 from gpuwise.measure.telemetry.nvml import sensors
 from gpuwise.measure.telemetry.sensor import Sampler, Sensor
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
 
 WARM, WINDOWS = 3, 3
@@ -556,7 +556,7 @@ def planned(asked: argparse.Namespace) -> dict[str, list[Visit]]:
             known |= {row["key"] for row in map(json.loads, lines) if row.get("error") != CROWDED}
     plan: dict[str, list[Visit]] = {"eager": [], "compiled": []}
     part, parts = asked.part
-    for name in listing(toy=asked.toy)[part - 1 :: parts]:
+    for name in asked.only or listing(toy=asked.toy)[part - 1 :: parts]:
         drawn = visits(find(name, toy=asked.toy), random.Random(f"{SEED}:{name}"))
         for phase, visit in zip(plan, drawn, strict=True):
             left = tuple(row for row in visit if row.key not in known)
@@ -600,6 +600,7 @@ def main() -> None:
     parser.add_argument("--compilers", type=int, default=6, help="workers of the compiled phase")
     parser.add_argument("--toy", action="store_true", help="own networks, tiny, on the CPU")
     parser.add_argument("--most", type=int, help="at most so many networks a phase")
+    parser.add_argument("--only", action="append", default=[], help="these networks, as own:nerf")
     parser.add_argument("--list", action="store_true", help="print the rows in their order and measure none")
     asked = parser.parse_args()
     began = time.monotonic()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gpuwise.model.recipe import Switches
+from gpuwise.model.question import RunConfig, Switches
 from gpuwise.model.result import Interval, Tuned
-from gpuwise.model.run import RunConfig
 
 SPEED = Interval(value=100.0, low=99.0, high=101.0, method="bootstrap")
 TUNED = Tuned(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from gpuwise.measure import events
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 
 
 class Pretended:
@@ -17,7 +17,12 @@ class Pretended:
     ends: ClassVar[dict[str, events.Failed | str]] = {}
     """By workload: what the process tells, or how it dies."""
 
-    def __init__(self, config: RunConfig, *_: object) -> None:
+    idle = False
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def order(self, config: RunConfig, *_: object, more: bool = False) -> None:
         self._config = config
 
     def events(self) -> Iterator[events.Event]:

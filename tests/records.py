@@ -8,8 +8,7 @@ from typing import Any
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Question
-from gpuwise.model.record import Record, refused
-from gpuwise.model.result import Interval
+from gpuwise.model.result import Interval, Record, refused
 
 
 def predicted(

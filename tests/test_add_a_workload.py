@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from gpuwise import workloads
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 
 PAGE = (Path(__file__).parents[1] / "docs" / "add-a-workload.md").read_text(encoding="utf-8")
 
@@ -25,7 +25,7 @@ def test_the_example_is_found_and_learns(tmp_path: Path) -> None:
 def test_every_field_of_the_table_exists() -> None:
     from dataclasses import fields
 
-    from gpuwise.model.workload import WorkloadSpec
+    from gpuwise.model.question import WorkloadSpec
 
     known = {field.name for field in fields(WorkloadSpec)}
     rows = re.findall(r"^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \| .* \| .* \|$", PAGE, re.MULTILINE)

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from gpuwise.judge.audit import align, read, rents, speeds
+from gpuwise.judge.audit import document, read, speeds
 from gpuwise.judge.audit.judge import judge
-from gpuwise.model.claim import Claim, Finding
+from gpuwise.model.judgement import Claim, Finding
 
 GOLD = Path(__file__).with_name("gold.csv")
 Judged = list[tuple[Claim, Finding]]
@@ -78,7 +78,9 @@ def main(folder: Path, verbose: bool, output: Path | None) -> None:
 def audited(path: Path) -> Iterator[tuple[Claim, Finding]]:
     blocks = read.blocks_of(path.read_text(encoding="utf-8"), path.name)
     found = [
-        c for c in align.claims(blocks) if isinstance(c, Claim) and c.field not in (rents.FIELD, speeds.FIELD)
+        c
+        for c in document.claims(blocks)
+        if isinstance(c, Claim) and c.field not in (speeds.RENT, speeds.FIELD)
     ]
     return zip(found, judge(found), strict=False)
 

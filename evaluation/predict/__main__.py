@@ -28,8 +28,7 @@ from gpuwise.errors import GpuwiseError, InputError
 )  # fmt: skip
 @click.option("--owned", is_flag=True, help="Correct each card by one factor from its other models.")
 @click.option("--transfer", metavar="GPU", help="Predict from GPU's measurements of the same work.")
-@shared.output_option
-@shared.json_option
+@shared.output_options
 def command(
     name: str, path: Path, holdout: str, owned: bool, transfer: str | None, output: Path | None, as_json: bool
 ) -> None:
@@ -38,7 +37,6 @@ def command(
     Prints for each GPU and pooled: rows, refusals, error (MAPE, median, 90th percentile), bias, rank
     correlation, and coverage and width of the 80 % intervals.
     """
-    printer.check_output(output)
     if owned and transfer:
         raise InputError("--owned and --transfer exclude each other", hint="choose one")
     cases = protocols.load(path, name)

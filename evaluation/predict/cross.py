@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from evaluation.predict.case import Case
 from gpuwise.errors import NoDataError
 from gpuwise.predict import evidence
-from gpuwise.predict.interval import LEVEL, Difficulty
+from gpuwise.predict.rates import LEVEL, Difficulty
 from gpuwise.stats.interval import t_quantile
 
 Array = NDArray[np.float64]

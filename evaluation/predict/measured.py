@@ -13,14 +13,13 @@ import numpy as np
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, published
-from gpuwise.model.recipe import USUAL
+from gpuwise.model.question import USUAL, RunConfig
 from gpuwise.model.result import Measurement
-from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
 from gpuwise.predict import trace_store
 from gpuwise.predict.card import card
 from gpuwise.predict.rates import Parameters, general
-from gpuwise.predict.time import step_seconds
+from gpuwise.predict.step import step_seconds
 from gpuwise.store import load as load_result
 from gpuwise.workloads import registry
 

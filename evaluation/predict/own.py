@@ -25,7 +25,7 @@ from gpuwise.predict import trace_store
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.evidence import with_limits
 from gpuwise.predict.rates import Parameters, general
-from gpuwise.predict.time import step_seconds
+from gpuwise.predict.step import step_seconds
 from gpuwise.store import load as load_result
 
 TABLE = "aic_gemm_bfloat16_ms_by_gpu.csv.gz"

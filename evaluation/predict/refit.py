@@ -24,8 +24,7 @@ from evaluation.predict.case import Case
 from evaluation.predict.protocols import SETS, Holdout, Predictions, load, predict_all
 from evaluation.predict.rivals import constants
 from evaluation.predict.shipped import FITTED
-from gpuwise.predict.interval import LEVEL
-from gpuwise.predict.rates import PARAMETERS
+from gpuwise.predict.rates import LEVEL, PARAMETERS
 
 FILES = {
     "neusight": ("neusight", "neusight_e2e.csv"),

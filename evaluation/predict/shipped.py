@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuwise.predict import rates
-from gpuwise.predict.interval import Difficulty
-from gpuwise.predict.rates import Parameters
+from gpuwise.predict.rates import Difficulty, Parameters
 
 FITTED = Path(__file__).with_name("data") / "parameters.json"
 

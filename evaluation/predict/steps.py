@@ -46,14 +46,10 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
 from gpuwise.predict import evidence as known
 from gpuwise.predict.card import card
-from gpuwise.predict.collectives import exchange
 from gpuwise.predict.evidence import own_factor, own_width
-from gpuwise.predict.forecast import LIKELY
-from gpuwise.predict.interval import ERRORS
-from gpuwise.predict.memory import CONTEXT, VISIBLE, workspace_bytes
-from gpuwise.predict.rates import Parameters, general
-from gpuwise.predict.step import step, traits
-from gpuwise.predict.time import step_seconds
+from gpuwise.predict.forecast import LIKELY, exchange
+from gpuwise.predict.rates import ERRORS, Parameters, general
+from gpuwise.predict.step import CONTEXT, VISIBLE, step, step_seconds, traits, workspace_bytes
 from gpuwise.store import load as load_result
 
 TABLE = "aic_gemm_bfloat16_ms_by_gpu.csv.gz"

@@ -34,10 +34,10 @@ import numpy as np
 from gpuwise.measure.engine import TimingPlan, measure, timing_plan
 from gpuwise.measure.events import Timed
 from gpuwise.model.precision import Precision
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
-from gpuwise.model.run import Environment, RunConfig
-from gpuwise.stats import compare, run_to_run, stalls, throughput
-from gpuwise.stats.interval import Spread
+from gpuwise.stats.comparison import compare, run_to_run
+from gpuwise.stats.interval import Spread, stalls, throughput
 
 STEP_S = 0.02
 """A training step of a large network: 50 in a window of a second."""
@@ -285,6 +285,7 @@ def main() -> None:
     )
     options.add_argument("--cases", default="", help="names, separated by commas")
     options.add_argument("--measurements", type=int, default=400, help="of each case, an even number")
+    options.add_argument("--seed", type=int, help="of the noise; --apart has one of its own")
     given = options.parse_args()
     cases = APART if given.apart else CASES
     names = [
@@ -301,7 +302,8 @@ def main() -> None:
     table.writeheader()
     for name in [name.strip() for name in given.cases.split(",") if name] or cases:
         # Seeds apart share nothing with those that were looked at while the method was made.
-        for row in score(name, cases[name], given.measurements, 77_001 if given.apart else 1):
+        seed = given.seed or (77_001 if given.apart else 1)
+        for row in score(name, cases[name], given.measurements, seed):
             table.writerow(row)
             sys.stdout.flush()
 

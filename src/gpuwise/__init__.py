@@ -29,70 +29,65 @@ if TYPE_CHECKING:
     from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, RunError
     from gpuwise.facts.catalog import all_gpus
     from gpuwise.facts.catalog import find as find_gpu
+    from gpuwise.jobs import Answer
     from gpuwise.jobs.accepting import AcceptRequest, accept
-    from gpuwise.jobs.answer import Answer
     from gpuwise.jobs.auditing import AuditRequest, audit
-    from gpuwise.jobs.choosing import choose
-    from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
-    from gpuwise.jobs.lookups import prices
+    from gpuwise.jobs.choosing import CompareRequest, choose, compare, compare_gpus
+    from gpuwise.jobs.facts import prices
     from gpuwise.jobs.measuring import BenchRequest, bench
     from gpuwise.jobs.predicting import PredictRequest
     from gpuwise.jobs.predicting import predict as predict_speed
     from gpuwise.jobs.reporting import ReportRequest, report
     from gpuwise.judge.choose.need import need_for
     from gpuwise.measure.request import Request
-    from gpuwise.model.choice import Need
-    from gpuwise.model.gpu import GpuSpec
-    from gpuwise.model.issue import Issue
-    from gpuwise.model.offer import Offer
+    from gpuwise.model.gpu import GpuSpec, Offer
+    from gpuwise.model.judgement import Need
     from gpuwise.model.precision import Precision
-    from gpuwise.model.question import Question
-    from gpuwise.model.record import Record
-    from gpuwise.model.result import Interval, Measurement, Result
-    from gpuwise.model.workload import WorkloadSpec
-    from gpuwise.stats import pair as compare_results
+    from gpuwise.model.question import Question, WorkloadSpec
+    from gpuwise.model.result import Interval, Issue, Measurement, Record, Result
+    from gpuwise.stats.comparison import pair as compare_results
     from gpuwise.store import find as find_result
     from gpuwise.store import load, save
 
 _HOMES = {
     "AcceptRequest": "jobs.accepting:AcceptRequest",
-    "Answer": "jobs.answer:Answer",
+    "Answer": "jobs:Answer",
     "AuditRequest": "jobs.auditing:AuditRequest",
     "BenchRequest": "jobs.measuring:BenchRequest",
-    "CompareRequest": "jobs.comparing:CompareRequest",
+    "CompareRequest": "jobs.choosing:CompareRequest",
     "GpuSpec": "model.gpu:GpuSpec",
     "GpuwiseError": "errors:GpuwiseError",
     "InputError": "errors:InputError",
     "Interval": "model.result:Interval",
-    "Issue": "model.issue:Issue",
+    "Issue": "model.result:Issue",
     "MachineError": "errors:MachineError",
     "Measurement": "model.result:Measurement",
-    "Need": "model.choice:Need",
+    "Need": "model.judgement:Need",
     "NoDataError": "errors:NoDataError",
-    "Offer": "model.offer:Offer",
+    "Offer": "model.gpu:Offer",
     "Precision": "model.precision:Precision",
     "PredictRequest": "jobs.predicting:PredictRequest",
     "Question": "model.question:Question",
-    "Record": "model.record:Record",
+    "Record": "model.result:Record",
     "ReportRequest": "jobs.reporting:ReportRequest",
     "Request": "measure.request:Request",
     "Result": "model.result:Result",
     "RunError": "errors:RunError",
-    "WorkloadSpec": "model.workload:WorkloadSpec",
+    "WorkloadSpec": "model.question:WorkloadSpec",
     "accept": "jobs.accepting:accept",
     "all_gpus": "facts.catalog:all_gpus",
     "audit": "jobs.auditing:audit",
     "bench": "jobs.measuring:bench",
     "choose": "jobs.choosing:choose",
-    "compare": "jobs.comparing:compare",
-    "compare_gpus": "jobs.comparing:compare_gpus",
-    "compare_results": "stats:pair",
+    "compare": "jobs.choosing:compare",
+    "compare_gpus": "jobs.choosing:compare_gpus",
+    "compare_results": "stats.comparison:pair",
     "find_gpu": "facts.catalog:find",
     "find_result": "store:find",
     "load": "store:load",
     "need_for": "judge.choose.need:need_for",
     "predict_speed": "jobs.predicting:predict",
-    "prices": "jobs.lookups:prices",
+    "prices": "jobs.facts:prices",
     "report": "jobs.reporting:report",
     "save": "store:save",
 }
@@ -141,9 +136,16 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """For Tab in a notebook, before anything is loaded."""
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'gpuwise' has no attribute {name!r}")
+        near = [known for known in __all__ if name in known.split("_")]
+        guess = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise AttributeError(f"module 'gpuwise' has no attribute {name!r}{guess}")
     from importlib import import_module
 
     module, attribute = _HOMES[name].split(":")

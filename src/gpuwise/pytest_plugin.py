@@ -24,9 +24,9 @@ import pytest
 from gpuwise.errors import GpuwiseError
 
 if TYPE_CHECKING:
+    from gpuwise.model.question import Device
     from gpuwise.model.result import Measurement, Result
-    from gpuwise.model.run import Device
-    from gpuwise.stats import Condition
+    from gpuwise.stats.comparison import Condition
 
 # What its results name as the command that makes them; `gpuwise reproduce` cannot run the steps of tests.
 COMMAND = "pytest"
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from gpuwise import store
     from gpuwise.errors import InputError
     from gpuwise.model.units import parse_seconds
-    from gpuwise.stats import parse_condition
+    from gpuwise.stats.comparison import parse_condition
 
     compare, fail, save = (config.getoption(f"--gpu-bench-{name}") for name in ("compare", "fail", "save"))
     try:
@@ -102,7 +102,7 @@ class GpuBench:
         """
         from gpuwise.jobs import steps
         from gpuwise.show.results import measured_speed
-        from gpuwise.stats import violations
+        from gpuwise.stats.comparison import violations
 
         state = self._state
         self._calls += 1

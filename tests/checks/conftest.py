@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gpuwise.facts.published.importers import record
+from gpuwise.facts.published import record
 from gpuwise.model.gpu import Source
-from gpuwise.model.record import Record
+from gpuwise.model.result import Record
 
 SOURCE = Source(id="test", title="test", kind="article", read_on="2026-01-01")
 

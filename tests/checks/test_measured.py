@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise.checks import judge_measured
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement
-from gpuwise.model.run import Environment, RunConfig
 
 HERE = Environment(device="NVIDIA T4", gpu_id="t4")
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.checks import networks, physics
+from gpuwise import checks
+from gpuwise.checks import networks
 from gpuwise.facts import catalog, published
 from gpuwise.model.precision import Precision
-from gpuwise.model.record import Record
+from gpuwise.model.result import Record
 
 Row = Callable[..., Record]
 
@@ -25,20 +26,20 @@ def at(share: float, gpu_id: str, precision: str) -> float:
 
 @pytest.mark.parametrize(("share", "word"), [(0.5, ""), (0.9, "SUSPECT"), (1.1, "INVALID")])
 def test_shares_of_the_peak(row: Row, share: float, word: str) -> None:
-    found = list(physics.judge(row(speed=at(share, "t4", "fp16"))))
+    found = list(checks.judge([row(speed=at(share, "t4", "fp16"))])[0])
     assert [c.detail.split(":")[0] for c in found] == ([word] if word else [])
 
 
 def test_fp32_that_only_tf32_can_reach(row: Row) -> None:
     fast = row(gpu="A100", gpu_id="a100-sxm4-80gb", precision="fp32", speed=at(2, "a100-sxm4-80gb", "fp32"))
-    assert [c.code for c in physics.judge(fast)] == ["precision"]
+    assert [c.code for c in checks.judge([fast])[0]] == ["precision"]
 
 
 def test_int8_is_held_against_its_own_peak(row: Row) -> None:
     for share, codes in ((1.5, []), (2.2, ["above-peak"])):
         speed = at(share, "a100-sxm4-80gb", "fp16") * 3  # inference does a third of a step's work
         fast = row(gpu="A100", gpu_id="a100-sxm4-80gb", precision="int8", mode="infer", speed=speed)
-        assert [c.code for c in physics.judge(fast)] == codes
+        assert [c.code for c in checks.judge([fast])[0]] == codes
 
 
 def test_what_is_not_known_is_not_judged(row: Row) -> None:
@@ -47,11 +48,11 @@ def test_what_is_not_known_is_not_judged(row: Row) -> None:
         row(gpu_id=None, speed=1e9),
         row(gpu_id="x"),
     ):
-        assert list(physics.judge(unknown)) == []
+        assert list(checks.judge([unknown])[0]) == []
 
 
 def test_several_gpus_share_the_work(row: Row) -> None:
-    assert list(physics.judge(row(gpus=8, speed=at(4, "t4", "fp16")))) == []
+    assert list(checks.judge([row(gpus=8, speed=at(4, "t4", "fp16"))])[0]) == []
 
 
 @pytest.mark.parametrize(
@@ -73,4 +74,4 @@ def test_decoding_reads_the_weights_at_every_step(
         row, gpu_id=gpu_id, gpu="A100", throughput=replace(row.throughput, value=tokens_per_s),
         question=replace(row.question, precision=Precision(precision)),
     )  # fmt: skip
-    assert [issue.code for issue in physics.judge(asked)] == ([] if valid else ["above-peak"])
+    assert [issue.code for issue in checks.judge([asked])[0]] == ([] if valid else ["above-peak"])

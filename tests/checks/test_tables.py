@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpuwise.checks import tables
-from gpuwise.model.record import Record
+from gpuwise import checks
+from gpuwise.model.result import Record
 
 Row = Callable[..., Record]
 
 
 def codes(*rows: Record) -> set[str]:
-    return {caution.code for _, caution in tables.judge(rows)}
+    return {caution.code for found in checks.judge(rows) for caution in found}
 
 
 def scaled(row: Row, *speeds: float, precision: str = "fp16") -> list[Record]:
@@ -42,6 +42,6 @@ def test_one_figure_for_two_networks(row: Row) -> None:
 
 
 def test_a_lighter_network_is_faster(row: Row) -> None:
-    found = list(tables.judge([row(speed=100.5), row(workload="resnet152", speed=200.5)]))
-    assert [(index, caution.code) for index, caution in found] == [(0, "order")]
+    found = checks.judge([row(speed=100.5), row(workload="resnet152", speed=200.5)])
+    assert [[caution.code for caution in of_one] for of_one in found] == [["order"], []]
     assert codes(row(speed=199.5), row(workload="resnet152", speed=200.5)) == set()

@@ -31,9 +31,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a GPU or energy counters and with space on the disk, whatever this machine has; a test may
     say otherwise."""
-    monkeypatch.setattr("gpuwise.measure.telemetry.host.ZONES", Path("/nonexistent"))
+    monkeypatch.setattr("gpuwise.measure.telemetry.ZONES", Path("/nonexistent"))
     monkeypatch.setattr(telemetry, "sensors", lambda: ())
-    monkeypatch.setattr("gpuwise.measure.telemetry.host.sensors", lambda: ())
+    monkeypatch.setattr("gpuwise.measure.telemetry.sensors", lambda: ())
     monkeypatch.setattr(telemetry, "disk_free_bytes", lambda path: 80 * 10**9)
 
 

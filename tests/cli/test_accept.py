@@ -12,14 +12,13 @@ import pytest
 
 from gpuwise import store
 from gpuwise.jobs.accepting import QUICK, once
-from gpuwise.measure import suites, telemetry
-from gpuwise.measure.device import Target
-from gpuwise.measure.prepare import plan_for
-from gpuwise.measure.request import Request
+from gpuwise.measure import telemetry
+from gpuwise.measure.prepare import Target, plan_for
+from gpuwise.measure.request import SUITES, Request
 from gpuwise.measure.session import Session
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild, Wear
+from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval, Measurement, Telemetry
-from gpuwise.model.run import RunConfig
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -91,7 +90,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.11", cuda="13.0"))
     monkeypatch.setattr("gpuwise.jobs.measuring.run", made.measure)
     small = (Request(workloads=("matmul", "copy"), precisions=("fp32",)),)
-    monkeypatch.setitem(suites.SUITES, "limits", small)
+    monkeypatch.setitem(SUITES, "limits", small)
     return made
 
 
@@ -210,7 +209,7 @@ def test_no_gpu(gpuwise: Call) -> None:
 
 def test_the_processor_is_measured_for_real(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     small = (Request(workloads=("copy",), precisions=("fp32",)),)
-    monkeypatch.setitem(suites.SUITES, "limits", small)
+    monkeypatch.setitem(SUITES, "limits", small)
     code, out, err = gpuwise(*HOST, "--device", "cpu", "--toy", "--time", "0.2s")
     # Nothing is known of what this processor reaches, so it is not accepted either.
     assert code == 5, err
@@ -252,7 +251,7 @@ def test_bad_input_is_refused_before_anything_is_measured(
 
 
 def test_suites_share_their_limits_and_leave_out_what_gpus_do_together(machine: Machine) -> None:
-    both = (*suites.SUITES["limits"], QUICK, Request(workloads=("resnet50",), gpus=(1, 2)))
+    both = (*SUITES["limits"], QUICK, Request(workloads=("resnet50",), gpus=(1, 2)))
     sensor = machine.sensors()[0]
     others = (machine.sensors()[1].info(),)
     target = Target(

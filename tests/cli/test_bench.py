@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from gpuwise import store
-from gpuwise.measure import suites, telemetry
+from gpuwise.measure import telemetry
 from gpuwise.measure.events import Failed
-from gpuwise.measure.request import Request
+from gpuwise.measure.request import SUITES, Request
 
 from ..pretended import Pretended
 
@@ -57,6 +57,19 @@ def test_a_table_format_is_written_beside_the_kept_result(gpuwise: Call, tmp_pat
     assert code == 0
     assert (tmp_path / "t.csv").read_text().startswith("workload,")
     assert len(store.saved()) == 1
+
+
+@pytest.mark.usefixtures("pretended")
+def test_a_file_that_is_there_is_replaced_by_force_alone(gpuwise: Call, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    words = (*TOY, "--mode", "infer", "-o", str(path))
+    assert gpuwise(*words)[0] == 0
+    first = path.read_bytes()
+    assert gpuwise(*words)[0] == 2
+    assert path.read_bytes() == first
+    assert gpuwise(*words, "--force")[0] == 0
+    assert store.load(path).id not in first.decode()
+    assert "--force" not in store.load(path).command
 
 
 def test_a_configuration_out_of_memory_is_a_row_and_exit_4(gpuwise: Call, pretended: type[Pretended]) -> None:
@@ -164,7 +177,7 @@ def test_a_file_of_the_user_s_over_several_batches(gpuwise: Call, tmp_path: Path
 @pytest.mark.usefixtures("pretended")
 def test_a_suite_runs_and_says_what_it_leaves_out(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     small = (Request(workloads=("matmul",), precisions=("fp32", "tf32")), Request(workloads=("launch",)))
-    monkeypatch.setitem(suites.SUITES, "aime", small)
+    monkeypatch.setitem(SUITES, "aime", small)
     code, out, err = gpuwise("bench", "--suite", "aime", "--toy", "--device", "cpu", "--time", "0.3s")
     assert code == 0
     assert "skipped: not supported on this machine: tf32" in err

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from gpuwise import store
-from gpuwise.measure.endpoint.client import address
+from gpuwise.measure.endpoint import address
 from gpuwise.measure.endpoint.load import lengths
 from gpuwise.model.result import Measurement
 

@@ -14,8 +14,8 @@ import pytest
 from gpuwise import store
 from gpuwise.cli import bench
 from gpuwise.measure import frameworks as support
-from gpuwise.measure import suites, telemetry
-from gpuwise.measure.request import schedule
+from gpuwise.measure import telemetry
+from gpuwise.measure.request import SUITES, schedule
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -50,8 +50,8 @@ def test_the_suite_of_the_a5000_is_measured_in_tensorflow_on_two_replicas_of_a_c
     gpuwise: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telemetry, "torch_build", lambda: None)  # limits are not asked of it then
-    one = tuple(replace(request, workloads=("resnet50",)) for request in suites.TF_CNN)
-    monkeypatch.setitem(suites.SUITES, "tf-cnn", one)
+    one = tuple(replace(request, workloads=("resnet50",)) for request in SUITES["tf-cnn"])
+    monkeypatch.setitem(SUITES, "tf-cnn", one)
     mine = str(tmp_path / "tensorflow.json")
     suite = ("--suite", "tf-cnn", "--compile", "off", "--framework", "tensorflow")
     code, out, err = gpuwise(*TOY, *suite, "-o", mine)

@@ -93,7 +93,6 @@ def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
         (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "resnet50 --gpu t4 --precision fp16"),
         (("resnet50", "--gpu", "gaudi2"), 5, "next: gpuwise predict resnet50 --gpu all"),
         (("llm-8b", "--gpu", "l4"), 2, "or llm-8b-prefill or llm-8b-decode"),
-        (("Llama-3.1-8B", "--gpu", "l4"), 2, "gpuwise predict served:llama-3.1-8b"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "batch 8192 does not fit"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "resnet50 --gpu rtx-4090 --batch auto"),
         (("llm-8b-lora", "--gpu", "16GB"), 5, "GPUs can be predicted: batch 1 does not fit"),
@@ -206,6 +205,7 @@ def test_a_file_of_the_user_s_is_traced_once_and_again_when_it_changes(
 def test_a_served_model_is_not_called_eager(gpuwise: Cli) -> None:
     _, out, _ = gpuwise("predict", "served:llama-3.1-8b", "--gpu", "h100-sxm")
     assert out.strip().startswith("served:llama-3.1-8b infer bf16, predicted")
+    assert gpuwise("predict", "Llama-3.1-8B", "--gpu", "h100-sxm")[1] == out
 
 
 def test_many_refused_gpus_share_a_line(gpuwise: Cli) -> None:

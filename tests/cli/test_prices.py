@@ -15,14 +15,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpuwise.cli import prices as verb
+from gpuwise.cli import lists, options
 
 Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
 def the_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "today", lambda: date(2026, 11, 21))
+    monkeypatch.setattr(options, "today", lambda: date(2026, 11, 21))
 
 
 def found(gpuwise: Call, *arguments: str) -> list[dict[str, object]]:
@@ -43,6 +43,10 @@ def test_spot_prices_of_a_family_with_age_and_freshness(gpuwise: Call) -> None:
 
 def test_cheapest_first_and_one_row_an_offer(gpuwise: Call) -> None:
     offers = found(gpuwise, "rtx", "a5000", "--kind", "on-demand,spot")
+    fresh = [offer for offer in offers if (offer["age_days"] or 999) <= 120]
+    assert offers[: len(fresh)] == fresh  # fresh prices first, of these on-demand
+    offers = [offer for offer in fresh if offer["kind"] == "on-demand"]
+    assert fresh[: len(offers)] == offers
     hourly = [float(str(offer["per_gpu_hour"])) for offer in offers]
     assert hourly == sorted(hourly)
     assert 0.1 < hourly[0] < 0.3
@@ -78,7 +82,7 @@ def test_without_a_gpu_every_gpu_has_its_line(gpuwise: Call) -> None:
 
 def test_a_narrow_terminal_gets_fewer_columns(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = gpuwise("prices", "h100", "--top", "0")[1]
-    monkeypatch.setattr(verb, "narrow", lambda: True)
+    monkeypatch.setattr(lists, "narrow", lambda: True)
     assert "p5.48xlarge" in wide
     narrow = gpuwise("prices", "h100", "--top", "0")[1]
     assert "p5.48xlarge" not in narrow
@@ -177,7 +181,7 @@ def test_prices_load_neither_numpy_nor_gpuhunt() -> None:
     call = (
         "from gpuwise.cli.main import gpuwise\ngpuwise(['prices', 'h100', '--json'], standalone_mode=False)"
     )
-    heavy = ("torch", "numpy", "rich", "msgspec", "gpuhunt", "requests", "urllib.request", "statistics")
+    heavy = ("torch", "numpy", "msgspec", "gpuhunt", "requests", "urllib.request", "statistics")
     check = f"{call}\nimport sys\nprint('|'.join(m for m in {heavy!r} if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == ""

@@ -11,8 +11,8 @@ import pytest
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs.measuring import again
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import Environment, RunConfig
 from gpuwise.pytest_plugin import COMMAND
 
 Call = Callable[..., tuple[int, str, str]]

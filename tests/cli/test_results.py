@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpuwise import store
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Result
-from gpuwise.model.run import Environment, RunConfig
 
 from ..stopwatch import stopwatch
 

@@ -10,7 +10,7 @@ import pytest
 
 from ..stopwatch import stopwatch
 
-HEAVY = ("torch", "numpy", "rich", "msgspec", "jinja2", "starlette", "pynvml")
+HEAVY = ("torch", "numpy", "msgspec", "jinja2", "starlette", "pynvml")
 
 
 def loaded(code: str) -> list[str]:

@@ -12,8 +12,7 @@ from typing import Literal
 import pytest
 
 from gpuwise.measure import tune as tuner
-from gpuwise.model.recipe import Switches
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig, Switches
 
 from ..examples import TUNED
 
@@ -83,7 +82,7 @@ def test_what_is_tried_on_several_gpus_is_tried_on_top_of_the_recipe_of_one(
         return (None,)
 
     monkeypatch.setattr("gpuwise.jobs.measuring.recall", known)
-    monkeypatch.setattr("gpuwise.measure.device.Target.devices", locked)
+    monkeypatch.setattr("gpuwise.measure.prepare.Target.devices", locked)
     monkeypatch.setattr(tuner.Tuner, "_final", lambda *_: TUNED)  # the trials are what this is about
     code, out, _ = gpuwise("tune", "resnet50", *TOY, "--gpus", "2", "--try", "bucket=64", "--json")
     assert code == 0
@@ -106,7 +105,7 @@ def test_a_search_goes_on_where_it_was_interrupted(
         during.setattr(tuner.Tuner, "_final", terminated)
         code, _, err = gpuwise("tune", "resnet50", *TOY, "-o", str(trials))
     assert code == 130
-    assert "interrupted after 2 settings" in err
+    assert "2 settings had ended" in err
     before = json.loads(trials.read_text())
     assert before["tuned"] is None
     _, _, kept = err.strip().rpartition("go on later: the same command with --resume ")

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import gpuwise
-from gpuwise.cli.validate import command
+from gpuwise.cli.predict import validate as command
 from gpuwise.errors import NoDataError
 
 

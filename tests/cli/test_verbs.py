@@ -235,7 +235,7 @@ def with_gpu(monkeypatch: pytest.MonkeyPatch, *processes: Process, name: str = "
     sensor = ScriptedSensor(replace(INFO, name=name), [Sample(at_s=0, utilisation=0.9)], processes)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(telemetry, "sensors", lambda: (sensor,))
-    monkeypatch.setattr("gpuwise.measure.telemetry.host.sensors", lambda: (sensor,))
+    monkeypatch.setattr("gpuwise.measure.telemetry.sensors", lambda: (sensor,))
     monkeypatch.setattr(telemetry, "torch_build", lambda: TorchBuild(version="2.11.0+cu130", cuda="13.0"))
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from gpuwise import store
 from gpuwise.errors import NoDataError
-from gpuwise.jobs import forecasts
-from gpuwise.jobs.forecasts import Forecasts
-from gpuwise.model.run import RunConfig
+from gpuwise.jobs import predicting as forecasts
+from gpuwise.jobs.predicting import Forecasts
+from gpuwise.model.question import RunConfig
+from gpuwise.predict import forecast
 
 from .conftest import RESULT
 
@@ -20,13 +21,13 @@ CELL = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=Tr
 
 def test_a_forecast_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = forecasts.forecast
+    real = forecast.forecast
 
     def counting(*given: object, **named: object) -> object:
         calls.append(given[1])
         return real(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(forecasts, "forecast", counting)
+    monkeypatch.setattr(forecast, "forecast", counting)
     asked = Forecasts()
     first = asked(CELL, ["l40s", "a10"], batch=64)
     again = asked(CELL, ["a10", "l40s", "a30"], batch=64)

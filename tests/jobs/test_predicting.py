@@ -31,7 +31,7 @@ def test_a_module_is_predicted_at_the_batch_of_its_example() -> None:
 def test_more_work_takes_longer_and_inference_less_memory() -> None:
     def one(width: int, mode: str) -> object:
         request = PredictRequest(
-            workload=layers(width), inputs=(torch.empty(512, width),), gpus=("h100-sxm",), mode=mode
+            workload=layers(width), inputs=(torch.empty(8192, width),), gpus=("h100-sxm",), mode=mode
         )
         return predict_speed(request).records[0]
 

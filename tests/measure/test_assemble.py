@@ -10,8 +10,8 @@ from gpuwise import workloads
 from gpuwise.facts import catalog
 from gpuwise.measure import events
 from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble
+from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Compilation, Measurement
-from gpuwise.model.run import RunConfig
 
 CONFIG = RunConfig(workload="bert-large", mode="train", precision="bf16", compile=True)
 WHOLE: list[events.Event] = [

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.measure.batch import DOUBLINGS, largest, search, walk_down
+from gpuwise.measure.engine import DOUBLINGS, largest, search, walk_down
 from gpuwise.measure.events import Event, Tried
-from gpuwise.model.workload import BATCH_GAIN
+from gpuwise.model.question import BATCH_GAIN
 
 
 def saturating(limit: int, knee: int) -> Callable[[int], float | None]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.measure.bottleneck import bottleneck
-from gpuwise.model.recipe import Switches
+from gpuwise.measure.assemble import bottleneck
+from gpuwise.model.question import RunConfig, Switches
 from gpuwise.model.result import (
     Bound,
     InputPipeline,
@@ -18,7 +18,6 @@ from gpuwise.model.result import (
     Telemetry,
     Window,
 )
-from gpuwise.model.run import RunConfig
 
 STEP_S = 0.1
 

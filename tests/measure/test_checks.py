@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.measure.checks import check, unprofiled
-from gpuwise.model.result import Interval, Measurement, Telemetry, Verdict, Window
-from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.result import Bottleneck, Interval, Measurement, Telemetry, Window
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 
@@ -202,7 +202,7 @@ def test_a_new_batch_each_step_has_a_loss_of_its_own() -> None:
 
 
 def test_a_speed_of_the_input_pipeline_is_said_to_be_one() -> None:
-    found = Verdict(bound="input", evidence=("4 workers prepare 1,300",), next_step="more workers")
+    found = Bottleneck(bound="input", evidence=("4 workers prepare 1,300",), next_step="more workers")
     (caution,) = check(replace(sound(), verdict=found))
     assert (caution.code, caution.fix) == ("input-bound", "more workers")
     assert "4 workers prepare 1,300" in caution.detail

@@ -17,9 +17,9 @@ from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.measure import child, events
 from gpuwise.measure.frameworks.torch import TorchAdapter
-from gpuwise.measure.process import Child
+from gpuwise.measure.session import Child
 from gpuwise.model.precision import Precision
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 
 CONFIG = RunConfig(
     workload="net.py:net", mode="infer", precision="fp32", device="cpu", time_s=0.2, quick=True, batch=4
@@ -46,7 +46,8 @@ def heard(
 ) -> tuple[list[events.Event], str | None]:
     path = folder / "net.py"
     path.write_text(BODY.format(step=step, build=build))
-    running = Child(replace(config, size="toy"), dict(os.environ), f"{path}:net")
+    running = Child(dict(os.environ))
+    running.order(replace(config, size="toy"), f"{path}:net")
     try:
         found = [event for event in running.events() if event is not None]
         return found, running.ending()
@@ -125,17 +126,18 @@ def test_a_fork_in_it_measures_nothing_and_does_not_live_on(tmp_path: Path) -> N
 def test_a_child_that_hangs_up_and_does_not_end_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpuwise.measure.process.ENDING_S", 0.2)
+    monkeypatch.setattr("gpuwise.measure.session.ENDING_S", 0.2)
     _, ending = heard(tmp_path, build="os.closerange(3, 50); time.sleep(99)")
     assert ending == "the measuring process hung up and did not end within 0 s"
 
 
 ALONE = """\
 import os, sys
-from gpuwise.measure.process import Child
-from gpuwise.model.run import (RunConfig)
+from gpuwise.measure.session import Child
+from gpuwise.model.question import RunConfig
 config = RunConfig(workload="net.py:net", mode="infer", precision="fp32", device="cpu", size="toy", batch=4)
-child = Child(config, dict(os.environ), sys.argv[1])
+child = Child(dict(os.environ))
+child.order(config, sys.argv[1])
 print(child.pid, flush=True)
 for event in child.events():
     print(event, flush=True)
@@ -169,7 +171,8 @@ def wait_for(yes: Callable[[], bool], max_window_s: float) -> None:
 
 
 def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
-    running = Child(CONFIG, dict(os.environ))
+    running = Child(dict(os.environ))
+    running.order(CONFIG)
     os.kill(running.pid, signal.SIGSTOP)  # it cannot end politely
     os.waitpid(running.pid, os.WUNTRACED)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.errors import InputError, MachineError
-from gpuwise.measure.device import check_host, check_idle, choose, visible
+from gpuwise.measure.prepare import check_host, check_idle, choose, visible
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild
 
 CUDA = TorchBuild(version="2.11.0+cu130", cuda="13.0")

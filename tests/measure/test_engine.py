@@ -19,7 +19,7 @@ from gpuwise.measure.engine import (
     warm_up,
 )
 from gpuwise.measure.events import Event, Timed, Warmup
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 
 from .conftest import FakeClock
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from gpuwise import workloads
-from gpuwise.measure import process
 from gpuwise.measure.session import Session
+from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import RunConfig
 from gpuwise.workloads import registry
 
 HEAD = '''\
@@ -65,7 +64,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
         sensor=None, device_name="CPU", identity="test", command="", keep=kept.append, others=None
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process, "STEP_S", 11.0)  # and twice the time budget
+        patch.setattr(session, "STEP_S", 11.0)  # and twice the time budget
         # A process that is handed these tests in two parts makes the file twice.
         patch.setattr(registry, "_FOREIGN", {})
         found = workloads.find(str(path))

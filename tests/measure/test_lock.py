@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from gpuwise import store
-from gpuwise.errors import MachineError
-from gpuwise.measure import device as lock
+from gpuwise.errors import InputError, MachineError
+from gpuwise.measure import prepare as lock
 from gpuwise.measure.telemetry import DeviceInfo
 
 HOLD = """\
 import sys, time
-from gpuwise.measure.device import only_one
+from gpuwise.measure.prepare import only_one
 with only_one(None, "gpuwise bench --suite aime"):
     print("held", flush=True)
     time.sleep(60)
@@ -107,4 +107,15 @@ def test_a_file_system_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("fcntl.flock", refuse)
     with lock.only_one(None, "a"), lock.only_one(None, "b"):
+        pass
+
+
+def test_the_second_writer_of_a_file_is_refused(tmp_path: Path) -> None:
+    path, link = tmp_path / "r.json", tmp_path / "link"
+    link.symlink_to(tmp_path, target_is_directory=True)
+    with lock.only_writer(path, "gpuwise bench"), lock.only_writer(tmp_path / "other.json", "b"):
+        with pytest.raises(InputError) as caught, lock.only_writer(link / "r.json", "c"):
+            pass
+        assert str(os.getpid()) in str(caught.value)
+    with lock.only_writer(path, "d"):
         pass

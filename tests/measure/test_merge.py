@@ -8,9 +8,8 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.measure.cluster import merged
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Group, Measurement, Rank, Result, Telemetry, Window
-from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.result import Group, Issue, Measurement, Rank, Result, Telemetry, Window
 
 MANY = RunConfig(workload="resnet50", mode="train", precision="bf16", gpus=4, nodes=2)
 NOTE = Issue(code="throttled", severity="warning", detail="GPU 1: power-cap", fix="")

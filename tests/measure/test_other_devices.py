@@ -11,10 +11,10 @@ import torch
 from gpuwise import workloads
 from gpuwise.errors import MachineError
 from gpuwise.measure import child, events
-from gpuwise.measure.device import choose
 from gpuwise.measure.frameworks.torch import TorchAdapter
+from gpuwise.measure.prepare import choose
 from gpuwise.measure.telemetry import TorchBuild
-from gpuwise.model.run import Device, RunConfig
+from gpuwise.model.question import Device, RunConfig
 from gpuwise.workloads.job import Job
 
 CONFIG = RunConfig(

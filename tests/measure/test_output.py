@@ -11,7 +11,7 @@ import torch
 from gpuwise.measure import child, events
 from gpuwise.measure.engine import HostClock, TimingPlan
 from gpuwise.measure.frameworks.torch import TorchAdapter
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads.job import Job
 
 CONFIG = RunConfig(workload="resnet50", mode="infer", precision="fp32", device="cpu")

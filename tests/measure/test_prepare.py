@@ -11,11 +11,11 @@ from gpuwise import store
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.measure import prepare as start
 from gpuwise.measure import telemetry
-from gpuwise.measure.device import find_target
+from gpuwise.measure.prepare import find_target
 from gpuwise.measure.request import Request
 from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor, TorchBuild
+from gpuwise.model.question import Environment
 from gpuwise.model.result import Result
-from gpuwise.model.run import Environment
 
 
 def sensor(index: int, name: str = "NVIDIA H200", memory: int = 150754820096) -> ScriptedSensor:
@@ -134,7 +134,7 @@ def test_a_cpu_is_watched_by_its_energy_counters(tmp_path: Path, monkeypatch: py
     zone.mkdir()
     for name in ("energy_uj", "max_energy_range_uj"):
         (zone / name).write_text("1000000")
-    monkeypatch.setattr("gpuwise.measure.telemetry.host.ZONES", tmp_path)
+    monkeypatch.setattr("gpuwise.measure.telemetry.ZONES", tmp_path)
     monkeypatch.setenv("GPUWISE_HOME", str(tmp_path / "home"))
     target = find_target("cpu", None)
     plan, _ = start.plan_for([Request(workloads=("fft",)).given(time_s=1.0)], target, suite=False)

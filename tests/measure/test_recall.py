@@ -11,8 +11,7 @@ from gpuwise.facts import recipes
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import recall
 from gpuwise.measure.telemetry import TorchBuild
-from gpuwise.model.recipe import Switches
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig, Switches
 
 from ..examples import ASKED, TUNED
 

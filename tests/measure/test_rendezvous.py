@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.measure.process import rendezvous_of
-from gpuwise.model.run import RunConfig
+from gpuwise.measure.request import rendezvous_of
+from gpuwise.model.question import RunConfig
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", gpus=16, nodes=2)
 

@@ -7,11 +7,14 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.errors import InputError, MachineError
-from gpuwise.measure import suites
-from gpuwise.measure.request import Request, check_able, configs, expected_s, fitted, schedule
-from gpuwise.model.run import RunConfig
+from gpuwise.measure.request import Request, check_able, configs, expected_phases, fitted, schedule, suite
+from gpuwise.model.question import RunConfig
 
 from .requests import request
+
+
+def whole_s(config: RunConfig) -> float:
+    return sum(expected_phases(config).values())
 
 
 def test_limits_come_first_one_product_a_precision_and_one_copy() -> None:
@@ -105,8 +108,8 @@ def test_the_eta_counts_what_costs_time() -> None:
     compiled = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
     aime = RunConfig(workload="resnet50", mode="train", precision="bf16", protocol="aime")
     limit = RunConfig(workload="copy", mode="limit", precision="fp32")
-    assert expected_s(limit) < expected_s(plain) < expected_s(compiled)
-    assert expected_s(aime) > expected_s(plain)
+    assert whole_s(limit) < whole_s(plain) < whole_s(compiled)
+    assert whole_s(aime) > whole_s(plain)
 
 
 def counted(request: Request) -> list[tuple[str, int, int]]:
@@ -161,7 +164,7 @@ def test_what_all_gpus_do_together_takes_the_counts_there_are() -> None:
 def test_several_gpus_take_longer_and_have_keys_of_their_own() -> None:
     one = configs(request())[-1]
     two = replace(one, gpus=2)
-    assert expected_s(two) > expected_s(one)
+    assert whole_s(two) > whole_s(one)
     assert two.key != one.key
     assert ":x2:weak" in two.key("batch")
     assert "x1" not in one.key("batch")  # files of before keep their keys
@@ -188,7 +191,7 @@ def test_a_framework_is_part_of_every_question_but_the_limits() -> None:
 
 
 def test_the_suite_of_four_networks_runs_in_tensorflow_on_eight_gpus() -> None:
-    asked = [r.given(framework="tensorflow", present=8) for r in suites.requests("tf-cnn")]
+    asked = [r.given(framework="tensorflow", present=8) for r in suite("tf-cnn")]
     possible = [part for part, _ in (fitted(r) for r in asked) if part is not None]
     plan = [c for c in schedule(possible) if c.mode != "limit"]
     assert {c.gpus for c in plan} == {1, 2, 4, 8}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpuwise import store
 from gpuwise.measure.prepare import ResultWriter
+from gpuwise.model.question import Environment
 from gpuwise.model.result import Result
-from gpuwise.model.run import Environment
 
 RESULT = Result(
     id="r", created_at="2026-11-21T00:00:00+00:00", command="", environment=Environment(device="CPU")
@@ -58,3 +59,18 @@ def test_nowhere_to_write_keeps_it_in_memory(tmp_path: Path, monkeypatch: pytest
     writer(RESULT)
     assert writer.kept is None
     assert writer.trouble is not None
+
+
+def test_two_writers_of_one_file_lose_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(spare))
+    mine, other = ResultWriter(tmp_path / "r.json"), ResultWriter(tmp_path / "r.json")
+    mine(RESULT)
+    theirs = replace(RESULT, id="other")
+    other(theirs)  # as from another machine, where no lock is seen
+    assert store.load(tmp_path / "r.json") == RESULT
+    assert (other.kept, store.load(spare / "other.json")) == (spare / "other.json", theirs)
+    assert other.trouble is not None
+    mine(RESULT)
+    assert mine.kept == tmp_path / "r.json"

@@ -9,8 +9,8 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.measure import prepare as resume
 from gpuwise.measure.session import Session
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Result
-from gpuwise.model.run import Environment, RunConfig
 
 CONFIG = RunConfig(workload="matmul", mode="limit", precision="fp32", device="cpu")
 OTHER = replace(CONFIG, workload="copy")

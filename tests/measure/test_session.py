@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from gpuwise.measure.process import Child
-from gpuwise.measure.session import Progress, Session, TelemetryLog, child_environment, foreign_processes
+from gpuwise.measure import events
+from gpuwise.measure.assemble import MeasurementBuilder
+from gpuwise.measure.session import (
+    Child,
+    Progress,
+    Session,
+    TelemetryLog,
+    child_environment,
+    foreign_processes,
+)
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, Sampler, ScriptedSensor
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Issue, Measurement, Result
 
 from ..pretended import Pretended
 
@@ -81,8 +89,8 @@ def test_a_repeat_that_fails_ends_the_measurement(monkeypatch: pytest.MonkeyPatc
     begun: list[int] = []
 
     class Second(Pretended):
-        def __init__(self, config: RunConfig, *arguments: object) -> None:
-            super().__init__(config, *arguments)
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)
             begun.append(len(begun))
 
         def ending(self) -> str | None:
@@ -257,7 +265,8 @@ def test_the_catalog_entry_of_the_device_is_found() -> None:
 
 
 def test_no_child_is_left_behind(tmp_path: Path) -> None:
-    child = Child(replace(TOY, time_s=600.0), dict(os.environ))
+    child = Child(dict(os.environ))
+    child.order(replace(TOY, time_s=600.0))
     pid = child.pid
     child.close()
     with pytest.raises(ProcessLookupError):
@@ -270,3 +279,36 @@ def test_the_wait_for_a_cool_device_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     first = next(session([], sensor).measure_all([replace(TOY, quick=False)]))
     assert isinstance(first, Progress)
     assert first.doing == "waiting until the device is below 50 C"
+
+
+# Seconds of the phases of ResNet-50 on an H200, compiled, and when its second row was half done.
+H200_S = {"start": 3.0, "build": 5.0, "compile": 60.0, "first step": 17.0, "warm-up": 2.3, "timing": 8.5,
+          "profile": 3.0, "end": 1.0}  # fmt: skip
+ROW = RunConfig(workload="resnet50", mode="train", precision="fp16", compile=True, batch=1024, time_s=8.0)
+
+
+def left_of(known: RunConfig | None, phase_events: Sequence[events.Event], spent_s: float) -> float:
+    made, builder = session([]), MeasurementBuilder()
+    made.known = [(known, H200_S)] if known else []
+    for event in phase_events:
+        builder.add(event)
+    builder.now_s -= spent_s
+    return made.left_s(replace(ROW, precision="bf16"), builder, ())
+
+
+BUILT = (events.Ready(version="2.11.0", device="H200"), events.Built(batch=1024, items=1024))
+
+
+def test_at_half_time_of_the_second_row_the_time_left_is_within_30_percent() -> None:
+    half_s = sum(H200_S.values()) / 2
+    spent_s = half_s - H200_S["start"] - H200_S["build"]
+    assert left_of(ROW, BUILT, spent_s) == pytest.approx(half_s, rel=0.05)
+    # Another workload says nothing of this one: what is usual does, within a half.
+    assert left_of(replace(ROW, workload="vit-b16"), BUILT, spent_s) == pytest.approx(half_s, rel=0.5)
+
+
+def test_the_time_left_moves_also_where_a_phase_takes_longer_than_expected() -> None:
+    left = [left_of(ROW, BUILT, spent_s) for spent_s in (0, 20, 40, 100, 200)]
+    assert left[0] > left[1] > left[2]
+    assert left[3] < left[4]  # it takes twice as long: nobody knows how long it goes on
+    assert min(left) > 30

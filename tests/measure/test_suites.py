@@ -8,27 +8,26 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.errors import InputError
-from gpuwise.measure import suites
-from gpuwise.measure.request import configs, fitted, schedule
-from gpuwise.model.run import RunConfig
+from gpuwise.measure.request import L2_SWEEP, configs, fitted, schedule, suite, suite_names
+from gpuwise.model.question import RunConfig
 
-EVERY = pytest.mark.parametrize("name", suites.names())
+EVERY = pytest.mark.parametrize("name", suite_names())
 
 
 @EVERY
 def test_every_workload_of_a_suite_exists(name: str) -> None:
-    for request in suites.requests(name):
+    for request in suite(name):
         assert set(request.workloads) <= set(workloads.names())
 
 
 @EVERY
 def test_every_request_of_a_suite_measures_each_of_its_workloads(name: str) -> None:
-    for request in suites.requests(name):
+    for request in suite(name):
         assert {c.workload for c in configs(replace(request, present=2))} >= set(request.workloads)
 
 
 def measured(name: str) -> list[RunConfig]:
-    return [c for c in schedule(suites.requests(name)) if c.mode != "limit"]
+    return [c for c in schedule(suite(name)) if c.mode != "limit"]
 
 
 def test_aime_is_the_article_s_two_networks_by_its_protocol() -> None:
@@ -50,21 +49,21 @@ def test_tf_cnn_is_the_table_of_the_article_on_the_a5000() -> None:
 
 
 def test_limits_are_all_limits_in_every_precision() -> None:
-    plan = schedule([replace(request, present=2) for request in suites.requests("limits")])
+    plan = schedule([replace(request, present=2) for request in suite("limits")])
     everything = {spec.id for spec in workloads.specs() if "limit" in spec.modes}
     assert {c.workload for c in plan} == everything
     products = [c.precision for c in plan if c.workload == "matmul"]
     assert set(products) == set(workloads.get("matmul").spec.precisions)
     assert len(products) == len(set(products))
-    assert tuple(c.batch for c in plan if c.workload == "copy-l2") == suites.L2_SWEEP
+    assert tuple(c.batch for c in plan if c.workload == "copy-l2") == L2_SWEEP
 
 
 def test_full_leaves_no_workload_out() -> None:
-    assert {c.workload for c in schedule(suites.requests("full"))} == set(workloads.names())
+    assert {c.workload for c in schedule(suite("full"))} == set(workloads.names())
 
 
 def test_on_a_cpu_or_an_old_gpu_a_suite_is_smaller() -> None:
-    old = [replace(r, missing=("tf32", "bf16", "int8", "fp8")) for r in suites.requests("scenarios")]
+    old = [replace(r, missing=("tf32", "bf16", "int8", "fp8")) for r in suite("scenarios")]
     parts = [fitted(request)[0] for request in old]
     found = schedule([part for part in parts if part is not None])
     assert "bf16" not in {c.precision for c in found}
@@ -73,5 +72,5 @@ def test_on_a_cpu_or_an_old_gpu_a_suite_is_smaller() -> None:
 
 def test_an_unknown_suite() -> None:
     with pytest.raises(InputError, match="unknown suite 'fast'") as caught:
-        suites.requests("fast")
+        suite("fast")
     assert caught.value.hint == "choose from aime, tf-cnn, scenarios, limits, full"

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Load, Question
-from gpuwise.model.recipe import Switches
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import Load, Question, RunConfig, Switches
 
 RESNET = Question(workload="resnet50", mode="train", precision=Precision.BF16)
 BERT = Question(

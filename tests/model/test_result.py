@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import SCHEMA, Interval, Measurement, Result, Telemetry
-from gpuwise.model.run import Environment, RunConfig
 
 SPEED = Interval(value=1000.0, low=990.0, high=1030.0, method="bootstrap")
 

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.question import Environment, RunConfig
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16")
 

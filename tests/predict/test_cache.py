@@ -15,7 +15,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.errors import InputError, MachineError
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Kernel, Memory, Trace
 from gpuwise.predict import trace_store
 from gpuwise.predict.graph import grouped
@@ -162,7 +162,7 @@ def test_shipped_traces_are_small_and_of_current_versions() -> None:
         assert document is not None
         assert document["version"] == workloads.get(document["workload"]).spec.version, path.name
         assert {u for v in document["variants"].values() for u in v["unknown"]} == set(), path.name
-    assert sum(path.stat().st_size for path in SHIPPED.glob("*.json")) < 1_000_000
+    assert sum(path.stat().st_size for path in SHIPPED.glob("*.json")) < 1_100_000
 
 
 @pytest.mark.parametrize("name", models())
@@ -184,7 +184,7 @@ def test_a_shipped_trace_needs_no_torch() -> None:
     code = """
 import sys
 sys.modules["torch"] = None
-from gpuwise.model.run import (RunConfig)
+from gpuwise.model.question import (RunConfig)
 from gpuwise.predict.trace_store import obtain
 trace = obtain(RunConfig(workload="resnet50", mode="train", precision="tf32", compile=True), 100)
 print(trace.batch, trace.items, sum(k.count for k in trace.kernels if k.kind == "convolution"))

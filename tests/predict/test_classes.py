@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.model.trace import Kernel
-from gpuwise.predict import classes
+from gpuwise.predict import kernels as classes
 from gpuwise.predict.card import card
 from gpuwise.predict.kernels import arrays
 from gpuwise.predict.rates import usual
-from gpuwise.predict.time import kernel_seconds
+from gpuwise.predict.step import kernel_seconds
 
 
 def convolution(channels: int, groups: int, window: int = 3, name: str = "aten.convolution") -> Kernel:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from evaluation.predict.transformers import transformer
 from gpuwise.errors import NoDataError
 from gpuwise.model.trace import Memory
-from gpuwise.predict import collectives as c
+from gpuwise.predict import card as cards
+from gpuwise.predict import forecast as c
 from gpuwise.predict.card import card
 
 GIB = 2**30
@@ -23,7 +24,7 @@ TRACE = replace(
 
 def test_the_ring_reaches_what_nccl_tests_measured() -> None:
     """Eight A100 SXM: 234.9 GB/s of bus bandwidth at 17 GB, 18 GB/s at 1 MiB (figures of nccl-tests)."""
-    rate, how = c.bus("a100-sxm4-80gb", 8)
+    rate, how = cards.bus("a100-sxm4-80gb", 8)
     assert how == "NVLink"
     for size, measured, within in ((17_179_869_184, 234.89e9, 0.02), (1_048_576, 18.0e9, 0.25)):
         reached = 2 * 7 / 8 * size / c.all_reduce(size, rate, 8)
@@ -31,15 +32,15 @@ def test_the_ring_reaches_what_nccl_tests_measured() -> None:
 
 
 def test_bridges_join_two_and_the_rest_goes_over_pcie() -> None:
-    assert c.bus("rtx-3090", 2)[1] == "NVLink"
-    assert c.bus("rtx-3090", 4)[1] == "PCIe 4.0"
-    assert c.bus("rtx-4090", 2)[1] == "PCIe 4.0 through host memory"
-    assert c.bus("rtx-4090", 2)[0] < c.bus("rtx-a4000", 2)[0]
+    assert cards.bus("rtx-3090", 2)[1] == "NVLink"
+    assert cards.bus("rtx-3090", 4)[1] == "PCIe 4.0"
+    assert cards.bus("rtx-4090", 2)[1] == "PCIe 4.0 through host memory"
+    assert cards.bus("rtx-4090", 2)[0] < cards.bus("rtx-a4000", 2)[0]
 
 
 def test_what_joins_modules_without_a_stated_link_is_not_guessed() -> None:
     with pytest.raises(NoDataError, match="mi300x"):
-        c.bus("mi300x", 8)
+        cards.bus("mi300x", 8)
     with pytest.raises(NoDataError, match="machines"):
         c.exchange(TRACE, "h200-sxm", 1.0, 9)
 

@@ -13,9 +13,8 @@ import pytest
 from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
-from gpuwise.model.record import Record
-from gpuwise.model.result import Result
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Record, Result
 from gpuwise.predict.forecast import forecast
 
 RESNET = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
@@ -72,7 +71,7 @@ def test_the_whole_catalog_in_a_second(slowness: float) -> None:
 def test_without_torch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from gpuwise.model.run import RunConfig\n"
+        "from gpuwise.model.question import RunConfig\n"
         "from gpuwise.predict.forecast import forecast\n"
         "c = RunConfig(workload='llm-8b-decode', mode='infer', precision='bf16')\n"
         "print(forecast(c, ['l4'])[0].batch)"

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Phase
-from gpuwise.predict.fusion import fuse
-from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Event, Node, Role, Tape
+from gpuwise.predict.graph import ALLOCATE, FREE, RUN, Event, Node, Role, Tape, fuse
 from gpuwise.predict.trace import record_workload
 
 ROLES: tuple[Role, ...] = ("map", "row", "column", "opaque")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from gpuwise.model.trace import Kernel, Phase, Trace
 from gpuwise.predict.card import card
 from gpuwise.predict.rates import usual
-from gpuwise.predict.time import QUEUE
-from gpuwise.predict.time import host_waits as waits
+from gpuwise.predict.step import QUEUE
+from gpuwise.predict.step import host_waits as waits
 
-RATES = dict(usual(card("h200-sxm"))) | {"dispatch": 1e-5, "host.launch": 1e-5, "host.generated": 1e-5}
+RATES = dict(usual(card("h200-sxm"))) | {"dispatch": 1e-5, "host.queue": 1e-5, "host.generated": 1e-5}
 
 
 def step(counts: dict[Phase, int], *, compiled: bool = False) -> Trace:
@@ -56,8 +56,8 @@ def test_modules_and_views_cost_the_host_time_beside_kernels() -> None:
     trace = replace(step({"forward": 100}), mode="infer")
     few, many = (waits(replace(trace, calls=c), np.array([1e-6]), RATES) for c in (calls[:0], calls))
     assert few == pytest.approx(100 * 1e-5 - 1e-6)
-    more = 300 * RATES["host.forward"] + 100 * RATES["host.module"]
-    assert many == pytest.approx(few + more)
+    host = 300 * RATES["host.call"] + 100 * (RATES["host.module"] + RATES["host.forward.other"])
+    assert many == pytest.approx(host - 1e-6)
 
 
 @given(st.integers(1, 20000), st.integers(1, 20000), st.floats(1e-4, 1.0), st.floats(1e-4, 1.0))

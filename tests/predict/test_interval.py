@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.errors import NoDataError
-from gpuwise.predict.interval import around, shipped_half, widened
+from gpuwise.predict.rates import around, shipped_half, widened
 
 
 @given(st.floats(1e-9, 1e9), st.floats(0, 50))

@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.model.recipe import USUAL, modern
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import USUAL, RunConfig, modern
 from gpuwise.model.trace import Trace
 from gpuwise.predict.graph import ALLOCATE, FREE, Event, Tape
-from gpuwise.predict.memory import KIB, MIB, Allocator, memory_of, replay, workspace_bytes
-from gpuwise.predict.trace import About, record_workload, trace_of
+from gpuwise.predict.step import KIB, MIB, workspace_bytes
+from gpuwise.predict.trace import About, Allocator, memory_of, record_workload, replay, trace_of
 from gpuwise.predict.trace_store import obtain
 
 RESULTS = Path(__file__).parent.parent.parent / "results" / "h200"

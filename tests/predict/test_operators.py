@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from gpuwise.errors import InputError
+from gpuwise.jobs import calibrating
 from gpuwise.jobs.calibrating import CalibrateRequest, calibrate
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Kernel
-from gpuwise.predict import calibration, rates, trace_store
+from gpuwise.predict import rates, trace_store
 from gpuwise.predict.card import card
 from gpuwise.predict.evidence import Transfer
 from gpuwise.predict.forecast import Inputs, _predict, forecast
 from gpuwise.predict.kernels import arrays
-from gpuwise.predict.step import step, usual
-from gpuwise.predict.time import kernel_seconds
+from gpuwise.predict.step import kernel_seconds, step, usual
 
 OWN, OTHER = card("rtx-4090"), card("h100-sxm5-80gb")
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", batch=64)  # type: ignore[arg-type]
@@ -38,14 +38,14 @@ def relu(size: int) -> Kernel:
     )  # fmt: skip
 
 
-def slow(factor: float) -> calibration.Operators:
+def slow(factor: float) -> rates.Operators:
     """A card on which every measured operator takes `factor` times what is predicted."""
     cases = {f"pointwise relu {2**k} bf16 forward": (relu(2**k),) for k in range(18, 27)}
     measured = {
         name: factor * float(kernel_seconds(arrays(kernels), OWN, rates.usual(OWN))[0])
         for name, kernels in cases.items()
     }
-    return calibration.fitted(OWN, 7e-6, measured, cases)
+    return calibrating.fitted(OWN, 7e-6, measured, cases)
 
 
 def test_factors_are_those_of_the_card_and_drawn_to_one_where_little_was_measured() -> None:
@@ -60,10 +60,10 @@ def test_predictions_of_a_calibrated_card_rest_on_it_and_no_others(home: Path) -
     trace = trace_store.obtain(CONFIG)
     before = usual(trace, OWN).seconds, usual(trace, OTHER).seconds
     found = replace(slow(2.0), factors={"convolution": 1.5, "normalisation": 1.5}, host=1.0)
-    path = calibration.file_of(OWN.id)
+    path = rates.file_of(OWN.id)
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(calibration.document(found, {})), encoding="utf-8")
-    calibration.forget()
+    path.write_text(json.dumps(rates.operators_document(found, {})), encoding="utf-8")
+    rates.forget()
     assert usual(trace, OWN).seconds > 1.1 * before[0]
     assert usual(trace, OTHER).seconds == before[1]
     assert step(trace, OWN).evidence == "calibrated"
@@ -77,7 +77,7 @@ def test_a_rehearsal_on_the_processor_measures_and_keeps_nothing(home: Path) -> 
     found = calibrate(request).document
     assert found["cases"] >= 6
     assert set(found["factors"]) >= {"pointwise", "pointwise relu", "normalisation"}
-    assert not calibration.file_of("rtx-4090").exists()
+    assert not rates.file_of("rtx-4090").exists()
     assert list(home.iterdir()) == []
 
 
@@ -88,6 +88,24 @@ def test_a_class_that_no_operator_has_is_refused_with_those_there_are(home: Path
     assert refused.value.exit_code == 2
     assert {"depthwise", "topk"} <= set((refused.value.hint or "").removeprefix("one of ").split(", "))
     assert list(home.iterdir()) == []
+
+
+def test_a_case_that_fails_is_a_row_with_its_reason(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    operators = pytest.importorskip("gpuwise.workloads.operators")
+    cases = [case for case in operators.cases() if case.name.startswith("layer_norm rows 512")]
+
+    def raises() -> None:
+        raise IndexError("tuple index out of range")
+
+    view = operators.Case("copy clone 4 fp32 backward", lambda: lambda: None)  # records no kernel
+    failing = [operators.Case("layer_norm one", lambda: raises), operators.Case("layer_norm two", raises)]
+    monkeypatch.setattr(operators, "cases", lambda: [*failing, view, *cases])
+    found = calibrate(CalibrateRequest(gpu="rtx-4090", device="cpu", keep=False)).document
+    assert found["failed"] == dict.fromkeys(
+        ("layer_norm one", "layer_norm two"), "IndexError: tuple index out of range"
+    )
+    assert set(found["rows"]) == {view.name, *(case.name for case in cases)}
+    assert 0 < found["cases"] <= len(cases)
 
 
 @pytest.mark.parametrize("factor", [0.3, 1.0, 4.0])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from gpuwise.errors import InputError
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.predict.trace import trace_module, trace_workload
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from evaluation.predict.transformers import transformer
 from gpuwise.model.trace import Memory
-from gpuwise.predict import memory as r
+from gpuwise.predict import step as r
 from gpuwise.predict.card import card
-from gpuwise.predict.interval import errors, memory_errors, step_difficulty, step_half
+from gpuwise.predict.rates import errors, memory_errors, step_difficulty, step_half
 
 GPU = card("rtx-4090")
 RAW = Path(__file__).parents[2] / "results" / "predict" / "steps.json"

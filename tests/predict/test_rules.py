@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.predict.recorder import Rules
 from gpuwise.predict.trace import record_workload
 

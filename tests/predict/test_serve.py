@@ -8,8 +8,8 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
-from gpuwise.model.record import Record
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Record
 from gpuwise.predict.card import card
 from gpuwise.predict.serve import Lengths, forecast_served, memory, model_of, models, most, served
 

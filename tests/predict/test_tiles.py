@@ -9,7 +9,7 @@ from gpuwise.model.trace import Kernel
 from gpuwise.predict.card import card
 from gpuwise.predict.kernels import arrays, tile_seconds, tiles
 from gpuwise.predict.rates import usual
-from gpuwise.predict.time import kernel_seconds
+from gpuwise.predict.step import kernel_seconds
 
 H200 = card("h200-sxm")
 RATE = 800e12

@@ -22,7 +22,7 @@ from gpuwise.predict.rates import (
     on_card,
     sustained,
 )
-from gpuwise.predict.time import kernel_seconds, product_seconds, step_seconds
+from gpuwise.predict.step import kernel_seconds, product_seconds, step_seconds
 
 EAGER = general()
 GEMM = {name: prior.value for name, prior in gemm.PRIORS.items()}

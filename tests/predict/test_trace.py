@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.recorder import record
 from gpuwise.predict.trace import About, record_workload, trace_module, trace_of, trace_workload

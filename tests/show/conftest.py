@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Interval, Measurement, Result, Telemetry, Window
-from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.result import Interval, Issue, Measurement, Result, Telemetry, Window
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 THROTTLED = Issue(code="throttled", severity="warning", detail="5.0 % of the time", fix="cool the card")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuwise.model.record import Record, refused
-from gpuwise.model.result import Interval
+from gpuwise.model.result import Interval, Record, refused
 from gpuwise.show.records import COUNTS, KINDS, SCALED, Kind
 
 from ..records import predicted

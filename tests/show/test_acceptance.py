@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpuwise.judge.accept import Acceptance, Judged, TestedCard
 from gpuwise.judge.accept.bundle import Host
 from gpuwise.judge.accept.fleet import summarise
-from gpuwise.model.issue import Issue
+from gpuwise.model.result import Issue
 from gpuwise.show import acceptance as report
 from gpuwise.show.table import markdown
 

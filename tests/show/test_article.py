@@ -14,7 +14,7 @@ import pytest
 from gpuwise import store
 from gpuwise.facts import catalog, prices, published
 from gpuwise.judge import audit
-from gpuwise.model.record import Record
+from gpuwise.model.result import Record
 from gpuwise.model.units import Amount
 from gpuwise.show.article import Contest, article, criteria
 from gpuwise.show.html import html
@@ -191,7 +191,7 @@ def test_several_gpus_have_their_share_of_linear() -> None:
     page = article(contest("rtx-a5000", "rtx-a4000", predictions=predictions))
     (table,) = section(page, "several").folded
     assert len(table.rows) == 9
-    assert table.rows[0][1:3] == ("2", "180.0 images/s (162.0 to 198.0), 90 % of linear")
+    assert table.rows[0][1:3] == ("2", "180 images/s (162 to 198), 90 % of linear")
     assert table.rows[-1][-1] == "-"
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.model.record import Change, Comparison
-from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.result import Change, Comparison, Interval, Measurement
 from gpuwise.show import comparisons as report
-from gpuwise.stats import pair
+from gpuwise.stats.comparison import pair
 
 from .conftest import FOUND, MATMUL, OK, OOM, result
 

@@ -103,7 +103,12 @@ def test_a_note_to_a_fact_is_shown() -> None:
 CHART = (
     *("memory", "memory type", "memory bus", "memory bandwidth", "ECC", "CUDA cores", "tensor cores"),
     *("tensor core generation", "RT cores", "RT core generation", "peak fp32 vector", "RT core performance"),
-    *("peak fp16 matrix, sparse", "GPU link", "link bandwidth, both ways", "GPUs a link joins"),
+    *(
+        "peak fp16 matrix, sparse",
+        "GPU link (NVLink, Infinity Fabric)",
+        "link bandwidth, both ways",
+        "GPUs a link joins",
+    ),
     *("PCIe generation", "PCIe lanes", "power", "cooling", "form factor", "slots", "height", "length"),
     *("display connectors", "most displays at once", "power connector", "video encoders", "video decoders"),
     *("VR ready", "vGPU software", "vGPU profiles", "graphics APIs", "compute APIs"),

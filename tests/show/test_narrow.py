@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.show.table import TIGHT, Table, fits, narrow
+from gpuwise.show.table import TIGHT, Table, fits, laid_out
 
 PREDICTED = Table(
     columns=("GPU", "batch", "throughput", "bound", "evidence"),
@@ -21,7 +21,7 @@ PREDICTED = Table(
 
 
 def test_what_has_no_room_follows_below_its_row_by_name() -> None:
-    made = narrow(PREDICTED, 48)
+    made = laid_out(PREDICTED, 48)
     assert made.head == (
         "   evidence spec-only",
         "",
@@ -35,7 +35,7 @@ def test_what_has_no_room_follows_below_its_row_by_name() -> None:
 
 
 def test_a_spare_column_makes_room_for_the_others() -> None:
-    made = narrow(replace(PREDICTED, spare=frozenset({"batch"})), 50)
+    made = laid_out(replace(PREDICTED, spare=frozenset({"batch"})), 50)
     assert made.rows[1] == (" rtx-4090         1,525 images/s   memory 76 %", "   batch 256")
 
 
@@ -47,19 +47,19 @@ def test_a_table_fits_exactly() -> None:
 
 @pytest.mark.parametrize("width", range(30, 80))
 def test_a_value_stays_with_its_name_and_unit(width: int) -> None:
-    lines = narrow(PREDICTED, width).rows[0]
-    assert any("memory 90 %" in line for line in lines)
-    assert any("5,553 images/s" in line for line in lines)
+    made = laid_out(PREDICTED, width).rows[0]
+    assert any("memory 90 %" in line for line in made)
+    assert any("5,553 images/s" in line for line in made)
 
 
 @pytest.mark.parametrize("width", [1, 9, 20])
 def test_a_terminal_too_narrow_for_anything_is_no_failure(width: int) -> None:
-    assert all(len(line) <= max(width, TIGHT) for line in narrow(PREDICTED, width).rows[0])
+    assert all(len(line) <= max(width, TIGHT) for line in laid_out(PREDICTED, width).rows[0])
 
 
 def test_prose_wraps_within_its_column_where_all_columns_then_have_room() -> None:
     rows = (("graphics APIs", "DirectX 12 Ultimate, OpenGL 4.6", "-"), ("slots", "2", "3"))
-    made = narrow(Table(columns=("field", "rtx-a5000", "rtx-4090"), rows=rows), 46)
+    made = laid_out(Table(columns=("field", "rtx-a5000", "rtx-4090"), rows=rows), 46)
     assert made.rows == (
         (
             " graphics APIs   DirectX 12          -",
@@ -71,7 +71,7 @@ def test_prose_wraps_within_its_column_where_all_columns_then_have_room() -> Non
 
 
 def test_the_only_row_says_nothing_above_itself() -> None:
-    made = narrow(Table(columns=("field", "value"), rows=(("power", "watts " * 20),)), 40)
+    made = laid_out(Table(columns=("field", "value"), rows=(("power", "watts " * 20),)), 40)
     assert made.head[0] == ""
     assert all(len(line) <= 40 for line in made.rows[0])
 
@@ -84,9 +84,9 @@ def test_every_word_is_there_and_no_line_is_too_wide(data: st.DataObject, width:
     columns = ("", *(f"c{place}" for place in range(data.draw(st.integers(0, 7)))))
     row = st.tuples(*[_WORDS] * len(columns))
     rows = tuple(data.draw(st.lists(row, min_size=1, max_size=5)))
-    made = narrow(Table(columns=columns, rows=rows, numeric=frozenset(columns[1::2])), width)
-    lines = [*made.head, *(line for block in made.rows for line in block)]
-    assert all(len(line) <= width for line in lines)
+    made = laid_out(Table(columns=columns, rows=rows, numeric=frozenset(columns[1::2])), width)
+    every = [*made.head, *(line for block in made.rows for line in block)]
+    assert all(len(line) <= width for line in every)
     assert len(made.rows) == len(rows)
     for cells, block in zip(rows, made.rows, strict=True):
         said = {word for line in (*made.head, *block) for word in line.split()}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 from gpuwise.model.gpu import Source
+from gpuwise.show.charts import Mark, Rows, vega
 from gpuwise.show.page import Figure, Page, References, Section, document, markdown_page
 from gpuwise.show.table import Table
 
 A, B = (Source(id=i, title=f"Title {i}", kind="vendor", read_on="2026-01-02") for i in "ab")
 TABLE = Table(columns=("x", "y"), rows=(("one", "1"),), numeric=frozenset({"y"}))
-CHART = {"mark": "bar", "data": {"values": [{"x": 1}]}}
+CHART = Rows(marks=(Mark(label="one", value=1.0, low=1.0, high=1.0),))
 PAGE = Page(
     title="A page",
     subtitle="of two sections",
@@ -19,7 +20,9 @@ PAGE = Page(
         Section(
             id="one", title="One", text=("Some text [1].",), points=("a point",), code="gpuwise show last"
         ),
-        Section(id="two", title="Two", figures=(Figure(drawn=CHART, table=TABLE, caption="What to see"),)),
+        Section(
+            id="two", title="Two", figures=(Figure(charts=(CHART,), table=TABLE, caption="What to see"),)
+        ),
     ),
     sources=(A, B),
     made_on="2026-11-21",
@@ -56,7 +59,7 @@ def test_markdown_has_every_part_and_the_table_in_the_place_of_the_chart() -> No
 
 def test_the_document_of_a_page_is_json_with_its_charts() -> None:
     plain = json.loads(json.dumps(document(PAGE)))
-    assert plain["sections"][1]["figures"][0]["chart"] == CHART
+    assert plain["sections"][1]["figures"][0]["chart"] == vega(CHART, "What to see")
     assert plain["sections"][1]["figures"][0]["table"]["rows"] == [["one", "1"]]
     assert [source["id"] for source in plain["sources"]] == ["a", "b"]
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gpuwise import store
-from gpuwise.model.record import Record
+from gpuwise.model.result import Record
 from gpuwise.show import records
 from gpuwise.show.records import TWO_GPUS
-from gpuwise.stats.records import ratio_between
+from gpuwise.stats.scaling import ratio_between
 
 from .conftest import CONFIG, FOUND, OK, result
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from gpuwise.facts import prices
 from gpuwise.facts.prices import Change, Skipped
 from gpuwise.facts.prices.fetch import Update
-from gpuwise.model.gpu import Source
-from gpuwise.model.offer import Offer
+from gpuwise.model.gpu import Offer, Source
 from gpuwise.show import prices as report
 from gpuwise.show.table import markdown
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise import store
-from gpuwise.facts.published.importers import record
+from gpuwise.facts.published import record
 from gpuwise.model.gpu import Source
-from gpuwise.model.issue import Issue
+from gpuwise.model.result import Issue
 from gpuwise.show import records as speeds
 
 from .conftest import NOISY, OK, OOM, result

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.model.issue import Issue
+from gpuwise.model.question import Environment
 from gpuwise.model.result import (
     BatchTrial,
+    Bottleneck,
     Compilation,
     Continuation,
     Interval,
+    Issue,
     Measurement,
     Result,
     Telemetry,
-    Verdict,
 )
-from gpuwise.model.run import Environment
 from gpuwise.show import results
 
 from .conftest import COPY, MATMUL, NOISY, OK, OOM, PUBLISHED, THROTTLED, result
@@ -314,7 +314,7 @@ def test_details_tell_the_batches_and_the_verdict() -> None:
             BatchTrial(batch=512, fits=True),
             BatchTrial(batch=1024, fits=False),
         ),
-        verdict=Verdict(bound="launch", evidence=("GPU busy 60 %", "MFU 12 %"), next_step="--compile on"),
+        verdict=Bottleneck(bound="launch", evidence=("GPU busy 60 %", "MFU 12 %"), next_step="--compile on"),
     )
     timing, batches, verdict = results.details(found)
     assert timing.startswith("first step after 55.1 s, 2 warm-up steps in 41.2 s, 5 timed steps")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Group, Interval, Link, Measurement, Rank, Result, Telemetry, Window
-from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.result import Group, Interval, Issue, Link, Measurement, Rank, Result, Telemetry, Window
 from gpuwise.show.scaling import scaling
-from gpuwise.stats import throughput
+from gpuwise.stats.interval import throughput
 
 ONE = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 LINKS = (Link(a=0, b=1, path="NV18", peer=True),)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from gpuwise.model.recipe import Switches
+from gpuwise.model.question import RunConfig, Switches
 from gpuwise.model.result import Interval, Measurement, Setting, Trial, Tuning
-from gpuwise.model.run import RunConfig
 from gpuwise.show import tuning as report
 
 from ..examples import TUNED

@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.show import workloads as report
+from gpuwise.show import hello as report
 
 
 def rows() -> dict[str, dict[str, str]]:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from gpuwise.model.result import Interval
-from gpuwise.stats import ratio_of, throughput
-from gpuwise.stats.interval import Spread, alikeness, spread, t_quantile, value_of
+from gpuwise.stats.interval import Spread, alikeness, ratio_of, spread, t_quantile, throughput, value_of
 
 from ..stopwatch import stopwatch
 

@@ -9,10 +9,9 @@ import pytest
 
 from gpuwise import store
 from gpuwise.facts import published
-from gpuwise.model.recipe import Switches
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval
-from gpuwise.stats.records import Incomparable, curves, difference, ratio_between
+from gpuwise.model.question import Switches
+from gpuwise.model.result import Interval, Record
+from gpuwise.stats.scaling import Incomparable, curves, difference, ratio_between
 
 H200 = Path(__file__).parents[2] / "results" / "h200"
 

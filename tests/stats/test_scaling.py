@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.model.recipe import Switches
+from gpuwise.model.question import RunConfig, Switches
 from gpuwise.model.result import Group, Measurement, Rank, Window
-from gpuwise.model.run import RunConfig
-from gpuwise.stats import throughput
+from gpuwise.stats.interval import throughput
 from gpuwise.stats.scaling import cards_of, factor, losses, series
 
 ONE = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)

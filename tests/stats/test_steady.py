@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from gpuwise.stats import drift, enough, settled, stalls
-from gpuwise.stats.steady import reach_if_slow
+from gpuwise.stats.interval import drift, enough, reach_if_slow, settled, stalls
 
 COMPILE_S = 20.0
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import BatchTrial, Interval, Measurement, Result, Telemetry, Window
-from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.result import BatchTrial, Interval, Issue, Measurement, Result, Telemetry, Window
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 

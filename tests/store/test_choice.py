@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.model.choice import SCHEMA, Need, Recommendation
+from gpuwise.model.judgement import SCHEMA, Need, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.store.choice import encode, load
+from gpuwise.store.record import encode_choice as encode
+from gpuwise.store.record import load_choice as load
 
 
 def recommendation(**changes: object) -> Recommendation:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from gpuwise import store
 from gpuwise.errors import InputError
+from gpuwise.model.question import Environment
 from gpuwise.model.result import Result
-from gpuwise.model.run import Environment
-from gpuwise.store import pages
+from gpuwise.store import codec
 
 from ..stopwatch import stopwatch
 
@@ -25,14 +25,14 @@ RESULT = Result(
 @given(st.text(max_size=40))
 def test_any_text_comes_back(text: str) -> None:
     given_ = replace(RESULT, command=text)
-    element = pages.elements([store.encode(given_)])
+    element = codec.elements([store.encode(given_)])
     assert element.count("<") == 2
-    assert pages.results(element.encode(), "x.html") == (given_,)
+    assert codec.results(element.encode(), "x.html") == (given_,)
 
 
 def test_a_file_is_read_as_the_results_that_it_holds(tmp_path: Path) -> None:
     page = tmp_path / "r.html"
-    elements = [pages.elements([store.encode(replace(RESULT, id=name))]) for name in ("a", "b")]
+    elements = [codec.elements([store.encode(replace(RESULT, id=name))]) for name in ("a", "b")]
     page.write_text("<p>" + elements[0])
     assert store.load(page).id == "a"
     page.write_text("\n".join(elements))
@@ -46,22 +46,22 @@ def test_a_page_without_a_result_says_so(tmp_path: Path) -> None:
     page.write_text("<p>nothing</p>")
     with pytest.raises(InputError, match="holds no gpuwise result"):
         store.load(page)
-    page.write_text(pages.elements([b'{"schema": 1}']))
+    page.write_text(codec.elements([b'{"schema": 1}']))
     with pytest.raises(InputError):
         store.load(page)
 
 
 def packed(monkeypatch: pytest.MonkeyPatch, *documents: bytes) -> str:
-    monkeypatch.setattr(pages, "LARGE", 0)
-    return pages.elements(documents)
+    monkeypatch.setattr(codec, "LARGE", 0)
+    return codec.elements(documents)
 
 
 def test_large_results_are_compressed_and_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     results = tuple(replace(RESULT, id=name) for name in ("a", "b"))
     text = packed(monkeypatch, *map(store.compact, results))
-    assert pages.PACKED in text
+    assert codec.PACKED in text
     assert "torch" not in text
-    assert pages.results(text.encode(), "x.html") == results
+    assert codec.results(text.encode(), "x.html") == results
 
 
 def test_compressed_results_that_are_damaged_or_without_end_are_refused(
@@ -71,19 +71,19 @@ def test_compressed_results_that_are_damaged_or_without_end_are_refused(
     at = whole.index(">") + 1
     for broken in (whole[:at] + "!" + whole[at:], whole[:at] + "AAAA" + whole[at + 4 :]):
         with pytest.raises(InputError, match="damaged"):
-            pages.results(broken.encode(), "x.html")
+            codec.results(broken.encode(), "x.html")
     cut = whole[: at + 400] + "</script>"
     with pytest.raises(InputError, match="damaged"):
-        pages.results(cut.encode(), "x.html")
+        codec.results(cut.encode(), "x.html")
     bomb = packed(monkeypatch, b" " * 10_000_000)
-    monkeypatch.setattr(pages, "MOST", 1_000_000)
+    monkeypatch.setattr(codec, "MOST", 1_000_000)
     with pytest.raises(InputError, match="holds more than"):
-        pages.results(bomb.encode(), "x.html")
+        codec.results(bomb.encode(), "x.html")
 
 
 def test_elements_that_are_never_closed_are_read_in_linear_time(slowness: float) -> None:
-    opening = f'<script type="{pages.TYPE}">'.encode()
+    opening = f'<script type="{codec.TYPE}">'.encode()
     took_s = stopwatch()
     with pytest.raises(InputError, match="holds no gpuwise result"):
-        pages.results(opening * 40_000, "x.html")
+        codec.results(opening * 40_000, "x.html")
     assert took_s() < 2 * slowness

@@ -19,8 +19,8 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
-from gpuwise.web import guard, reader
-from gpuwise.web.reader import Answer, Reader
+from gpuwise.web import guard
+from gpuwise.web.guard import Answer, Reader
 from gpuwise.web.server import create, server
 
 HALF_OPEN = 1_100
@@ -40,7 +40,7 @@ def busy(question: dict[str, str], data: bytes) -> Answer:
 
 
 def hungry(question: dict[str, str], data: bytes) -> Answer:
-    return 200, "text/plain", b" " * (4 * reader.ROOM)
+    return 200, "text/plain", b" " * (4 * guard.ROOM)
 
 
 def is_gone(pid: int) -> bool:
@@ -55,7 +55,7 @@ def is_gone(pid: int) -> bool:
 
 
 def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "DEADLINE_S", 0.5)
+    monkeypatch.setattr(guard, "DEADLINE_S", 0.5)
     read, place = Reader(busy), tmp_path / "pid"
     began = time.monotonic()
     with pytest.raises(InputError, match="takes more than"):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.errors import InputError
+from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval
-from gpuwise.model.run import RunConfig
-from gpuwise.web.pages import Place
+from gpuwise.web.site import Place
 from gpuwise.web.view import LONGEST, MOST_VALUES, ROOM, Asked, bars
 
 CELL = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)

@@ -16,8 +16,8 @@ from starlette.testclient import TestClient
 
 from gpuwise.jobs.facts import Facts
 from gpuwise.web.guard import LARGEST_BODY
-from gpuwise.web.pages import file_stem
 from gpuwise.web.server import create
+from gpuwise.web.site import file_stem
 from gpuwise.web.views.audit import LARGEST
 
 from .conftest import HOST, RESULT

@@ -12,9 +12,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Recipe
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Mode
+from gpuwise.model.question import Mode, Recipe, RunConfig
 from gpuwise.workloads.job import Job
 
 Name = str

@@ -14,8 +14,7 @@ from gpuwise import workloads
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import child
 from gpuwise.measure.frameworks.torch import TorchAdapter
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Mode
+from gpuwise.model.question import Mode, RunConfig
 from gpuwise.workloads import foreign, registry
 from gpuwise.workloads.job import Job
 

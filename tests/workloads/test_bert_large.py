@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from gpuwise.model.recipe import Recipe
+from gpuwise.model.question import Recipe
 from gpuwise.workloads.bert import LEARNING_RATE, BertShape, bert_large, optimizer
 from gpuwise.workloads.models.bert import BertForQuestionAnswering, ScriptAdam
 

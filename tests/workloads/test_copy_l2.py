@@ -12,6 +12,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.workloads import limits
+from gpuwise.workloads.job import as_graph
 
 from .conftest import build, toy
 
@@ -53,7 +54,7 @@ def test_what_a_graph_reads_lives_as_long_as_its_step(monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     source = torch.ones(4)
     alive = weakref.ref(source)
-    step = limits.as_graph(partial(torch.clone, source))
+    step = as_graph(partial(torch.clone, source))
     del source
     gc.collect()
     assert alive() is not None

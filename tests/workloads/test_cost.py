@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.model.workload import Cost, Mode
+from gpuwise.model.question import Cost, Mode
 from gpuwise.workloads import bert, limits
 from gpuwise.workloads.bert import BertShape
 from gpuwise.workloads.models.bert import BertForQuestionAnswering

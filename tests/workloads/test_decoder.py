@@ -22,6 +22,7 @@ from gpuwise.workloads.models.decoder import (
 )
 
 SHAPE = replace(SHAPES["toy"], vocabulary=64)
+KEYS = SHAPE.kv_heads * SHAPE.head_size
 TOKENS = 12
 CPU = torch.device("cpu")
 
@@ -96,7 +97,7 @@ def test_rotation_keeps_lengths_and_makes_positions_relative() -> None:
 def test_grouped_heads_share_keys_as_if_repeated() -> None:
     wide = replace(SHAPE, kv_heads=SHAPE.heads)
     grouped, full = Attention(SHAPE), Attention(wide)
-    query, key, value = grouped.qkv.weight.split([SHAPE.hidden, SHAPE.kv_width, SHAPE.kv_width])
+    query, key, value = grouped.qkv.weight.split([SHAPE.hidden, KEYS, KEYS])
     repeated = [
         x.view(SHAPE.kv_heads, SHAPE.head_size, -1).repeat_interleave(2, dim=0).flatten(0, 1)
         for x in (key, value)

@@ -13,8 +13,7 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Recipe, Scope, Switches
-from gpuwise.model.workload import Mode
+from gpuwise.model.question import Mode, Recipe, Scope, Switches
 from gpuwise.workloads.job import (
     autocast,
     inference_job,

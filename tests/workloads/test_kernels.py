@@ -17,16 +17,11 @@ DEVICE = "cuda" if ON_GPU else "cpu"
 if find_spec("triton") is None:
     pytest.skip("needs triton", allow_module_level=True)
 
-from gpuwise.workloads.kernels import (  # noqa: E402
-    attention,
-    casting,
-    few_rows,
-    float8_product,
-    gelu,
-    pooling,
-    residual,
-)
-from gpuwise.workloads.models import quantized  # noqa: E402
+from gpuwise.model.precision import Precision  # noqa: E402
+from gpuwise.workloads.job import relative_difference  # noqa: E402
+from gpuwise.workloads.kernels import attention, casting, decode, gelu, pooling, residual  # noqa: E402
+from gpuwise.workloads.llm import SHAPES  # noqa: E402
+from gpuwise.workloads.models import decoder, float8, quantized  # noqa: E402
 
 WINDOWS: list[dict[str, Any]] = [
     {"kernel_size": 3, "stride": 2, "padding": 1},  # ResNet's
@@ -72,8 +67,8 @@ def test_only_poolings_that_it_can_do_are_replaced() -> None:
 @pytest.mark.parametrize("shape", [(128, 256), (144, 80)])
 def test_the_cast_is_torchs(shape: tuple[int, int]) -> None:
     x, largest = 3 * torch.randn(shape, device=DEVICE).bfloat16(), torch.tensor(5.0, device=DEVICE)
-    found = casting.cast_both(x, largest, float8_product.LARGEST, True)
-    wanted = float8_product.cast_in_torch(x, largest, sums=True)
+    found = casting.cast_both(x, largest, float8.LARGEST, True)
+    wanted = float8.cast_in_torch(x, largest, sums=True)
     assert torch.equal(found[1].float(), found[0].float().t())
     # Triton's interpreter loses the carry where rounding reaches the next power of two.
     alike = (found[0].float() == wanted[0].float()).float().mean()
@@ -90,12 +85,12 @@ def test_gelu_and_its_gradient_are_cast_as_torch_does(shape: tuple[int, int]) ->
     y = nn.functional.gelu(u)
     (slope,) = torch.autograd.grad(y, u, dy.float())
     wanted = (
-        float8_product.cast_in_torch(y.detach(), largest)[:3],
-        float8_product.cast_in_torch(slope, largest, sums=True),
+        float8.cast_in_torch(y.detach(), largest)[:3],
+        float8.cast_in_torch(slope, largest, sums=True),
     )
     found = (
-        casting.gelu_cast(x, bias, largest, float8_product.LARGEST),
-        casting.gelu_cast_backward(dy, x, bias, largest, float8_product.LARGEST),
+        casting.gelu_cast(x, bias, largest, float8.LARGEST),
+        casting.gelu_cast_backward(dy, x, bias, largest, float8.LARGEST),
     )
     for right, own in zip(wanted, found, strict=True):
         assert torch.equal(own[1].float(), own[0].float().t())
@@ -170,16 +165,73 @@ def test_bias_gelu_and_its_gradients_are_torchs() -> None:
         torch.testing.assert_close(here, there)
 
 
-@pytest.mark.parametrize(("rows", "n", "k"), [(1, 32, 64), (8, 96, 256), (17, 40, 80), (64, 64, 300)])
-def test_few_rows_times_int8_are_torchs(rows: int, n: int, k: int) -> None:
-    half = torch.bfloat16 if ON_GPU else torch.float16
-    linear = nn.Linear(k, n, bias=False, device=DEVICE, dtype=half)
-    narrow = quantized.Int8Linear(linear)
-    x = torch.randn(rows, k, device=DEVICE, dtype=half)
-    found = few_rows.few_rows(x, narrow.weight, narrow.scale)
-    assert found.dtype == half
-    exact = (x.double() @ narrow.weight.double().t()) * narrow.scale
-    torch.testing.assert_close(found.double(), exact, rtol=1e-2, atol=1e-2)
+HALF = torch.bfloat16 if ON_GPU else torch.float16  # the interpreter has no products in bf16
+NARROW = {
+    "int8": lambda linear: quantized.NarrowLinear(linear, Precision.INT8),
+    "int4": lambda linear: quantized.NarrowLinear(linear, Precision.INT4),
+    "fp8": quantized.Fp8Linear,
+    None: lambda linear: linear,
+}
+
+
+def wide(layer: Any) -> torch.Tensor:
+    """The weights in fp64 that a layer stores."""
+    if isinstance(layer, quantized.NarrowLinear):
+        return layer.wide(torch.float64)
+    return layer.weight.double() * (layer.scale if isinstance(layer, quantized.Fp8Linear) else 1.0)
+
+
+@pytest.mark.parametrize("form", list(NARROW))
+@pytest.mark.parametrize("rows", [1, 5])
+def test_a_product_with_all_around_it_is_that_of_the_widened_weights(form: str | None, rows: int) -> None:
+    """384 inputs do not fill a block, 40 outputs not the last program."""
+    linear = nn.Linear(384, 40, bias=False, device=DEVICE, dtype=HALF)
+    layer = NARROW[form](linear)
+    x, norm = torch.randn(rows, 384, device=DEVICE, dtype=HALF), torch.rand(384, device=DEVICE, dtype=HALF)
+    residual = torch.randn(rows, 40, device=DEVICE, dtype=HALF)
+    normed = nn.functional.rms_norm(x.double(), (384,), norm.double(), 1e-5)
+    plain, whole = x.double() @ wide(layer).t(), normed @ wide(layer).t()
+    gate, up = whole.chunk(2, -1)
+    how: dict[str, Any] = {"norm": norm, "eps": 1e-5}
+    for found, wanted in (
+        (decode.product(x, *decoder.stored(layer), residual=residual), plain + residual.double()),
+        (decode.product(x, *decoder.stored(layer), **how), whole),
+        (decode.product(x, *decoder.stored(layer), gated=True, **how), nn.functional.silu(gate) * up),
+    ):
+        assert found.dtype == HALF
+        assert relative_difference(found, wanted) < (1e-2 if ON_GPU else 1e-3)
+
+
+@pytest.mark.parametrize("sizes", [(2, 4, 2, 200, 150), (1, 2, 2, 32, 5)])
+def test_attention_over_a_cache_writes_its_row_and_reads_all(sizes: tuple[int, ...]) -> None:
+    batch, heads, shared, tokens, place = sizes
+    size = 32
+    keys, values = (torch.randn(batch, shared, tokens, size, device=DEVICE, dtype=HALF) for _ in range(2))
+    qkv = torch.randn(batch, (heads + 2 * shared) * size, device=DEVICE, dtype=HALF)
+    angles = torch.outer(torch.arange(tokens + 3.0), 10.0 ** -torch.arange(0, 1, 2 / size)).to(DEVICE)
+    table = torch.stack((angles.cos(), angles.sin()))
+    parts = torch.split(qkv.float(), [heads * size, shared * size, shared * size], -1)
+    query, key, value = (part.view(batch, 1, -1, size).transpose(1, 2) for part in parts)
+    here = table[:, place : place + 1]
+    query, key = decoder.rotate(query, here), decoder.rotate(key, here)
+    all_keys, all_values = keys.float(), values.float()
+    all_keys[:, :, place], all_values[:, :, place] = key[:, :, 0], value[:, :, 0]
+    full_keys, full_values = (x.repeat_interleave(heads // shared, 1) for x in (all_keys, all_values))
+    wanted = nn.functional.scaled_dot_product_attention(query, full_keys, full_values).reshape(batch, -1)
+    found = decode.attend(qkv, keys, values, table, torch.tensor([place], device=DEVICE), heads)
+    assert relative_difference(found, wanted) < (1e-2 if ON_GPU else 1e-3)
+    assert relative_difference(keys, all_keys) < 1e-2
+    assert relative_difference(values, all_values) < 1e-2
+
+
+def test_a_fused_step_is_the_plain_one() -> None:
+    model = decoder.build_decoder(SHAPES["toy"], 40, HALF, DEVICE)
+    cache = decoder.Cache(SHAPES["toy"], 2, 40, model.table)
+    tokens, position = torch.tensor([[3], [7]], device=DEVICE), torch.tensor([20], device=DEVICE)
+    with torch.inference_mode():
+        wanted = decoder.Decode(model, cache)(tokens, position)
+        found = decoder.FusedDecode(model, cache)(tokens, position)
+    assert relative_difference(found, wanted) < (2e-2 if ON_GPU else 2e-3)
 
 
 def weights_kept(keys: torch.Tensor, threshold: int) -> torch.Tensor:

@@ -9,8 +9,8 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.model.precision import Precision
-from gpuwise.workloads import llm as llm_infer
 from gpuwise.workloads.llm import TOY_TOKENS
+from gpuwise.workloads.models import decoder
 
 from .conftest import build, toy
 
@@ -33,7 +33,7 @@ def test_training_runs_and_the_loss_falls(name: str, precision: Precision) -> No
 
 
 @pytest.mark.parametrize("name", INFER)
-@pytest.mark.parametrize("precision", [*ON_CPU, "fp8", "int8"])
+@pytest.mark.parametrize("precision", [*ON_CPU, "fp8", "int8", "int4"])
 def test_inference_runs(name: str, precision: Precision) -> None:
     job = build(toy(name, "infer", precision), BATCH)
     logits = [job.step().clone() for _ in range(3)]
@@ -48,7 +48,7 @@ def test_inference_runs(name: str, precision: Precision) -> None:
 
 @pytest.mark.parametrize("phase", ["prefill", "decode"])
 @pytest.mark.parametrize(("precision", "off"), [("int8", 0.02), ("fp8", 0.05)])
-def test_eight_bits_are_compared_with_bf16(phase: str, precision: Precision, off: float) -> None:
+def test_narrow_weights_are_compared_with_bf16(phase: str, precision: Precision, off: float) -> None:
     job = build(toy(f"llm-1b-{phase}", "infer", precision), BATCH)
     assert job.mismatch is not None
     assert 1e-4 < job.mismatch() < off
@@ -57,13 +57,13 @@ def test_eight_bits_are_compared_with_bf16(phase: str, precision: Precision, off
 def test_a_wrong_quantisation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpuwise.workloads.models import quantized
 
-    right = quantized.to_int8
+    right, back = quantized.STORED[Precision.INT8]
 
     def wrong(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         quantised, scale = right(weight)
         return quantised, 2 * scale
 
-    monkeypatch.setattr(quantized, "to_int8", wrong)
+    monkeypatch.setitem(quantized.STORED, Precision.INT8, (wrong, back))
     job = build(toy("llm-1b-decode", "infer", "int8"), BATCH)
     assert job.mismatch is not None
     assert job.mismatch() > 0.05
@@ -71,11 +71,11 @@ def test_a_wrong_quantisation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_compiled_decode_is_compared_with_the_eager_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler that gets everything wrong by a tenth, asked for graphs only where a step is short."""
-    modes = []
+    graphs = []
 
-    def wrong(function: object, *, mode: str | None = None, **_: object) -> object:
+    def wrong(function: object, *, options: dict[str, object] | None, **_: object) -> object:
         assert callable(function)
-        modes.append(mode)
+        graphs.append((options or {}).get("triton.cudagraphs"))
         return lambda *inputs: 1.1 * function(*inputs)
 
     monkeypatch.setattr(torch, "compile", wrong)
@@ -83,15 +83,15 @@ def test_a_compiled_decode_is_compared_with_the_eager_one(monkeypatch: pytest.Mo
         job = build(toy(name, "infer", "bf16", compiled=True), BATCH)
         assert job.mismatch is not None
         assert job.mismatch() == pytest.approx(0.1, abs=0.01)
-    assert modes == [None, "reduce-overhead"]
+    assert graphs == [None, True]
 
 
 def test_the_position_cycles_within_the_last_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm_infer, "BLOCK", 4)
+    monkeypatch.setattr(decoder, "BLOCK", 4)
     tokens, position, seen = torch.zeros(2, 1, dtype=torch.long), torch.tensor([9]), []
     for likeliest in range(6):
         logits = torch.nn.functional.one_hot(torch.tensor([likeliest, 7]), 8).float()
-        assert llm_infer.advance(logits, tokens, position, 10) is logits
+        assert decoder.advance(logits, tokens, position, 10) is logits
         assert tokens.tolist() == [[likeliest], [7]]
         seen.append(int(position))
     assert seen == [6, 7, 8, 9, 6, 7]
@@ -100,7 +100,7 @@ def test_the_position_cycles_within_the_last_block(monkeypatch: pytest.MonkeyPat
 def test_a_toy_cache_is_shorter_than_a_block() -> None:
     tokens, position, seen = torch.zeros(1, 1, dtype=torch.long), torch.tensor([2]), set()
     for _ in range(3):
-        llm_infer.advance(torch.zeros(1, 4), tokens, position, 3)
+        decoder.advance(torch.zeros(1, 4), tokens, position, 3)
         seen.add(int(position))
     assert seen == {0, 1, 2}
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gpuwise import workloads
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads import limits
 
 from .conftest import build, toy

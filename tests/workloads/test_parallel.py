@@ -11,8 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from gpuwise.model.recipe import Scope, Switches
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig, Scope, Switches
 from gpuwise.workloads import parallel
 from gpuwise.workloads.parallel import Whole, spread
 

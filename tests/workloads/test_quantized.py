@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import nn
 
+from gpuwise.model.precision import Precision
 from gpuwise.workloads.job import relative_difference
 from gpuwise.workloads.llm import SHAPES
 from gpuwise.workloads.models.decoder import build_decoder
 from gpuwise.workloads.models.quantized import (
     FP8,
     FP8_MAX,
+    NF4,
     Fp8Linear,
-    Int8Linear,
+    NarrowLinear,
+    from_int4,
+    from_nf4,
     quantise,
     to_fp8,
+    to_int4,
     to_int8,
+    to_nf4,
 )
+
+Make = Callable[[nn.Linear], NarrowLinear | Fp8Linear]
+
+
+def int8(linear: nn.Linear) -> NarrowLinear:
+    return NarrowLinear(linear, Precision.INT8)
 
 
 def test_int8_rows_by_hand() -> None:
@@ -47,6 +60,37 @@ def test_fp8_is_off_by_a_sixteenth_of_each_value_at_most(size: float) -> None:
     assert bool(((back - x).abs()[~normal] <= scale * 2**-10 * 1.001).all())
 
 
+def test_int4_is_off_by_half_a_step_at_most() -> None:
+    weight = torch.randn(16, 256) * torch.logspace(-3, 3, 16)[:, None]
+    words, scale, zero = to_int4(weight)
+    assert (words.shape, words.dtype) == ((16, 32), torch.int32)
+    back = from_int4(words, scale, zero, torch.float32)
+    step = scale.float().repeat_interleave(128, 1)
+    # A zero point is rounded to a whole number and a scale to bf16: ends are clipped by some of a step.
+    off = (back - weight).abs() / step
+    assert float(off.max()) < 1.1
+    assert float(off.quantile(0.99)) <= 0.501
+    assert 8 * (words.nbytes + scale.nbytes + zero.nbytes) / weight.numel() == pytest.approx(4.1875)
+
+
+def test_int4_by_hand() -> None:
+    """0 to 15 in steps of the scale, whose elements lie 16 apart in a word."""
+    weight = torch.arange(128.0).remainder(16)[None]
+    words, scale, zero = to_int4(weight)
+    assert (scale.item(), zero.item()) == (1.0, 0)
+    assert [word & 0xFFFFFFFF for word in words[0].tolist()] == [0x11111111 * j for j in range(16)]
+
+
+def test_nf4_takes_the_next_level() -> None:
+    weight = torch.randn(8, 128)
+    pairs, scale, stored = to_nf4(weight)
+    assert (pairs.shape, scale.shape) == ((8, 64), (8, 2))
+    largest = scale.float().repeat_interleave(64, 1)
+    levels = torch.tensor(NF4)[:, None, None] * largest
+    nearest = (levels - weight).abs().amin(0)
+    assert torch.allclose((from_nf4(pairs, scale, stored, torch.float32) - weight).abs(), nearest)
+
+
 def test_zeros_stay_zeros() -> None:
     for quantise_zeros in (to_int8, to_fp8):
         quantised, scale = quantise_zeros(torch.zeros(4, 4))
@@ -54,8 +98,8 @@ def test_zeros_stay_zeros() -> None:
         assert bool((scale > 0).all())
 
 
-@pytest.mark.parametrize(("kind", "off"), [(Int8Linear, 0.02), (Fp8Linear, 0.05)])
-def test_a_product_is_close_to_the_exact_one(kind: type[Int8Linear] | type[Fp8Linear], off: float) -> None:
+@pytest.mark.parametrize(("kind", "off"), [(int8, 0.02), (Fp8Linear, 0.05)])
+def test_a_product_is_close_to_the_exact_one(kind: Make, off: float) -> None:
     linear = nn.Linear(64, 48, bias=False).to(torch.bfloat16)
     layer, x = kind(linear), torch.randn(2, 3, 64, dtype=torch.bfloat16)
     with torch.inference_mode():
@@ -68,16 +112,17 @@ def test_a_product_is_close_to_the_exact_one(kind: type[Int8Linear] | type[Fp8Li
     assert not list(layer.parameters())
 
 
-@pytest.mark.parametrize(("precision", "kind"), [("int8", Int8Linear), ("fp8", Fp8Linear)])
+@pytest.mark.parametrize(("precision", "kind"), [("int8", NarrowLinear), ("fp8", Fp8Linear)])
 def test_all_linear_layers_but_the_head_are_replaced(precision: str, kind: type[nn.Module]) -> None:
-    model = quantise(build_decoder(SHAPES["toy"], 8, torch.bfloat16, "cpu"), precision)  # type: ignore[arg-type]
+    model = build_decoder(SHAPES["toy"], 8, torch.bfloat16, "cpu")
+    quantise(model.layers, precision)  # type: ignore[arg-type]
     assert sum(isinstance(module, kind) for module in model.modules()) == 4 * SHAPES["toy"].layers
     assert not any(isinstance(module, nn.Linear) for module in model.modules())
     assert model.head_weight.dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("kind", [Int8Linear, Fp8Linear])
-def test_the_weights_given_are_let_go(kind: type[Int8Linear] | type[Fp8Linear]) -> None:
+@pytest.mark.parametrize("kind", [int8, Fp8Linear])
+def test_the_weights_given_are_let_go(kind: Make) -> None:
     linear = nn.Linear(64, 48, bias=False)
     given = weakref.ref(linear.weight.untyped_storage())
     layer = kind(linear)

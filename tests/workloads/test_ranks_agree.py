@@ -11,8 +11,7 @@ import torch.distributed as dist
 from torch import Tensor, multiprocessing, nn
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Overlap, Switches, Toggle
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import Overlap, RunConfig, Switches, Toggle
 from gpuwise.workloads import parallel
 from gpuwise.workloads.job import Job, training_job
 from gpuwise.workloads.models.float8 import Scales

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from gpuwise.model.recipe import Recipe
-from gpuwise.model.workload import Mode
+from gpuwise.model.question import Mode, Recipe
 from gpuwise.workloads.job import Job
 from gpuwise.workloads.models.convnet import ResNet, as_if_trained
 

@@ -11,7 +11,7 @@ import torch.distributed as dist
 from torch import multiprocessing, nn
 
 from gpuwise import workloads
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads import parallel
 from gpuwise.workloads.models.decoder import INITIAL_STD, Decoder
 from gpuwise.workloads.parallel import blocks, fits

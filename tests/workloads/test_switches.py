@@ -11,8 +11,7 @@ import torch
 
 from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Switches
-from gpuwise.model.workload import Mode
+from gpuwise.model.question import Mode, Switches
 from gpuwise.workloads.bert import SWITCHES as OF_BERT
 from gpuwise.workloads.convnet import SWITCHES as OF_RESNET
 from gpuwise.workloads.job import training_job

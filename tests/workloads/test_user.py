@@ -10,7 +10,7 @@ import pytest
 
 from gpuwise import workloads
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.model.workload import WorkloadSpec
+from gpuwise.model.question import WorkloadSpec
 from gpuwise.workloads import foreign, registry
 
 HEAD = """\

@@ -17,7 +17,7 @@ from evaluation.predict.fit import fit as fit_parameters
 from gpuwise.predict.card import Card
 from gpuwise.predict.kernels import Products
 from gpuwise.predict.rates import Parameters, Rates
-from gpuwise.predict.time import product_seconds
+from gpuwise.predict.step import product_seconds
 
 quantity, unit = "time of a product", "ms"
 _SHAPE = ("m", "n", "k")

@@ -14,7 +14,7 @@ from evaluation.predict.case import Case, Row, find_card, per_card
 from evaluation.predict.fit import Prior
 from evaluation.predict.fit import fit as fit_parameters
 from gpuwise.errors import GpuwiseError, NoDataError
-from gpuwise.predict.collectives import MOST
+from gpuwise.predict.card import MOST
 from gpuwise.predict.rates import Parameters
 from gpuwise.predict.serve import ENGINES, RESERVED, Array, Deployment, columns, milliseconds, served, traits
 

@@ -1,19 +1,29 @@
-"""What no machine can do: physics and logic that every number must pass, measured or published."""
+"""What no machine can do: physics and logic that every number must pass, measured or published.
+
+Physics: no speed above the hardware's arithmetic. needed = items per second and GPU * operations per item,
+compared with the dense peak of the claimed precision. A figure called fp32 that only TF32 can reach was
+TF32: cuDNN allows it by default. Decoding reads the weights in every step, so its tokens are compared with
+bandwidth.
+
+Logic: measured figures scatter, communication costs something, a lighter network is faster. Rows of one table
+that break this were computed, not measured, or are in the wrong line.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 
-from gpuwise.checks import networks, physics, tables
-from gpuwise.checks.physics import ABOVE
-from gpuwise.model.gpu import Source
-from gpuwise.model.issue import Issue
-from gpuwise.model.record import Record
-from gpuwise.model.result import Measurement
-from gpuwise.model.run import Environment
-from gpuwise.model.units import percent, significant
+from gpuwise.checks import networks
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog, llms
+from gpuwise.facts.catalog.mention import mentions
+from gpuwise.model.gpu import GpuSpec, Source
+from gpuwise.model.question import Environment
+from gpuwise.model.result import Issue, Measurement, Record
+from gpuwise.model.units import percent, si, significant
 from gpuwise.stats.scaling import series
 
 __all__ = ["ABOVE", "judge", "judge_measured"]
@@ -25,8 +35,8 @@ def judge(rows: Sequence[Record]) -> tuple[tuple[Issue, ...], ...]:
     """The cautions of each row, in the order of `rows`; rows of one source are judged together."""
     found: dict[int, list[Issue]] = defaultdict(list)
     for index, row in enumerate(rows):
-        found[index].extend(physics.judge(row))
-    for index, caution in tables.judge(rows):
+        found[index].extend(_physics(row))
+    for index, caution in _logic(rows):
         found[index].append(caution)
     return tuple(tuple(dict.fromkeys(found[index])) for index in range(len(rows)))
 
@@ -52,14 +62,14 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
     for place, row in rows.items():
         # A measurement's own count of operations was judged when it ran (`mfu`); the network's stands in.
         if measurements[place].mfu is None:
-            found[place].extend(physics.judge(row))
+            found[place].extend(_physics(row))
     places = list(rows)
-    for index, caution in tables.judge(list(rows.values())):
+    for index, caution in _logic(list(rows.values())):
         # gpuwise knows that its own rows are neither exchanged nor invented.
         found[places[index]].append(replace(caution, fix=AGAIN))
     for point in (point for each in series(measurements) for point in each.points):
         # More than perfect, and by more than equal runs differ.
-        if point.factor.low > 1 and point.factor.value > tables.OVER:
+        if point.factor.low > 1 and point.factor.value > OVER:
             faster = f"{significant(point.speedup)} times as fast as one ({percent(point.factor.value)})"
             fix = "INVALID: measure one GPU again, cool and alone, in the same session"
             detail = f"{point.gpus} GPUs are {faster}"
@@ -70,3 +80,239 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
         replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *found[place]))))
         for place, m in enumerate(measurements)
     )
+
+
+# Scaling above this share of perfect is beyond the noise of two measurements.
+OVER = 1.02
+# Relative difference within which two figures are one figure times a whole number: rounding of four
+# printed digits.
+EXACT = 2e-4
+# A network with this many times fewer operations is faster, whatever its layers, or at least no slower by
+# more than the margin: one H200 trains Inception v3, eager in fp16, 0.5 % slower than ResNet-152, which needs
+# 2.0 times the operations in fewer and larger kernels (results/h200/suite-tf-cnn.json).
+LIGHTER, MARGIN = 2.0, 0.05
+# Images per step from which a GPU computes rather than launches kernels.
+BUSY = 32
+# Figures with fewer digits repeat by chance.
+DIGITS = 4
+FIXES = {
+    "scaling": "check how the source counts samples and which batch one GPU had",
+    "linear": "trust the figure of one GPU at most; expect 90 to 97 % scaling",
+    "halves": "take one of the two as assumed, not measured",
+    "repeated": "at most one of these rows was measured",
+    "order": "check whether rows are exchanged or figures invented",
+}
+
+Indexed = Sequence[tuple[int, Record]]
+ALIKE = 50
+"""Rows of one network on one number of GPUs: more are no table of speeds, and their pairs take minutes."""
+
+NAMED = 20
+"""Counts or networks that a sentence names."""
+
+Found = Iterator[tuple[int, str, str]]
+"""(index of a row, code, detail)"""
+
+
+def _logic(rows: Sequence[Record]) -> Iterator[tuple[int, Issue]]:
+    """(index, caution) for each row that cannot have been measured as stated."""
+    for index, code, detail in _faults(list(enumerate(rows))):
+        yield index, Issue(code=code, severity="warning", detail=detail, fix=FIXES[code])
+
+
+def _faults(rows: Indexed) -> Found:
+    for same in _groups(rows, _series):
+        yield from _scaling(same)
+    for table in _groups(rows, lambda r: (_whose(r), r.gpu, r.question.mode, r.gpus, r.item)):
+        yield from _repeated(table)
+        for alike in _groups(table, lambda r: (r.precision, r.question.compile, r.batch)):
+            yield from _order(alike)
+    for work in _groups(
+        rows, lambda r: (_whose(r), r.gpu, r.question.mode, r.question.workload, r.question.compile)
+    ):
+        yield from _halves(work)
+
+
+def _whose(row: Record) -> str:
+    return row.source.id if row.source else ""
+
+
+def _series(row: Record) -> Hashable:
+    """What the rows of one scaling series share: all but the count and the speed."""
+    versions = row.stated.versions if row.stated else ""
+    return row.session, row.gpu, row.item, row.question.key("gpus"), row.precision, versions, row.date
+
+
+def _groups(rows: Indexed, key: Callable[[Record], Hashable]) -> Iterator[Indexed]:
+    found: dict[Hashable, list[tuple[int, Record]]] = defaultdict(list)
+    for index, row in rows:
+        found[key(row)].append((index, row))
+    yield from (group for group in found.values() if len(group) > 1)
+
+
+def _scaling(series: Indexed) -> Found:
+    """Several GPUs against one: not more than perfect, and not perfect to the last digit."""
+    single = [row.value for _, row in series if row.gpus == 1]
+    if len(single) != 1:
+        return
+    shares = [(i, row.gpus, row.value / (row.gpus * single[0])) for i, row in series if row.gpus > 1]
+    exact = [(index, count) for index, count, share in shares if abs(share - 1) < EXACT]
+    for index, count, share in shares:
+        if share > OVER:
+            speedup = f"{significant(count * share)} times as fast as one ({percent(share)})"
+            yield index, "scaling", f"INVALID: {count} GPUs are {speedup}"
+    if len(exact) > 1:
+        counts = ", ".join(str(count) for _, count in exact[:NAMED])
+        for index, _ in exact:
+            detail = f"exactly {counts} times one GPU, to the last digit: computed, not measured"
+            yield index, "linear", f"SUSPECT: {detail}"
+
+
+def _halves(rows: Indexed) -> Found:
+    """One precision exactly twice another, at more than one count: the factor was assumed."""
+    by_count: dict[int, list[tuple[float, int, str]]] = defaultdict(list)
+    for index, row in rows:
+        by_count[row.gpus].append((row.value, index, row.precision))
+    twice: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for group in (group for group in by_count.values() if len(group) <= ALIKE):
+        for slow, fast in map(sorted, combinations(group, 2)):
+            if slow[2] != fast[2] and abs(fast[0] / slow[0] / 2 - 1) < EXACT:
+                twice[slow[2], fast[2]] += (slow[1], fast[1])
+    for (slow_name, fast_name), indices in twice.items():
+        if len(indices) > 2:
+            counts = f"{len(indices) // 2} GPU counts"
+            for index in indices:
+                yield index, "halves", f"SUSPECT: {slow_name} is exactly half of {fast_name} at {counts}"
+
+
+def _repeated(rows: Indexed) -> Found:
+    """One figure for two different networks."""
+    seen: dict[float, list[tuple[int, Record]]] = defaultdict(list)
+    for index, row in rows:
+        if len(f"{row.value:.10g}".replace(".", "").strip("0")) >= DIGITS:
+            seen[row.value].append((index, row))
+    for value, same in seen.items():
+        if len({row.question.workload for _, row in same}) > 1:
+            names = sorted({f"{row.question.workload} {row.precision}" for _, row in same})
+            detail = f"SUSPECT: {value:,.10g} stands for {' and for '.join(names[:NAMED])}"
+            for index, _ in same:
+                yield index, "repeated", detail
+
+
+def _order(rows: Indexed) -> Found:
+    """A network slower than one that needs twice the operations."""
+    known = [
+        (index, row, network)
+        for index, row in rows
+        if (network := networks.find(row.question.workload))
+        and network.family and (row.batch or BUSY) >= BUSY
+    ]  # fmt: skip
+    # The fastest row of each network decides; there are few networks, and there may be many rows.
+    fastest: dict[str, tuple[int, Record, networks.Network]] = {}
+    for one in known:
+        if one[1].value > fastest.get(one[2].id, one)[1].value or one[2].id not in fastest:
+            fastest[one[2].id] = one
+    ranked = sorted(fastest.values(), key=lambda one: one[0])
+    for index, row, network in known:
+        slower = [
+            (other, heavier.forward_flop / network.forward_flop)
+            for _, other, heavier in ranked
+            if heavier.family == network.family and heavier.forward_flop >= LIGHTER * network.forward_flop
+            and row.value < other.value * (1 - MARGIN)
+        ]  # fmt: skip
+        if slower:
+            other, times = max(slower, key=lambda pair: pair[0].value)
+            what = f"{other.question.workload} ({other.value:,.10g}), which needs {times:.1f} times the"
+            yield index, "order", f"SUSPECT: slower than {what} operations"
+
+
+# Share of a peak above which a number is wrong, not lucky: boost clocks exceed the clock of the data sheet
+# by no more.
+ABOVE = 1.02
+# Share of a dense peak that no whole network reaches: the best matrix products alone come to 0.8 to 0.9 of it
+# on most GPUs.
+UNHEARD = 0.85
+
+
+def _physics(row: Record) -> Iterator[Issue]:
+    """Issues of one published throughput against its GPU's peaks, and of decoding against its memory."""
+    yield from _decoding(row)
+    network = networks.find(row.question.workload)
+    if network is None or network.item != row.item:
+        return
+    try:
+        spec = catalog.get(row.gpu_id)
+    except InputError:
+        # Published rows may be of GPUs outside the catalog.
+        return
+    # A format that is not in our table may still have a peak.
+    precision = row.question.precision or (row.stated.precision if row.stated else "")
+    needed = row.value / row.gpus * network.flop(row.question.mode)
+    # Winograd's convolutions may save some of the operations in fp32.
+    if precision == "fp32":
+        needed *= network.least
+    name, peak = _ceiling(spec, precision)
+    share = needed / peak if peak else 0.0
+    if share <= UNHEARD:
+        return
+    tf32 = spec.peak("tf32")
+    if precision == "fp32" and tf32 is not None and needed <= tf32.flop_per_s:
+        detail = f"{percent(share, 0)} of the fp32 peak ({si(peak, 'FLOP/s')}): it ran as tf32"
+        fix = "compare it with tf32, not with fp32"
+        yield Issue(code="precision", severity="warning", detail=detail, fix=fix)
+        return
+    of_peak = f"{percent(share, 0)} of the dense {name} peak"
+    word = "INVALID" if share > ABOVE else "SUSPECT"
+    yield Issue(
+        code="above-peak",
+        severity="invalid",
+        detail=f"{word}: needs {si(needed, 'FLOP/s')} per GPU, {of_peak}",
+        fix="check the precision, the batch and the count of GPUs of the source",
+    )
+
+
+def _decoding(row: Record) -> Iterator[Issue]:
+    """Every step of decoding reads the weights that its batch touches, once on all GPUs together."""
+    asked = row.question
+    name, _, phase = asked.workload.rpartition("-")
+    if phase != "decode" or row.item != "token" or asked.batch is None or asked.precision is None:
+        return
+    try:
+        model = llms.find(name)
+    except InputError:
+        return
+    try:
+        stated = [catalog.get(row.gpu_id)]
+    except InputError:
+        # A name that several variants share is held to the fastest of them.
+        stated = [catalog.get(each) for found in mentions(row.gpu) for each in found.gpu_ids]
+    limits = [spec.memory_bytes_per_s for spec in stated if spec.memory_bytes_per_s]
+    if not limits:
+        return
+    # The batch is that of one GPU, the speed that of all.
+    batch = asked.batch * row.gpus
+    share = model.read(batch) / model.parameters
+    needed = row.value / batch * llms.weight_bytes(model, asked.precision) * share / row.gpus
+    if needed > ABOVE * max(limits):
+        detail = (
+            f"INVALID: needs {si(needed, 'B/s')} of weights per GPU, its memory has {si(max(limits), 'B/s')}"
+        )
+        yield Issue(
+            code="above-peak",
+            severity="invalid",
+            detail=detail,
+            fix="check the format of the weights, the batch and whether tokens of the prompt were counted",
+        )
+
+
+def _ceiling(spec: GpuSpec, precision: str) -> tuple[str, float]:
+    """(name, FLOP/s) of the peak that bounds this precision, 0 where none is stated; of an unknown one the
+    highest dense peak of 16 bits or more, as nothing faster trains these networks."""
+    if precision == "int8":
+        rates = [peak.flop_per_s for peak in spec.peaks if peak.format == "int8" and not peak.sparse]
+        return precision, max(rates, default=0.0)
+    candidates = (precision,) if spec.peak(precision) is not None else ("bf16", "fp16", "tf32", "fp32")
+    if precision in ("fp32", "fp64", "tf32") and spec.peak(precision) is None:
+        candidates = ("fp32",)
+    stated = [(name, peak.flop_per_s) for name in candidates if (peak := spec.peak(name)) is not None]
+    return max(stated, key=lambda pair: pair[1], default=(precision, 0.0))

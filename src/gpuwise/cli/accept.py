@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,18 @@ from gpuwise import store
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen
-from gpuwise.errors import INTERRUPTED, GateFailed, InputError, MachineError, NoDataError
+from gpuwise.errors import INTERRUPTED, GateFailed, InputError, MachineError, NoDataError, RunError
 from gpuwise.jobs.accepting import AcceptRequest, accept, health
 from gpuwise.jobs.measuring import Bench
-from gpuwise.measure import suites
+from gpuwise.measure import cluster
+from gpuwise.measure.request import suite_names
 from gpuwise.model import units
 from gpuwise.show import acceptance as show
 from gpuwise.show.table import markdown
 
-BUNDLE = ".zip"
+BUNDLE, CERTIFICATE = ".zip", ".html"
+# Longest wait for the verdict of one host of a rack, beside its soak.
+HOST_S = 3600.0
 GUIDE = "gpuwise accept RESULT|FOLDER... takes --against FILE|GPU, --margin, -o and --json"
 # Options that mean nothing where files are judged.
 MEASURING = {
@@ -32,24 +35,33 @@ MEASURING = {
     "device": "--device",
     "time_text": "--time",
     "with_serials": "--with-serials",
+    "hosts": "--hosts",
+    "soak_text": "--soak",
 }
 
 
 @click.command("accept", short_help="Pass or fail: is every GPU as good as it should be?")
 @click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path())
 @click.option("--suite", "suite_text", default="limits,quick", show_default=True,
-              help=f"What to measure: quick, {', '.join(suites.names())}.")  # fmt: skip
+              help=f"What to measure: quick, {', '.join(suite_names())}.")  # fmt: skip
 @click.option("--against", metavar="last|FILE|GPU",
               help="What each card should reach. [default: what is known of its kind]")  # fmt: skip
 @click.option("--margin", default="5%", show_default=True, help="How much slower is still accepted.")
 @click.option("--gpu", "indices", help="GPU indices, e.g. 0,1. [default: all]")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cuda", show_default=True)
 @click.option("--time", "time_text", help="Longest timing of one measurement, e.g. 20s.")
+@click.option("--soak", "soak_text", metavar="TIME",
+              help="Train so long on each card, too, e.g. 4h; stops early where one fades.")  # fmt: skip
+@click.option("--hosts", type=click.File(), metavar="FILE",
+              help="Test these hosts over ssh, all at once: a line each, HOST, or HOST and what runs gpuwise "
+              "there.")  # fmt: skip
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("rack"), show_default=True,
+              help="For bundles of --hosts; a host whose bundle is there is not asked again.")  # fmt: skip
 @click.option("--with-serials", is_flag=True, help="Put serial numbers and unique ids into the bundle.")
 @shared.toy_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the verdict.")
-@shared.output("Write to FILE: a bundle for the vendor (.zip), or the verdict (.json, .csv, .md).")
-@shared.json_option
+@shared.output("Write to FILE: a bundle for the vendor (.zip), a certificate (.html), or the verdict "
+               "(.json, .csv, .md).", (*printer.SUFFIXES, BUNDLE, CERTIFICATE))  # fmt: skip
 def command(results: tuple[str, ...], **options: Any) -> None:
     """Measure every GPU of this host and judge it: speed, heat, clocks, PCIe, power, ECC, MIG, other
     processes.
@@ -58,8 +70,16 @@ def command(results: tuple[str, ...], **options: Any) -> None:
     are named. Exits with 1 where a card or host fails.
     """
     output, as_json, quiet = options["output"], options["as_json"], options["quiet"]
-    request = _request(results, options)
-    printer.check_output(output, printer.SUFFIXES if results else (*printer.SUFFIXES, BUNDLE))
+    if options["hosts"] is not None:
+        if results:
+            raise InputError("files are judged, not measured: leave out --hosts", hint=GUIDE)
+        missing = _measured_rack(options)
+        results = (str(options["folder"]),)
+        request = replace(_request((), options), files=(options["folder"],), missing=missing)
+    else:
+        request = _request(results, options)
+    if results:
+        printer.check_output(output, (*printer.SUFFIXES, CERTIFICATE))
     if output is not None:
         store.check_writable(output)
     answer = accept(request, _Cards(quiet=quiet or as_json).listen)
@@ -71,14 +91,25 @@ def command(results: tuple[str, ...], **options: Any) -> None:
 
         cards, table = [judged.card for judged in found.cards], markdown(answer.table)
         serials = options["with_serials"]
-        store.write(bundle.pack(cards, health(), table, answer.document, serials=serials), output)
+        made = bundle.pack(cards, health(), table, answer.document, serials=serials, links=found.links)
+        store.write(made, output)
         printer.talk(f"bundle written to {output}")
         output = None  # the verdict goes to the screen beside it
-    printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+    if output is not None and output.suffix == CERTIFICATE:
+        from gpuwise.show.html import html
+
+        printer.write_bytes(output, html(show.certificate(found)).encode())
+        printer.talk(f"certificate written to {output}")
+        output = None
+    printer.deliver_answer(answer, as_json=as_json, output=output)
     if results and not as_json and output is None and not quiet:
         for beside in (show.models(found), show.hosts(found), show.deviations(found.deviations)):
             if beside.rows:
                 printer.table(beside)
+    if answer.exit_status == NoDataError.exit_code and request.missing:
+        raise NoDataError(
+            f"not judged: no answer of {', '.join(request.missing)}", hint="the same command again"
+        )
     if answer.exit_status == NoDataError.exit_code:
         raise NoDataError(
             "not judged: nothing is known of what such a card reaches",
@@ -89,6 +120,26 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         raise GateFailed(f"not accepted: {refused} of {sum(row.cards for row in found.host_rows)} cards")
     if answer.exit_status:
         raise GateFailed(f"not accepted: {show.blame(found)}")
+
+
+def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
+    """Measure every host of --hosts; those that did not answer, and why. Raises where none did."""
+    soak_s = units.parse_seconds(options["soak_text"]) if options["soak_text"] else 0.0
+    hosts = cluster.read_hosts(options["hosts"].read())
+    words = ["--suite", options["suite_text"], "--quiet"]
+    for name, flag in (("soak_text", "--soak"), ("indices", "--gpu"), ("time_text", "--time")):
+        words += [flag, options[name]] if options[name] else []
+    words += ["--device", "cpu"] if options["device"] == "cpu" else []
+    words += ["--toy"] if options["toy"] else []
+    words += ["--with-serials"] if options["with_serials"] else []
+    options["with_serials"] = False  # the hosts put them into their bundles
+    options["folder"].mkdir(parents=True, exist_ok=True)
+    say = printer.talk if not options["quiet"] else lambda text: None
+    missing = cluster.accept_on(hosts, words, options["folder"], limit_s=HOST_S + 2 * soak_s, show=say)
+    if len(missing) == len(hosts):
+        name, why = next(iter(missing.items()))
+        raise RunError(f"no host answered; {name}: {why}", hint=f"ssh {name} gpuwise doctor")
+    return missing
 
 
 class _Cards(Screen):
@@ -126,7 +177,8 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
     def command(index: int | None) -> str:
         which = ("--gpu", str(index)) if index is not None else ("--device", "cpu")
         time = ("--time", options["time_text"]) if options["time_text"] is not None else ()
-        return shlex.join(["gpuwise", "accept", "--suite", options["suite_text"], *which, *time])
+        soak = ("--soak", options["soak_text"]) if options["soak_text"] else ()
+        return shlex.join(["gpuwise", "accept", "--suite", options["suite_text"], *which, *time, *soak])
 
     return AcceptRequest(
         files=tuple(map(Path, results)), against=options["against"],
@@ -134,13 +186,13 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         suites=units.parse_list(options["suite_text"]), device=options["device"],
         gpus=tuple(dict.fromkeys(int(word) for word in indices)),
         time_s=units.parse_seconds(options["time_text"]) if options["time_text"] is not None else None,
+        soak_s=units.parse_seconds(options["soak_text"]) if options["soak_text"] else 0.0,
         toy=options["toy"], command=command,
     )  # fmt: skip
 
 
 @click.command("doctor", short_help="Check this machine; say how to fix what is wrong.")
-@shared.output_option
-@shared.json_option
+@shared.output_options
 def doctor(output: Path | None, as_json: bool) -> None:
     """Check driver, torch, ECC, MIG, power, clocks, heat, PCIe, other processes and disk.
 

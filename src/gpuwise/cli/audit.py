@@ -9,36 +9,38 @@ import click
 
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
-from gpuwise.errors import GateFailed, NoDataError
+from gpuwise.errors import GateFailed, InputError, NoDataError
 from gpuwise.jobs.auditing import AuditRequest, audit
 from gpuwise.show import audits as show
 
 
 @click.command("audit", short_help="Find wrong figures in articles, tables and results.")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--all", "every", is_flag=True, help="Also what agrees and what cannot be decided.")
-@shared.output_option
-@shared.json_option
+@shared.output_options
 def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: bool) -> None:
-    """Judge every figure in FILEs: Markdown, HTML, text, CSV, or a gpuwise result; `-` is standard input.
+    """Judge every figure in FILEs: Markdown, HTML, text, CSV, or a gpuwise result; standard input is
+    read where there is none.
 
     Specifications are compared with the catalog, hourly prices with dated offers, throughput with physics
     and logic. Exits with 1 where something is contradicted, with 5 where a file holds no claim that could
     be judged.
     """
-    printer.check_output(output)
-    asked = [
-        AuditRequest(text=sys.stdin.read(), name="standard input") if str(path) == "-"
-        else AuditRequest(files=(path,))
-        for path in files
-    ]  # fmt: skip
+    if not files and sys.stdin.isatty():
+        raise InputError("no file given, and nothing is piped in", hint="gpuwise audit article.md")
     # One after the other, so that the files stay in their order where one of them is the standard input.
-    answers = [audit(request) for request in asked]
+    answers = [
+        audit(
+            AuditRequest(text=sys.stdin.read(), name="standard input")
+            if str(path) == "-"
+            else AuditRequest(files=(path,))
+        )
+        for path in files or (Path("-"),)
+    ]
     found = [one for answer in answers for one in answer.found]
-    printer.deliver(
-        show.findings(found, every=every), lambda: show.document(found), as_json=as_json, output=output
-    )
-    more = None if every else "gpuwise audit --all FILE"
+    table = show.findings(found, every=every)
+    printer.deliver(table, lambda: show.document(found), as_json=as_json, output=output)
+    more = None if every else f"gpuwise audit --all {' '.join(map(str, files))}"
     wrong = sum(len(answer.issues) for answer in answers)
     if wrong:
         raise GateFailed(f"{wrong} contradicted", hint=more)

@@ -1,4 +1,4 @@
-"""`gpuwise bench` and `gpuwise reproduce`: parse the options, print each measurement as it is final."""
+"""`gpuwise bench`, of this machine or of a running server, and `gpuwise reproduce`."""
 
 from __future__ import annotations
 
@@ -6,40 +6,44 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from gpuwise import store
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
-from gpuwise.cli.endpoint import endpoint_options, refuse_without_endpoint
-from gpuwise.cli.endpoint import measure as measure_endpoint
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, RunError
-from gpuwise.jobs.measuring import REFERENCE, Begun, Bench, BenchRequest, Update, bench, reproduce
-from gpuwise.measure import suites
-from gpuwise.measure.process import rendezvous_of
-from gpuwise.measure.request import Request
-from gpuwise.measure.session import Progress
+from gpuwise.jobs import Answer
+from gpuwise.jobs.measuring import REFERENCE, Begun, Bench, BenchRequest, bench, reproduce
+from gpuwise.measure.request import Request, rendezvous_of, suite, suite_names
 from gpuwise.model import units
 from gpuwise.model.precision import PRECISIONS, Precision
-from gpuwise.model.question import FRAMEWORKS, SCALINGS
-from gpuwise.model.recipe import parse
-from gpuwise.model.result import Measurement
-from gpuwise.model.run import DEVICES, PROTOCOLS, RunConfig
-from gpuwise.model.workload import MODES
+from gpuwise.model.question import DEVICES, FRAMEWORKS, MODES, PROTOCOLS, SCALINGS, RunConfig, parse
+from gpuwise.model.result import Measurement, Trial
 from gpuwise.show import results as show
 from gpuwise.show.scaling import scaling
+from gpuwise.show.table import Table
 from gpuwise.show.tuning import used
 
 # Enough to see that a shrunken workload can be timed; its figures mean nothing.
 TOY_S = 0.5
+# Signs of the bar of progress; and what goes on for so many seconds gets a line where there is no terminal.
+BAR, LONG_S = 10, 20.0
 # What says where this run was written, resumed from or met: another run of the same command has its own.
 PLACES = ("--output", "--resume", "--rdzv", "--node-rank")
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
+# Options of a running server, beside `--endpoint`; and those of `bench` that mean the same for one.
+OF_SERVERS = (
+    "model", "prompt", "answer", "dataset", "concurrency", "rate", "slo", "seed", "timeout_text", "key_env",
+    "follow_redirects",
+)  # fmt: skip
+ALSO_OF_SERVERS = ("endpoint", "time_s", "precisions", "output", "as_json", "quiet")
 
 
 def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Callable[..., object]:
@@ -80,20 +84,54 @@ def _as(parse: Callable[[str], object]) -> Callable[..., object]:
     return lambda context, option, text: None if text is None else parse(text)
 
 
+def _of_servers(function: Callable[..., None]) -> Callable[..., None]:
+    """Those of a running server."""
+    for option in reversed((
+        click.option("--endpoint", metavar="URL", help="Measure a running server of this address, "
+                     "OpenAI-compatible: vLLM, SGLang, llama.cpp, Ollama, ..."),
+        click.option("--model", metavar="NAME", help="Of the server. [default: the one that it lists]"),
+        click.option("--prompt", default="1024", metavar="TOKENS", show_default=True,
+                     help="Of a server's prompts: 1024; 512..2048, each as likely; 1024~300, normal."),
+        click.option("--answer", default="256", metavar="TOKENS", show_default=True,
+                     help="Of its answers, likewise."),
+        click.option("--dataset", type=click.Path(path_type=Path), metavar="FILE.jsonl",
+                     help="Requests instead of --prompt: a line each with prompt, or prompt_tokens, and "
+                     "answer_tokens."),
+        click.option("--concurrency", metavar="LIST", help="Requests at once, e.g. 1,4,16,64."),
+        click.option("--rate", metavar="LIST", help="Requests a second at random times, e.g. 2,4,8."),
+        click.option("--slo", metavar="LIMITS", help="Of goodput: 'TTFT<=500ms,TPOT<=50ms'."),
+        click.option("--seed", type=int, default=0, show_default=True, help="Of prompts, lengths and times."),
+        click.option("--timeout", "timeout_text", default="120s", show_default=True,
+                     help="Longest wait for one answer of a server."),
+        click.option("--key-env", metavar="NAME", help="Environment variable that holds the server's key."),
+        click.option("--follow-redirects", is_flag=True, help="Also to another host, without the key."),
+    )):  # fmt: skip
+        function = option(function)
+    return function
+
+
 @click.command("bench", short_help="Measure this machine.")
 @click.argument("workloads", nargs=-1, metavar="[WORKLOAD]...")
 @click.option("--workload", help=f"What to measure; see gpuwise workloads. [default: {','.join(REFERENCE)}]")
-@click.option("--suite", help=f"A list of measurements: {', '.join(suites.names())}.")
+@click.option("--suite", help=f"A list of measurements: {', '.join(suite_names())}.")
 @click.option(
     "--resume", is_flag=False, flag_value="", metavar="[last|FILE]",
     help="Go on with an interrupted session: what it measured is kept. [default: -o FILE, else last]",
 )  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the file of -o where it is there already.")
 @click.option("--mode", "modes", callback=_words(MODES),
               help="train, infer, compute. [default: all that a workload has]")  # fmt: skip
 @click.option(
     "--precision", "precisions", callback=_words(PRECISIONS, Precision),
-    help="fp64, fp32, tf32, fp16, bf16, fp8, int8. [default: bf16, where missing fp16; fp32 on a CPU]",
+    help="fp64, fp32, tf32, fp16, bf16, fp8, int8, int4. [default: bf16, where missing fp16; fp32 on a CPU]",
 )  # fmt: skip
+@click.option("--context", "contexts", metavar="LIST",
+              callback=_as(partial(units.parse_counts, what="a context")),
+              help="Tokens of a language model's sequences, e.g. 1k,4k,32k. [default: 2k]")  # fmt: skip
+@click.option("--method", "methods", metavar="LIST", callback=_as(units.parse_list),
+              help="Of training one: full, lora, qlora, pretrain. [default: full]")  # fmt: skip
+@click.option("--checkpointing", is_flag=True, default=None,
+              help="Compute its activations again in the backward pass instead of keeping them.")  # fmt: skip
 @click.option("--compile", callback=_words(("off", "on"), lambda word: word == "on"),
               help="off, on. [default: on; off for a CPU or --quick]")  # fmt: skip
 @click.option("--batch", callback=_numbers("batch", "auto"),
@@ -137,10 +175,9 @@ def _as(parse: Callable[[str], object]) -> Callable[..., object]:
               help="What measures; tensorflow and jax have five networks (docs/frameworks.md).")  # fmt: skip
 @click.option("--toy", "size", flag_value="toy", hidden=True,
               help="Shrunken models, to test gpuwise itself.")  # fmt: skip
-@endpoint_options
+@_of_servers
 @shared.quiet_option
-@shared.output_option
-@shared.json_option
+@shared.drawn_output
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
     """Measure this machine: limits first, then each workload, one line each as it is final.
@@ -154,38 +191,37 @@ def command(context: click.Context, /, **options: Any) -> None:
 
     \b
       gpuwise bench resnet50 --precision bf16,fp16
+      gpuwise bench llama-3.1-8b --mode infer --precision int4 --batch 1 --context 4k
+      gpuwise bench llama-3.1-8b --mode train --method qlora --checkpointing
       gpuwise bench --endpoint http://localhost:8000 --concurrency 1,4,16,64 --slo 'TTFT<=500ms,TPOT<=50ms'
     """
+    output: Path | None = options["output"]
+    quiet = options["quiet"] or options["as_json"]
+    given = {p.opts[0]: p.name for p in context.command.params if isinstance(p, click.Option)
+             and context.get_parameter_source(str(p.name)) is ParameterSource.COMMANDLINE}  # fmt: skip
     if options["endpoint"]:
-        measure_endpoint(context, options, repeatable())
+        for given_flag, name in {"WORKLOAD": "workloads" * bool(options["workloads"]), **given}.items():
+            if name and name not in (*OF_SERVERS, *ALSO_OF_SERVERS):
+                raise InputError(f"{given_flag} means nothing for a server", hint=f"leave out {given_flag}")
+        _measure_endpoint(options, quiet=quiet)
         return
-    refuse_without_endpoint(context)
-    output, as_json = options["output"], options["as_json"]
+    if flag := next((flag for flag, name in given.items() if name in OF_SERVERS), None):
+        raise InputError(f"{flag} is for a running server", hint="add --endpoint URL")
     printer.check_output(output)
     request = BenchRequest(
         plan=_asked(options), suite=options["suite"] is not None, device=options["device"],
         gpu=options["index"], framework=options["framework"], recipe=options["recipe"] or "tuned",
         switches=parse(options["switch"]) if options["switch"] else None, output=output,
-        resume=options["resume"], command=repeatable(),
+        resume=options["resume"], force=options["force"], command=repeatable(),
         rendezvous=rendezvous_of(options["nodes"] or 1, options["rdzv"], options["node_rank"]),
     )  # fmt: skip
-    answer = bench(request, Screen(quiet=options["quiet"] or as_json).listen)
+    answer = bench(request, Screen(quiet=quiet).listen)
     done = answer.found
-    # Said first: where the output cannot be written, the table is lost and the file is not.
-    if done.kept is not None:
-        printer.talk(f"kept in {done.kept}; see it again with: gpuwise show {done.kept}")
-    if as_json or (done.kept is None and done.result.measurements):
-        # Where no disk takes it, the terminal is the last place to keep it.
-        printer.out(printer.json_text(answer.to_data()))
-    else:
-        printer.table(answer.table)
-        for beside in (show.counts(done.result), scaling(done.result)):
-            if beside is not None:
-                printer.table(beside)
-    if output is not None and output.suffix != ".json":
-        printer.write(output, answer.table, answer.to_data)
-    if done.trouble is not None:
-        raise done.trouble
+    _show(answer, options, (show.counts(done.result), scaling(done.result)))
+    if not done.complete:
+        if done.kept is not None:
+            printer.talk(f"go on later: the same command with --resume {done.kept}")
+        sys.exit(INTERRUPTED)
     if done.failed:
         names = ", ".join(f"{m.config.label('batch')} ({m.status})" for m in done.failed)
         memory = any(m.status == "oom" for m in done.failed)
@@ -195,10 +231,74 @@ def command(context: click.Context, /, **options: Any) -> None:
             if memory
             else "gpuwise doctor; the notes above say how each one ended",
         )
+
+
+def _show(answer: Answer[Bench], options: Mapping[str, Any], beside: Sequence[Table | None]) -> None:
+    """A session as tables or JSON, and as a file; raises what kept its own file from being written."""
+    done, output = answer.found, options["output"]
+    # Said first: where the output cannot be written, the table is lost and the file is not.
+    if done.kept is not None:
+        printer.talk(f"kept in {done.kept}; see it again with: gpuwise show {done.kept}")
+    if options["as_json"] or (done.kept is None and done.result.measurements):
+        # Where no disk takes it, the terminal is the last place to keep it.
+        printer.out(printer.json_text(answer.to_data()))
+    else:
+        for table in (answer.table, *beside):
+            if table is not None:
+                printer.table(table)
+    if output is not None and output.suffix != ".json":
+        printer.deliver_answer(answer, as_json=False, output=output)
+    if done.trouble is not None:
+        raise done.trouble
+
+
+def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
+    """Measure the running server of the options."""
+    from gpuwise.jobs.serving import EndpointRequest, measure_endpoint
+    from gpuwise.show import serving
+
+    class Levels(Screen):
+        """Levels of load, each with what its users would see."""
+
+        def doing(self, update: Any) -> str:
+            return f"{update[0].offered}: {update[1]}"
+
+        def line(self, ended: Any) -> str:
+            cells = {name: cell for name, cell in serving.row(ended).items() if cell}
+            return "  ".join(f"{name} {cells[name]}" if name != "load" else f"{cells[name]:<14}"
+                             for name in serving.BRIEF if name in cells)  # fmt: skip
+
+    concurrency = tuple(units.parse_count(word, "a number of requests")
+                        for word in units.parse_list(options["concurrency"] or ""))  # fmt: skip
+    rates = tuple(units.parse_positive(word, "a rate") for word in units.parse_list(options["rate"] or ""))
+    precisions = options["precisions"] or ()
+    if len(precisions) > 1:
+        raise InputError("a server computes in one precision", hint="name the one it was started with")
+    request = EndpointRequest(
+        url=options["endpoint"], model=options["model"] or "", prompt=options["prompt"],
+        answer=options["answer"], requests=options["dataset"],
+        concurrency=concurrency or (() if rates else (1, 4, 16)), rate=rates,
+        slo=tuple(map(units.parse_latency, units.parse_list(options["slo"] or ""))),
+        time_s=options["time_s"] or 30.0, timeout_s=units.parse_seconds(options["timeout_text"]),
+        seed=options["seed"], precision=precisions[0] if precisions else None,
+        key_variable=options["key_env"] or "", follow_redirects=options["follow_redirects"],
+        output=options["output"], command=repeatable(),
+    )  # fmt: skip
+    printer.end_as_with_ctrl_c()
+    answer = measure_endpoint(request, Levels(quiet=quiet, what="levels").listen)
+    done = answer.found
+    _show(answer, options, ())
+    if not options["as_json"] and done.kept is not None:
+        for line in serving.curve(done.result):
+            printer.out(line)
     if not done.complete:
-        if done.kept is not None:
-            printer.talk(f"go on later: the same command with --resume {done.kept}")
         sys.exit(INTERRUPTED)
+    if done.failed:
+        failed = ", ".join(m.config.load.offered for m in done.failed if m.config.load)
+        raise RunError(
+            f"{len(done.failed)} of {len(done.result.measurements)} levels had no answer: {failed}: "
+            f"{done.failed[0].error}", hint="a lower load, or a longer --timeout",
+        )  # fmt: skip
 
 
 def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
@@ -219,7 +319,7 @@ def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
     if options["suite"] is not None:
         if named:
             raise InputError("a suite names its workloads", hint=f"gpuwise bench {' '.join(named)}")
-        return tuple(request.given(**given) for request in suites.requests(options["suite"]))
+        return tuple(request.given(**given) for request in suite(options["suite"]))
     if words and not named:
         raise InputError("no workload given", hint="gpuwise workloads")
     return (Request(workloads=named or REFERENCE).given(**{"time_s": 0.0, **given}),)
@@ -228,7 +328,8 @@ def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
 def repeatable() -> str:
     """The command line that makes this result again, without its PLACES and the folders of files."""
     given: tuple[str, ...] = click.get_current_context().obj  # what `main.run` was called with
-    words = [word for word in given if not word.startswith(tuple(f"{option}=" for option in PLACES))]
+    places = (*(f"{option}=" for option in PLACES), "--force")
+    words = [word for word in given if not word.startswith(places)]
     for option in ("-o", *PLACES):
         while option in words:
             at = words.index(option)
@@ -241,34 +342,62 @@ def repeatable() -> str:
 class Screen:
     """Prints what a running session says. Output that cannot be written does not end a measurement."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet, self._ended, self._all = quiet, 0, 0
+    def __init__(self, *, quiet: bool, what: str = "measurements") -> None:
+        self.quiet, self.what, self.ended, self.all, self.said_s = quiet, what, 0, "", 0.0
 
-    def listen(self, update: Update) -> None:
-        """Progress on the status line, a final measurement as a line of its own."""
+    def listen(self, update: Any) -> None:
+        """Progress on the status line, what is final as a line of its own; None: the user interrupts."""
         with printer.lenient():
             if update is None:
                 # What is done is delivered now; a second Ctrl-C would only take the exit code from it.
                 for sign in printer.ENDING:
                     signal.signal(sign, signal.SIG_IGN)
                 printer.status("")
-                printer.talk(f"interrupted: {self._ended} of {self._all} measurements had ended")
+                printer.talk(f"interrupted: {self.ended}{self.all} {self.what} had ended")
             elif isinstance(update, Begun):
                 self._begin(update)
-            elif isinstance(update, Progress) and not self.quiet:
-                where = f"[{update.number}/{update.total}] {update.config.label('batch')}"
-                printer.status(f"{where}: {update.doing} · about {units.seconds(update.eta_s)} left")
-            elif isinstance(update, Measurement):
-                self._ended += 1
-                if not self.quiet:
-                    printer.status("")
-                    printer.out(show.line(update))
             elif isinstance(update, Bench):
                 self.end(update)
+            elif isinstance(update, Measurement | Trial):
+                self.ended += 1
+                if not self.quiet:
+                    printer.status("")
+                    printer.out(self.line(update))
+            elif not self.quiet:
+                self.say(update)
+
+    def say(self, update: Any) -> None:
+        """How far it is: on the status line, else in a line of its own where something takes long."""
+        printer.status(self.doing(update))
+        since_s = getattr(update, "since_s", 0.0)
+        self.said_s = min(self.said_s, since_s)  # something else goes on: count anew
+        if since_s - self.said_s >= LONG_S and not printer.has_status():
+            self.said_s = since_s
+            printer.talk(self.doing(update))
+
+    def doing(self, update: Any) -> str:
+        """How far it is, as one line."""
+        share = update.spent_s / max(update.spent_s + update.eta_s, 1e-9)
+        bar = "#" * round(BAR * share) + "." * (BAR - round(BAR * share))
+        since = f" for {update.since_s:.0f} s" if update.since_s >= 3 else ""
+        parts = [f"{update.doing}{since}", f"about {units.seconds(max(1.0, round(update.eta_s)))} left"]
+        if (read := update.sample) is not None:
+            values = (
+                (read.power_w, "W", 1.0),
+                (read.sm_clock_hz, "MHz", 1e-6),
+                (read.temperature_c, "°C", 1.0),
+            )
+            parts.append(" ".join(f"{scale * value:,.0f} {unit}" for value, unit, scale in values if value))
+        where = f"[{update.number}/{update.total}] {update.config.label('batch')}"
+        return f"{where} {bar} {' · '.join(part for part in parts if part)}"
+
+    def line(self, ended: Any) -> str:
+        """What is final, as one line."""
+        return show.line(ended)
 
     def _begin(self, begun: Begun) -> None:
         printer.end_as_with_ctrl_c()
-        self._all = len(begun.left)
+        self.all = f" of {len(begun.left)}"
         for config, known in begun.recipes.items():
             printer.talk(used(config, known))
         if kept := len(begun.plan) - len(begun.left):
@@ -288,21 +417,19 @@ class Screen:
 @click.argument("what", metavar="FILE|last")
 @shared.index_option
 @shared.quiet_option
-@shared.output_option
-@shared.json_option
+@shared.output_options
 def again(what: str, index: int | None, quiet: bool, output: Path | None, as_json: bool) -> None:
     """Run every measurement of a result again, at the batch that it had.
 
     It is reproduced where the ratio of new to old may be 1 within its interval and 2 %; else exit code 1.
     What differs between the two environments stands before the table.
     """
-    printer.check_output(output)
     words = shlex.join(["gpuwise", "reproduce", Path(what).name])
     screen = Screen(quiet=quiet or as_json)
     answer = reproduce(store.load(store.find(what)), screen.listen, gpu=index, name=what, command=words)
     if answer.exit_status == INTERRUPTED:
         sys.exit(INTERRUPTED)
-    printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+    printer.deliver_answer(answer, as_json=as_json, output=output)
     done, found = answer.found
     failed = [issue.detail for issue in answer.issues if issue.code == "differs"]
     if failed:

@@ -113,8 +113,7 @@ def _job(options: dict[str, Any]) -> ClusterJob:
 @click.command("merge", short_help="One result of the files of several machines.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...",
                 type=click.Path(exists=True, dir_okay=False, path_type=Path))  # fmt: skip
-@shared.output_option
-@shared.json_option
+@shared.output_options
 def merge(files: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
     """Merge the result FILEs that the machines of one `gpuwise bench --nodes N` wrote.
 

@@ -7,11 +7,13 @@ Exit codes: 0 fine · 1 a gate failed · 2 bad input · 3 this machine cannot ·
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import suppress
 from errno import EBADF, EIO, ENOSPC
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,6 +35,8 @@ VERBS = {
     "compare": "Compare result files, or two GPUs by name.",
     "report": "Results as one page: charts, tables, cautions, no network.",
     "serve": "Everything as pages: in the browser, or as files.",
+    "push": "Send results to a team's server.",
+    "token": "Who may read and push a team's results.",
     "gpus": "List the GPUs of the catalog.",
     "results": "Speeds of a workload: measured here and published.",
     "choose": "Which GPU to buy or rent, and why.",
@@ -49,10 +53,94 @@ VERBS = {
 HOMES = {
     "reproduce": "bench:again",
     "merge": "launch:merge",
+    "compare": "show:compared",
     "gpus": "lists:gpus",
+    "prices": "lists:prices",
     "workloads": "lists:workloads",
+    "report": "show:report",
+    "results": "show:results",
+    "push": "serve:push",
+    "token": "serve:token",
+    "calibrate": "predict:calibrate",
+    "fit": "predict:fit",
+    "validate": "predict:validate",
     "doctor": "accept:doctor",
 }
+# Of other tools, for what this one calls otherwise.
+SYNONYMS = {
+    "list": ["gpus"],
+    "ls": ["gpus"],
+    "test": ["bench"],
+    "run": ["bench"],
+    "benchmarks": ["workloads"],
+}
+# After a verb that was called without what it needs.
+EXAMPLES = {
+    "show": "rtx-4090", "compare": "rtx-4090 rtx-3090", "predict": "resnet50", "fit": "llama-3.1-8b",
+    "tune": "resnet50", "reproduce": "last", "merge": "node0.json node1.json",
+    "validate": "--set eager --data FILE.csv",
+}  # fmt: skip
+# Code of an error -> the command or option that helps, behind the error's own words. Names in braces are of
+# the error's data.
+_COMMANDS = {
+    "accept": "gpuwise doctor, or gpuwise accept --device cpu",
+    "against": "gpuwise accept --against FILE",
+    "article": "gpuwise compare rtx-a5000 rtx-a4000 --article",
+    "bench": "gpuwise bench",
+    "bench-quick": "gpuwise bench --quick",
+    "bundle": "gpuwise accept -o bundle.zip",
+    "catalog": "gpuwise gpus",
+    "choose-again": "gpuwise choose WORKLOAD ... -o FILE.json",
+    "cpu": "--device cpu",
+    "doctor": "gpuwise doctor",
+    "dry-run": "--dry-run",
+    "fetch-prices": "gpuwise prices update, --prices FILE",
+    "format": "gpuwise results --import {file} --format NAME",
+    "machines": "--nodes N",
+    "key": "--key-env NAME",
+    "load": "--concurrency 1,4,16 or --rate 2,4",
+    "model": "--model NAME",
+    "modes": "gpuwise workloads",
+    "no-price": "--prices FILE adds your own; speeds without prices: gpuwise predict",
+    "one-gpu": "--gpus 1",
+    "other-card": "--gpu {gpu}, or --from FILE",
+    "output": "another file with -o FILE.json, or set GPUWISE_HOME",
+    "port": "--port 0",
+    "predict-with": "gpuwise predict {workload} --{option} {value}",
+    "prices": "gpuwise prices {gpu}",
+    "pytest": "pytest --gpu-bench-compare FILE",
+    "redirect": "--follow-redirects",
+    "rendezvous": "--rdzv HOST:PORT",
+    "results": "gpuwise results",
+    "show": "gpuwise show last, or gpuwise bench --quick",
+    "show-gpu": "gpuwise show {gpu}",
+    "source": "gpuwise results --source {source}",
+    "two-gpus": "--gpus 2",
+    "upgrade": "pip install -U gpuwise",
+    "workload": "gpuwise workloads",
+}
+
+
+def next_step(error: GpuwiseError) -> str | None:
+    """What to type after an error: its hint with the options and commands that do what it says."""
+    data: dict[str, Any] = error.data
+    if error.code == "rate":
+        return f"--rate {data['currency']}=USD-FOR-ONE"
+    if error.code == "limits":
+        ways = [f"{_option(way.limit, way.value)} ({way.gpus})" for way in data["ways"]]
+        return ("relax " if data["joint"] == " and " else "relax one: ") + str(data["joint"]).join(ways)
+    if error.code == "compare":
+        return f"name another GPU: {shlex.join(['gpuwise', 'compare', *data['names'], data['other']])}"
+    quoted = {name: shlex.quote(str(value)) if value else "" for name, value in data.items()}
+    command = _COMMANDS.get(error.code, "").format(**quoted).rstrip()
+    return f"{error.hint}: {command}" if command and error.hint else command or error.hint
+
+
+def _option(limit: str, value: str) -> str:
+    """A limit with its value as an option; what no single option sets stays in words."""
+    if not limit:
+        return value
+    return f"no --{limit}" if value == "any" else f"--{limit} {shlex.quote(value)}"
 
 
 class LazyGroup(click.Group):
@@ -76,7 +164,7 @@ class LazyGroup(click.Group):
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             import difflib  # only for a typo
 
-            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            near = difflib.get_close_matches(args[0], VERBS, n=1) or SYNONYMS.get(args[0], [])
             guess = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{guess}")
         return super().resolve_command(ctx, args)
@@ -118,6 +206,8 @@ def _abandon_output() -> None:
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
     for name in ("stdin", "stdout", "stderr"):
         # A stream that was closed before is None; one that refuses to be written to says so where it matters.
         if getattr(sys, name) is None:
@@ -139,6 +229,8 @@ def run(arguments: list[str] | None = None) -> None:
         usage.show()
         if isinstance(usage, click.exceptions.NoArgsIsHelpError):
             printer.error("a command is missing", "one of those above")
+        elif isinstance(usage, click.MissingParameter) and usage.ctx and usage.ctx.info_name in EXAMPLES:
+            printer.talk(f"  next: gpuwise {usage.ctx.info_name} {EXAMPLES[usage.ctx.info_name]}")
         elif isinstance(usage, click.UsageError) and usage.ctx is None:
             verb = arguments[0] if arguments and arguments[0] in VERBS else ""
             printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))
@@ -163,8 +255,6 @@ def run(arguments: list[str] | None = None) -> None:
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:
             raise
-        from gpuwise.cli.advice import next_step
-
         printer.error(str(failure), next_step(failure))
         sys.exit(failure.exit_code)
     except Exception as defect:  # no user sees a traceback without asking for it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 
 import click
@@ -10,36 +11,46 @@ import click
 from gpuwise.cli import print as printer
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.recipe import RECIPES, Recipe
+from gpuwise.model.question import RECIPES, Recipe
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
-)
 device_option = click.option(
     "--device", type=click.Choice(["cpu", "cuda"]), help="[default: cuda where there is a GPU]"
 )
 index_option = click.option("--gpu", "index", type=int, help="GPU index, as nvidia-smi counts.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
 toy_option = click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
+)
 
 
-def output(help: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """`-o FILE`, where a verb writes other formats than those of a table."""
-    return click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help=help)
+def output(
+    help: str = "Write to FILE; the suffix picks the format: .json, .csv or .md.",
+    suffixes: Sequence[str] = printer.SUFFIXES,
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """`-o FILE`, whose suffix is checked before anything is computed, and `--json`."""
+
+    def check(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+        printer.check_output(path, suffixes)
+        return path
+
+    file = click.option(
+        "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), callback=check, help=help
+    )
+    return lambda function: file(json_option(function))
 
 
-output_option = output("Write to FILE; the suffix picks the format: .json, .csv or .md.")
+output_options = output()
+drawn_output = output(
+    "Write to FILE; the suffix picks the format: .json, .csv, .md, or the chart as .svg, .png.",
+    (*printer.SUFFIXES, *printer.DRAWINGS),
+)
 
 
 def files(*names: str, help: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """An option of files that may be repeated."""
-    return click.option(
-        *names,
-        multiple=True,
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help=f"{help} May be repeated.",
-    )
+    path = click.Path(path_type=Path)
+    return click.option(*names, multiple=True, metavar="FILE", type=path, help=f"{help} May be repeated.")
 
 
 class RecipeChoice(click.Choice[Recipe]):
@@ -53,6 +64,11 @@ class RecipeChoice(click.Choice[Recipe]):
         if value == "parity":
             self.fail("the recipe parity is called script since version 0.2", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def today() -> date:
+    """The day it is here; a function so that a test can set it."""
+    return date.today()
 
 
 def variants(name: str) -> tuple[str, ...]:

@@ -1,32 +1,29 @@
-"""The only writer to the terminal: results to standard output, talk to standard error.
-
-rich is imported when a table is printed for a person, never for --json, CSV or Markdown.
-"""
+"""The only writer to the terminal: results to standard output, talk to standard error."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.units import visible
-from gpuwise.show.table import Table, comma_separated, fits, markdown, narrow
+from gpuwise.show.table import Table, comma_separated, laid_out, markdown
 
 if TYPE_CHECKING:
+    from gpuwise.jobs import Answer
+    from gpuwise.show.charts import Drawing
     from gpuwise.show.page import Page
-    from gpuwise.show.theme import Chart
 
-# Of lines above and below a table, also where they wrap.
-_INDENT = (0, 0, 0, 2)
-# Rows from which a table is laid out without rich, which takes a millisecond a row.
-_LONG = 100
+# Characters of a line in a file or pipe, where only prose wraps.
+NO_TERMINAL = 400
 SUFFIXES = (".json", ".csv", ".md")
 PAGE_SUFFIXES = (".html", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")
@@ -45,7 +42,10 @@ def lenient() -> Iterator[None]:
 
 def out(text: str) -> None:
     """A line of result. Raises OutputError where it cannot be written, BrokenPipeError without a reader."""
-    text = visible(text)  # names of devices and files come from anywhere, control characters with them
+    _write(visible(text))  # names of devices and files come from anywhere, control characters with them
+
+
+def _write(text: str) -> None:
     try:
         try:
             print(text, flush=True)  # who follows a log sees each line as it is final
@@ -75,9 +75,14 @@ def error(message: str, hint: str | None) -> None:
         talk(f"  next: {hint}")
 
 
+def has_status() -> bool:
+    """Whether the talk goes to a terminal, which can show a line that changes."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def status(text: str) -> None:
     """Overwrite the progress line; on something that is no terminal, say nothing."""
-    if sys.stderr is not None and sys.stderr.isatty():
+    if has_status():
         width = os.get_terminal_size(sys.stderr.fileno()).columns
         # To the start of the line, clear it; one character less, or a full line would scroll.
         print(f"\r\x1b[2K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
@@ -92,80 +97,33 @@ def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> Non
 
 
 def table(content: Table) -> None:
-    """A table for a person, as wide as it needs where the output is no terminal."""
-    if len(content.rows) > _LONG and (
-        not sys.stdout.isatty() or fits(content, os.get_terminal_size().columns)
-    ):
-        out("\n".join(_plain(content)))
-        return
-    from rich import box
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.table import Table as RichTable
-
+    """A table for a person; where a terminal is too narrow, the columns without room stand below each row."""
     terminal = sys.stdout.isatty()
-    console = Console(
-        width=None if terminal else 400,
-        height=None if terminal else 25,  # without it, 80 columns where FORCE_COLOR meets TERM=dumb
-        highlight=False,
-        markup=False,
-        emoji=False,  # a cell such as resnet50:train:fp32 is no emoji
-        file=None if terminal else io.StringIO(),
-    )
-    if content.title:
-        console.print(content.title, style="bold")
-    for line in content.before:
-        console.print(Padding(line, _INDENT, expand=False))
+    width = shutil.get_terminal_size().columns if terminal else NO_TERMINAL
+    styled = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+    def style(code: int, lines: Iterable[str]) -> list[str]:
+        return [f"\x1b[{code}m{line}\x1b[0m" if styled and line else line for line in lines]
+
+    def prose(texts: Iterable[str]) -> list[str]:
+        return [line for text in texts
+                for line in wrap(text, width, initial_indent="  ", subsequent_indent="  ")]  # fmt: skip
+
+    made = laid_out(content, width if terminal else None)
+    lines = [*style(1, [content.title] if content.title else ()), *prose(content.before)]
     if content.rows or not content.notes:  # a head without rows says less than the lines below it
-        if terminal and not fits(content, console.width):
-            # The columns that have room, the others below each row.
-            made = narrow(content, console.width)
-            console.print("\n".join(made.head), style="bold")
-            for place, lines in enumerate(made.rows):
-                console.print("\n".join(lines), style="dim" if place in content.dim else None)
-            console.print()
-        else:
-            drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-            for column in content.columns:
-                side: Literal["left", "right"] = "right" if column in content.numeric else "left"
-                drawn.add_column(column, justify=side, overflow="fold")
-            for place, row in enumerate(content.rows):
-                drawn.add_row(*row, style="dim" if place in content.dim else None)
-            console.print(drawn)
-    for note in content.notes:
-        console.print(Padding(note, _INDENT, expand=False))
+        lines += style(1, made.head)
+        for place, row in enumerate(made.rows):
+            lines += style(2, row) if place in content.dim else row
+        lines.append("")
+    lines += prose(content.notes)
     if content.notes and terminal:  # what comes next stands apart
-        console.print()
-    if isinstance(console.file, io.StringIO):
-        # rich pads lines to the table's width; a file or pipe wants them bare.
-        out("\n".join(line.rstrip() for line in console.file.getvalue().rstrip("\n").split("\n")))
+        lines.append("")
+    # A table holds no control characters; those left are this function's own.
+    _write("\n".join(lines).rstrip("\n") if not terminal else "\n".join(lines))
 
 
-def _plain(content: Table) -> list[str]:
-    """The lines of a table whose cells each take one line, as rich draws them."""
-    columns = list(zip(content.columns, *content.rows, strict=True))
-    widths = [max(map(len, cells)) for cells in columns]
-    right = [column in content.numeric for column in content.columns]
-
-    def line(row: Sequence[str]) -> str:
-        cells = zip(row, widths, right, strict=True)
-        return "   ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in cells).rstrip()
-
-    rule = "\u2500" * (sum(widths) + 3 * (len(widths) - 1))
-    head = [*([content.title] if content.title else []), *(f"  {text}" for text in content.before), ""]
-    return [
-        *head,
-        line(content.columns),
-        rule,
-        *map(line, content.rows),
-        "",
-        *(f"  {n}" for n in content.notes),
-    ]
-
-
-def deliver(
-    content: Table, document: Callable[[], Any], *, as_json: bool, output: Path | None, quiet: bool = False
-) -> None:
+def deliver(content: Table, document: Callable[[], Any], *, as_json: bool, output: Path | None) -> None:
     """Print `content` (or `document()` as JSON), or write it to `output` in its suffix's format."""
     check_output(output)
     # A file goes before --json: who names a file wants it there.
@@ -174,8 +132,16 @@ def deliver(
         talk(f"written to {output}")
     elif as_json:
         out(json_text(document()))
-    elif not quiet:
+    else:
         table(content)
+
+
+def deliver_answer(answer: Answer[Any], *, as_json: bool, output: Path | None) -> None:
+    """Print what a job found, or write it to `output`, or its chart where that is a drawing."""
+    if output is not None and output.suffix in DRAWINGS:
+        draw(answer.to_chart(), output)
+    else:
+        deliver(answer.table, answer.to_data, as_json=as_json, output=output)
 
 
 def write(output: Path, content: Table, document: Callable[[], Any]) -> None:
@@ -214,7 +180,7 @@ def write_bytes(output: Path, data: bytes) -> None:
 
 
 def deliver_page(
-    page: Page, chart: Callable[[], Chart | None], *, as_json: bool, output: Path | None
+    page: Page, chart: Callable[[], Drawing | None], *, as_json: bool, output: Path | None
 ) -> None:
     """Print a page as Markdown or JSON, or write it, or its chart, to `output` by suffix."""
     from gpuwise.show.page import document, markdown_page  # a table needs neither
@@ -230,14 +196,14 @@ def deliver_page(
     elif output.suffix == ".json":
         text = json_text(document(page)) + "\n"
     else:
-        from gpuwise.show import html  # jinja2, and vl-convert for the charts
+        from gpuwise.show import html  # jinja2
 
         text = html.html(page)
     write_bytes(output, text.encode())
     talk(f"written to {output}")
 
 
-def draw(chart: Chart | None, output: Path) -> None:
+def draw(chart: Drawing | None, output: Path) -> None:
     """Write a chart as SVG or PNG, by suffix. Raises NoDataError where there is nothing to draw."""
     if chart is None:
         raise NoDataError("there is no figure to draw", hint=f"write the page: -o {output.stem}.html")

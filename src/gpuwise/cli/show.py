@@ -1,21 +1,28 @@
-"""`gpuwise show`: a result file, or what the catalog knows of a GPU."""
+"""Result files and GPUs: `gpuwise show` one, `compare` several, `report` them as a page, list `results`."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gpuwise import store
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
-from gpuwise.errors import InputError, NoDataError
-from gpuwise.jobs.facts import Facts
+from gpuwise.errors import GateFailed, InputError, NoDataError
+from gpuwise.facts.published.formats import FORMATS
+from gpuwise.jobs.facts import Facts, SpeedsRequest, speeds
 from gpuwise.show import gpus as gpu_report
-from gpuwise.show import results as report
-from gpuwise.show import serving
+from gpuwise.show import records, serving
+from gpuwise.show import results as tables
 from gpuwise.show.scaling import scaling
+from gpuwise.workloads import registry
+
+# Measurements without a counterpart that are named.
+LISTED = 10
+PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4")
 
 
 @click.command("show", short_help="Show a result file, or what is known of a GPU.")
@@ -25,21 +32,20 @@ from gpuwise.show.scaling import scaling
 @click.option("--chart", is_flag=True, help="Of a result: its throughput as bars.")
 @shared.output(
     "Write to FILE: .json, .csv or .md; .html is a page (of a result its report), .svg or .png the "
-    "throughput chart of a result."
+    "throughput chart of a result.",
+    (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
 )
-@shared.json_option
 def command(
     words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, output: Path | None, as_json: bool
 ) -> None:
     """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
-    printer.check_output(output, (*printer.SUFFIXES, ".html", *printer.DRAWINGS))
     what = " ".join(words)  # a GPU's name needs no quotes
     # Pages and uses need forecasts, so the predictor: only when they are asked for.
     if for_whom:
         from gpuwise.jobs import reporting
 
         uses = reporting.uses(Facts(tell=printer.talk), shared.gpu(what))
-        printer.deliver(uses.table, uses.to_data, as_json=as_json, output=output)
+        printer.deliver_answer(uses, as_json=as_json, output=output)
         return
     path = find_result(what)
     if path is None:
@@ -69,24 +75,96 @@ def command(
             f"{path} holds {len(results)} results where one is needed", hint=f"gpuwise show {path}"
         )
     for result in results:
-        content = report.measurements(result)
+        content = tables.measurements(result)
         printer.deliver(content, partial(store.encode, result), as_json=as_json, output=output)
         if output is not None or as_json:
             return
         loaded = serving.table(result) if serving.levels(result) else None
-        for beside in (report.counts(result), scaling(result), loaded):
+        for beside in (tables.counts(result), scaling(result), loaded):
             if beside is not None:
                 printer.table(beside)
         if chart:
-            for line in serving.curve(result) or report.bars([result]):
+            for line in serving.curve(result) or tables.bars([result]):
                 printer.out(line)
         if full:
-            printer.table(report.commands(result))
-            printer.table(report.environment(result.environment))
+            printer.table(tables.commands(result))
+            printer.table(tables.environment(result.environment))
             for m in result.measurements:
                 printer.out(f"  {m.config.label('batch')}:")
-                for text in report.details(m):
+                for text in tables.details(m):
                     printer.out(f"    {text}")
+
+
+@click.command("compare", short_help="Compare result files, or GPUs by name.")
+@click.argument("what", nargs=-1, required=True)
+@click.option("--fail-if", "condition", default=None, help="Exit with 1 when met, e.g. 'slower>5%'.")
+@click.option("--article", is_flag=True, help="Two to six GPUs in words: what is known, which to choose.")
+@shared.files("--file", "files", help="With --article: also this result file, beside those in the store.")
+@shared.output(
+    "Write to FILE: .json, .csv or .md; .html with --article; .svg or .png: the ratios of results.",
+    (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
+)
+def compared(
+    what: tuple[str, ...], condition: str | None, article: bool, files: tuple[Path, ...],
+    output: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Compare two or more results (the first is the baseline), or two or more GPUs by name.
+
+    A report counts as the results that it holds.
+    """
+    from gpuwise.jobs.choosing import CompareRequest, compare, compare_gpus
+    from gpuwise.stats.comparison import parse_condition
+
+    if article:
+        from gpuwise.jobs import reporting
+
+        printer.check_output(output, (".html", ".md", ".json"))
+        if condition:
+            raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
+        specs = [shared.gpu(name) for name in what]
+        page = reporting.article(Facts(files, tell=printer.talk), specs)
+        printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
+        return
+    if files:
+        raise InputError("--file belongs to --article", hint=f"gpuwise compare {' '.join(what)}")
+    printer.check_output(output, (*printer.SUFFIXES, *printer.DRAWINGS))
+    gate = parse_condition(condition) if condition else None
+    paths = [find_result(name) for name in what]
+    # Names of GPUs alone: their specifications are compared.
+    if all(path is None for path in paths):
+        if gate is not None:
+            problem = "--fail-if judges measurements, not specifications"
+            raise InputError(problem, hint="give two result files")
+        printer.check_output(output)
+        gpus = compare_gpus([shared.gpu(name) for name in what])
+        printer.deliver_answer(gpus, as_json=as_json, output=output)
+        return
+    if any(path is None for path in paths):
+        unknown = next(name for name, path in zip(what, paths, strict=True) if path is None)
+        raise InputError(
+            f"{unknown!r} is not a result file, the others are", hint="compare results with results"
+        )
+    held = [(name, store.load_all(path)) for name, path in zip(what, paths, strict=True) if path is not None]
+    named = [
+        (name if len(results) == 1 else f"{name} ({result.id})", result)
+        for name, results in held
+        for result in results
+    ]
+    if len(named) < 2:
+        hint = f"name another result: gpuwise compare FILE {what[0]}"
+        raise InputError("compare needs two things", hint=hint)
+    titles, results = zip(*named, strict=True)
+    answer = compare(CompareRequest(results=results, names=titles, fail_if=gate))
+    printer.deliver_answer(answer, as_json=as_json, output=output)
+    alone = [issue.detail for issue in answer.issues if issue.code == "no-counterpart"]
+    for line in alone[:LISTED]:
+        printer.talk(f"not compared, {line}")
+    if len(alone) > LISTED:
+        printer.talk(f"not compared: {len(alone) - LISTED} more")
+    if answer.exit_status:
+        failed = [issue.detail for issue in answer.issues if issue.code == "gate"]
+        every = sum(len(pairs) for _, pairs in answer.found)
+        raise GateFailed(f"{len(failed)} of {every} meet {condition!r}: {', '.join(failed)}")
 
 
 def find_result(what: str) -> Path | None:
@@ -104,3 +182,74 @@ def find_result(what: str) -> Path | None:
         if what[:8].isdecimal():
             raise
         return None
+
+
+@click.command("report", short_help="Results as one page: charts, tables, cautions, no network.")
+@click.argument("what", nargs=-1, metavar="[RESULT]...")
+@shared.output("Write to FILE: .html (one file that needs no network and holds its data), .md, .json, or its "
+               "throughput chart alone: .svg, .png.", printer.PAGE_SUFFIXES)  # fmt: skip
+def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
+    """Report RESULTs (by default the last): files, `last`, ids or their beginnings, or reports.
+
+    Without -o the report is printed as Markdown. `gpuwise show` and `gpuwise compare` read an HTML report
+    back as the results that it holds.
+
+    \b
+      gpuwise report last -o report.html
+      gpuwise report results/h200/*.json -o h200.html
+    """
+    results = [result for name in what or ("last",) for result in store.load_all(store.find(name))]
+    from gpuwise.jobs import reporting
+
+    answer = reporting.report(reporting.ReportRequest(results=tuple(results)), Facts(tell=printer.talk))
+    printer.deliver_page(answer.found, answer.to_chart, as_json=as_json, output=output)
+
+
+@click.command("results", short_help="Speeds of a workload: measured here and published.")
+@click.argument("workload", required=False)
+@click.option("--mode", type=click.Choice(("train", "infer")), help="Only training or only inference.")
+@click.option("--precision", type=click.Choice(PRECISIONS), help="Only this precision, as it really ran.")
+@click.option("--gpu", metavar="NAME", help="Only this GPU; in imported files, the GPU where they name none.")
+@click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Only runs on N GPUs; likewise.")
+@click.option("--source", metavar="ID", help="Only published figures of this source.")
+@shared.files("--import", "imports", help=f"Read another tool's results: {', '.join(FORMATS)}.")
+@click.option("--format", metavar="NAME", help="The format of the imported files; else it is recognised.")
+@shared.files("--file", "files", help="Also this result file of gpuwise, beside those in the store.")
+@shared.output_options
+def results(output: Path | None, as_json: bool, **options: Any) -> None:
+    """Show speeds of WORKLOAD, or list the workloads of which speeds are known.
+
+    What gpuwise measured comes from the store, each with its interval; what others published comes
+    from a curated table of cited figures and from imported files.
+    """
+    request = SpeedsRequest(**options)
+    answer = speeds(request, Facts(request.files, tell=printer.talk))
+    found, imports = answer.found, request.imports
+    skipped = []
+    for path, file in found.imported:
+        title = FORMATS[file.format].title
+        printer.talk(f"{path.name}: {title}: {len(file.rows)} figures, {len(file.skipped)} skipped")
+        skipped += [f"  skipped {path.name}, line {line}: {why.detail}" for line, why in file.skipped]
+    for line in skipped[: records.LISTED]:
+        printer.talk(line)
+    if len(skipped) > records.LISTED:
+        printer.talk(f"  and {len(skipped) - records.LISTED} more skipped: --json names them")
+    if answer.exit_status:
+        names = ("mode", "precision", "gpu", "gpus", "source")
+        given = [f"--{name} {options[name]}" for name in names if options[name] is not None]
+        said = f" with {' '.join(given)}" if given else ""
+        where = f" in {', '.join(path.name for path in imports)}" if imports and not found.workload else ""
+        raise NoDataError(
+            f"no speed of {found.workload or 'any workload'}{said} is known{where}",
+            hint=f"gpuwise results {found.workload or ''}".rstrip(),
+        )
+    if output is not None or as_json or not (found.workload or imports):
+        printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+        return
+    # Two tables: what was measured here and what others state are never one list for a person.
+    if found.measured:
+        printer.table(records.measured_table(found.measured))
+    elif found.workload in registry.names() and request.source is None:
+        printer.talk(f"measured here: nothing yet. To measure: gpuwise bench {found.workload}")
+    if found.published:
+        printer.table(records.published_table(found.published))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,11 @@ import click
 from gpuwise import store
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
-from gpuwise.cli.bench import repeatable
+from gpuwise.cli.bench import Screen, repeatable
 from gpuwise.errors import INTERRUPTED, RunError
-from gpuwise.jobs.measuring import TuneRequest, Update, tune
-from gpuwise.measure.session import Progress
+from gpuwise.jobs.measuring import TuneRequest, tune
 from gpuwise.model import units
 from gpuwise.model.precision import PRECISIONS, Precision
-from gpuwise.model.result import Trial
 from gpuwise.show import tuning as show
 
 
@@ -47,8 +44,7 @@ from gpuwise.show import tuning as show
 @shared.device_option
 @shared.toy_option
 @shared.quiet_option
-@shared.output_option
-@shared.json_option
+@shared.output_options
 def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) -> None:
     """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
 
@@ -56,28 +52,8 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
     A setting whose loss or gradients differ from the default recipe's does not count. The best is
     kept, and `gpuwise bench` uses it on this kind of device with this torch.
     """
-    printer.check_output(output)
     if output is not None:
         store.check_writable(output)  # a search takes minutes: not at its end
-    quiet, ended = quiet or as_json, 0
-
-    def listen(update: Update) -> None:
-        nonlocal ended
-        if update is None:
-            # What is done is delivered now; a second signal would only take it away.
-            for sign in printer.ENDING:
-                signal.signal(sign, signal.SIG_IGN)
-            printer.status("")
-            printer.talk(f"interrupted after {ended} settings")
-        elif isinstance(update, Trial):
-            ended += 1
-            if not quiet:
-                printer.status("")
-                printer.out(show.line(update, ended))
-        elif isinstance(update, Progress) and not quiet:
-            setting = f"batch {update.config.batch} {update.config.switches}"
-            printer.status(f"[{ended + 1}] {setting}: {update.doing}")
-
     request = TuneRequest(
         workload=options["workload"], mode=options["mode"], batch=options["batch"], gpus=options["gpus"],
         precision=Precision(options["precision"]) if options["precision"] else None,
@@ -87,13 +63,13 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
         device=options["device"], gpu=options["index"], toy=options["toy"], command=repeatable(),
     )  # fmt: skip
     printer.end_as_with_ctrl_c()
-    answer = tune(request, listen)
+    answer = tune(request, _Trials(quiet=quiet or as_json, what="settings").listen)
     printer.status("")
     found = answer.found
     if found.kept is not None:
         printer.talk(f"every trial is kept in {found.kept}")
     if found.tuning.trials:
-        printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+        printer.deliver_answer(answer, as_json=as_json, output=output)
     if answer.exit_status == INTERRUPTED:
         if found.kept is not None:
             printer.talk(f"go on later: the same command with --resume {found.kept}")
@@ -106,3 +82,14 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
     if found.recipe_file is not None:
         given = f" --batch {found.config.batch}" if found.tuning.tuned.batch_given else ""
         printer.talk(f"kept in {found.recipe_file}; gpuwise bench {found.config.workload}{given} now uses it")
+
+
+class _Trials(Screen):
+    """Each setting that was tried, with the step it reached."""
+
+    def doing(self, update: Any) -> str:
+        config = update.config
+        return f"[{self.ended + 1}] batch {config.batch} {config.switches}: {update.doing}"
+
+    def line(self, ended: Any) -> str:
+        return show.line(ended, self.ended)

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from gpuwise import store
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, NoDataError
-from gpuwise.jobs.answer import Answer
+from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Listen, session
 from gpuwise.judge.accept import TestedCard, check_last, judge, lookup
 from gpuwise.judge.accept.card import Outcome
-from gpuwise.measure import suites, telemetry
-from gpuwise.measure.device import Target, find_target, visible
-from gpuwise.measure.prepare import plan_for
-from gpuwise.measure.request import Request
+from gpuwise.measure import telemetry
+from gpuwise.measure.prepare import Target, find_target, plan_for, visible
+from gpuwise.measure.request import Request, suite
 from gpuwise.measure.telemetry import Wear
 from gpuwise.measure.telemetry.health import Check, checks
+from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Result
-from gpuwise.model.run import RunConfig
 
 QUICK = Request(workloads=REFERENCE).given(quick=True, time_s=0.0)
 """The quick suite: the reference workloads for a few seconds each."""
@@ -35,6 +34,10 @@ class AcceptRequest:
     """Files to judge as a fleet, or where there are none, the GPUs of this machine to measure and judge."""
 
     files: tuple[Path, ...] = ()  # Results, bundles and folders of them
+    missing: Mapping[str, str] = field(
+        default_factory=dict
+    )  # Hosts that should be among them: why they are not
+    soak_s: float = 0.0  # Train so long on each card, and see what heat, power and errors do
     against: str | None = None
     """What each card should reach: a result file, a GPU, `last`; None = what is known of its kind."""
     margin: float = 0.05  # How much slower is still accepted, as a share
@@ -68,13 +71,17 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
     if request.files:
         from gpuwise.judge.accept import bundle, fleet
 
-        judged = fleet.summarise(*bundle.gather(request.files), known, request.margin)
+        hosts, skipped = bundle.gather(request.files)
+        judged = fleet.summarise(hosts, skipped, known, request.margin, request.missing)
         return Answer(
             found=judged, exit_status=STATUS[judged.outcome], to_table=lambda: show.fleet_cards(judged),
             to_data=lambda: show.fleet_document(judged),
         )  # fmt: skip
     cards, complete = _cards(request, listen)
-    found = judge(cards, known, request.margin)
+    infos = [card.info for card in cards if card.info is not None]
+    several = len(infos) > 1 and all(info.vendor == "NVIDIA" for info in infos)
+    links = telemetry.links([info.index for info in infos]) if several else ()
+    found = judge(cards, known, request.margin, links)
     named = tuple(
         replace(issue, detail=f"{judged.card.name}: {issue.detail}")
         for judged in found.cards
@@ -91,8 +98,11 @@ def _cards(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard], bo
     changes: dict[str, Any] = {"size": "toy", "batch": (None,)} if request.toy else {}
     if request.time_s is not None:
         changes["time_s"] = request.time_s
-    wanted = [r for name in request.suites for r in ((QUICK,) if name == "quick" else suites.requests(name))]
+    wanted = [r for name in request.suites for r in ((QUICK,) if name == "quick" else suite(name))]
     asked = [each.given(**changes) for each in wanted]
+    if request.soak_s:
+        soak = Request(workloads=REFERENCE[:1], modes=("train",))
+        asked.append(soak.given(**{**changes, "protocol": "soak", "time_s": request.soak_s}))
     if request.device == "cpu":
         targets = [find_target("cpu", None)]
     else:

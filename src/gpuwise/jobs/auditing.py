@@ -7,10 +7,10 @@ from datetime import date
 from pathlib import Path
 
 from gpuwise.errors import NoDataError
-from gpuwise.jobs.answer import Answer
+from gpuwise.jobs import Answer
 from gpuwise.judge import audit as judge
-from gpuwise.model.claim import Audit
-from gpuwise.model.issue import Issue
+from gpuwise.model.judgement import Audit
+from gpuwise.model.result import Issue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

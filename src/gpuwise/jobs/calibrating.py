@@ -1,23 +1,47 @@
-"""Measure single operators on this machine's GPU, so that predictions of any network there rest on them."""
+"""Measure single operators on this machine's GPU, so that predictions of any network there rest on them.
+
+- ratio of a case: measured / predicted, over the same of the H200 on which classes were fitted, so that what
+  a lone operator says otherwise than one within a step counts on neither;
+- factor of a class: exp(mean log ratio) over its cases, drawn to that of the class above it as n / (n + 2);
+- factor of the host: (measured launch / 7 microseconds)^power, the power being that of the zoo's rows.
+"""
 
 from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
+from math import exp, log
 
-from gpuwise.errors import InputError, MachineError
-from gpuwise.jobs.answer import Answer
+import numpy as np
+
+from gpuwise.errors import GpuwiseError, InputError, MachineError
+from gpuwise.jobs import Answer
 from gpuwise.model import units
 from gpuwise.model.trace import Kernel
+from gpuwise.predict.card import Card, card
+from gpuwise.predict.kernels import arrays, path
+from gpuwise.predict.rates import (
+    HOST,
+    REFERENCE,
+    Operators,
+    file_of,
+    forget,
+    operators_document,
+    reference,
+    usual,
+)
+from gpuwise.predict.step import kernel_seconds
 from gpuwise.show.table import Table
-from gpuwise.store.files import write
+from gpuwise.store import write
 
 # Seconds that an H200 takes for all cases, recording them included.
 USUAL_S = 150.0
+FAILED_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +50,10 @@ class CalibrateRequest:
 
     gpu: str | None = None
     """Its name where the driver's is not enough; on a machine without a GPU, the card to pretend to be."""
-    time_s: float = USUAL_S
-    """Cases that do not fit are left out; their order is random, and always the same."""
-    device: str = "cuda"
-    """`cpu` measures on the processor: a rehearsal, whose factors are of no use."""
-    only: tuple[str, ...] = ()
-    """Cases whose name begins with one of these; empty = all."""
-    keep: bool = True
-    """Write the factors to the user's folder, where predictions find them."""
+    time_s: float = USUAL_S  # Cases that do not fit are left out; their order is random, and always the same
+    device: str = "cuda"  # `cpu` measures on the processor: a rehearsal, whose factors are of no use
+    only: tuple[str, ...] = ()  # Cases whose name begins with one of these; empty = all
+    keep: bool = True  # Write the factors to the user's folder, where predictions find them
 
 
 def calibrate(
@@ -46,8 +66,6 @@ def calibrate(
     """
     if find_spec("torch") is None:
         raise MachineError("calibration needs torch", hint="pip install 'gpuwise[torch]'")
-    from gpuwise.predict import calibration
-    from gpuwise.predict.card import card
     from gpuwise.predict.trace import trace_operator
     from gpuwise.workloads import operators
 
@@ -65,28 +83,37 @@ def calibrate(
     own, began = card(name), time.monotonic()
     launch_s = operators.launch_seconds(request.device)
     measured: dict[str, float] = {}
+    failed: dict[str, str] = {}
     kernels: dict[str, tuple[Kernel, ...]] = {}
     chosen = [case for case in cases if not request.only or case.name.startswith(request.only)]
     for done, case in enumerate(chosen):
         if time.monotonic() - began > request.time_s:
             break
         timed = operators.measure(case, request.device)
-        if not timed.error:  # what does not fit a small card's memory is left out
-            measured[case.name], kernels[case.name] = timed.seconds, trace_operator(case.make).kernels
+        if timed.error:  # such as what does not fit a small card's memory
+            failed[case.name] = timed.error
+        else:
+            try:
+                kernels[case.name] = trace_operator(case.make).kernels
+                measured[case.name] = timed.seconds
+            except GpuwiseError as error:
+                failed[case.name] = str(error)
         progress(done + 1, len(chosen))
     if not measured:
-        raise MachineError("no operator could be timed", hint="gpuwise doctor")
-    found = calibration.fitted(own, launch_s, measured, kernels)
+        why = next(iter(failed.values()), "the time was too short")
+        raise MachineError(f"no operator could be timed: {why}", hint="gpuwise doctor")
+    found = fitted(own, launch_s, measured, kernels)
     about = {
         **software, "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "launch_s": launch_s,
-        "seconds": round(time.monotonic() - began, 1),
+        "seconds": round(time.monotonic() - began, 1), "failed": failed,
+        "rows": {name: round(seconds, 9) for name, seconds in measured.items()},
     }  # fmt: skip
-    document = calibration.document(found, about)
+    document = operators_document(found, about)
     if request.keep:
-        path = calibration.file_of(own.id)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write((json.dumps(document, indent=1) + "\n").encode(), path)
-        calibration.forget()
+        place = file_of(own.id)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write((json.dumps(document, indent=1) + "\n").encode(), place)
+        forget()
     return Answer(
         found=document, to_data=lambda: document,
         to_table=lambda: Table.of(
@@ -99,6 +126,49 @@ def calibrate(
             notes=(
                 f"the host takes x{found.host:.2f}",
                 f"predictions of {own.id} rest on this now" if request.keep else "a rehearsal: not kept",
+                *(f"{name} failed: {why}" for name, why in list(failed.items())[:FAILED_SHOWN]),
+                *([f"{len(failed) - FAILED_SHOWN} more failed"] if len(failed) > FAILED_SHOWN else []),
             ),
         ),
+    )  # fmt: skip
+
+
+# Cases that the class above weighs.
+_SHRINK = 2.0
+_LAUNCH_S = 7e-6
+# A case may have several kernels, of which one must take most of its time to say something of a class.
+_MOST = 0.6
+
+
+def fitted(
+    own: Card, launch_s: float, measured: Mapping[str, float], kernels: Mapping[str, tuple[Kernel, ...]]
+) -> Operators:
+    """The factors of a card from seconds of cases `measured` there; `kernels` are those recorded of each."""
+    ratios: dict[str, list[float]] = defaultdict(list)
+    measured_there, there = reference(), card(REFERENCE)
+    on_there = usual(there)
+    found: list[tuple[tuple[str, ...], float]] = []
+    for name, seconds in measured.items():
+        if seconds <= 0 or not kernels[name]:  # such as the gradient of a copy, which is a view
+            continue
+        step = arrays(kernels[name])
+        each = step.counts * kernel_seconds(step, own, usual(own))
+        if each.max() < _MOST * each.sum():
+            continue
+        ratio = log(seconds / float(each.sum()))
+        if name in measured_there:
+            ratio -= log(measured_there[name] / float(step.counts @ kernel_seconds(step, there, on_there)))
+        found.append((path(kernels[name][int(each.argmax())], compiled=False), ratio))
+        for node in found[-1][0]:
+            ratios[node].append(ratio)
+    effects: dict[str, float] = {}
+    for steps in sorted({p[: i + 1] for p, _ in found for i in range(len(p))}, key=len):
+        above = effects.get(steps[-2], 0.0) if len(steps) > 1 else 0.0
+        mean, count = float(np.mean(ratios[steps[-1]])), len(ratios[steps[-1]])
+        effects[steps[-1]] = above + (mean - above) * count / (count + _SHRINK)
+    left = [ratio - effects[steps[-1]] for steps, ratio in found]
+    return Operators(
+        gpu_id=own.id, factors={node: exp(effect) for node, effect in effects.items()},
+        host=(launch_s / _LAUNCH_S) ** HOST["power"], cases=len(found),
+        spread=float(np.std(left)) if left else 0.0,
     )  # fmt: skip

@@ -1,28 +1,33 @@
-"""Which GPU to buy or rent for a piece of work, why, and what would change the answer."""
+"""Which GPU to buy or rent for a piece of work, and why; results and GPUs against each other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpuwise.errors import InputError
-from gpuwise.facts import prices
-from gpuwise.jobs.answer import Answer
+from gpuwise import store
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog, prices
+from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose.candidates import offered, usable
 from gpuwise.judge.choose.fit import no_price
-from gpuwise.judge.choose.need import check, need_for
+from gpuwise.judge.choose.need import need_for, settled
 from gpuwise.judge.choose.speeds import Forecast
-from gpuwise.model.choice import Need, Recommendation, Rejected
-from gpuwise.model.issue import Issue
-from gpuwise.model.offer import Offer
-from gpuwise.model.record import Record
-from gpuwise.model.result import Result
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.judgement import Need, Recommendation
+from gpuwise.model.result import Comparison, Issue, Record, Result
 
-__all__ = ["choose", "need_for", "offers_with", "owned"]
+if TYPE_CHECKING:
+    from gpuwise.stats.comparison import Condition
+    from gpuwise.stats.interval import Spread
+
+__all__ = ["CompareRequest", "choose", "compare", "compare_gpus", "need_for", "offers_with", "stored_spread"]
 
 
 def choose(
@@ -37,7 +42,7 @@ def choose(
     """
     from gpuwise.predict.forecast import forecast as predicted  # numpy: only when it is asked
 
-    check(need)
+    need = settled(need)
     ask: Forecast = forecast or predicted
     facts = facts or Facts()
     results, published, today = facts.results, facts.published, facts.today
@@ -53,34 +58,23 @@ def choose(
     found = decide.recommend(need, known(need), offers, today=today, item=item, every_provider=every_provider)
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     priced = offered(need, offers, today)
-    unpriced = tuple(
-        Rejected(gpu_id=gpu, reason=no_price(need, gpu))
-        for gpu in need.only or facts.ids
-        if gpu not in priced
-    )
-    found = replace(found, rejected=(*found.rejected, *unpriced))
+    asked = need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
+    unpriced = [gpu for gpu in asked or facts.ids if gpu not in priced]
+    left = {**found.rejected, **{gpu: Issue.info("", no_price(need, gpu)) for gpu in unpriced}}
+    found = replace(found, rejected=left)
     if other_precisions:
         others = {n.precision: known(n) for n in speeds.alternatives(need, found.options[0].count)}
         found = decide.with_precisions(found, others, offers, today=today)
-    left_out = tuple(
-        Issue(code=r.constraint or "no-speed-or-price", severity="info", detail=f"{r.gpu_id}: {r.reason}")
-        for r in found.rejected
-    )
-    return answer(found, left_out)
-
-
-def answer(found: Recommendation, issues: tuple[Issue, ...] = ()) -> Answer[Recommendation]:
-    """A recommendation, made now or read from a file, as an answer."""
     from gpuwise.show import choice as show
-    from gpuwise.store import choice as kept
+    from gpuwise.store import record
 
     return Answer(
-        found=found,
-        issues=issues,
-        to_table=lambda: show.whole(found),
-        to_data=lambda: kept.encode(found),
+        found=found, to_table=lambda: show.whole(found), to_data=lambda: record.encode_choice(found),
         to_chart=lambda: show.chart(found),
-    )
+        issues=tuple(
+            Issue.info(why.code or "no-speed-or-price", f"{gpu}: {why.detail}") for gpu, why in left.items()
+        ),
+    )  # fmt: skip
 
 
 def offers_with(files: Sequence[Path], rates: dict[str, float], today: date) -> tuple[Offer, ...]:
@@ -93,6 +87,93 @@ def offers_with(files: Sequence[Path], rates: dict[str, float], today: date) -> 
     return known.offers
 
 
-def owned(result: Result) -> str:
-    """The GPU that a result was measured on. Raises InputError where the catalog does not know it."""
-    return speeds.gpu_of(result)
+# Results of the store that are read to see how runs differ: later ones are of today's driver and software.
+NEWEST = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest:
+    """Two or more results, the baseline first."""
+
+    results: tuple[Result, ...]
+    names: tuple[str, ...] = ()  # What to call each in the table; their ids where none are given
+    fail_if: Condition | None = None
+    """A gate: the exit status is 1 where a comparison meets it, as `stats.parse_condition("slower>5%")`."""
+
+
+Compared = tuple[tuple[Result, tuple[Comparison, ...]], ...]
+
+
+def compare(request: CompareRequest) -> Answer[Compared]:
+    """Every measurement of the baseline against its counterpart in each other result.
+
+    The issues name measurements without a counterpart (`no-counterpart`) and what meets the gate (`gate`).
+    Raises InputError for fewer than two results, NoDataError where they have no measurement in common.
+    """
+    from gpuwise.show import comparisons as show
+    from gpuwise.stats.comparison import pair, violations
+
+    if len(request.results) < 2:
+        raise InputError("compare needs two things", hint="name another result")
+    baseline, *others = request.results
+    names = request.names or tuple(result.id for result in request.results)
+    found = tuple((other, pair(baseline, other, stored_spread((baseline, other)))) for other in others)
+    every = [comparison for _, comparisons in found for comparison in comparisons]
+    if not every:
+        raise NoDataError("the results have no measurement in common", hint="see what each of them holds")
+    failed = violations(every, request.fail_if) if request.fail_if is not None else ()
+    # A row that silently drops out would look like one that is fine.
+    issues = [Issue(code="gate", severity="invalid", detail=comparison.cell) for comparison in failed]
+    for (other, comparisons), name in zip(found, names[1:], strict=True):
+        met = {id(m) for c in comparisons for m in (c.a, c.b)}
+        for owner, result in ((names[0], baseline), (name, other)):
+            alone = [m.config.label() for m in result.measurements if id(m) not in met]
+            issues += [
+                Issue(code="no-counterpart", severity="info", detail=f"only in {owner}: {label}")
+                for label in dict.fromkeys(alone)
+            ]
+    return Answer(
+        found=found, issues=tuple(issues), exit_status=1 if failed else 0,
+        to_table=lambda: show.comparisons(baseline, found, names=names),
+        to_data=lambda: show.document(baseline, found), to_chart=lambda: show.chart(found, names),
+    )  # fmt: skip
+
+
+def stored_spread(results: Sequence[Result]) -> Spread | None:
+    """How runs differ on cards of these results' kinds, from what else the store holds of them; None where
+    nothing there was measured twice."""
+    from gpuwise.stats.comparison import run_to_run
+
+    places = [result.environment for result in results]
+    slugs = {store.slug(place.gpu_id or place.device) for place in places}
+    own = {result.id for result in results}
+    kept = [
+        path
+        for path in store.saved()
+        if path.stem not in own and any(f"-{slug}-" in path.name for slug in slugs)
+    ]
+    found = []
+    for path in kept[-NEWEST:]:
+        with suppress(InputError):  # a damaged file of the store is no reason not to compare
+            found.append(store.load(path))
+    return run_to_run(found, {place.device for place in places})
+
+
+def compare_gpus(specs: Sequence[GpuSpec | str]) -> Answer[tuple[GpuSpec, ...]]:
+    """The specifications of two or more GPUs, by entries or names of the catalog.
+
+    Raises InputError for fewer than two, or a name that is unknown.
+    """
+    from gpuwise.show import gpus as show
+
+    found = tuple(catalog.find(one) if isinstance(one, str) else one for one in specs)
+    if len(found) < 2:
+        # Any GPU but the one that was named makes a fair suggestion.
+        other = "rtx-4090" if not found or found[0].id != "rtx-4090" else "rtx-5090"
+        ids = tuple(spec.id for spec in found)
+        hint = f"name another GPU, such as {other}"
+        raise InputError("compare needs two things", hint=hint, code="compare", names=ids, other=other)
+    return Answer(
+        found=found, to_table=lambda: show.side_by_side(found),
+        to_data=lambda: [show.document(spec) for spec in found],
+    )  # fmt: skip

@@ -1,23 +1,28 @@
-"""What is known: catalog, offers, published figures, results, forecasts. Read once and kept."""
+"""What is known, read once and kept; and the jobs that list it: dated offers, rents over time, speeds."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuwise import store
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.offer import Offer
-from gpuwise.model.record import Record
-from gpuwise.model.result import Result
+from gpuwise.facts import prices as known_prices
+from gpuwise.facts.prices import Limit, Order
+from gpuwise.jobs import Answer
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.result import Record, Result
 
 if TYPE_CHECKING:
-    from gpuwise.jobs.forecasts import Forecasts
+    from gpuwise.facts.published import Imported
+    from gpuwise.jobs.predicting import Forecasts
 
 Tell = Callable[[str], None]
 
@@ -39,11 +44,15 @@ class Facts:
         self._given = (*given, *(result for path in files for result in store.load_all(path)))
         self._forecasts: Forecasts | None = None
 
+    def give(self, result: Result) -> None:
+        """Know one more result from now on."""
+        self._given = (*self._given, result)
+
     @property
     def forecasts(self) -> Forecasts:
         """Predictions of what has a shipped trace, each made once."""
         if self._forecasts is None:
-            from gpuwise.jobs.forecasts import Forecasts  # numpy, through the predictor
+            from gpuwise.jobs.predicting import Forecasts  # numpy, through the predictor
 
             self._forecasts = Forecasts()
         return self._forecasts
@@ -117,9 +126,7 @@ class Facts:
 # Read once a day of prices, and a file again only when it changed.
 @lru_cache(maxsize=2)
 def _offers(day: date) -> tuple[Offer, ...]:
-    from gpuwise.facts import prices as known
-
-    return known.offers(today=day)
+    return known_prices.offers(today=day)
 
 
 @lru_cache(maxsize=2)
@@ -134,3 +141,208 @@ def _rents(day: date) -> Mapping[str, float]:
 @lru_cache(maxsize=256)
 def _load(path: Path, changed: int) -> tuple[Result, ...]:
     return store.load_all(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricesRequest:
+    """Which offers; an empty condition is met by all."""
+
+    gpu: str = ""  # A name, or `h100:8` for offers of eight; empty = lowest and median price of every GPU
+    kinds: frozenset[str] = frozenset()  # on-demand, spot, reserved, new, used
+    providers: tuple[str, ...] = ()
+    count: float | None = None  # GPUs of an offer
+    region: str | None = None  # A part of its name
+    limit: Limit | None = None  # The most that one GPU may cost
+    newer_than: int | None = None  # Days since the price was seen
+    files: tuple[Path, ...] = ()  # CSV files of offers beside those that are known
+    rates: Mapping[str, float] = field(default_factory=dict)  # Currency -> USD for one unit of it
+    order: Order = "price"
+    every_sight: bool = False  # Not only the newest sight of each offer
+    today: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """Offers that meet the conditions, and what was left out of the lists they come from."""
+
+    gpu: str
+    offers: tuple[Offer, ...]
+    changes: tuple[known_prices.Change, ...]  # Of offers that were seen more than once
+    skipped: tuple[known_prices.Skipped, ...]
+    ignored: tuple[str, ...]  # Columns of the user's files that mean nothing here
+
+
+def price_list(request: PricesRequest) -> Answer[Priced]:
+    """Dated offers to rent or buy, in the order that was asked for.
+
+    Raises InputError for an unknown GPU, provider or kind, NoDataError where no offer meets the conditions.
+    """
+    from gpuwise.show import prices as show
+
+    day, name, count = request.today or date.today(), request.gpu, request.count
+    if match := re.fullmatch(r"(.+):(\d{1,6})", name, re.ASCII):
+        name, several = match[1], float(match[2])
+        if count not in (None, several):
+            problem = f"{request.gpu!r} and a count of {count:g} contradict each other"
+            raise InputError(problem, hint="give one of them")
+        count = several
+    known = known_prices.collect(request.files, today=day, rates=request.rates)
+    wanted = known_prices.wanted(name, known.offers) if name else None
+    found = known_prices.select(
+        known.offers, today=day, wanted=wanted, kinds=request.kinds, providers=request.providers, count=count,
+        region=request.region, limit=request.limit, newer_than=request.newer_than,
+    )  # fmt: skip
+    if not found:
+        if wanted and not any(wanted.matches(offer) for offer in known.offers):
+            hint = "fetch today's prices or add your own"
+            raise NoDataError(f"no price of {wanted.query!r} is known", hint=hint, code="fetch-prices")
+        raise NoDataError(
+            "no offer meets all the conditions", hint="see every offer", code="prices", gpu=name
+        )
+    changes = known_prices.changes(found)
+    newest = found if request.every_sight else known_prices.newest(found)
+    offers = known_prices.ordered(newest, request.order, day)
+    priced = Priced(gpu=name, offers=offers, changes=changes, skipped=known.skipped, ignored=known.ignored)
+    if wanted is None:
+        lines = known_prices.summary(found)
+        return Answer(
+            found=priced, to_table=lambda: show.overview(lines, offers, changes, day),
+            to_data=lambda: show.overview_document(lines, today=day, skipped=known.skipped),
+        )  # fmt: skip
+    title = f"Prices of {name!r} in USD, as of {day.isoformat()}"
+    return Answer(
+        found=priced, to_table=lambda: show.listing(offers, changes, title=title, today=day),
+        to_data=lambda: show.document(offers, changes, query=name, today=day, skipped=known.skipped),
+    )  # fmt: skip
+
+
+def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:
+    """Rents of a GPU by month, provider, kind and region; a chart of the longest series.
+
+    Raises InputError for an unknown GPU or none, NoDataError where no month is known.
+    """
+    from gpuwise.show import prices as show
+
+    if not gpu:
+        raise InputError("prices over time of which GPU?", hint="name one")
+    wanted = known_prices.wanted(gpu)
+    months = tuple(m for m in known_prices.history() if wanted.gpu_ids.issuperset(m.gpu_ids))
+    if not months:
+        raise NoDataError(f"no rents of {gpu!r} by month are known", hint="see every offer", code="prices",
+                          gpu=gpu)  # fmt: skip
+    return Answer(
+        found=months, to_table=lambda: show.over_time(months, gpu),
+        to_data=lambda: [asdict(month) for month in months],
+        to_chart=lambda: show.over_time_chart(months, gpu),
+    )  # fmt: skip
+
+
+def prices(gpu: str | None = None, *, today: date | None = None) -> tuple[Offer, ...]:
+    """Dated offers to rent or buy, newest sight of each, cheapest first; of one GPU where it is named.
+
+    Raises InputError for an unknown GPU.
+    """
+    return price_list(PricesRequest(gpu=gpu or "", today=today)).found.offers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedsRequest:
+    """Which speeds; None is met by all."""
+
+    workload: str | None = None
+    """None = how many speeds are known of each workload; of `imports`, all that they hold."""
+    mode: str | None = None
+    precision: str | None = None  # As it really ran
+    gpu: str | None = None  # A name or a part of one; in imported files, the GPU where they name none
+    gpus: int | None = None  # How many; likewise
+    source: str | None = None  # Of published figures
+    imports: tuple[Path, ...] = ()  # Results of other tools
+    format: str | None = None  # Of these; None = it is recognised
+    files: tuple[Path, ...] = ()  # Results of gpuwise beside those of the store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speeds:
+    """What gpuwise measured and what others published, never mixed."""
+
+    workload: str | None  # The id of what was asked for
+    measured: tuple[Record, ...]
+    published: tuple[Record, ...]
+    imported: tuple[tuple[Path, Imported], ...]  # Each file with its figures and the lines that gave none
+
+
+def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]:
+    """Full-size measurements of the store, and published figures of the curated table and imported files.
+
+    The exit status is 5 where there is none. Raises InputError for an unknown workload, source or GPU, and
+    for a file that cannot be read.
+    """
+    from gpuwise.facts import published  # the checks of figures, which a list of prices does not need
+    from gpuwise.show import records as show
+
+    given = [result for path in request.files for result in store.load_all(store.find(str(path)))]
+    ours = [
+        record for record in store.records((facts or Facts(given=given)).results)
+        if record.question.size == "full" and record.question.mode != "limit"
+    ]  # fmt: skip
+    imported = tuple(
+        (path, published.import_file(path, format=request.format, gpu=request.gpu, n_gpus=request.gpus))
+        for path in request.imports
+    )
+    new = tuple(row for _, file in imported for row in file.rows)
+    alone = bool(imported) and request.workload is None
+    theirs = new if alone else (*published.all_results(), *new)
+    workload = request.workload
+    if workload is not None:
+        others = [row.question.workload for row in ours] + [row.question.workload for row in new]
+        workload = published.check_workload(workload, others)
+    if request.source is not None:
+        published.check_source(request.source, theirs)
+    ids = None if request.gpu is None else _ids(request.gpu)
+    # Imported files are shown alone, and a source is one of published figures.
+    ours = [] if alone or request.source is not None else [
+        row for row in ours
+        if workload in (None, row.question.workload)
+        and request.mode in (None, row.question.mode)
+        and request.precision in (None, row.question.precision)
+        and (ids is None or row.gpu_id in ids)
+        and request.gpus in (None, row.question.gpus)
+    ]  # fmt: skip
+    selected = published.select(
+        theirs, workload=workload, mode=request.mode, precision=request.precision, n_gpus=request.gpus,
+        source=request.source,
+    )  # fmt: skip
+    # A file that names no GPU was given this one, also where it leaves the variant open.
+    theirs = tuple(row for row in selected if ids is None or row.gpu_id in ids or row.gpu == request.gpu)
+    found = Speeds(workload=workload, measured=tuple(ours), published=theirs, imported=imported)
+    here, there = Counter(row.question.workload for row in ours), published.workloads(theirs)
+    listed = workload is None and not imported
+
+    def document() -> dict[str, Any]:
+        if listed:
+            names = [name for name, *_ in show.workloads(here, there).rows]
+            counts = [{"workload": n, "measured": here[n], "published": there.get(n, 0)} for n in names]
+            return {"workloads": counts}
+        skipped = [(str(path), *each) for path, file in imported for each in file.skipped]
+        return {
+            "measured": [show.measured_document(row) for row in ours],
+            "published": [show.published_document(row) for row in theirs],
+            "skipped": [{"file": file, "line": line, "reason": why.detail} for file, line, why in skipped],
+        }
+
+    return Answer(
+        found=found, records=found.measured, exit_status=0 if ours or theirs else NoDataError.exit_code,
+        to_table=lambda: show.workloads(here, there) if listed else show.together(ours, theirs),
+        to_data=document,
+    )  # fmt: skip
+
+
+def _ids(gpu: str) -> frozenset[str]:
+    """The GPU of that name, or all whose name contains it. Raises InputError where there is none."""
+    try:
+        return frozenset({catalog.find(gpu).id})
+    except InputError:
+        several = frozenset(spec.id for spec in catalog.select(gpu))
+        if not several:
+            raise
+        return several

@@ -8,20 +8,32 @@ from pathlib import Path
 
 from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, GpuwiseError, InputError, NoDataError, RunError
-from gpuwise.jobs.answer import Answer
-from gpuwise.measure.device import Target, find_target, only_ours
-from gpuwise.measure.prepare import earlier_session, plan_for, prepare, recall
-from gpuwise.measure.process import Rendezvous
-from gpuwise.measure.request import Request
+from gpuwise.jobs import Answer
+from gpuwise.measure.prepare import (
+    Target,
+    earlier_session,
+    find_target,
+    only_ours,
+    only_writer,
+    plan_for,
+    prepare,
+    recall,
+)
+from gpuwise.measure.request import Rendezvous, Request
 from gpuwise.measure.session import Progress, Session
-from gpuwise.model.issue import Issue
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Framework
-from gpuwise.model.recipe import Recipe, Switches, own_kernels, parse, without_own_kernels
-from gpuwise.model.record import Comparison
-from gpuwise.model.result import Measurement, Result, Trial, Tuned, Tuning
-from gpuwise.model.run import Device, RunConfig
-from gpuwise.model.workload import Mode
+from gpuwise.model.question import (
+    Device,
+    Framework,
+    Mode,
+    Recipe,
+    RunConfig,
+    Switches,
+    own_kernels,
+    parse,
+    without_own_kernels,
+)
+from gpuwise.model.result import Comparison, Issue, Measurement, Result, Trial, Tuned, Tuning
 
 REFERENCE = ("resnet50", "bert-large")
 """What is measured where no workload is named."""
@@ -74,6 +86,7 @@ class BenchRequest:
     switches: Switches | None = None  # Of the recipe, instead of those that are known to be fastest here
     output: Path | None = None  # A `.json` file for the result; None = the store
     resume: str | None = None  # Go on with this session: a file, an id, `last`, or empty for `output`
+    force: bool = False  # Replace an `output` that is there
     rendezvous: Rendezvous | None = None  # Where the machines of one session meet
     command: str = "gpuwise.bench"  # Kept in the result: what makes it again
 
@@ -87,6 +100,10 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     """
     from gpuwise.show import results as show
 
+    there = request.output is not None and request.output.is_file()
+    if there and request.resume is None and not request.force:
+        problem = f"{request.output} is there already"
+        raise InputError(problem, hint="go on with it (--resume), or replace it (--force)")
     target = find_target(request.device, request.gpu, request.framework)
     plan, skipped = plan_for(request.plan, target, suite=request.suite)
     recipes: Mapping[RunConfig, Sequence[Tuned]] = {}
@@ -114,7 +131,8 @@ def session(
 ) -> Bench:  # fmt: skip
     """Measure a plan on a device that no other session of gpuwise measures on meanwhile."""
     # One measurement at a time on a device: a second one would slow both.
-    with only_ours(target.devices(plan), command, free=target.free):
+    own = output if output is not None and output.suffix == ".json" else earlier
+    with only_ours(target.devices(plan), command, free=target.free), only_writer(own, command):
         made = prepare(plan, target, command=command, output=output, earlier=earlier, rendezvous=rendezvous)
         listen(Begun(
             result=made.session.result, plan=plan, left=made.plan, earlier=earlier, name=name,
@@ -165,7 +183,7 @@ def reproduce(
     result that cannot be run, NoDataError for one in which nothing ended well.
     """
     from gpuwise.show import comparisons as show
-    from gpuwise.stats import pair, reproduced
+    from gpuwise.stats.comparison import pair, reproduced
 
     plan = again(old)
     for config in plan:

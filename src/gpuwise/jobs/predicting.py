@@ -1,22 +1,25 @@
-"""Speed, memory and watts of a workload on GPUs that need not be here."""
+"""Speed, memory and watts of a workload on GPUs that need not be here; and which language models fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from itertools import product
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
-from gpuwise.errors import InputError, NoDataError
+from gpuwise import store
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.jobs.answer import Answer
-from gpuwise.model.issue import Issue
-from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Recipe
-from gpuwise.model.record import Record
-from gpuwise.model.result import Result
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Mode
+from gpuwise.jobs import Answer
+from gpuwise.model.precision import CACHES, WEIGHTS, Precision
+from gpuwise.model.question import Mode, Recipe, RunConfig, WorkloadSpec
+from gpuwise.model.result import Issue, Record, Result
 from gpuwise.workloads import registry
+
+if TYPE_CHECKING:
+    from gpuwise.predict.fit import Fit, Optimiser, Plan, Task
 
 USUAL = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 """Precisions in the order in which they are taken where none is asked for."""
@@ -96,13 +99,13 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
 
     try:
         found = registry.get(workload)
-    except InputError as error:
+    except InputError:
         from gpuwise.predict.serve import models
 
-        name = workload.casefold()
-        if name not in models():
+        # Our own decoder has steps that can be measured, which the error names.
+        if workload.casefold() not in models() or workload.startswith("llm-"):
             raise
-        raise InputError(str(error), hint=f"as an engine serves it: {SERVED}{name}", code="served") from None
+        return _served(request, SERVED + workload.casefold(), gpus)  # a model by its public name
     spec = found.spec
     usual = next((p for p in USUAL if p in spec.precisions), spec.precisions[0])
     config = RunConfig(
@@ -166,3 +169,178 @@ def runs_in(record: Record) -> Precision | None:
         return None
     own = registry.get(question.workload).spec.precisions
     return next((p for p in USUAL if p in own and gpu.peak(p) is not None), None)
+
+
+KEPT_QUESTIONS = 4096
+"""Questions whose forecasts, one a GPU, are remembered; a full memory is emptied."""
+
+
+class Forecasts:
+    """`predict.forecast.forecast` for what is shipped as a trace, each forecast made once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[object, ...], dict[str, Record]] = {}
+        self._lock = Lock()
+
+    def __call__(
+        self, config: RunConfig, gpus: Sequence[str], *, count: int = 1, batch: int | None = None,
+        source: Result | None = None,
+    ) -> tuple[Record, ...]:  # fmt: skip
+        """As `forecast`. Raises NoDataError for work that has no shipped trace."""
+        check_traced(config, batch)
+        question = (config, count, batch, source.id if source is not None else "", _changed())
+        found = self._found.get(question, {})
+        if not found.keys() >= set(gpus):
+            with self._lock:  # one at a time, and not again what another request has made meanwhile
+                found = self._found.get(question, {})
+                missing = [gpu for gpu in gpus if gpu not in found]
+                from gpuwise.predict.forecast import forecast  # numpy: only when it is asked
+
+                made = forecast(config, missing, count=count, batch=batch, source=source)
+                found = found | {p.gpu_id: p for p in made}
+                if len(self._found) >= KEPT_QUESTIONS:
+                    self._found = {}
+                self._found[question] = found
+        return tuple(found[gpu] for gpu in gpus)
+
+    def known(self, config: RunConfig, gpus: Sequence[str], count: int = 1) -> tuple[Record, ...]:
+        """The forecasts of work that is traced, none of other work."""
+        try:
+            return self(config, gpus, count=count)
+        except GpuwiseError:  # a workload of another machine's file, a precision without a trace
+            return ()
+
+
+def _changed() -> int:
+    """When a result last came to the store or left it, for forecasts tell what was measured: files are
+    renamed into their place, which changes the folder."""
+    try:
+        return store.results_dir().stat().st_mtime_ns
+    except OSError:  # nothing was ever kept
+        return 0
+
+
+def check_traced(config: RunConfig, batch: int | None = None) -> None:
+    """Raise NoDataError unless a trace of this built-in workload is at hand, at this batch."""
+    from gpuwise.predict import trace_store as traces
+
+    if config.workload not in traced():
+        raise NoDataError(
+            f"{config.workload!r} is not forecast here: no trace of it is shipped",
+            hint="predict it by the command line or from Python, which trace it",
+        )
+    spec = registry.get(config.workload).spec
+    at = replace(config, batch=batch or config.batch or spec.default_batch, gpus=1)
+    if traces.find(at, spec.version) is None:
+        raise NoDataError(
+            f"{config.workload} {config.mode} {config.precision} at batch {at.batch} has no shipped trace",
+            hint="predict it by the command line or from Python, which trace it",
+        )
+
+
+@cache
+def traced() -> Mapping[str, WorkloadSpec]:
+    """The built-in networks of which a trace is shipped, by name."""
+    from gpuwise.predict import trace_store as traces
+
+    found = {}
+    for name in registry.names():
+        spec = registry.get(name).spec
+        first = RunConfig(
+            workload=spec.id, mode=spec.modes[0], precision=spec.precisions[0], compile=spec.compiles,
+            batch=spec.default_batch,
+        )  # fmt: skip
+        if spec.modes[0] in ("train", "infer") and traces.find(first, spec.version) is not None:
+            found[spec.id] = spec
+    return found
+
+
+# What people own or rent; asked for where no GPU is here and none is named.
+USUAL_GPUS = (
+    "rtx-3060-12gb", "rtx-4060-ti-16gb", "rtx-3090", "rtx-4090", "rtx-5090", "l40s", "a100-sxm4-80gb",
+    "h100-sxm", "h200-sxm", "b200", "mi300x",
+)  # fmt: skip
+FORMATS: dict[Task, tuple[Precision, ...]] = {
+    "infer": (Precision.BF16, Precision.FP8, Precision.Q8_0, Precision.INT4, Precision.Q4_K_M),
+    "full": (Precision.BF16,),
+    "lora": (Precision.BF16,),
+    "qlora": (Precision.NF4,),
+}
+# Of one machine.
+COUNTS = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRequest:
+    """A model and the ways to run it; every combination is tried on every GPU."""
+
+    model: str  # A name, hf:./config.json or a GGUF file.
+    gpus: tuple[str, ...] = ()  # Ids or names; empty = those of this machine, else some usual ones.
+    tasks: tuple[Task, ...] = ("infer",)
+    weights: tuple[Precision | str, ...] = ()  # Empty = the usual ones of the task.
+    cache: Precision | str = Precision.BF16
+    contexts: tuple[int, ...] = (8192,)
+    batches: tuple[int, ...] = (1,)
+    count: int = 1  # GPUs of one machine that share the work.
+    checkpoint: bool = True
+    optimiser: Optimiser = "adamw"
+    rank: int = 16
+
+
+def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
+    """Memory by part, whether it fits, tokens a second with an 80 % interval and the time to the first one.
+
+    The exit status is 5 where nothing fits. Raises InputError for what is unknown or cannot be trained.
+    """
+    from gpuwise.facts import llms
+    from gpuwise.predict.fit import OPTIMISERS, TASKS, Plan
+    from gpuwise.show import predictions as show
+
+    model = llms.find(request.model)
+    cache = Precision(request.cache)
+    if cache not in CACHES:
+        raise InputError(f"no cache is kept in {cache}", hint=f"choose from {', '.join(CACHES)}")
+    if unknown := [task for task in request.tasks if task not in TASKS]:
+        raise InputError(f"unknown task {unknown[0]!r}", hint=f"choose from {', '.join(TASKS)}")
+    if request.optimiser not in OPTIMISERS:
+        raise InputError(f"unknown optimiser {request.optimiser!r}", hint=" or ".join(OPTIMISERS))
+    if model.context and (longest := max(request.contexts)) > model.context:
+        raise InputError(f"{model.name} was made for {model.context:,} tokens, not {longest:,}")
+    gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus)) or here() or USUAL_GPUS
+    found = []
+    for task in request.tasks:
+        formats = tuple(map(Precision, request.weights)) or FORMATS[task]
+        if unfit := [each for each in formats if each not in WEIGHTS]:
+            raise InputError(f"no weights are kept in {unfit[0]}", hint=f"choose from {', '.join(WEIGHTS)}")
+        for gpu, weights, context, batch in product(gpus, formats, request.contexts, request.batches):
+            plan = Plan(
+                model=model, task=task, weights=weights, cache=cache, context=context, batch=batch,
+                gpus=request.count, checkpoint=request.checkpoint and task != "infer",
+                optimiser=request.optimiser, rank=request.rank,
+            )  # fmt: skip
+            found.append(_fitted(plan, gpu))
+    rows = tuple(found)
+    return Answer(
+        found=rows, exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
+        to_table=lambda: show.fit_table(rows), to_data=lambda: show.fit_document(rows),
+        to_chart=lambda: show.fit_chart(rows),
+    )  # fmt: skip
+
+
+def _fitted(plan: Plan, gpu: str) -> Fit:
+    """The plan on a GPU and, where it does not fit, on how many it would."""
+    from gpuwise.predict.fit import fit
+
+    answer = fit(plan, gpu)
+    if answer.fits or not answer.parts:
+        return answer
+    more = [count for count in COUNTS if count > plan.gpus]
+    return replace(answer, enough=next((n for n in more if fit(replace(plan, gpus=n), gpu).fits), None))
+
+
+def here() -> tuple[str, ...]:
+    """Catalog entries of the GPUs of this machine."""
+    from gpuwise.measure import telemetry
+
+    found = [catalog.resolve_device(info.name, info.memory_bytes) for info in telemetry.machine().devices]
+    return tuple(dict.fromkeys(spec.id for spec in found if spec is not None))

@@ -8,14 +8,13 @@ from math import isfinite
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import published
-from gpuwise.jobs.answer import Answer
+from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
-from gpuwise.judge.choose import uses as suited
-from gpuwise.judge.choose.uses import Use
+from gpuwise.judge.choose import fit as suited
+from gpuwise.judge.choose.fit import Use
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.record import Record
-from gpuwise.model.result import Result
-from gpuwise.predict.interval import step_half
+from gpuwise.model.result import Record, Result
+from gpuwise.predict.rates import step_half
 from gpuwise.show.article import MOST, Contest
 from gpuwise.show.card import Card
 from gpuwise.show.page import Page, References

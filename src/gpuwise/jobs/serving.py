@@ -18,21 +18,17 @@ from urllib.parse import urlsplit
 from gpuwise import store
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, RunError
 from gpuwise.facts import catalog
-from gpuwise.jobs.answer import Answer
+from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import telemetry
-from gpuwise.measure.device import visible
-from gpuwise.measure.prepare import ResultWriter
-from gpuwise.model.issue import Issue
+from gpuwise.measure.prepare import ResultWriter, visible
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Load
-from gpuwise.model.record import UNSURE
-from gpuwise.model.result import Measurement, Result, Serving, Window
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import Load, RunConfig
+from gpuwise.model.result import UNSURE, Issue, Measurement, Result, Serving, Window
 from gpuwise.model.units import Latency
 
 if TYPE_CHECKING:
-    from gpuwise.measure.endpoint.client import Client
+    from gpuwise.measure.endpoint import Client
     from gpuwise.measure.endpoint.load import Observed
 
 # From so few requests on a quantile of 99 % is one of them.
@@ -76,7 +72,8 @@ def measure_endpoint(
     MachineError where no server answers, InputError where it speaks another protocol.
     """
     try:
-        from gpuwise.measure.endpoint import client, load
+        from gpuwise.measure import endpoint
+        from gpuwise.measure.endpoint import load
     except ModuleNotFoundError as error:
         problem = f"a server is measured with {error.name}, which is not installed"
         raise MachineError(problem, hint='pip install "gpuwise[endpoint]"') from error
@@ -91,8 +88,8 @@ def measure_endpoint(
         store.check_writable(request.output)
     answer = load.lengths(request.answer)
     asks = load.read_asks(request.requests, answer, request.seed) if request.requests else ()
-    server = client.Client(
-        url=client.address(request.url), model=request.model, timeout_s=request.timeout_s,
+    server = endpoint.Client(
+        url=endpoint.address(request.url), model=request.model, timeout_s=request.timeout_s,
         follow_redirects=request.follow_redirects, key=os.environ.get(request.key_variable, ""),
     )  # fmt: skip
     traffic = load.Traffic(load.lengths(request.prompt), answer, request.seed, asks)
@@ -177,11 +174,11 @@ def _measurement(
     request: EndpointRequest, server: Client, level: Load, seen: Observed, started_at: str
 ) -> Measurement:
     """One level as a measurement: its throughput is that of output tokens."""
-    from gpuwise.measure.endpoint import load, summary
+    from gpuwise.measure.endpoint import load
 
     prompt = float(load.lengths(request.prompt).low)
-    found = summary.serving(seen, prompt, request.slo)
-    tokens = summary.tokens_per_s(seen)
+    found = load.serving(seen, prompt, request.slo)
+    tokens = load.tokens_per_s(seen)
     config = RunConfig(
         workload=f"served:{server.model}", mode="infer", precision=request.precision or Precision.BF16,
         framework="server", load=level, time_s=request.time_s,

@@ -13,13 +13,13 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.measure import events, telemetry
 from gpuwise.measure.checks import check
-from gpuwise.measure.device import visible
 from gpuwise.measure.engine import measure, timing_plan
+from gpuwise.measure.prepare import visible
 from gpuwise.model.precision import PRECISIONS, Precision
-from gpuwise.model.record import Comparison
-from gpuwise.model.result import Measurement, Result, Window
-from gpuwise.model.run import Device, Environment, RunConfig
-from gpuwise.stats import compare, throughput
+from gpuwise.model.question import Device, Environment, RunConfig
+from gpuwise.model.result import Comparison, Measurement, Result, Window
+from gpuwise.stats.comparison import compare
+from gpuwise.stats.interval import throughput
 
 
 def time_step(

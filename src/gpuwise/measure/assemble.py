@@ -1,25 +1,44 @@
-"""From the child's events and the sensor's samples to a Measurement. Pure."""
+"""From the child's events and the sensor's samples to a Measurement, and to its bottleneck. Pure.
+
+The bottleneck: the first of these that holds decides, because each hides what comes after it.
+
+1. input    the step alone is faster than with its input from the host, by more than 5 % and the noise
+2. launch   the device is idle for more than 15 % of a step: kernels do not come fast enough
+3. link     for more than 15 % of a step nothing but collectives and transfers run
+4. heat     the driver lowers the clock for heat in more than 5 % of the samples
+5. power    the power limit lowers the clock, most of the time and by more than a tenth
+6. compute or memory   the nearer measured limit where at least half of it is reached (the roofline of
+   Williams, Waterman and Patterson 2009), else memory where that is the nearer limit (products that
+   read weights for a few items), else what most of the kernel time goes to: products, convolutions
+   and attention, or everything else, which moves data
+
+Kernel times are those of the profiled steps, the step time that of the timed windows without profiler.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import cast
 
 from gpuwise.measure import events
-from gpuwise.measure.bottleneck import bottleneck
 from gpuwise.measure.checks import check, unprofiled
 from gpuwise.measure.telemetry import DeviceInfo, Sample, combined, summarise
 from gpuwise.measure.telemetry import cautions as telemetry_cautions
+from gpuwise.measure.telemetry.sensor import CAPPED_CLOCK, POWER_CAPPED, THROTTLED
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.issue import Issue
+from gpuwise.model.question import Environment, RunConfig, WorkloadSpec
 from gpuwise.model.result import (
     BatchTrial,
+    Bottleneck,
+    Bound,
     Compilation,
     Group,
     InputPipeline,
+    Issue,
     KernelKind,
     KernelTime,
     Link,
@@ -30,14 +49,11 @@ from gpuwise.model.result import (
     Telemetry,
     Window,
 )
-from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.units import percent
-from gpuwise.model.workload import WorkloadSpec
-from gpuwise.stats import stalls, throughput
+from gpuwise.model.units import percent, seconds, significant
+from gpuwise.stats.interval import stalls, throughput
 
 # Equal cards differ by some per cent; a rank that needs more than this over the middle one is slow.
-SLOW = 1.05
-POWER = 1.01
+SLOW, UNEVEN = 1.05, 1.01
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,13 +77,36 @@ class MeasurementBuilder:
     profile: Profile | None = None
     unprofiled: str | None = None  # Why there is no profile, where there should be one
     failed: events.Failed | None = None
+    phases_s: dict[str, float] = field(default_factory=dict)
+    now_s: float = field(default_factory=time.monotonic)  # When the newest phase ended
 
     def begin(self, run: int) -> None:
         """The next child begins; warm-up and cold start stay those of the first."""
         self.run, self.done = run, None
 
+    @property
+    def phase(self) -> str:
+        """What goes on after the events so far."""
+        reached = {
+            "timing": bool(self.warmup_s),
+            "warm-up": self.first is not None,
+            "first step": "compile" in self.phases_s,
+            "compile": self.built is not None,
+            "build": self.ready is not None,
+            "start": True,
+        }
+        if self.done is not None:
+            return "profile" if self.profile is None and self.unprofiled is None else "end"
+        return next(name for name, there in reached.items() if there)
+
+    def ends(self, phase: str, now_s: float) -> None:
+        """The time since the last phase was that of this one."""
+        self.phases_s[phase] = self.phases_s.get(phase, 0.0) + now_s - self.now_s
+        self.now_s = now_s
+
     def add(self, event: events.Event) -> None:
         """Take in one event."""
+        self.ends(_phase_of(event, timed=self.done is not None), time.monotonic())
         match event:
             case events.Ready():
                 self.ready = event
@@ -104,6 +143,31 @@ class MeasurementBuilder:
                 self.unprofiled = reason
             case events.Failed():
                 self.failed = event
+
+
+def _phase_of(event: events.Event, *, timed: bool) -> str:
+    """What ends with an event."""
+    match event:
+        case events.Ready():
+            return "start"
+        case events.Tried():
+            return "largest batch" if timed else "search"
+        case events.Built() | events.Ranked():
+            return "build"
+        case events.Checked():
+            return "compile"
+        case events.First():
+            return "first step"
+        case events.Fed():
+            return "input"
+        case events.Warmup():
+            return "warm-up"
+        case events.Profiled() | events.Unprofiled():
+            return "profile"
+        case events.Cooldown():
+            return "cooling"
+        case _:
+            return "timing"
 
 
 def _kernel_time(kind: str, count: float, seconds: float, name: str | None = None) -> KernelTime:
@@ -182,7 +246,9 @@ def assemble(
         windows=tuple(builder.windows),
         warmup_s=builder.warmup_s,
         cold_start_s=first.seconds if first else None,
-        compilation=Compilation(seconds=first.compile_s, graphs=first.graphs, cached=first.cached_graphs)
+        compilation=Compilation(
+            seconds=first.compile_s, whole_s=first.whole_s, graphs=first.graphs, cached=first.cached_graphs
+        )
         if first is not None and first.compile_s is not None
         else None,
         memory_peak_bytes=builder.done.memory_peak_bytes if builder.done else None,
@@ -196,6 +262,7 @@ def assemble(
         ),
         profile=builder.profile,
         input=pipeline,
+        phases_s=tuple(builder.phases_s.items()),
         error=builder.failed.message if builder.failed else None if status == "ok" else error,
     )
     if builder.built is not None and config.size == "full":
@@ -307,10 +374,153 @@ def unequal(group: Group) -> Iterator[Issue]:
 def uneven_power(infos: Sequence[DeviceInfo]) -> Iterator[Issue]:
     """The caution for GPUs of one measurement that may draw unequal power."""
     limits = [info.power_limit_w for info in infos if info.power_limit_w]
-    if limits and max(limits) > POWER * min(limits):
+    if limits and max(limits) > UNEVEN * min(limits):
         listed = "; ".join(f"GPU {i.index}: {i.power_limit_w:.0f} W" for i in infos if i.power_limit_w)
         yield _mixed(f"different power limits: {listed}", "set equal limits, or measure equal cards")
 
 
 def _mixed(detail: str, next_step: str) -> Issue:
     return Issue.warning("mixed", detail, next_step)
+
+
+SLOWER = 0.05
+IDLE = 0.15
+LINKED = 0.15
+# Share of a measured limit from which it is the explanation.
+ROOF = 0.5
+# Share of the kernel time below which a kind is not worth a word.
+NAMED = 0.02
+
+ARITHMETIC: frozenset[KernelKind] = frozenset({"matmul", "convolution", "attention"})
+HEAT = frozenset({"thermal", "hw-slowdown"})
+POWER = frozenset({"power-cap", "power-brake"})
+
+
+def bottleneck(
+    m: Measurement, *, sm_clock_max_hz: float | None = None, switches: Collection[str] = ()
+) -> Bottleneck | None:
+    """The bottleneck of a measurement; None for a limit, a failure, or where nothing is known.
+
+    `switches` are those that the workload heeds.
+    """
+    if m.throughput is None or m.status != "ok" or m.config.mode == "limit":
+        return None
+    step_s = median(seconds for window in m.windows for seconds in window.step_s)
+    facts: dict[Bound, str] = {}
+    yes: list[Bound] = []
+    for judged in (_input(m), _launch(m, step_s), _link(m, step_s), _clocks(m, sm_clock_max_hz), _work(m)):
+        for bound, (fact, holds) in judged.items():
+            facts[bound] = fact
+            yes += [bound] if holds else []
+    if not yes:
+        return None
+    first = yes[0]
+    others = tuple(fact for bound, fact in facts.items() if bound != first and fact)
+    return Bottleneck(
+        bound=first, evidence=(facts[first], *others), next_step=next_step(first, m.config, m.batch, switches)
+    )
+
+
+def next_step(bound: Bound, config: RunConfig, batch: int | None, switches: Collection[str]) -> str:
+    """What may help against a bound, of what is not done already."""
+    compiling = () if config.compile or config.framework != "torch" else ("--compile on",)
+    tunable = config.compile and config.recipe != "script" and config.device == "cuda" and "graph" in switches
+    tried = f"CUDA graphs (tuning {config.workload} at batch {batch} tries them)"
+    graph = (tried,) if tunable and config.switches.graph == "off" else ()
+    narrower = () if config.precision == "fp8" else ("a lower precision",)
+    match bound:
+        case "input":
+            return "more workers, cheaper decoding, or decode on the GPU"
+        case "launch":
+            return f"fewer and longer kernels: {_or(*compiling, *graph, 'a larger --batch')}"
+        case "link":
+            return "a larger batch per GPU, overlap of communication, or a faster link"
+        case "heat":
+            return "improve the cooling; the card is slower than it could be"
+        case "power":
+            return "a higher power limit, where the card has one"
+        case "compute":
+            return _or(*narrower, "a GPU with more FLOP/s")
+        case "memory":
+            fusion = tuple(f"fusion ({each})" for each in compiling)
+            return _or(*fusion, *narrower, "a GPU with more memory bandwidth")
+
+
+def _or(*choices: str) -> str:
+    """`a`, `a, or b`, `a, b, or c`."""
+    *others, last = choices
+    return f"{', '.join(others)}, or {last}" if others else last
+
+
+# For each bound that something is known of: the fact, and whether it is the bound.
+Judged = dict[Bound, tuple[str, bool]]
+
+
+def _input(m: Measurement) -> Judged:
+    if m.input is None or m.throughput is None:
+        return {}
+    reached = m.throughput.value / m.input.alone.value
+    slower = reached * (1 + SLOWER) < 1 and m.throughput.high < m.input.alone.low
+    alone, pipeline = significant(m.input.alone.value), significant(m.input.pipeline.value)
+    fact = (
+        f"with input {percent(reached, 0)} of the step alone ({alone} {m.item}s/s); "
+        f"{m.input.workers} worker(s) prepare {pipeline}, about {m.input.workers_needed} would keep up"
+    )
+    return {"input": (fact, slower)}
+
+
+def _launch(m: Measurement, step_s: float) -> Judged:
+    if m.profile is None:
+        return {}
+    busy = min(1.0, m.profile.busy_s / step_s)
+    what = ("operators run", "operators") if m.config.device == "cpu" else ("GPU busy", "kernels")
+    count = m.profile.kernel_count
+    each_s = m.profile.kernel_s / count
+    fact = f"{what[0]} {percent(busy, 0)} of a step, {count:,.0f} {what[1]} of {seconds(each_s)} on average"
+    return {"launch": (fact, busy < 1 - IDLE)}
+
+
+def _link(m: Measurement, step_s: float) -> Judged:
+    if m.profile is None:
+        return {}
+    share = m.profile.link_s / step_s
+    fact = f"nothing but transfers for {percent(share, 0)} of a step" if share >= 0.01 else ""
+    return {"link": (fact, share > LINKED)}
+
+
+def _clocks(m: Measurement, most_hz: float | None) -> Judged:
+    if m.telemetry is None or not m.telemetry.throttled:
+        return {}
+    shares, clock = dict(m.telemetry.throttled), m.telemetry.sm_clock_hz
+    heat, power = (max(shares.get(reason, 0.0) for reason in reasons) for reasons in (HEAT, POWER))
+    low = clock is None or most_hz is None or clock <= CAPPED_CLOCK * most_hz
+    most = f" of {most_hz / 1e6:.0f}" if most_hz else ""
+    at = "" if clock is None else f", at {clock / 1e6:.0f}{most} MHz"
+    hot = f"clock lowered for heat in {percent(heat, 0)} of the samples{at}"
+    capped = f"clock lowered by the power limit in {percent(power, 0)} of the samples{at}"
+    return {
+        "heat": (hot if heat else "", heat > THROTTLED),
+        "power": (capped if power else "", power > POWER_CAPPED and low),
+    }
+
+
+def _work(m: Measurement) -> Judged:
+    """Compute or memory; the fact lists the kernels and the shares of limits."""
+    said = []
+    if m.profile is not None:
+        kinds = [(each.kind, each.seconds / m.profile.kernel_s) for each in m.profile.kernels]
+        named = ", ".join(f"{kind} {percent(share, 0)}" for kind, share in kinds if share >= NAMED)
+        said.append(f"{named} of kernel time")
+    if m.limit_share:
+        said.append(f"{percent(m.limit_share, 0)} of the measured {m.limit} limit")
+    if m.mfu:
+        said.append(f"MFU {percent(m.mfu, 0)}")
+    if m.limit is not None and (m.profile is None or (m.limit_share or 0.0) >= ROOF):
+        return {m.limit: ("; ".join(said), True)}
+    if m.profile is None:
+        return {}
+    times = {each.kind: each.seconds for each in m.profile.kernels}
+    arithmetic = sum(each_s for each, each_s in times.items() if each in ARITHMETIC)
+    mostly = 2 * arithmetic > sum(times.values()) and m.limit != "memory"
+    bound: Bound = "compute" if mostly else "memory"
+    return {bound: ("; ".join(said), True)}

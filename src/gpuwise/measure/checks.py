@@ -14,13 +14,10 @@ from statistics import fmean
 from gpuwise.checks import ABOVE
 from gpuwise.measure.telemetry import Sample
 from gpuwise.measure.telemetry import cautions as telemetry_cautions
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import WIDE, Measurement
-from gpuwise.model.run import Environment
+from gpuwise.model.question import Environment
+from gpuwise.model.result import WIDE, Issue, Measurement
 from gpuwise.model.units import percent, seconds, significant
-from gpuwise.stats import drift, stalls
-from gpuwise.stats.interval import alikeness
-from gpuwise.stats.steady import reach_if_slow
+from gpuwise.stats.interval import alikeness, drift, reach_if_slow, stalls
 
 # Relative trend over the timed windows above which a speed is not one speed, and windows that show one.
 DRIFT, FEWEST = 0.03, 3
@@ -217,7 +214,7 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
 
 def _numerics(m: Measurement, mismatch: float | None) -> Iterator[Issue]:
     """Compiled equals eager, gradients those of bf16, and the loss of a training falls."""
-    train, narrow = m.config.mode == "train", m.config.precision in ("fp8", "int8")
+    train, narrow = m.config.mode == "train", m.config.precision in ("fp8", "int8", "int4")
     tolerance = TRAIN_MISMATCH if train else m.config.precision.tolerance
     if mismatch is not None and not mismatch <= tolerance:  # NaN must not pass
         what, instead = (

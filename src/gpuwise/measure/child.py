@@ -1,9 +1,10 @@
-"""The process that holds the device: `python -m gpuwise.measure.child EVENTS_FD`.
+"""The process that holds the device: `python -m gpuwise.measure.child EVENTS_FD FRAMEWORK`.
 
-It reads what to measure as a line of JSON from standard input and writes events to the file descriptor that
-it was started with; where it waits for a cool device, another line lets it go on. What the workload prints
-goes to standard output and error, which the parent keeps as a log. If the parent dies, this process ends at
-once, whatever it is doing; a fork that a workload makes of it ends at its first event.
+It imports the framework, reads what to measure as a line of JSON from standard input and writes events to
+the file descriptor that it was started with; where it waits for a cool device, another line lets it go on.
+An order may say that more follow: limits take turns in one process. What the workload prints goes to
+standard output and error, which the parent keeps as a log. If the parent dies, this process ends at once,
+whatever it is doing; a fork that a workload makes of it ends at its first event.
 """
 
 from __future__ import annotations
@@ -24,13 +25,20 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.measure import events
-from gpuwise.measure.batch import largest, search, share, walk_down
-from gpuwise.measure.engine import Clock, Step, measure_runs, run_steps, timing_plan
+from gpuwise.measure.engine import (
+    Clock,
+    Step,
+    largest,
+    measure_runs,
+    run_steps,
+    search,
+    share,
+    timing_plan,
+    walk_down,
+)
 from gpuwise.measure.frameworks.adapter import Adapter, Compiler, Job, load
-from gpuwise.measure.process import Rendezvous
-from gpuwise.model.recipe import Switches
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, WorkloadSpec
+from gpuwise.measure.request import Rendezvous
+from gpuwise.model.question import Cost, RunConfig, Switches, WorkloadSpec
 from gpuwise.workloads import foreign
 
 TRIAL_WARMUP, TRIAL_STEPS = 2, 4
@@ -43,10 +51,11 @@ class Order:
     config: RunConfig
     reference: str  # The workload, as the registry finds it
     rendezvous: Rendezvous
+    more: bool = False  # Another order follows
 
 
 def main() -> None:
-    """Take one order and carry it out; the parent is sent every failure."""
+    """Take orders and carry them out; the parent is sent every failure."""
     report = reporter()
     # The workload finds an empty standard input; the parent's orders come over a copy of it.
     orders = os.fdopen(os.dup(0))
@@ -69,16 +78,26 @@ def main() -> None:
         if not orders.readline():
             os._exit(1)  # the parent has died
 
-    order = read(orders.readline())
-    adapter: Adapter[Any] | None = None
-    try:
-        adapter = load(order.config.framework, order.reference)
-        began = time.monotonic()  # a cold start does not hold the import of the framework
-        if not adapter.launch(order.config, report, began, order.rendezvous):
-            start = ColdStart(adapter.compiler(order.config), began)
-            run(adapter, order.config, report, start, cool_down)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  also what the workload raises
-        report(failure(error, order.reference, adapter))
+    with suppress(Exception, SystemExit):  # what goes wrong here does so again below, and is reported there
+        load(sys.argv[2], "")  # type: ignore[arg-type]
+    more = True
+    while more:
+        if not (line := orders.readline()):
+            os._exit(1)  # the parent has died
+        order, adapter = read(line), None
+        try:
+            adapter = load(order.config.framework, order.reference)
+            began = time.monotonic()  # a cold start does not hold the import of the framework
+            if not adapter.launch(order.config, report, began, order.rendezvous):
+                start = ColdStart(adapter.compiler(order.config), began)
+                run(adapter, order.config, report, start, cool_down)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  also what the workload raises
+            report(failure(error, order.reference, adapter))
+        more = order.more
+        if more:
+            if adapter is not None:
+                adapter.release(order.config)
+            report(events.Idle())
     gc.freeze()  # else Python looks for garbage in all of the framework before it ends: most of a second
 
 
@@ -90,6 +109,7 @@ def read(line: str) -> Order:
         config=RunConfig(**asked["config"], switches=switches),
         reference=asked["reference"],
         rendezvous=Rendezvous(**asked["rendezvous"]),
+        more=asked["more"],
     )
 
 
@@ -119,6 +139,7 @@ class ColdStart:
 
     def __init__(self, compiler: Compiler | None, began: float) -> None:
         self._began, self._compiler = began, compiler
+        self._built = began
         if compiler is not None:
             compiler.listen()
 
@@ -131,17 +152,27 @@ class ColdStart:
         try:
             yield
         finally:
-            self._began += time.monotonic() - began
+            took_s = time.monotonic() - began
+            self._began += took_s
+            self._built += took_s
             if self._compiler is not None:
                 self._compiler.listen()
 
+    def built(self) -> None:
+        """The model is on the device; from now on it is compiled and run."""
+        self._built = time.monotonic()
+
     def first(self) -> events.First:
         """The first step has ended: what it took since the process began."""
-        seconds, known = time.monotonic() - self._began, self._compiler
+        now, known = time.monotonic(), self._compiler
         if known is None:
-            return events.First(seconds=seconds)
+            return events.First(seconds=now - self._began)
         return events.First(
-            seconds=seconds, compile_s=known.seconds, graphs=known.graphs, cached_graphs=known.cached
+            seconds=now - self._began,
+            compile_s=known.seconds,
+            whole_s=now - self._built,
+            graphs=known.graphs,
+            cached_graphs=known.cached,
         )
 
 
@@ -211,6 +242,7 @@ def begin(
     with start.aside():
         cost = cost_of(adapter, config, spec, batch)
     job = adapter.build(config, batch)
+    start.built()
     report(built(batch, job.items, cost))
     if adapter.checks_first:
         _report_check(adapter, job, report, start)
@@ -353,7 +385,8 @@ def _fits(adapter: Adapter[Any], config: RunConfig, batch: int) -> bool:
     eager = replace(config, compile=False)
     try:
         clock, step = adapter.timer(eager, adapter.build(eager, batch))
-        run_steps(step, clock, 1)
+        with adapter.without_search():
+            run_steps(step, clock, 1)
     except RuntimeError:
         return False
     return True

@@ -7,25 +7,34 @@ stable name JOB-N.SERVICE, so pod 0 is the meeting place.
 Reference: https://slurm.schedmd.com/sbatch.html, https://pytorch.org/docs/stable/elastic/run.html,
 https://kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication/
 
+ssh: one command on each host of a list at once, whose file comes back over the same connection; a host that
+does not answer is named and keeps nobody waiting longer than its limit.
+
 Every machine times the same common steps by rank 0's clock and knows all ranks; what it alone knows are
 its own sensors. So the first machine's file is kept, and the others fill in the telemetry of their GPUs.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+import time
+import zipfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from gpuwise import store
 from gpuwise.errors import InputError, MachineError, RunError
 from gpuwise.measure.telemetry import combined
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Measurement, Result
+from gpuwise.model.result import Issue, Measurement, Result
+from gpuwise.model.units import visible
 
 SUBMIT_S = 60.0
 # torchrun's own for its c10d rendezvous.
@@ -310,3 +319,78 @@ def _unlike(head: Result, others: Sequence[Result]) -> list[Issue]:
             detail = f"machine {number} differs from machine 0: {listed}"
             found.append(Issue.warning("mixed", detail, "measure on equal machines"))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A host of a list, and how gpuwise is called there."""
+
+    name: str  # As ssh takes it
+    command: str = "gpuwise"
+
+
+def read_hosts(text: str) -> tuple[Remote, ...]:
+    """A host a line, and after it what runs gpuwise there where that is not `gpuwise`; `#` begins a comment.
+
+    Raises InputError where there is none, one twice, or what ssh would take as an option.
+    """
+    lines = [line.partition("#")[0].split(maxsplit=1) for line in text.splitlines()]
+    found = [Remote(*(word.strip() for word in words)) for words in lines if words]
+    names = [each.name for each in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if not found or twice or any(name.startswith("-") or "/" in name for name in names):
+        problem = f"host {twice} is listed twice" if twice else "no hosts, or what is not the name of one"
+        raise InputError(problem, hint="a line each: HOST, or HOST COMMAND that runs gpuwise there")
+    return tuple(found)
+
+
+def accept_on(
+    hosts: Sequence[Remote],
+    arguments: Sequence[str],
+    folder: Path,
+    *,
+    limit_s: float,
+    show: Callable[[str], object] = lambda line: None,
+) -> dict[str, str]:
+    """Run `gpuwise accept` on all hosts at once; their bundles as FOLDER/HOST.zip. Returns what kept a host
+    from answering, by its name.
+
+    A bundle that is there already is kept and its host not asked again, so an interrupted rack is gone on
+    with. Raises MachineError where this machine has no ssh.
+    """
+    if shutil.which("ssh") is None:
+        raise MachineError("there is no ssh here", hint="run the test on each host, and judge the bundles")
+    begun = time.monotonic()
+
+    def one(host: Remote) -> str:
+        place = folder / f"{host.name}.zip"
+        if place.exists():
+            return ""
+        words = f"{host.command} accept {shlex.join(arguments)} -o bundle.zip"
+        # The verdict goes to standard error, so that standard output is the bundle alone.
+        script = f'd=$(mktemp -d) && cd "$d" && {{ {words} >&2; cat bundle.zip; cd /; rm -rf "$d"; }}'
+        options = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=30")
+        try:
+            done = subprocess.run(
+                ["ssh", *options, host.name, script], stdin=subprocess.DEVNULL, capture_output=True,
+                timeout=limit_s, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return f"no verdict after {limit_s:.0f} s"
+        if not zipfile.is_zipfile(io.BytesIO(done.stdout)):
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            return visible(said[-1][:200]) if said else f"no bundle came back (exit code {done.returncode})"
+        store.write(done.stdout, place)
+        return ""
+
+    missing: dict[str, str] = {}
+    with ThreadPoolExecutor(max_workers=len(hosts)) as pool:
+        asked = {pool.submit(one, host): host.name for host in hosts}
+        for number, each in enumerate(as_completed(asked), start=1):
+            name, why = asked[each], each.result()
+            missing |= {name: why} if why else {}
+            took = f"{time.monotonic() - begun:.0f} s"
+            show(
+                f"[{number}/{len(hosts)}] {name}: {f'no answer: {why}' if why else 'answered'}, after {took}"
+            )
+    return missing

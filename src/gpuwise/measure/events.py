@@ -95,6 +95,7 @@ class First:
 
     seconds: float
     compile_s: float | None = None  # None where nothing is compiled, or the framework does not tell
+    whole_s: float | None = None  # From the built model on: compiling, trying kernels out, the step itself
     graphs: int = 0
     cached_graphs: int = 0
 
@@ -160,6 +161,11 @@ class Unprofiled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """The order is carried out, and the process waits for another one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
     """The child gives up on this configuration."""
 
@@ -169,7 +175,7 @@ class Failed:
 
 Event = (
     Ready | Tried | Built | Ranked | Straggler | Checked | First | Fed | Cooldown | Warmup | Timed | Done
-    | Profiled | Unprofiled | Failed
+    | Profiled | Unprofiled | Idle | Failed
 )  # fmt: skip
 Report = Callable[[Event], None]
 

@@ -1,12 +1,13 @@
-"""From what the user asked to the list of configurations, in the order they are measured.
+"""From what the user asked, or a suite names, to the list of configurations in the order they are measured.
 
 Limits first (a short matrix product per precision and a copy), because every later number is read against
 them; then workload by workload, cheap configurations before expensive ones. What the device lacks is refused,
-or skipped in a suite.
+or skipped in a suite, and listed.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
@@ -17,14 +18,12 @@ from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import frameworks
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.precision import PRECISIONS, Precision
-from gpuwise.model.recipe import Recipe
-from gpuwise.model.run import Device, RunConfig
-from gpuwise.model.workload import Mode, WorkloadSpec
+from gpuwise.model.precision import NETWORK_PRECISIONS, PRECISIONS, Precision
+from gpuwise.model.question import Device, Mode, Recipe, RunConfig, WorkloadSpec
 
-# For the ETA only: typical start of a child (interpreter, torch, device context, model), torch.compile of a
-# reference model, and search of the batch, eager and compiled.
-STARTUP_S, COMPILE_S, SEARCH_S = 8.0, 35.0, 40.0
+# For the time that is left only, as seen on H200s: start of a process (interpreter, torch, device context),
+# compiling a reference model, search of the batch, and windows until the interval is narrow on a quiet card.
+STARTUP_S, COMPILE_S, SEARCH_S, ADAPTIVE_S = 4.0, 50.0, 40.0, 12.0
 LIMIT_S = 2.0
 # Limits that every session measures.
 YARDSTICKS = ("matmul", "copy")
@@ -35,8 +34,8 @@ STAND_INS = 2
 # What torch does not run on a device, whichever model of it.
 WITHOUT: dict[Device, tuple[Precision, ...]] = {
     "cpu": (Precision.TF32, Precision.FP16, Precision.FP8),
-    "mps": (Precision.FP64, Precision.TF32, Precision.FP8, Precision.INT8),
-    "xpu": (Precision.TF32, Precision.FP8, Precision.INT8),
+    "mps": (Precision.FP64, Precision.TF32, Precision.FP8, Precision.INT8, Precision.INT4),
+    "xpu": (Precision.TF32, Precision.FP8, Precision.INT8, Precision.INT4),
 }
 
 SHARED = RunConfig(workload="", mode="train", precision=Precision.FP32)
@@ -58,6 +57,9 @@ class Request:
     gpus: tuple[int, ...] = ()
     """Counts of GPUs of each machine, one after the other; empty = 1, and for what needs several, 2, 4,
     8 ... as many as there are."""
+    methods: tuple[str, ...] = ()  # Of training language models: full, lora, qlora, pretrain
+    checkpointing: bool = False  # Their activations are computed again in the backward pass
+    contexts: tuple[int, ...] = ()  # Their tokens of a sequence; empty = 2,048
     recipe: Recipe = "tuned"
     """The best known whatever it uses, the best without gpuwise's own kernels, or the public script."""
     shared: RunConfig = SHARED
@@ -78,7 +80,9 @@ class Request:
     @property
     def specs(self) -> list[WorkloadSpec]:
         """Those of its workloads; one name may be several. Raises InputError for an unknown one."""
-        return [found.spec for name in self.workloads for found in workloads.find(name)]
+        how = (self.modes, self.methods, self.checkpointing, self.contexts)
+        names = [each for name in self.workloads for each in workloads.expand(name, *how)]
+        return [found.spec for name in names for found in workloads.find(name)]
 
     def counts(self) -> tuple[int, ...]:
         """Total GPU counts, ascending. Multi-node runs always include a single-GPU baseline."""
@@ -233,17 +237,25 @@ def _limits(request: Request, asked: Sequence[WorkloadSpec]) -> tuple[RunConfig,
     )
 
 
-def expected_s(config: RunConfig) -> float:
-    """Rough duration of a configuration, for the ETA."""
-    compile_s = COMPILE_S if config.compile else 0.0
-    if config.gpus > 1:
-        # A step alone and the common one are two compilations, and processes that start others.
-        return expected_s(replace(config, gpus=1)) + STARTUP_S + compile_s
+def expected_phases(config: RunConfig) -> dict[str, float]:
+    """Rough seconds of each phase of a configuration, as `MeasurementBuilder.phase` names them."""
     if config.mode == "limit":
-        return 2.0
-    search_s = SEARCH_S if config.batch is None and config.device == "cuda" and not config.quick else 0.0
-    timed_s = 3 * 15.0 if config.protocol == "aime" else min(config.time_s, 20.0)
-    return config.repeat * (STARTUP_S + search_s + compile_s + timed_s)
+        return {"start": STARTUP_S * config.gpus, "timing": 1.0}
+    searched = config.batch is None and config.device == "cuda" and not config.quick
+    # Several GPUs: a step alone and the common one are two compilations.
+    compile_s = COMPILE_S * min(2, config.gpus) if config.compile and config.size == "full" else 3.0
+    timed_s = 3 * 15.0 if config.protocol == "aime" else min(config.time_s, ADAPTIVE_S)
+    return {
+        "start": STARTUP_S * min(3, config.gpus),
+        "search": SEARCH_S if searched else 0.0,
+        "build": 3.0,
+        "compile": compile_s,
+        "first step": 1.0,
+        "warm-up": 2.0,
+        "timing": timed_s,
+        "profile": 0.0 if config.quick else 4.0,
+        "end": 2.0,
+    }
 
 
 def lacking(spec: GpuSpec | None, device: Device) -> tuple[Precision, ...]:
@@ -307,3 +319,123 @@ def fitted(request: Request) -> tuple[Request | None, tuple[str, ...]]:
     if not possible or (request.precisions and not able) or (request.gpus and not counted):
         return None, skipped
     return replace(request, workloads=possible, precisions=able, gpus=counted), skipped
+
+
+# The article's rows of each network.
+ARTICLE = tuple(
+    Request(
+        workloads=(workload,),
+        modes=("train",),
+        precisions=(Precision.FP16, Precision.FP32),
+        compile=(False, True),
+        batch=(batch,),
+    ).given(recipe="script", protocol="aime")
+    for workload, batch in (("resnet50", 256), ("bert-large", 64))
+)
+AIME = (*ARTICLE, *(replace(rows, precisions=(Precision.TF32,), compile=(False,)) for rows in ARTICLE))
+
+FOUR_NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet")
+
+# GPUs, of those that the machine has.
+COUNTS = (1, 2, 4, 8)
+
+TF_CNN = tuple(
+    Request(
+        workloads=FOUR_NETWORKS,
+        modes=("train",),
+        precisions=(precision,),
+        compile=(False, True),
+        batch=(batch,),
+        gpus=COUNTS,
+    ).given(time_s=20.0)
+    for precision, batch in ((Precision.FP16, 256), (Precision.FP32, 128))
+)
+
+# Eighths of the L2: a quarter of it to four times as much.
+L2_SWEEP = (2, 4, 8, 16, 32)
+
+# From latency to bandwidth.
+ALL_REDUCE_MIB = (1, 16, 256, 1024)
+
+LIMITS = (
+    Request(workloads=("matmul", "copy"), precisions=(Precision.FP64, *NETWORK_PRECISIONS, Precision.FP8)),
+    Request(workloads=("copy-l2",), batch=L2_SWEEP),
+    Request(workloads=("launch", "host-to-device", "device-to-host", "peer")),
+    Request(workloads=("all-reduce",), batch=ALL_REDUCE_MIB),
+)
+
+WANTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...]], ...] = (
+    (("llm-124m", "llm-1b"), ("train",)),
+    (("llm-1b-prefill", "llm-1b-decode", "llm-8b-prefill", "llm-8b-decode"), ("infer",)),
+    (("llm-1b-finetune", "llm-1b-lora", "llm-8b-lora"), ("train",)),
+    (("resnet50", "vit-b16", "unet-sd15", "unet-sd15-1024", "dit-xl2"), ("train", "infer")),
+    (("fft", "stencil", "cholesky"), ("compute",)),
+)
+SCENARIOS = tuple(Request(workloads=names, modes=modes).given(time_s=20.0) for names, modes in WANTED)
+
+SUITES: dict[str, tuple[Request, ...]] = {
+    "aime": AIME,
+    "tf-cnn": TF_CNN,
+    "scenarios": SCENARIOS,
+    "limits": LIMITS,
+}
+
+
+def suite_names() -> tuple[str, ...]:
+    """Every suite; `full` is the last."""
+    return (*SUITES, "full")
+
+
+def suite(name: str) -> tuple[Request, ...]:
+    """The requests of a suite. Raises InputError for an unknown name."""
+    if name == "full":
+        # Every workload in every mode that the scenarios leave out.
+        seen = {workload for request in (*SCENARIOS, *LIMITS) for workload in request.workloads}
+        others = tuple(workload for workload in workloads.names() if workload not in seen)
+        rest = replace(SCENARIOS[0], workloads=others, modes=("train", "infer", "compute"))
+        return (*LIMITS, *SCENARIOS, rest, *AIME, *TF_CNN)
+    if name not in SUITES:
+        raise InputError(f"unknown suite {name!r}", hint=f"choose from {', '.join(suite_names())}")
+    return SUITES[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendezvous:
+    """Where the ranks of a measurement meet: by themselves on one machine, else as torchrun's options say.
+
+    Every machine runs the same command, so all have the same plan; each measurement on several machines has
+    an id of its own, named after what it measures.
+    """
+
+    endpoint: str = "localhost:0"  # HOST:PORT on one of the machines; port 0 takes a free one
+    id: str = "gpuwise"  # The same on all machines, another for each measurement
+    node: int | None = None
+    """0 where the ranks meet; None finds that out by the address. The ranks' own order is torchrun's."""
+
+    def of(self, config: RunConfig) -> Rendezvous:
+        """The rendezvous of one measurement of the session."""
+        return replace(self, id=f"gpuwise-{hashlib.sha256(config.key().encode()).hexdigest()[:16]}")
+
+
+def rendezvous_of(nodes: int, endpoint: str | None, node: int | None) -> Rendezvous | None:
+    """The rendezvous that the options mean, None for one machine. Raises InputError where they disagree."""
+    if nodes == 1:
+        if endpoint is not None or node is not None:
+            raise InputError(
+                "a place to meet and a number of the machine are for several machines",
+                hint="say how many",
+                code="machines",
+            )
+        return None
+    if endpoint is None:
+        raise InputError(
+            f"{nodes} machines need a place to meet", hint="name an address of the first", code="rendezvous"
+        )
+    if node is not None and node >= nodes:
+        raise InputError(
+            f"{nodes} machines are numbered 0 to {nodes - 1}, not {node}", hint=f"such as {nodes - 1}"
+        )
+    host, colon, port = endpoint.rpartition(":")
+    if not host or not colon or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise InputError(f"a rendezvous is HOST:PORT, not {endpoint!r}", hint="such as node0:29400")
+    return Rendezvous(endpoint=endpoint, node=node)

@@ -3,31 +3,45 @@
 `measure_all` yields Progress while a measurement runs and the Measurement when it is final, and
 hands the growing Result to `keep` after each, so that a crash, a kill or Ctrl-C loses nothing
 that was already measured. A child that dies, hangs or runs out of memory is a row; the rest go on.
+
+A child leads its own process group, so Ctrl-C reaches the parent alone, and the parent decides. Reading its
+events blocks in the kernel: a parent that spins would disturb what it watches, and it never imports torch.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
+from statistics import fmean, median
 
 from gpuwise import checks, workloads
 from gpuwise.facts import catalog
 from gpuwise.measure import events, frameworks
 from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble, uneven_power
-from gpuwise.measure.device import UNWATCHED
-from gpuwise.measure.process import Child, Rendezvous
-from gpuwise.measure.request import expected_s
-from gpuwise.measure.telemetry import Sample, Sampler, Sensor, environment, links, wait_until_cool
+from gpuwise.measure.request import Rendezvous, expected_phases
+from gpuwise.measure.telemetry import Sample, Sampler, Sensor, Wear, environment, links, wait_until_cool
 from gpuwise.measure.telemetry.sensor import COOL_C
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.units import seconds, significant
+from gpuwise.model.question import Environment, Framework, RunConfig
+from gpuwise.model.result import Issue, Measurement, Result, Window
+from gpuwise.model.units import percent, seconds, significant
 
+# The name of a device without a sensor, until its process reports it.
+UNWATCHED = "GPU"
+# How much longer than the median a step may take, in two windows, before a soak is stopped; and windows that
+# say what is usual.
+SOAK_SLOW, SOAK_SEEN = 1.2, 6
 COOLING = f"waiting until the device is below {COOL_C:.0f} C"
 VANISHED = "the measuring process ended itself before it was done (os._exit in the workload?)"
 
@@ -40,7 +54,10 @@ class Progress:
     number: int  # This measurement, counted from 1
     total: int
     doing: str
-    eta_s: float
+    eta_s: float  # Until the whole session ends
+    spent_s: float = 0.0  # Since it began
+    since_s: float = 0.0  # What goes on now does so for so long
+    sample: Sample | None = None  # The newest reading of the sensor
 
 
 Update = Progress | Measurement
@@ -100,6 +117,10 @@ class Session:
     other_sensors: tuple[Sensor, ...] = ()  # Of the other GPUs of the machine, for what needs more than one
     rendezvous: Rendezvous | None = None  # Where this machine meets the others, where there are several
     limits: Limits = field(default_factory=Limits)
+    spare: Child | None = None  # A process that waits for the next order, its framework imported
+    known: list[tuple[RunConfig, dict[str, float]]] = field(default_factory=list)
+    """Seconds of the phases of measurements that have ended, for the time that is left."""
+    began_s: float = field(default_factory=time.monotonic)
     began: bool = False  # This session has measured something; what it goes on with does not count
 
     @classmethod
@@ -140,14 +161,42 @@ class Session:
 
     def measure_all(self, configs: Sequence[RunConfig]) -> Iterator[Update]:
         """Measure every configuration; KeyboardInterrupt keeps what is done and goes on up."""
-        for index, config in enumerate(configs):
-            eta_s = sum(expected_s(later) for later in configs[index:])
-            place = Progress(
-                config=config, number=index + 1, total=len(configs), doing="starting", eta_s=eta_s
-            )
-            yield from self._measure(config, place)
+        try:
+            for index, config in enumerate(configs):
+                place = Progress(
+                    config=config, number=index + 1, total=len(configs), doing="starting", eta_s=0.0
+                )
+                yield from self._measure(config, place, configs[index + 1 :])
+        finally:
+            if self.spare is not None:
+                self.spare.close()
+                self.spare = None
 
-    def _measure(self, config: RunConfig, place: Progress) -> Iterator[Update]:
+    def left_s(self, config: RunConfig, builder: MeasurementBuilder, later: Sequence[RunConfig]) -> float:
+        """Seconds until the session ends: what is left of this measurement, and the later ones."""
+        phases = self._expected(config)
+        names = list(phases)
+        at = names.index(builder.phase) if builder.phase in names else len(names)
+        spent_s = time.monotonic() - builder.now_s
+        # What takes longer than expected goes on for a third of that again: so the time left neither stands
+        # still nor ends.
+        now_s = max(phases.get(builder.phase, 0.0) - spent_s, spent_s / 3)
+        rest_s = sum(phases[name] for name in names[at + 1 :])
+        return now_s + rest_s + sum(each.repeat * sum(self._expected(each).values()) for each in later)
+
+    def _expected(self, config: RunConfig) -> dict[str, float]:
+        """Seconds of the phases of a measurement: as those of the last one like it, else as usual."""
+        usual = expected_phases(config)
+        alike = ("workload", "mode", "compile", "size", "quick", "gpus", "device", "framework", "protocol")
+        for seen, phases in reversed(self.known):
+            if all(getattr(seen, name) == getattr(config, name) for name in alike):
+                found = {name: phases.get(name, 0.0) / seen.repeat for name in usual}
+                # The other may have had more time, or a batch that was given.
+                found["timing"] = min(found["timing"], max(config.time_s, usual["timing"]))
+                return found | ({"search": usual["search"]} if usual.get("search") else {})
+        return usual
+
+    def _measure(self, config: RunConfig, place: Progress, later: Sequence[RunConfig]) -> Iterator[Update]:
         started_at = datetime.now(UTC).isoformat(timespec="seconds")
         builder, log, cautions = MeasurementBuilder(), TelemetryLog(self.sensor), list(self.cautions)
         # The GPUs of this machine that measure together with the first.
@@ -164,7 +213,8 @@ class Session:
                 log.cool_down()
             for run in range(config.repeat):
                 builder.begin(run)
-                error = yield from self._watch(config, builder, log, others, place)
+                after = (*[replace(config, repeat=1)] * (config.repeat - run - 1), *later)
+                error = yield from self._watch(config, builder, log, others, place, after)
                 if error is not None or builder.failed is not None:
                     break
             interrupted = False
@@ -190,6 +240,8 @@ class Session:
                 error=error,
                 cautions=cautions,
             )
+            if measurement.status == "ok":
+                self.known.append((config, builder.phases_s))
             if builder.ready is not None or not interrupted:
                 measurement = self._add(measurement, builder.ready)
         yield measurement
@@ -201,39 +253,72 @@ class Session:
         log: TelemetryLog,
         others: Sequence[TelemetryLog],
         place: Progress,
+        later: Sequence[RunConfig],
     ) -> Generator[Update, None, str | None]:
-        """One child from start to end; returns how it died, if it did."""
+        """One order of a child from start to end; returns how the child died, if it did.
+
+        Limits of one device take turns in one process, since nothing of one is left for the next. Any other
+        measurement has a process of its own, which imports its framework once the timed windows of the one
+        before have ended: nothing disturbs these.
+        """
         samplers = [Sampler(each.sensor) for each in (log, *others)]
-        workload = workloads.get(config.workload)
-        # A workload such as a copy between GPUs needs some beside those that train together.
-        needed = max(config.gpus // config.nodes, workload.spec.gpus) - 1
-        own = child_environment(os.environ, config, self.sensor, self.other_sensors[: max(0, needed)])
+        own, following, doing = self._environment(config), next(iter(later), None), "starting"
+        shares = following is not None and shared(config, following) and own == self._environment(following)
+        child, self.spare = self.spare, None
+        if child is not None and not child.serves(own):
+            child.close()
+            child = None
+        child = child or Child(own, config.framework)
         meet = self.rendezvous.of(config) if self.rendezvous and config.nodes > 1 else None
-        child = Child(self.settled(config), own, workload.reference, meet)
+        child.order(self.settled(config), workloads.get(config.workload).reference, meet, more=shares)
         try:
             with ExitStack() as stack:
                 for sampler in samplers:
                     stack.enter_context(sampler)
-                yield place
-                for event in child.events():
-                    if event is None:
-                        continue
-                    builder.add(event)
+                before = self.sensor.wear() if config.protocol == "soak" and self.sensor else Wear()
+                for event in chain((None,), child.events()):
+                    if event is not None:
+                        builder.add(event)
+                        doing = describe(event, builder, config)
                     if isinstance(event, events.Timed):
                         pids = builder.ranked.pids if builder.ranked else (child.pid,)
                         for each in (log, *others):
                             each.look(*pids)
-                    yield replace(place, doing=describe(event, builder))
+                    now_s = time.monotonic()
+                    yield replace(
+                        place,
+                        doing=doing,
+                        eta_s=self.left_s(config, builder, later),
+                        spent_s=now_s - self.began_s,
+                        since_s=now_s - builder.now_s,
+                        sample=next(reversed(samplers[0].samples), None),
+                    )
                     if isinstance(event, events.Cooldown):
                         log.cool_down()
                         child.resume()
+                    if isinstance(event, events.Timed) and config.protocol == "soak":
+                        worn = self.sensor.wear() if self.sensor is not None else Wear()
+                        if why := soak_ends(builder.windows, worn, before):
+                            return f"the soak was stopped: {why}"
+                    idle = isinstance(event, events.Done) and config.device != "cpu" and not shares
+                    if idle and following is not None and self.spare is None:
+                        self.spare = Child(self._environment(following), following.framework)
             return child.ending() or (None if builder.done or builder.failed else VANISHED)
         except TimeoutError as hang:
             return str(hang)
         finally:
             for each, sampler in zip((log, *others), samplers, strict=True):
                 each.take(sampler)
-            child.close()
+            if shares and child.idle:
+                self.spare = child
+            else:
+                child.close()
+            builder.ends("end", time.monotonic())
+
+    def _environment(self, config: RunConfig) -> dict[str, str]:
+        """Of the process that measures it; a copy between GPUs needs some beside the one that asks."""
+        needed = max(config.gpus // config.nodes, workloads.get(config.workload).spec.gpus) - 1
+        return child_environment(os.environ, config, self.sensor, self.other_sensors[: max(0, needed)])
 
     def _doubts(self, logs: Sequence[TelemetryLog]) -> Iterator[Issue]:
         """What the sensors of a measurement saw that should not be."""
@@ -278,6 +363,22 @@ class Session:
         return every[-1]
 
 
+def soak_ends(windows: Sequence[Window], now: Wear, before: Wear) -> str:
+    """Why a soak need not go on: new uncorrected errors of the memory, or two windows far below the usual."""
+    new = (now.ecc_uncorrected or 0) - (before.ecc_uncorrected or 0)
+    if new > 0:
+        return f"{new} uncorrected memory errors came"
+    means = [fmean(window.step_s) for window in windows]
+    if len(means) > SOAK_SEEN and min(means[-2:]) > SOAK_SLOW * median(means):
+        return f"a step takes {percent(min(means[-2:]) / median(means) - 1, 0)} longer than usual"
+    return ""
+
+
+def shared(config: RunConfig, following: RunConfig) -> bool:
+    """Whether the two take turns in one process: limits of one GPU."""
+    return all(each.mode == "limit" and each.gpus == 1 and each.repeat == 1 for each in (config, following))
+
+
 def with_framework(found: Environment, ready: events.Ready) -> Environment:
     """With what a child reports of its framework; torch's CUDA and cuDNN go before another's."""
     if found.device == UNWATCHED:
@@ -306,13 +407,15 @@ def child_environment(
     return own
 
 
-def describe(event: events.Event, builder: MeasurementBuilder) -> str:
+def describe(event: events.Event, builder: MeasurementBuilder, config: RunConfig) -> str:
     """The event in words, for the progress line."""
     match event:
         case events.Tried(batch=batch, fits=fits):
             return f"searching the batch: {batch} {'fits' if fits else 'does not fit'}"
         case events.Built(batch=batch):
-            return f"first step at batch {batch} (compiling, if asked)"
+            return f"{'compiling' if config.compile else 'first step'} at batch {batch}"
+        case events.Checked():
+            return "first step"
         case events.First(seconds=value):
             return f"warming up (first step after {seconds(value)})"
         case events.Straggler():
@@ -326,3 +429,152 @@ def describe(event: events.Event, builder: MeasurementBuilder) -> str:
             return "looking into a few steps"
         case _:
             return "measuring"
+
+
+# A child that says nothing for so long hangs. Before the first step it builds a model, searches for fast
+# kernels (51 s for EfficientNet-B3 on an H200), compiles (338 s for ResNet-50 with the compiler's search),
+# and ranks wait for each other; after the last window it runs under a profiler.
+BUILDING_S, COMPILING_S = 300.0, 900.0
+# Between windows it is a step that hangs: the next word is due after the time budget, and this.
+STEP_S = 60.0
+
+# A child that has hung up ends at once, unless the driver holds it.
+ENDING_S = 60.0
+
+LOG_TAIL = 2000
+
+
+class Child:
+    """A running child. Give it an `order()`, iterate `events()`; always `close()`."""
+
+    def __init__(self, environment: dict[str, str], framework: Framework = "torch") -> None:
+        reader, writer = os.pipe()
+        self._reader, self._pending, self._environment = reader, b"", environment
+        self.idle = True  # Waits for an order
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "gpuwise.measure.child", str(writer), framework],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            pass_fds=(writer,),
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(writer)
+
+    def serves(self, environment: dict[str, str]) -> bool:
+        """Whether it can take an order for a process of that environment."""
+        return self._process.poll() is None and self._environment == environment
+
+    def order(
+        self,
+        config: RunConfig,
+        reference: str | None = None,
+        rendezvous: Rendezvous | None = None,
+        *,
+        more: bool = False,
+    ) -> None:
+        """What to measure; `more` orders follow, else the process ends with it."""
+        self.idle = False
+        slow = config.compile or config.gpus > 1
+        self._building_s = max(COMPILING_S if slow else BUILDING_S, 2 * config.time_s)
+        # The warm-up may take the whole budget without a word, and a window after it as well.
+        # Of a soak a window is a hundredth of it.
+        self._stepping_s = (0.1 if config.protocol == "soak" else 2.0) * config.time_s + STEP_S
+        self._send(
+            {
+                "config": asdict(config),
+                "reference": reference or config.workload,
+                "rendezvous": asdict(rendezvous or Rendezvous()),
+                "more": more,
+            }
+        )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def resume(self) -> None:
+        """Resume a child that waits for the device to cool."""
+        self._send({})
+
+    def _send(self, what: dict[str, object]) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        with suppress(BrokenPipeError):  # it has died, which its events show
+            pipe.write(json.dumps(what).encode() + b"\n")
+            pipe.flush()
+
+    def events(self, tick_s: float = 0.5) -> Iterator[events.Event | None]:
+        """Events as they come, None every `tick_s` of silence, until the order is done or the child ends.
+
+        Raises TimeoutError where it hangs.
+        """
+        last, limit_s, stepping_s = time.monotonic(), self._building_s, self._stepping_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._reader, selectors.EVENT_READ)
+            while True:
+                if not selector.select(tick_s):
+                    if self._process.poll() is not None and not selector.select(0):
+                        return  # it ended, and a process that it forked off holds the pipe
+                    if time.monotonic() - last > limit_s:
+                        raise TimeoutError(
+                            f"the measuring process said nothing for {limit_s:.0f} s; a step that takes so "
+                            "long needs more --time"
+                        )
+                    yield None
+                    continue
+                chunk = os.read(self._reader, 1 << 16)
+                if not chunk:
+                    return
+                *lines, self._pending = (self._pending + chunk).split(b"\n")
+                for line in lines:
+                    event = events.decode(line)
+                    if isinstance(event, events.Idle):
+                        self.idle = True
+                        return
+                    if isinstance(event, events.First):
+                        # Steps of a minute, as of a large model on a CPU, are no hang.
+                        stepping_s += 3 * (event.seconds - (event.compile_s or 0.0))
+                    stepping = isinstance(event, events.First | events.Warmup | events.Timed)
+                    limit_s = stepping_s if stepping else self._building_s
+                    yield event
+                # After what the parent did with them: it may have let the device cool meanwhile.
+                last = time.monotonic()
+
+    def ending(self) -> str | None:
+        """How the child died, with the end of its log; None where it ended well, or waits for an order."""
+        if self.idle:
+            return None
+        try:
+            code = self._process.wait(ENDING_S)
+        except subprocess.TimeoutExpired:
+            return f"the measuring process hung up and did not end within {ENDING_S:.0f} s"
+        if code == 0:
+            return None
+        self._log.seek(0)
+        tail = self._log.read()[-LOG_TAIL:].decode(errors="replace").strip()
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with {code}"
+        # Where one line is shown, it is the last of the log.
+        last = f"; its last words: {tail.splitlines()[-1]}\n{tail}" if tail else ""
+        return f"the measuring process {how}{last}"
+
+    def close(self) -> None:
+        """Stop the child's process group: SIGTERM, then SIGKILL."""
+        try:
+            self._end(signal.SIGTERM, 3.0)
+        finally:  # also where a second Ctrl-C takes away its time to end
+            self._end(signal.SIGKILL, 10.0)
+            assert self._process.stdin is not None
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
+            os.close(self._reader)
+            self._log.close()
+
+    def _end(self, sign: signal.Signals, timeout_s: float) -> None:
+        # Also when it has ended: what it forked off belongs to its group and may live on.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, sign)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)

@@ -22,12 +22,11 @@ from typing import Literal
 from gpuwise import workloads
 from gpuwise.measure.prepare import done
 from gpuwise.measure.session import Progress, Session
-from gpuwise.model.recipe import OWN_KERNELS, USUAL, Recipe, Switches, choices
+from gpuwise.model.question import OWN_KERNELS, USUAL, Recipe, RunConfig, Switches, WorkloadSpec, choices
 from gpuwise.model.result import Interval, Measurement, Setting, Trial, Tuned, Tuning
-from gpuwise.model.run import RunConfig
 from gpuwise.model.units import percent
-from gpuwise.model.workload import WorkloadSpec
-from gpuwise.stats import compare, ratio_of
+from gpuwise.stats.comparison import compare
+from gpuwise.stats.interval import ratio_of
 
 BATCH = "batch"
 ORDER = (

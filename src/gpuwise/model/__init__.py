@@ -1,7 +1,7 @@
 """The nouns of gpuwise: frozen dataclasses without I/O, the unit in each name, None = unknown.
 
-A file a noun family: `gpu` what a card is, `workload` what can be measured, `question` what was asked, `run`
-how and where it was timed, `result` what was measured, `record` a speed of any origin, `choice` what to get.
+A file a noun family: `gpu` what a card is and costs, `question` what was asked and how it is run, `result`
+what was measured and the record of a speed of any origin, `judgement` what to get and which claims hold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a GPU is, as its sources state it: every value travels with the source it came from."""
+"""What a GPU is and what it costs somewhere on a day: every value travels with the source it came from."""
 
 from __future__ import annotations
 
@@ -83,7 +83,21 @@ class GpuSpec(Shown):
     def values(self, name: str) -> tuple[Fact, ...]:
         """Every stated value of a field or peak with its source, the one that stands first."""
         fact = self.facts.get(name)
-        first = (fact,) if fact else tuple(_as_fact(peak) for peak in self.peaks if peak.field == name)
+        first = (
+            (fact,)
+            if fact
+            else tuple(
+                Fact(
+                    field=peak.field,
+                    value=peak.flop_per_s,
+                    source=peak.source,
+                    locator=peak.locator,
+                    note=peak.note,
+                )
+                for peak in self.peaks
+                if peak.field == name
+            )
+        )
         return (*first, *self.more.get(name, ()))
 
     def sources(self, name: str) -> tuple[Source, ...]:
@@ -171,7 +185,45 @@ def _agree(one: Value, other: Value) -> bool:
     return abs(one - other) <= AGREE * abs(other)
 
 
-def _as_fact(peak: Peak) -> Fact:
-    return Fact(
-        field=peak.field, value=peak.flop_per_s, source=peak.source, locator=peak.locator, note=peak.note
-    )
+OfferKind = Literal["on-demand", "community", "spot", "reserved", "serverless", "new", "used", "street"]
+"""The first five are rent per hour: of a provider's own machines, of a host on a marketplace, interruptible,
+with a commitment, and by the second in which requests are worked on. The others are purchases; `street` is
+asked for new and used cards together."""
+RENTS = ("on-demand", "community", "spot", "reserved", "serverless")
+# In 2026 prices of the same machine rose and fell by a tenth within a quarter; an advice wants fresher ones.
+STALE_DAYS = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One price that was seen: `amount` is for the whole offer, never per GPU."""
+
+    gpu: str  # The accelerator as the seller names it
+    gpu_ids: tuple[str, ...]
+    """Catalog entries it may be: one where the variant is known, several where the seller names
+    only the family, none where the catalog lacks it."""
+    count: float  # GPUs in the offer; a fraction where a slice of one is rented
+    kind: OfferKind
+    amount: float  # Price of the whole offer: per hour for rent, once for a purchase
+    low: float | None = None  # Lower end where the source gives a spread around `amount`
+    high: float | None = None
+    """Upper end of a spread; where `low` is None, of a range whose lower end is `amount`."""
+    currency: str = "USD"
+    provider: str
+    instance: str = ""
+    region: str = ""
+    seen_on: str  # ISO date on which the price was seen; empty where the source does not say
+    source: Source
+    locator: str = ""
+    note: str = ""
+    whole: bool = False  # A whole computer: a laptop, a small one, a server with its GPUs
+    egress_usd_per_gb: float | None = None  # What leaves the provider's network; None: not known
+
+    @property
+    def per_hour(self) -> bool:
+        return self.kind in RENTS
+
+    @property
+    def per_gpu(self) -> float:
+        """Amount of one GPU of the offer."""
+        return self.amount / self.count

@@ -1,17 +1,225 @@
 """What was run: the question that a measurement, a published figure or a prediction answers.
 
-Two speeds may be compared where their questions agree. `key` is the one identity and `label` the one wording;
-both take the parts that are not to count, such as the batch where any batch will do.
+A `Question` is a workload in a mode, a precision and a recipe; `RunConfig` says how to time it. Two speeds
+may be compared where their questions agree: `key` is the one identity and `label` the one wording; both take
+the parts that are not to count, such as the batch where any batch will do.
+
+Recipes say what they are: `script` repeats the benchmark article's public script, `stock` is the best that
+plain PyTorch reaches (layout, compiler, fused optimiser, attention kernels, 16-bit weights, CUDA graphs), and
+`tuned` also runs gpuwise's own kernels. Which those are is data: `OWN_KERNELS`, `OWN_LAYERS`. Every switch is
+a word out of a few, so that a recipe can be listed, searched, stored and typed (`layout=channels-first`). The
+defaults are what results that say nothing of a switch ran with: they stay for ever, and a better choice is a
+stored recipe (`gpuwise tune`), not another default.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any, Literal, get_args, get_type_hints
 
-from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import USUAL, Recipe, Switches, own_kernels
-from gpuwise.model.workload import Mode
+from gpuwise.errors import InputError
+from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
+
+Mode = Literal["train", "infer", "compute", "limit"]
+"""train: forward, loss, backward, optimiser. infer: forward only. compute: a scientific kernel.
+limit: a hardware ceiling."""
+
+MODES: tuple[Mode, ...] = ("train", "infer", "compute", "limit")
+
+
+Recipe = Literal["script", "stock", "tuned"]
+"""script: the benchmark article's public script. stock: the best of plain PyTorch. tuned: own kernels."""
+RECIPES: tuple[Recipe, ...] = ("script", "stock", "tuned")
+
+Layout = Literal["channels-last", "channels-first"]
+Pooling = Literal["torch", "triton"]
+Compiler = Literal["default", "descent", "autotune"]
+Scope = Literal["step", "block"]
+Toggle = Literal["off", "on"]
+Overlap = Literal["on", "off"]
+Residual = Literal["fp32", "half", "triton"]
+Attention = Literal["auto", "flash", "efficient", "cudnn", "triton"]
+Decode = Literal["torch", "triton"]
+Bucket = Literal["usual", "8", "64", "512"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switches:
+    """One recipe. A workload heeds those that its specification names; the others stay as they are."""
+
+    # Of images and convolutions where tensor cores run; IEEE fp32 is always channels-first.
+    layout: Layout = "channels-last"
+    # Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`kernels.pooling`).
+    pooling: Pooling = "torch"
+    # torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels.
+    compiler: Compiler = "default"
+    # What torch.compile takes at once: forward pass and loss, or the loss and each repeated block by itself:
+    # equal blocks share their code, which is compiled once, but nothing is fused across their ends.
+    compile_scope: Scope = "step"
+    graph: Toggle = "off"  # Whether compiled steps are replayed from a CUDA graph.
+    # Products read 16-bit copies that fp32 master weights are copied to after each update, instead of
+    # casting the fp32 weights in each step.
+    master_weights: Toggle = "off"
+    # What runs from layer to layer of a transformer under autocast: the norms' results in fp32, or rounded
+    # to 16 bits, or these by gpuwise's kernels (`kernels.residual`). Norms are computed in fp32.
+    residual_dtype: Residual = "fp32"
+    # Which kernel scaled_dot_product_attention takes; auto is torch's choice. Or, under 16 bits, gpuwise's
+    # own (`kernels.attention`).
+    attention: Attention = "auto"
+    # Whose kernels decode a token: torch's, or gpuwise's (`kernels.decode`), for at most 64 sequences.
+    decode: Decode = "torch"
+    # Whether several GPUs average gradients bucket by bucket within the backward pass, at whose buckets
+    # compiled graphs are cut, or all after it, so that graphs stay whole.
+    overlap_grads: Overlap = "on"
+    # MiB of gradients that several GPUs exchange together; usual are 25 overlapped and 256 after.
+    bucket: Bucket = "usual"
+
+    @property
+    def changed(self) -> tuple[tuple[str, str], ...]:
+        """(switch, value) of all that are not at their default."""
+        return tuple(
+            (f.name, getattr(self, f.name)) for f in fields(self) if getattr(self, f.name) != f.default
+        )
+
+    def exchanging_as(self, other: Switches) -> Switches:
+        """These, with gradients exchanged between several GPUs as by the other."""
+        return replace(self, overlap_grads=other.overlap_grads, bucket=other.bucket)
+
+    def __str__(self) -> str:
+        """`layout=channels-first stem=cells`, or `as usual`."""
+        return " ".join(f"{name}={value}" for name, value in self.changed) or "as usual"
+
+
+USUAL = Switches()
+
+# Switch -> the word that asks for gpuwise's own kernels. torch's are the default of each.
+OWN_KERNELS: dict[str, str] = {
+    "pooling": "triton", "residual_dtype": "triton", "attention": "triton", "decode": "triton",
+}  # fmt: skip
+# What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
+# few rows with INT8 and INT4 weights. FP8 inference has torch's operators only.
+OWN_LAYERS: frozenset[tuple[Mode, Precision]] = frozenset(
+    {("train", Precision.FP8), ("infer", Precision.INT8), ("infer", Precision.INT4)}
+)
+# A prompt has thousands of rows, and INT8 weights of more than 64 rows are multiplied by torch.
+MANY_ROWS = frozenset({"llm-1b-prefill", "llm-8b-prefill", "llm-1b-prefill-8k", "llm-8b-prefill-8k"})
+_TRAINING = frozenset({"residual_dtype"})  # Heeded by training alone: inference is in 16 bits throughout.
+
+
+def own_kernels(switches: Switches, mode: Mode, precision: Precision | None, workload: str) -> bool:
+    """Whether a step on a GPU runs any of gpuwise's own kernels."""
+    if (mode, precision) in OWN_LAYERS and workload not in MANY_ROWS:
+        return True
+    return any(
+        getattr(switches, name) == word and (mode == "train" or name not in _TRAINING)
+        for name, word in OWN_KERNELS.items()
+    )
+
+
+def without_own_kernels(switches: Switches) -> Switches:
+    """These, with torch's kernels in place of gpuwise's."""
+    back = {
+        name: getattr(USUAL, name) for name, word in OWN_KERNELS.items() if getattr(switches, name) == word
+    }
+    return replace(switches, **back)
+
+
+# Names and words of files before schema 3, and of commands that people wrote down then.
+_FORMER: dict[str, tuple[str, dict[str, str]]] = {
+    "stream": ("residual_dtype", {}),
+    "weights": ("master_weights", {"fp32": "off", "half": "on"}),
+    "exchange": ("overlap_grads", {"overlapped": "on", "after": "off"}),
+    "region": ("compile_scope", {}),
+}
+
+
+def modern(switches: Mapping[str, str]) -> dict[str, Any]:
+    """Switches by today's names and words, whenever they were written."""
+    found: dict[str, Any] = {}
+    for name, word in switches.items():
+        today, words = _FORMER.get(name, (name, {}))
+        found[today] = words.get(word, word)
+    return found
+
+
+def parse(words: Iterable[str], base: Switches = USUAL) -> Switches:
+    """Switches from `layout=channels-first`, the rest as in `base`. Raises InputError for a word unknown."""
+    given: dict[str, Any] = {}
+    for word in words:
+        before, _, old = word.partition("=")
+        ((name, value),) = modern({before: old}).items()
+        if value not in choices().get(name, ()):
+            known = "; ".join(f"{switch}={'|'.join(values)}" for switch, values in choices().items())
+            raise InputError(f"no switch of a recipe is called {word!r}", hint=f"choose from {known}")
+        given[name] = value
+    return replace(base, **given)
+
+
+@cache
+def choices() -> dict[str, tuple[str, ...]]:
+    """The words of every switch, the default first."""
+    return {name: get_args(words) for name, words in get_type_hints(Switches).items()}
+
+
+# What both a measurement and a prediction go by, so that they choose alike: the throughput that a doubled
+# batch must add (with less, a larger one only costs memory), and the share of the device's memory that the
+# state of training may take before it is split (the rest is for activations).
+BATCH_GAIN = 1.01
+STATE_ROOM = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one item costs at a batch size: the least a step must compute and move.
+
+    `flop_per_item` counts a multiply-add as two operations and backward as twice forward (no
+    recomputation), the convention of MFU. `bytes_per_item` is compulsory memory traffic under
+    the fusion that the workload's docstring states; None where no such count is made.
+    """
+
+    flop_per_item: float
+    bytes_per_item: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadSpec:
+    """One workload. Numbers of different `version`s are not comparable."""
+
+    id: str
+    version: int
+    title: str
+    task: str = "yours"
+    item: str  # What one unit of throughput is: image, sequence, token, FLOP, byte
+    modes: tuple[Mode, ...]
+    parameters: int | None = None
+    default_batch: int  # The batch at which a GPU search starts; also the published recipe's batch
+    cpu_batch: int = 1  # The batch for a CPU, where a step at `default_batch` would take minutes
+    cost: Callable[[Mode, Precision, int], Cost] | None = None
+    """(mode, precision, batch) -> Cost of one item; None = torch counts the operations of a step."""
+    script: bool = False
+    """It can also run as the public script of the benchmark article does: the recipe `script`."""
+    precisions: tuple[Precision, ...] = NETWORK_PRECISIONS
+    """What it can be run in; others are left out of a session without an error."""
+    compiles: bool = True
+    """False: a step is one library call, compiled or not the same; it is measured once, as eager."""
+    switches: tuple[str, ...] = ()  # Those of a recipe (`model.question`) that its job heeds
+    gpus: int = 0  # GPUs without which it means nothing; 0 = a CPU can run it as well
+    phase: Literal["prefill", "decode"] | None = None
+    """Of language-model inference: the prompt at once, or one token after the other."""
+    collective: bool = False
+    """A step that all ranks make together, at least two: measured at every count of GPUs asked for."""
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """Those that differ for it: tuned where gpuwise has kernels for it."""
+        layers = self.id not in MANY_ROWS and any(
+            mode in self.modes and precision in self.precisions for mode, precision in OWN_LAYERS
+        )
+        tuned: tuple[Recipe, ...] = ("tuned",) if layers or set(self.switches) & set(OWN_KERNELS) else ()
+        return (*(("script",) if self.script else ()), "stock", *tuned)
+
 
 Framework = Literal["torch", "tensorflow", "jax", "server"]
 """server: it answers over the network, whatever runs behind it; not among the FRAMEWORKS to choose from."""
@@ -145,3 +353,86 @@ class Question:
         parts = (f"x{self.gpus}", self.scaling) if self.gpus > 1 else ()
         nodes = (f"{self.nodes}nodes",) if self.nodes > 1 else ()
         return joint.join((*parts, *nodes))
+
+
+Protocol = Literal["adaptive", "aime", "soak"]
+"""adaptive: until the 95 % interval is narrow. aime: 50 steps, mean of three runs, start below 50 C."""
+Device = Literal["cpu", "cuda", "mps", "xpu"]
+"""cuda: NVIDIA, and AMD under ROCm, which torch calls the same. mps: Apple. xpu: Intel."""
+
+PROTOCOLS: tuple[Protocol, ...] = ("adaptive", "aime", "soak")
+DEVICES: tuple[Device, ...] = ("cpu", "cuda", "mps", "xpu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig(Question):
+    """A question to be answered by a measurement, and how to time it."""
+
+    precision: Precision
+    compile: bool = False
+    protocol: Protocol = "adaptive"
+    time_s: float = 60.0  # Budget of the timed windows
+    target_ci: float = 0.01  # Stop when the 95 % interval is within this share of the value, to either side
+    quick: bool = False  # Take the default batch (halved while it does not fit) instead of searching
+    device: Device = "cuda"
+    repeat: int = 1
+    """Fresh processes that measure it one after the other; the interval is then that of their differences."""
+
+    @property
+    def own_kernels(self) -> bool:
+        """Whether gpuwise's own kernels run: on GPUs that torch calls CUDA only."""
+        return self.device == "cuda" and own_kernels(self.switches, self.mode, self.precision, self.workload)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The machine and software of a result; no host name, user name or serial number."""
+
+    device: str  # Name as the driver reports it, or the CPU model
+    card: str | None = None
+    """Digest of the device's unique id: tells equal cards apart and names none. None where the device has no
+    such id, and where a session went on on another card."""
+    gpu_id: str | None = None
+    """Catalog entry of the device; None for a CPU and for a GPU the catalog does not know."""
+    gpuwise: str | None = None
+    python: str | None = None
+    os: str | None = None
+    cpu: str | None = None
+    cpu_count: int | None = None
+    torch: str | None = None
+    tensorflow: str | None = None
+    jax: str | None = None
+    server: str | None = None  # What answered over the network, as it calls itself
+    cuda: str | None = None
+    """CUDA (or HIP) version that the framework was built with; torch's, where it measured as well."""
+    cudnn: str | None = None
+    driver: str | None = None
+    device_memory_bytes: int | None = None
+    power_limit_w: float | None = None
+    power_limit_default_w: float | None = None
+    sm_clock_max_hz: float | None = None
+    memory_clock_max_hz: float | None = None
+    ecc: bool | None = None
+    mig: bool | None = None
+    pcie_generation: int | None = None
+    pcie_generation_max: int | None = None
+    pcie_width: int | None = None
+    pcie_width_max: int | None = None
+    other_processes: int | None = None  # Processes of others on the device when the session began
+    variables: tuple[tuple[str, str], ...] = ()
+    """Environment variables that change speed (TORCH*, NCCL*, CUDA*, OMP*, ...)."""
+
+    @property
+    def software(self) -> tuple[str, ...]:
+        """Every framework that measured, as `torch 2.11.0`."""
+        names = (*FRAMEWORKS, "server")
+        return tuple(f"{name} {found}" for name in names if (found := getattr(self, name)) is not None)
+
+    def diff(self, other: Environment) -> tuple[tuple[str, object, object], ...]:
+        """(field, mine, theirs) for every field that both state and that differs."""
+        pairs = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return tuple(
+            (name, a, b)
+            for name, a, b in pairs
+            if a != b and (name == "variables" or (a is not None and b is not None))
+        )

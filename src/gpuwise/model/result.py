@@ -1,19 +1,53 @@
-"""What was measured: raw step times first, everything else can be recomputed from them."""
+"""What was measured, raw step times first, since all else can be recomputed from them; and the `Record`,
+which holds a measured, published or predicted speed in one shape.
+
+Tables, charts, comparisons, choices and pages read records; where a number comes from travels with it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gpuwise.model import Shown
-from gpuwise.model.issue import Issue
+from gpuwise.model.gpu import Source
 from gpuwise.model.precision import Precision
-from gpuwise.model.recipe import Recipe, Switches
-from gpuwise.model.run import Environment, RunConfig
-from gpuwise.model.workload import Mode
+from gpuwise.model.question import Environment, Mode, Question, Recipe, RunConfig, Switches
+
+Severity = Literal["info", "warning", "invalid"]
+"""info: normal, worth knowing (a card at its own power limit). warning: read the number with care.
+invalid: the number is wrong or means something else; it stays out of rankings and headlines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """A reason to read a number with care, or why there is none, and what to do about it."""
+
+    code: str  # Short and stable, such as `noisy`; programs and tests read it
+    severity: Severity
+    detail: str  # One sentence with the figures that it rests on
+    fix: str = ""  # The next step in words; commands are added by the command line
+
+    @classmethod
+    def info(cls, code: str, detail: str, fix: str = "") -> Issue:
+        return cls(code=code, severity="info", detail=detail, fix=fix)
+
+    @classmethod
+    def warning(cls, code: str, detail: str, fix: str = "") -> Issue:
+        return cls(code=code, severity="warning", detail=detail, fix=fix)
+
+    @classmethod
+    def invalid(cls, code: str, detail: str, fix: str = "") -> Issue:
+        return cls(code=code, severity="invalid", detail=detail, fix=fix)
+
+
+def usable(issues: tuple[Issue, ...]) -> bool:
+    """True where none of the issues makes the number invalid."""
+    return all(issue.severity != "invalid" for issue in issues)
+
 
 # Version of the result file. History: 1 = first (2026-11); 2 = cautions have a severity and a `fix` in place
-# of `next_step` (2026-11); 3 = switches have other names, which `recipe.modern` knows (2026-11).
+# of `next_step` (2026-11); 3 = switches have other names, which `question.modern` knows (2026-11).
 SCHEMA = 3
 
 Status = Literal["ok", "oom", "failed", "interrupted"]
@@ -51,10 +85,8 @@ class Window:
     step_s: tuple[float, ...]
     started_s: float  # Monotonic clock at the window's start, seconds; places telemetry samples
     ended_s: float
-    each: int = 1
-    """Steps that one time of `step_s` is the mean of: steps of microseconds are timed together."""
-    run: int = 0
-    """Number of the process that timed it, where a measurement was repeated."""
+    each: int = 1  # Steps that one time of `step_s` is the mean of: steps of microseconds are timed together
+    run: int = 0  # Number of the process that timed it, where a measurement was repeated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +182,8 @@ class Compilation:
     """How long torch.compile worked before the first step ended, and on how much."""
 
     seconds: float  # Tracing and generating code; trying kernels out at their first launch is not in it
+    whole_s: float | None = None
+    """All of it: from the built model to the end of its first step."""
     graphs: int  # Compiled, forward and backward each
     cached: int
     """Of these, those whose code was found in torch's cache on disk: then it was no compilation from cold."""
@@ -209,7 +243,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Bottleneck:
     """What bounds the speed, why one thinks so, and what to do about it."""
 
     bound: Bound
@@ -268,8 +302,7 @@ class Measurement(Shown):
     batch: int | None = None  # Items per step and GPU that really ran, in the user's unit (images, sequences)
     items_per_step: float | None = None
     """Items of throughput that one step of all GPUs handles; the batch of one, except for limits."""
-    throughput: Interval | None = None
-    """Items per second over all timed steps, stalls included."""
+    throughput: Interval | None = None  # Items per second over all timed steps, stalls included
     steady_per_s: float | None = None
     """Items per second without what rare long steps took; None where there are none."""
     windows: tuple[Window, ...] = ()
@@ -296,9 +329,11 @@ class Measurement(Shown):
     group: Group | None = None
     """Who measured together, where it was more than one GPU; `telemetry` is then that of all."""
     profile: Profile | None = None
-    verdict: Verdict | None = None
+    verdict: Bottleneck | None = None
     input: InputPipeline | None = None  # None where the input was on the device
     serving: Serving | None = None  # Of a server that was asked over the network
+    phases_s: tuple[tuple[str, float], ...] = ()
+    """Where its seconds went, in order: start, build, compile, first step, warm-up, timing, ..."""
     cautions: tuple[Issue, ...] = ()
     error: str | None = None
 
@@ -409,3 +444,140 @@ class Tuning:
     def compared(self) -> bool:
         """Whether anything was held against the default, or nothing else was there to be tried."""
         return len(self.trials) > 1 or not self.left
+
+
+Origin = Literal["measured", "published", "predicted"]
+Basis = Literal["measured", "published", "calibrated", "transferred", "spec-only"]
+"""How a number is known, best first but for published: measured on this GPU; stated by others; predicted from
+this card's own limits or workloads; from the same question measured on another card; from the data sheet."""
+
+
+UNSURE = Issue(
+    code="precision-unsure", severity="info",
+    detail="called fp32 by its source, but TF32 was the default there, or the figure needs more than the "
+    "FP32 peak",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What a publisher says beside the number, in their own words."""
+
+    precision: str = ""
+    versions: str = ""  # Of framework, CUDA, container, driver
+    locator: str = ""  # Page, table, line or file in the source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(Shown):
+    """The answer to one question on GPUs of one kind. A figure that is not known is None."""
+
+    question: Question
+    gpu_id: str  # Entry of the catalog; the device's own name where the catalog does not have it
+    gpu: str = ""  # Its name as the driver or the publisher writes it
+    item: str  # What throughput counts: image, sequence, token
+    origin: Origin
+    basis: Basis
+    throughput: Interval | None = None
+    """Items per second of all GPUs together; None where an issue says why there is none."""
+    seconds: float | None = None  # Of one step; of one output token of a served model (TPOT)
+    first_token_s: Interval | None = None  # Of a served model: seconds to the first token of an answer (TTFT)
+    memory_bytes: Interval | None = None  # Peak that the framework allocates on one GPU
+    fits_probability: float | None = None  # None where it ran, so that it fits, and where memory is not known
+    watts: Interval | None = None  # Mean draw of all GPUs together while steps run
+    bound: Bound | None = None
+    shares: tuple[tuple[Bound, float], ...] = ()  # Share of a predicted step's time by bound, largest first
+    source: Source | None = None  # Who states it, or the file that holds it; None for a prediction
+    session: str = ""
+    """What shares its conditions: the result that it was measured in; a publisher's source and framework."""
+    date: str = ""  # ISO date of the measurement or publication
+    software: str = ""  # Framework and version
+    issues: tuple[Issue, ...] = ()
+    notes: tuple[str, ...] = ()  # What the figures rest on, a sentence each
+    measured: Record | None = None  # Beside a prediction: what was measured of the same question on this GPU
+    raw: Measurement | None = field(default=None, repr=False)
+    """Of a measured one: step times, telemetry and profile behind it."""
+    stated: Statement | None = None  # Of a published one
+
+    @property
+    def batch(self) -> int | None:
+        """Items a step on each GPU."""
+        return self.question.batch
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that work together."""
+        return self.question.gpus
+
+    @property
+    def value(self) -> float:
+        """Items per second of all GPUs together; 0 where there is no throughput."""
+        return 0.0 if self.throughput is None else self.throughput.value
+
+    @property
+    def precision(self) -> str:
+        """As it ran: `tf32?` where a source calls it fp32 but TF32 is likely, `?` where nothing tells."""
+        unsure = UNSURE.code in (issue.code for issue in self.issues)
+        return f"{self.question.precision or ''}{'?' if unsure else ''}" or "?"
+
+    @property
+    def refusal(self) -> str:
+        """Why there is no throughput; empty where there is."""
+        return self.issues[0].detail if self.throughput is None and self.issues else ""
+
+    @property
+    def usable(self) -> bool:
+        """True for a number that may be ranked."""
+        return self.throughput is not None and usable(self.issues)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Codes of its issues that ask for care, each once; what is only worth knowing is none."""
+        return tuple(dict.fromkeys(issue.code for issue in self.issues if issue.severity != "info"))
+
+    @property
+    def leads(self) -> bool:
+        """True for a number that may be a headline: usable, and its sensors agree with each other."""
+        return self.usable and "energy-mismatch" not in self.codes
+
+    @property
+    def items_per_joule(self) -> float | None:
+        """Energy efficiency."""
+        return self.throughput.value / self.watts.value if self.throughput and self.watts else None
+
+    @property
+    def best(self) -> Interval | None:
+        """The measured speed where there is one, else this record's own."""
+        return self.measured.throughput if self.measured else self.throughput
+
+
+class Records(tuple[Record, ...], Shown):
+    """Several records, which a notebook shows together."""
+
+    __slots__ = ()
+
+
+def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:
+    """The issue of a record without a throughput."""
+    return (Issue(code="refused", severity="invalid", detail=detail, fix=fix),)
+
+
+Change = Literal["faster", "slower", "same", "unclear", "not-comparable"]
+RunBasis = Literal["repeats", "stored", "assumed"]
+"""How it is known what differs from run to run: both were repeated, earlier results of that kind of card, or
+a figure for all cards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Shown):
+    """Measurement `b` against `a`, the baseline."""
+
+    cell: str
+    a: Measurement
+    b: Measurement
+    ratio: Interval | None
+    """Throughput of b over a. It says nothing of the GPUs where the verdict is not-comparable, as between
+    frameworks; None where there is none."""
+    verdict: Change
+    note: str = ""
+    basis: RunBasis | None = None  # None where there is no verdict of speeds

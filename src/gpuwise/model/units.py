@@ -32,6 +32,8 @@ _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NUMBER = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-z%]*)\s*", re.IGNORECASE | re.ASCII)
 
+# Characters of an amount; what is longer is none.
+LONGEST_MONEY = 200
 _SYMBOLS = {"$": "USD", "us$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
 _MONEY = re.compile(
     r"(?P<before>us\$|[$€£¥₹]|[a-z]{3})?\s*(?P<number>[+-]?\s?[\d.,]+)\s*(?P<scale>[km](?![a-z]{1,2}\b))?\s*"
@@ -176,6 +178,15 @@ def parse_count(text: str, what: str, other: str = "") -> int:
     return int(text)
 
 
+def parse_counts(text: str, what: str) -> tuple[int, ...]:
+    """`1,8,64`; a `k` counts 1024: `8k`."""
+    found = []
+    for part in parse_list(text.casefold()):
+        kibi = part.endswith("k")
+        found.append(parse_count(part.removesuffix("k"), what) * (1024 if kibi else 1))
+    return tuple(found)
+
+
 def parse_count_range(text: str) -> tuple[int, int]:
     """A number of GPUs: `1..8` or `4`."""
     match = re.fullmatch(r"\s*(\d{1,4})\s*(?:\.\.\s*(\d{1,4})\s*)?", text, re.ASCII)
@@ -303,7 +314,9 @@ def read_money(text: str, *, typed: bool = False) -> Money:
     Where it was `typed`, `3k` is 3000, and dollars group their thousands by commas: `$3,000`. A table of
     prices is read without these, since `1,234` in it may be 1.234. Raises ValueError with the reason.
     """
-    match = _MONEY.fullmatch(text.strip())
+    # A cell of a foreign file may be a megabyte of spaces.
+    text = " ".join(text.split())
+    match = _MONEY.fullmatch(text) if len(text) <= LONGEST_MONEY else None
     if match is None or (match["scale"] and not typed):
         raise ValueError(f"unreadable amount {text[:80]!r}")
     named = {_currency(match[side]) for side in ("before", "after") if match[side]}

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
@@ -21,7 +22,6 @@ from gpuwise.model.gpu import GpuSpec
 
 DATA = Path(__file__).with_name("data")
 FORMATS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8")
-
 _FAMILIES = {
     "Blackwell (data center)": "Blackwell",
     "Blackwell Ultra": "Blackwell",
@@ -46,19 +46,16 @@ class Card:
 
     id: str
     vendor: str
-    family: str
-    """Cards that share kernels: `Hopper`, `Ada`, `Ampere GA100`, ..."""
+    family: str  # Cards that share kernels: `Hopper`, `Ada`, `Ampere GA100`
     peaks: Mapping[str, float]
     bytes_per_s: float
     l2_bytes: float
     memory_bytes: float
-    units: int
-    """Streaming multiprocessors or compute units."""
+    units: int  # Streaming multiprocessors or compute units
     clock_hz: float
     power_w: float
     process_nm: float
-    stacked: bool
-    """Whether memory is HBM, which moves a byte for less than half of GDDR's energy."""
+    stacked: bool  # Whether memory is HBM, which moves a byte for less than half of GDDR's energy
 
     def __hash__(self) -> int:
         return hash(self.id)
@@ -200,3 +197,42 @@ def _family(architecture: str, chip: str) -> str:
         # GA100 has the L2, the tensor cores and the memory of a data-centre part; GA10x has not.
         return "Ampere GA100" if chip == "GA100" else "Ampere GA10x"
     return _FAMILIES.get(architecture, architecture)
+
+
+# GPUs of one machine; what lies between machines is not a property of the card.
+MOST = 8
+# Of the stated bandwidth each way: 234.9 of 300 GB/s among eight A100 in nccl-tests.
+LINK_SHARE = 0.78
+# Bytes/s each way of a lane by generation, after its coding (PCI-SIG).
+PCIE_LANE: Mapping[int, float] = MappingProxyType({3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.56e9})
+# Of PCIe's bandwidth that a ring reaches with and without peer-to-peer (physical priors, not fitted).
+PCIE_SHARE, STAGED_SHARE = 0.5, 0.25
+# Forms that no slot takes: they sit on the board of a server.
+MODULES = ("sxm", "oam")
+
+
+def is_linked(spec: GpuSpec, count: int) -> bool:
+    """Whether the card's own link joins so many; a bridge joins two unless a source says more."""
+    bridge = spec.text("form") == "pcie"
+    return count <= (spec.number("link_gpus") or (2 if bridge else MOST))
+
+
+def bus(gpu: str, count: int) -> tuple[float, str]:
+    """Bytes/s each way that a ring of `count` GPUs reaches, and over what.
+
+    Raises NoDataError for a module with a link of its own that no source states.
+    """
+    spec = catalog.get(gpu)
+    stated = spec.number("link_bytes_per_s")
+    if stated and is_linked(spec, count):
+        return LINK_SHARE * stated / 2, spec.text("link") or "link"
+    generation = spec.number("pcie_generation")
+    if spec.text("form") in (*MODULES, "soc") or generation is None:
+        raise NoDataError(
+            f"no source states how several {gpu} are joined", hint="predict one GPU", code="one-gpu"
+        )
+    lanes = spec.number("pcie_lanes") or 16.0
+    staged = spec.text("pcie_peer_to_peer") == "no"
+    share = STAGED_SHARE if staged else PCIE_SHARE
+    how = f"PCIe {generation:.0f}.0{' through host memory' if staged else ''}"
+    return share * PCIE_LANE[int(generation)] * lanes, how

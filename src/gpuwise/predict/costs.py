@@ -20,7 +20,7 @@ from typing import Any
 
 from gpuwise.model.trace import KernelClass
 from gpuwise.predict.graph import STRIDED, Call, Node, Role, Touch, Value
-from gpuwise.predict.kernels import CAUSAL, CHANNELS_FIRST, DROPOUT
+from gpuwise.predict.kernels import ALIGNED, ALIGNED_BY, CAUSAL, CHANNELS_FIRST, DROPOUT, power_of_two
 
 # How names of kernels end that reduce across the order of memory.
 COLUMNS = ":columns"
@@ -75,7 +75,7 @@ def matmul(call: Call) -> tuple[Node, ...]:
     """(batch, m, n, k) of the last two matrix arguments; a bias or addend is read as well."""
     skip = 1 if call.name.rpartition(".")[2].lstrip("_").startswith(("add", "baddbmm")) else 0
     a, b = [v for v in call.args[skip:] if isinstance(v, Value)][:2]
-    return _matmul(call, a, b.shape[-1] if len(b.shape) > 1 else 1)
+    return _matmul(call, a, b, b.shape[-1] if len(b.shape) > 1 else 1)
 
 
 def grouped_product(call: Call) -> tuple[Node, ...]:
@@ -96,17 +96,21 @@ def grouped_product(call: Call) -> tuple[Node, ...]:
 def product_with_rows(call: Call) -> tuple[Node, ...]:
     """The first matrix times the transpose of the second."""
     a, b = call.args[:2]
-    return _matmul(call, a, b.shape[0])
+    return _matmul(call, a, b, b.shape[0])
 
 
-def _matmul(call: Call, a: Value, n: int) -> tuple[Node, ...]:
+def _matmul(call: Call, a: Value, b: Value, n: int) -> tuple[Node, ...]:
     k = a.shape[-1]
     batch = a.shape[0] if a.numel and len(a.shape) == 3 else 1
     m = a.shape[-2] if len(a.shape) > 1 else 1
     dtype, flop = "tf32" if call.tf32 and a.dtype == "fp32" else a.dtype, 2.0 * batch * m * n * k
     if dtype.startswith("complex"):
         dtype, flop = "fp32", 4.0 * flop  # each product of complex numbers is four
-    return (node_of(call, "matmul", shape=(batch, m, n, k), flop=flop, dtype=dtype),)
+    # Rows as they lie in memory, of operands and result: libraries load 16 bytes at a time where they can.
+    rows = [n, *(max(v.strides[-2:]) for v in (a, b) if len(v.shape) > 1)]
+    aligned = min(power_of_two(row) for row in rows)
+    suffix = f"{ALIGNED_BY}{aligned}" if aligned < ALIGNED else ""
+    return (node_of(call, "matmul", suffix=suffix, shape=(batch, m, n, k), flop=flop, dtype=dtype),)
 
 
 def convolution_shape(x: Value, w: Value, y: Value, stride: Sequence[int], groups: int) -> tuple[int, ...]:

@@ -29,16 +29,14 @@ from numpy.typing import NDArray
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError
+from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval, Measurement, Result
-from gpuwise.model.run import RunConfig
 from gpuwise.model.trace import Trace
 from gpuwise.predict import trace_store
 from gpuwise.predict.card import Card, card
-from gpuwise.predict.interval import LEVEL
 from gpuwise.predict.kernels import Products
-from gpuwise.predict.rates import Parameters, Rates, general, on_card
-from gpuwise.predict.step import half_of, usual
-from gpuwise.predict.time import product_seconds
+from gpuwise.predict.rates import LEVEL, Parameters, Rates, general, on_card
+from gpuwise.predict.step import half_of, product_seconds, usual
 from gpuwise.workloads import registry
 
 Array = NDArray[np.float64]
@@ -120,13 +118,11 @@ class MeasuredStep:
     """One measured step."""
 
     gpu_id: str
-    cell: str
-    """Its question, whosever kernels ran: predictions are of torch's."""
+    cell: str  # Its question, whosever kernels ran: predictions are of torch's
     batch: int
     version: int
     throughput: Interval
-    where: str
-    """The file that holds it."""
+    where: str  # The file that holds it
 
 
 def fastest_measured(config: RunConfig) -> Mapping[str, MeasuredStep]:
@@ -197,12 +193,10 @@ class Calibration:
     """What a result of one card says of its other steps: a factor by its steps, else rates by its limits."""
 
     card_id: str
-    factor: float = 1.0
-    """On the predicted time of a step."""
+    factor: float = 1.0  # On the predicted time of a step
     width: float = 1.0
     """On the half width of its interval: how the card's networks scatter around what the others say."""
-    steps: int = 0
-    """Measured steps that both rest on."""
+    steps: int = 0  # Measured steps that both rest on
     parameters: Parameters | None = None
     """With the measured limits as the card's own rates, where there were no steps."""
 
@@ -274,8 +268,7 @@ class Transfer:
     own card first; all others are off by the same factor, so that it never changes their order."""
 
     source: Card
-    factor: float
-    """On the predicted time of a step."""
+    factor: float  # On the predicted time of a step
     batch: int
 
     def apart(self, batch: int) -> float:

@@ -23,10 +23,8 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, llms
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import Precision
-from gpuwise.model.record import Basis
-from gpuwise.model.result import Interval
-from gpuwise.predict.card import Card, card
-from gpuwise.predict.collectives import bus
+from gpuwise.model.result import Basis, Interval
+from gpuwise.predict.card import Card, bus, card
 
 Task = Literal["infer", "full", "lora", "qlora"]
 Optimiser = Literal["adamw", "adamw8bit"]

@@ -14,24 +14,199 @@ five products for two, and takes as much longer for what is between them. 16 exp
 stated (NVIDIA, "CUDA C++ programming guide", throughput of native arithmetic instructions); the 150 keys in
 whose time a tile starts and ends, and what dropout adds, were set on profiles of the project's own H200, and
 public tables of an engine's kernels on H100 and H200 show the same fall at short lengths.
+
+Each kernel has a class, of which was measured on one card how it departs from physics that every card shares:
+
+    t = launch x latency + ((arithmetic x A)^p + (vector x V)^p + (memory x M)^p)^(1/p)
+
+    arithmetic   seconds of the matrix units by the model of tiles (`step.product_seconds`, attention)
+    vector       seconds in which each lane of the vector units handles one element, or one multiply-add of a
+                 convolution that matrix units do not compute
+    memory       seconds of its bytes at the bandwidth that copies reach, from L2 where they fit there
+
+A, V, M and the number of latencies are data (`data/classes.csv`), fitted on single operators that were timed
+(`workloads.operators`, `python -m evaluation.predict.classes`). A class is a path from the general to the
+special: what was never measured has the values of the most special part of its path that was. How far kernels
+scatter around their class, and how much wider those scatter that only share a part of the path, is what makes
+an interval know what is new (`novelty`).
 """
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict.card import Card
-from gpuwise.predict.classes import HALF, Classes, of_kernels
 
 Array = NDArray[np.float64]
+DATA = Path(__file__).with_name("data") / "classes.csv"
+HALF = frozenset({"bf16", "fp16"})
+FULL = frozenset({"fp32", "tf32"})
+# Channels up to which an image is a picture: libraries have kernels of their own for the first layer.
+PICTURE = 4
+# Elements of a row of 16 bits that a load of 16 bytes takes: rows of other lengths have slower kernels.
+ALIGNED = 8
+# How names of products end whose rows in memory are multiples of so many elements only.
+ALIGNED_BY = ":by"
+# Rows or columns of products up to which a tile is mostly empty.
+TINY = 16
+# Windows from which direct convolutions are limited by arithmetic, as a name.
+WINDOWS = ((3, "small"), (5, "medium"), (7, "large"))
+# Dimensions from which finding the place of an element takes longer than moving it.
+DEEP = 5
+# Channels of a group up to which libraries have kernels of their own, as a name.
+GROUPS = ((8, "tiny"), (32, "narrow"))
+LIBRARY = frozenset({"matmul", "convolution", "attention"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What is known of one class."""
+
+    arithmetic: float
+    vector: float
+    memory: float
+    latency: float
+    spread: float  # Standard deviation of log(measured / fitted) of kernels that are not among those fitted
+    rows: int
+
+
+def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
+    """The class of a kernel, from the general to the special."""
+    parts: list[str]
+    if kernel.kind == "convolution" and len(kernel.shape) == 11:
+        parts = _convolution(kernel, compiled=compiled)
+    elif kernel.kind == "matmul":
+        parts = _product(kernel)
+    elif kernel.kind == "attention":
+        masked = [part for part in ("masked",) if f":{part}" in kernel.name]
+        fused = "efficient" if "_efficient" in kernel.name else "flash"
+        parts = [fused, "backward" if "_backward" in kernel.name else "forward", *masked, _width(kernel)]
+    elif compiled and kernel.phase != "optimiser":
+        # Generated code: its name says which operators it replaces, not how it runs.
+        return ("compiled", f"compiled {kernel.kind}")
+    else:
+        parts = kernel.name.removeprefix("aten.").replace("_:", ":").rstrip("_").split(":")
+        if parts[-1] == "strided" and sum(size > 1 for size in kernel.shape) >= DEEP:
+            parts.append("deep")
+        parts.append(_width(kernel))
+    return (kernel.kind, *(" ".join((kernel.kind, *parts[: i + 1])) for i in range(len(parts))))
+
+
+def _width(kernel: Kernel) -> str:
+    if "batch_norm" in kernel.name and kernel.dtype == "fp16":
+        return "full"  # cuDNN's, as in fp32; of bf16 torch has its own
+    return "half" if kernel.dtype in HALF else kernel.dtype if kernel.kind in LIBRARY else "full"
+
+
+def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
+    _, channels, _, _, outputs, high, wide, stride, groups, *_ = kernel.shape
+    suffixes, inner = kernel.name.split(":")[1:], list[str]()
+    direction = next((part for part in ("input", "weight") if part in suffixes), "forward")
+    window = max(high, wide)
+    special = [part for part in suffixes if part in ("1d", "3d", "transposed")]
+    if groups > 1:
+        size = next((word for most, word in WINDOWS if window <= most), "huge")
+        each = channels // groups
+        width = "odd" if each % ALIGNED else next((word for most, word in GROUPS if each <= most), "wide")
+        what = [f"depthwise {size}" if groups == channels else f"grouped {width}"]
+    elif channels <= PICTURE:
+        # Patches have a window as wide as the stride; libraries have a kernel for small windows.
+        size = next((word for most, word in WINDOWS if window <= most), "huge")
+        inner = ["patch" if window == stride else size]
+        what = ["picture"]
+    elif channels % ALIGNED or outputs % ALIGNED:
+        what = ["odd"]
+    else:
+        what = ["point" if window == 1 else "window"]
+    # A compiler brings images to channels last once for a whole network; lines and volumes have no such
+    # order.
+    first = "1d" in special or "3d" in special or ("nchw" in suffixes and not compiled)
+    layout = "nchw" if first else "nhwc"
+    return [" ".join((*what, *special)), *inner, direction, f"{layout} {_width(kernel)}"]
+
+
+def _product(kernel: Kernel) -> list[str]:
+    if "_rnn" in kernel.name:
+        return ["recurrent", "step" if kernel.name.endswith(":step") else "rows", _width(kernel)]
+    if len(kernel.shape) != 4:
+        return [_width(kernel)]
+    batch, m, n, k = kernel.shape
+    # Which sizes are rows in memory, where the name does not say: k in the forward pass, k or m backward.
+    rows = max(power_of_two(m), power_of_two(k)) if kernel.phase == "backward" else power_of_two(k)
+    _, _, stated = kernel.name.partition(ALIGNED_BY)
+    aligned = min(power_of_two(n), rows, int(stated or ALIGNED))
+    form = "grouped" if "grouped" in kernel.name else "single"
+    if form == "single" and batch > 1:
+        form = "batched" if min(m, n) > TINY else "batched tiny"
+    return [_width(kernel), form, "aligned" if aligned >= ALIGNED else f"by {aligned}"]
+
+
+def power_of_two(size: int) -> int:
+    """The largest one that divides it, up to `ALIGNED`: whole loads of 16 bytes need no more, and single
+    elements are not loaded in rows."""
+    return min(ALIGNED, size & -size) if size > 1 else ALIGNED
+
+
+@cache
+def table() -> Mapping[str, Measured]:
+    """Class -> what was measured of it."""
+    with DATA.open(encoding="utf-8", newline="") as file:
+        return {
+            row.pop("class"): Measured(rows=int(row.pop("rows")), **{k: float(v) for k, v in row.items()})
+            for row in csv.DictReader(file)
+        }
+
+
+def known(steps: Sequence[str]) -> Measured:
+    """The most special class of a path that was measured."""
+    found = table()
+    return next((found[name] for name in reversed(steps) if name in found), found["any"])
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The classes of kernels as arrays."""
+
+    arithmetic: Array
+    vector: Array
+    memory: Array
+    latency: Array
+    spread: Array
+    which: NDArray[np.intp]  # A number for each class: kernels of one class err together
+
+
+def factors(kernels: Sequence[Kernel], measured: Mapping[str, float], *, compiled: bool) -> Array:
+    """What an owned card's own measurements say of each kernel: the factor on its predicted time of the most
+    special class of its path that is among `measured`, else 1."""
+    paths = (path(kernel, compiled=compiled) for kernel in kernels)
+    return np.array([next((measured[n] for n in reversed(p) if n in measured), 1.0) for p in paths])
+
+
+def of_kernels(kernels: Sequence[Kernel], *, compiled: bool) -> Classes:
+    """What was measured of the class of each kernel."""
+    found = [known(path(kernel, compiled=compiled)) for kernel in kernels]
+    numbers: dict[int, int] = {}
+    which = [numbers.setdefault(id(each), len(numbers)) for each in found]
+
+    def column(name: str) -> Array:
+        return np.array([getattr(each, name) for each in found], dtype=float)
+
+    return Classes(
+        arithmetic=column("arithmetic"), vector=column("vector"), memory=column("memory"),
+        latency=column("latency"), spread=column("spread"), which=np.array(which, dtype=np.intp),
+    )  # fmt: skip
+
+
 # How matrix units are fed on cards with such kernels: cuDNN's, which torch takes there in 16 bits.
 ENGINES = frozenset({"wgmma", "tcgen05"})
 # Operators that are one such kernel there.
@@ -53,13 +228,10 @@ CAUSAL, DROPOUT = ":causal", ":dropout"
 class Tiles:
     """Attention kernels as arrays."""
 
-    fused: NDArray[np.bool_]
-    """Which of the kernels are one of cuDNN's."""
+    fused: NDArray[np.bool_]  # Which of the kernels are one of cuDNN's
     number: Array
-    multiplied: Array
-    """Operations of one tile."""
-    waited: Array
-    """Exponentials of one tile, and what takes as long."""
+    multiplied: Array  # Operations of one tile
+    waited: Array  # Exponentials of one tile, and what takes as long
 
 
 def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
@@ -89,7 +261,6 @@ def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
 
 Places = NDArray[np.intp]
 KEPT_TRACES = 1024
-
 # Kinds with arithmetic that counts, and the length of their shapes.
 _SHAPES: Mapping[str, int] = {"matmul": 4, "convolution": 11, "attention": 6}
 # Operators whose result the host needs before it goes on.
@@ -135,17 +306,13 @@ class Products:
 class Group:
     """Kernels that are timed alike."""
 
-    kind: str
-    """A kind with arithmetic, or "" for those that only move bytes."""
+    kind: str  # A kind with arithmetic, or "" for those that only move bytes
     dtype: str
-    at: Places
-    """Where they stand in the step."""
+    at: Places  # Where they stand in the step
     flop: Array
     moved: Array
-    products: Products | None = None
-    """What a matmul or a convolution multiplies."""
-    tiles: Tiles | None = None
-    """Of attention in 16 bits, where groups of warps compute it."""
+    products: Products | None = None  # What a matmul or a convolution multiplies
+    tiles: Tiles | None = None  # Of attention in 16 bits, where groups of warps compute it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,21 +321,15 @@ class Kernels:
 
     counts: Array
     flop: Array
-    moved: Array
-    """Bytes read and written."""
-    heavy: NDArray[np.bool_]
-    """Kinds with arithmetic that counts."""
+    moved: Array  # Bytes read and written
+    heavy: NDArray[np.bool_]  # Kinds with arithmetic that counts
     waits: NDArray[np.bool_]
-    direct: NDArray[np.bool_]
-    """Convolutions that the vector units compute: those of one channel a group."""
-    handled: Array
-    """What the vector lanes handle one by one: elements, or multiply-adds where `direct`."""
-    blocks: Array
-    """Units that can share a kernel; infinite for most (`_blocks`)."""
+    direct: NDArray[np.bool_]  # Convolutions that the vector units compute: those of one channel a group
+    handled: Array  # What the vector lanes handle one by one: elements, or multiply-adds where `direct`
+    blocks: Array  # Units that can share a kernel; infinite for most (`_blocks`)
     classes: Classes
     groups: tuple[Group, ...]
-    formats: Mapping[str, Places]
-    """Where the heavy kernels of each format stand."""
+    formats: Mapping[str, Places]  # Where the heavy kernels of each format stand
 
 
 @lru_cache(maxsize=KEPT_TRACES)
@@ -195,7 +356,7 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
         waits=np.array([kernel.name in _WAITS for kernel in kernels], dtype=bool),
         direct=direct,
         handled=np.where(direct, flop / 2.0, [_handled(kernel) for kernel in kernels]),
-        blocks=np.array([_blocks(kernel) for kernel in kernels]),
+        blocks=np.array([np.inf if compiled else _blocks(kernel) for kernel in kernels]),
         classes=of_kernels(kernels, compiled=compiled),
         groups=_groups(kernels),
         formats={dtype: np.array(at) for dtype, at in formats.items()},
@@ -269,12 +430,12 @@ def _handled(kernel: Kernel) -> float:
 
 
 def _blocks(kernel: Kernel) -> float:
-    """Batch norm of channels-first images has a block of threads for each channel; interpolation one for so
-    many places of the result, whose threads go through all images and channels (UpSampleBilinear2d.cu)."""
-    if not kernel.name.endswith(CHANNELS_FIRST) or len(kernel.shape) < 3:
-        return np.inf
-    if "batch_norm" in kernel.name:
-        return float(kernel.shape[1])
-    if "upsample_bi" in kernel.name:
+    """Batch norm of channels-first images has a block of threads for each channel; of channels-last ones 128
+    for 32 channels, four of which share a unit (Normalization.cuh); interpolation has one for so many places
+    of the result, whose threads go through all images and channels (UpSampleBilinear2d.cu)."""
+    first = kernel.name.endswith(CHANNELS_FIRST)
+    if "batch_norm" in kernel.name and len(kernel.shape) > 2 and (first or kernel.dtype == "bf16"):
+        return float(kernel.shape[1]) if first else 32.0 * math.ceil(kernel.shape[1] / 32)
+    if "upsample_bi" in kernel.name and first:
         return max(1.0, kernel.shape[-1] * kernel.shape[-2] / _PLACES)
     return np.inf

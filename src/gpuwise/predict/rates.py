@@ -13,29 +13,49 @@ its kernels do; while it waits for the host it draws less.
 Parameters are named numbers in log space, shipped in data/parameters.json. `name` holds for all cards;
 `name/engine`, `name/family` and `name@card` are the factors by which those that were fitted depart from
 it. A family that was not fitted has none: that is what makes its interval wide.
+
+Intervals hold by split conformal prediction on the errors of cards that were left out:
+
+    half width = s x the ceil((n + 1) level) / n quantile of |log(predicted / measured)| / s
+    interval   = predicted x exp(-half) to predicted x exp(half)
+    s          = exp(b0 + b1 . z + b2 . z^2)      how hard such work is (`Difficulty`)
+
+(Vovk et al. 2005; Lei et al. 2018; by cross-validation as in Barber et al. 2021.) The quantiles are computed
+where the errors of left-out cards are (`evaluation/predict/cross.py`) and shipped in `data`. Evidence levels
+have their own: spec-only, transferred, calibrated. What was never seen widens the interval or refuses.
+
+What single operators that were timed on an owned card say (`gpuwise calibrate`) lies in a file a card in
+the user's folder; predictions of that card rest on it until it is deleted (`Operators`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.model.result import Interval
 from gpuwise.predict.card import Card
+from gpuwise.store import home
 
 PARAMETERS = Path(__file__).with_name("data") / "parameters.json"
+# What the host takes, how far hosts scatter, and what of a new network the interval knows.
+HOST_DATA = Path(__file__).with_name("data") / "host.json"
+HOST: Mapping[str, Any] = json.loads(HOST_DATA.read_text(encoding="utf-8"))
 # `name`, `name/family` or `name@card` -> natural logarithm of the value, or of the factor on it.
 Parameters = Mapping[str, float]
 Array = NDArray[np.float64]
 # Values on one card, in SI units or as shares of a peak.
 Rates = Mapping[str, float]
-
 # What nothing lifts above 1.
 SHARES = frozenset({"matmul", "memory", "wave"})
 MATRIX = frozenset({"tf32", "fp16", "bf16", "fp8", "fp4", "int8"})
@@ -65,24 +85,16 @@ def shipped(group: str) -> Parameters:
 
 
 # What the tables of products do not say. Attention by single warps and the energy of a step's arithmetic and
-# bytes are physical priors, not fitted. What the host takes for each thing it does in an eager step was set
-# by hand so that eager steps of the zoo's dev rows come out right, on a machine whose bare launch of a small
-# kernel from Python takes 7 microseconds; `host` is the factor of another machine, which calibration
-# measures.
+# bytes are physical priors, not fitted. What the host takes for each thing it does in a step was fitted to
+# the zoo's steps (`evaluation.predict.classes`), for a machine whose bare launch of a small kernel from
+# Python takes 7 microseconds; `host` is the factor of another machine, which calibration measures.
 GENERAL: Parameters = {
     "attention": log(0.45),
     "lanes": log(0.2),
     "sync": log(4e-5),
     "dispatch": log(1.2e-5),
     "host": log(1.0),
-    "host.forward": log(3.0e-6),
-    "host.backward": log(7.5e-6),
-    "host.module": log(1.2e-5),
-    "host.launch": log(4.7e-6),
-    "host.launch.backward": log(9.2e-6),
-    "host.gradient": log(4.9e-5),
-    "host.step": log(1.3e-4),
-    "host.generated": log(2.0e-5),
+    **{f"host.{name}": log(each * 1e-6) for name, each in HOST["microseconds"].items()},
     # Classes of kernels were measured on NVIDIA cards with matrix units. In the fp32 networks of NeuSight's
     # public rows (Lee et al. 2025) kernels take so much longer elsewhere: 43 rows of three CDNA cards, 8 of
     # two Pascal cards, all in the same direction.
@@ -169,13 +181,9 @@ def operation_joules(rates: Rates, card: Card, dtype: str, matrix: str = "energy
 
 def _joules(rates: Rates, card: Card) -> float:
     """Energy of an operation on this card for each picojoule on 7 nm at its usual clock."""
-    voltage = (card.clock_hz / _process_clock(card.process_nm)) ** (rates["clock.exponent"] - 1.0)
+    usual_hz = 1.5e9 * (16.0 / card.process_nm) ** 0.45  # desktop parts: 1.5 GHz at 16 nm, 2.5 GHz at 5 nm
+    voltage = (card.clock_hz / usual_hz) ** (rates["clock.exponent"] - 1.0)
     return float(1e-12 * (card.process_nm / 7.0) ** rates["energy.process"] * voltage)
-
-
-def _process_clock(nm: float) -> float:
-    """Clock in Hz at which desktop parts of a process boost: 1.5 GHz at 16 nm, 2.5 GHz at 5 nm."""
-    return float(1.5e9 * (16.0 / nm) ** 0.45)
 
 
 # Of the limit: a card that waits.
@@ -191,3 +199,186 @@ def mean_watts(
     each, byte = energies(rates, card, dtype)
     share = LEAST_SHARE + busy * (ACTIVE_SHARE - LEAST_SHARE)
     return float(min(card.power_w, share * card.power_w + (flop * each + moved * byte) / seconds))
+
+
+ERRORS = Path(__file__).with_name("data") / "errors.json"
+LEVEL = 0.8
+# Share of a step's time that must be of known kernels.
+LEAST_KNOWN = 0.9
+# Factor on the half width for a number format that no fitted card ran in this group of kernels.
+_UNSEEN_FORMAT = 1.5
+_UNSEEN_FAMILY = 1.25
+# Standard deviations at which a trait is cut off: nothing is extrapolated.
+_FARTHEST = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difficulty:
+    """What was learnt of one part of a set."""
+
+    centre: tuple[float, ...]
+    spread: tuple[float, ...]
+    slopes: tuple[float, ...]  # b0, then b1 and b2
+
+    def of(self, traits: Array) -> Array:
+        """s of each row of `traits`; 1 where nothing was learnt."""
+        if not self.centre:
+            return np.ones(len(traits))
+        columns = self.columns(traits, self.centre, self.spread)
+        return np.asarray(np.exp(columns @ np.array(self.slopes)))
+
+    @staticmethod
+    def columns(traits: Array, centre: Sequence[float], spread: Sequence[float]) -> Array:
+        """1, z and z^2 of each row, z cut off at `_FARTHEST`."""
+        z = np.clip((traits - np.array(centre)) / np.array(spread), -_FARTHEST, _FARTHEST)
+        return np.concatenate([np.ones((len(z), 1)), z, z**2], axis=1)
+
+    @classmethod
+    def stated(cls, found: Mapping[str, Sequence[float]] | None) -> Difficulty:
+        """As shipped; without traits where there is none."""
+        names = ("centre", "spread", "slopes")
+        return cls(**{name: tuple(found[name]) if found else () for name in names})
+
+
+def around(value: float, half: float, *, level: float = LEVEL, method: str = "conformal") -> Interval:
+    """The interval of a positive figure; it always contains its point."""
+    return Interval(
+        value=value, low=value * exp(-half), high=value * exp(half) if half < 700 else inf, level=level,
+        method=method,
+    )  # fmt: skip
+
+
+def shipped_half(group: str, evidence: str) -> float:
+    """Half width of a fitted group at an evidence level, from the shipped errors of left-out cards.
+
+    It is that of a case of difficulty 1 (`shipped_difficulty`). Raises NoDataError where none is known.
+    """
+    found: dict[str, float] = document()["groups"][group]["half_width"]
+    if evidence not in found:
+        raise NoDataError(f"no errors are known for {evidence} predictions of {group}")
+    return found[evidence]
+
+
+def shipped_difficulty(group: str, evidence: str) -> Difficulty:
+    """What makes a case of a fitted group hard, learnt on all its cards; 1 for all where nothing was."""
+    return Difficulty.stated(document()["groups"][group].get("difficulty", {}).get(evidence))
+
+
+def widened(half: float, *, known: float, format_seen: bool, family_seen: bool) -> float:
+    """The half width where part of a step is unknown, or its format or the card's family was never fitted.
+
+    `known` is the share of time in kernels with a cost; below 90 % it raises NoDataError, above it the
+    unknown part may be as slow as all the rest together.
+    """
+    if known < LEAST_KNOWN:
+        raise NoDataError(
+            f"only {known:.0%} of the step is in operators of known cost", hint="measure it", code="bench"
+        )
+    factor = (1.0 if format_seen else _UNSEEN_FORMAT) * (1.0 if family_seen else _UNSEEN_FAMILY)
+    return half * factor + float(np.log(1.0 / known))
+
+
+@cache
+def errors() -> Mapping[str, Any]:
+    """The shipped errors of traced steps that were measured (`python -m evaluation.predict.steps`)."""
+    found: Mapping[str, Any] = json.loads(ERRORS.read_text(encoding="utf-8"))
+    return found
+
+
+def step_half(evidence: str) -> float:
+    """Half width of a traced step of usual difficulty at an evidence level, in log space."""
+    return float(errors()["half_width"][evidence])
+
+
+@cache
+def step_difficulty(evidence: str) -> Difficulty:
+    """What makes a traced step hard (`step.traits`)."""
+    return Difficulty.stated(errors().get("difficulty", {}).get(evidence))
+
+
+def novelty() -> float:
+    """Half width of a step of which only the network is new, over the spread of its classes (`step.Spent`):
+    the conformal factor from networks whose family was left out of the fit of classes."""
+    return float(HOST["novelty"])
+
+
+def scaling_half() -> float:
+    """Half width of the efficiency of several GPUs, in log space."""
+    return float(errors()["scaling"])
+
+
+def watts_half() -> float:
+    """Half width of the mean watts of a step, in log space: of one card's, and so widened for the next."""
+    return float(errors()["watts"])
+
+
+@cache
+def memory_errors() -> Array:
+    """log(measured / predicted) of peaks of allocated memory, in rising order."""
+    return np.sort(np.array(errors()["memory"], dtype=float))
+
+
+OPERATORS_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Operators:
+    """The factors of one card."""
+
+    gpu_id: str
+    factors: Mapping[str, float]  # Of a class, on the predicted time of its kernels
+    host: float  # On what the host takes
+    cases: int
+    spread: float  # Standard deviation of log(measured / predicted) that is left after the factors
+
+
+# The card on which classes of kernels were fitted, and its operators (`evaluation.predict.classes`).
+REFERENCE = "h200-sxm"
+OPERATORS = Path(__file__).with_name("data") / "operators.json"
+
+
+@cache
+def reference() -> Mapping[str, float]:
+    """Case -> seconds on the reference card."""
+    found: dict[str, float] = json.loads(OPERATORS.read_text(encoding="utf-8"))
+    return found
+
+
+def file_of(gpu_id: str) -> Path:
+    """Where the factors of a card are kept."""
+    return home() / "calibration" / f"{gpu_id}.json"
+
+
+def operators_document(found: Operators, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The file of a card: its factors, and what they were measured with."""
+    return {
+        "schema": OPERATORS_SCHEMA, "gpu_id": found.gpu_id, "host": round(found.host, 4),
+        "cases": found.cases, "spread": round(found.spread, 4), **about,
+        "factors": {name: round(factor, 4) for name, factor in sorted(found.factors.items())},
+    }  # fmt: skip
+
+
+def forget() -> None:
+    """Read files again: one was written."""
+    _read.cache_clear()
+
+
+def of_card(gpu_id: str) -> Operators | None:
+    """The factors of a card that was calibrated here, else None. Files are read once in a process: a choice
+    asks for thousands of steps."""
+    return _read(gpu_id, os.environ.get("GPUWISE_HOME"))
+
+
+@cache
+def _read(gpu_id: str, _: str | None) -> Operators | None:
+    path = file_of(gpu_id)
+    if not path.is_file():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return Operators(
+            gpu_id=found["gpu_id"], factors=found["factors"], host=float(found["host"]), cases=found["cases"],
+            spread=float(found["spread"]),
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is not a calibration: {error}", hint="gpuwise calibrate") from error

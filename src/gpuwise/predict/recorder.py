@@ -46,10 +46,8 @@ class Operator(NamedTuple):
     """What the schema of an operator says."""
 
     name: str
-    inplace: tuple[int | str, ...]
-    """Positions and keywords of the arguments that it overwrites."""
-    aliases: bool
-    """Whether it overwrites an argument or returns a view of one."""
+    inplace: tuple[int | str, ...]  # Positions and keywords of the arguments that it overwrites
+    aliases: bool  # Whether it overwrites an argument or returns a view of one
     pointwise: bool
     composite: bool
 
@@ -456,25 +454,21 @@ def record(build: Callable[[], tuple[Callable[[], object], float]]) -> Tape:
             start = recorder.begin()
             step()
             recorder.recording = False
-            return _tape(recorder, start, items)
+            return Tape(
+                nodes=tuple(recorder.nodes),
+                events=tuple(recorder.events),
+                start=start,
+                storage=recorder.storage,
+                parameters=sum(count for count, _ in recorder.parameters.values()),
+                parameter_bytes=sum(size for _, size in recorder.parameters.values()),
+                gradient_bytes=float(sum(recorder.gradients)),
+                gradient_count=len(recorder.gradients),
+                optimiser_bytes=recorder.optimiser_bytes,
+                unknown=tuple(recorder.unknown),
+                notes=tuple(recorder.contents.assumed),
+                items=items,
+                calls=recorder.calls,
+            )
         finally:
             for hook in hooks:
                 hook.remove()
-
-
-def _tape(recorder: Recorder, start: dict[int, float], items: float) -> Tape:
-    return Tape(
-        nodes=tuple(recorder.nodes),
-        events=tuple(recorder.events),
-        start=start,
-        storage=recorder.storage,
-        parameters=sum(count for count, _ in recorder.parameters.values()),
-        parameter_bytes=sum(size for _, size in recorder.parameters.values()),
-        gradient_bytes=float(sum(recorder.gradients)),
-        gradient_count=len(recorder.gradients),
-        optimiser_bytes=recorder.optimiser_bytes,
-        unknown=tuple(recorder.unknown),
-        notes=tuple(recorder.contents.assumed),
-        items=items,
-        calls=recorder.calls,
-    )

@@ -39,13 +39,11 @@ from gpuwise.facts.llms import weight_bytes
 from gpuwise.model import units
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import WEIGHTS, Precision
-from gpuwise.model.record import Basis, Record
-from gpuwise.model.record import refused as refused_by
-from gpuwise.model.run import RunConfig
-from gpuwise.predict.card import DATA, Card, card
-from gpuwise.predict.collectives import bus
-from gpuwise.predict.interval import around, shipped_difficulty, shipped_half
-from gpuwise.predict.rates import Rates, document, on_card, shipped
+from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Basis, Record
+from gpuwise.model.result import refused as refused_by
+from gpuwise.predict.card import DATA, Card, bus, card
+from gpuwise.predict.rates import Rates, around, document, on_card, shipped, shipped_difficulty, shipped_half
 
 Array = NDArray[np.float64]
 PREFIX = "served:"
@@ -116,7 +114,15 @@ def models() -> Mapping[str, Served]:
         for alias in (name, *llms.published()[name].get("aliases", ())):
             found[alias] = of_shape(llms.find(name))
     with (DATA / "models.csv").open(encoding="utf-8", newline="") as file:
-        return {row["name"]: _served(row) for row in csv.DictReader(file)} | found
+        sums = {
+            row["name"]: Served(
+                name=row["name"], layers=int(row["layers"]), width=int(row["width"]),
+                total=float(row["total"]), expert=float(row["expert"]), experts=int(row["experts"]),
+                chosen=int(row["chosen"]), kv=float(row["kv"]), latent=row["latent"] == "1",
+            )
+            for row in csv.DictReader(file)
+        }  # fmt: skip
+    return sums | found
 
 
 def of_shape(model: LanguageModel) -> Served:
@@ -125,14 +131,6 @@ def of_shape(model: LanguageModel) -> Served:
         name=model.name, layers=model.layers, width=model.hidden, total=float(model.parameters),
         expert=float(model.expert_layers * model.experts * model.expert), experts=model.experts,
         chosen=model.chosen, kv=float(model.cache_width * model.layers), latent=model.latent > 0, shape=model,
-    )  # fmt: skip
-
-
-def _served(row: Mapping[str, str]) -> Served:
-    return Served(
-        name=row["name"], layers=int(row["layers"]), width=int(row["width"]), total=float(row["total"]),
-        expert=float(row["expert"]), experts=int(row["experts"]), chosen=int(row["chosen"]),
-        kv=float(row["kv"]), latent=row["latent"] == "1",
     )  # fmt: skip
 
 
@@ -171,8 +169,7 @@ class Deployment:
     engine: str
     weight: float
     dtype: str
-    batch: float
-    """Sequences that one instance decodes together."""
+    batch: float  # Sequences that one instance decodes together
     gpus: float
     data_parallel: float
     length_in: float
@@ -283,8 +280,8 @@ def _answer(blank: Record, model: Served, found: Card, batch: int, lengths: Leng
         blank, question=replace(blank.question, batch=batch), seconds=per_token, basis=evidence,
         throughput=around(batch / per_token, halves["TPOT"], method=method),
         first_token_s=around(first, halves["TTFT"], method=method),
-        notes=(f"weights and KV cache of {batch} x {lengths.prompt + lengths.answer} tokens: "
-               f"{units.gibibytes(needed)} on each GPU",),
+        notes=(f"prompts of {lengths.prompt:,}, answers of {lengths.answer:,} tokens, {batch} sequences, "
+               f"weights in {precision}: with their KV cache {units.gibibytes(needed)} on each GPU",),
     )  # fmt: skip
 
 

@@ -1,11 +1,41 @@
-"""One step of a traced workload on one card: throughput with its interval, watts, and what bounds it.
+"""One step of a traced workload on one card: throughput with its interval, memory, watts, and what bounds it.
+
+A kernel takes the slowest of arithmetic, L2 and DRAM, above a launch floor:
+
+    t = launch + (arithmetic^p + L2^p + DRAM^p)^(1/p) + drain        p large: the largest alone
+
+Products run in tiles of the output: `tiles / units` waves, of which the last is partly empty; a part of
+K each where tiles are few (split-K). Operands are read once from DRAM and once per row or column of tiles
+from L2 (Hong & Kung 1981; NVIDIA, "Matrix multiplication background", 2023). Work that fits in L2 and
+was just used comes from there. A tile starts with an empty pipeline and ends by writing its results: how
+much of that other tiles hide is a matter of how the matrix units are fed (`EXPOSED`). All kernels of a
+step are computed together as arrays (`kernels`).
+
+The code of a kernel decides how near it comes to that, and how many instructions each element needs: both
+were measured by class of kernel (`classes`). Instructions are a matter of units and clock, not of bandwidth:
+a kernel with too many of them is nearer to the memory's speed on a card with fewer bytes a clock.
+
+The host launches the kernels, and the GPU waits where it is late (`host_waits`):
+
+    step = max(sum of busy, sum of host, sum over phases of max(busy, host) - queue)
+
+Forward pass, backward pass and optimiser follow each other, each bound by the GPU or by the host, which
+runs ahead by what the driver holds, 1,024 launches: an optimiser of thousands of small kernels starves
+the GPU at the end of a step that its products would otherwise hide. Compiled passes are launched by generated
+code; their optimiser is not compiled.
 
 The evidence level decides the width: `spec-only` from the card's data sheet, `calibrated` with limits that
 were measured on it or a factor from its own workloads, `transferred` from another card's measurement.
+
+A step fits where (peak + workspaces) x error <= stated memory x share that the driver leaves - context. The
+error is the distribution of log(measured / predicted) of peaks that were measured (`data/errors.json`), so
+that "fits" is a probability: the share of the known errors with which it would fit.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from math import hypot
@@ -14,24 +44,303 @@ from typing import Literal
 import numpy as np
 
 from gpuwise.model.result import Interval
-from gpuwise.model.trace import Trace
+from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict import rates
-from gpuwise.predict.calibration import Operators, of_card
 from gpuwise.predict.card import Card
-from gpuwise.predict.classes import factors
-from gpuwise.predict.interval import around, novelty, step_difficulty, step_half, watts_half, widened
-from gpuwise.predict.kernels import KEPT_TRACES, Array, Kernels, of_trace
-from gpuwise.predict.rates import Parameters, Rates, mean_watts
-from gpuwise.predict.time import host_waits, trace_seconds
+from gpuwise.predict.kernels import (
+    ENGINES,
+    KEPT_TRACES,
+    Array,
+    Group,
+    Kernels,
+    Places,
+    Products,
+    factors,
+    of_trace,
+    tile_seconds,
+)
+from gpuwise.predict.rates import (
+    LEVEL,
+    MATRIX,
+    Operators,
+    Parameters,
+    Rates,
+    around,
+    held,
+    mean_watts,
+    memory_errors,
+    novelty,
+    of_card,
+    on_card,
+    operation_joules,
+    step_difficulty,
+    step_half,
+    sustained,
+    watts_half,
+    widened,
+)
+
+_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64))
+_SPLITS = (1, 2, 4, 8, 16)
+# Every tiling that is tried, as columns: tile rows, tile columns, parts of K.
+ROWS, COLUMNS, SPLIT = (
+    np.array(axis, dtype=float)[:, None]
+    for axis in zip(*((r, c, s) for r, c in _TILES for s in _SPLITS), strict=True)
+)
+# Share of a tile's start and end that nothing hides, by how matrix units are fed; else none is assumed.
+#
+# Registers hold one tile at a time. Hopper's two groups of warps can take turns, one multiplying while the
+# other writes. Blackwell's tensor memory holds the next tile's sums while this one's are written (NVIDIA,
+# CUTLASS documentation, "Efficient GEMM", ping-pong kernels; PTX ISA, tensor memory).
+EXPOSED: Mapping[str, float] = {"mma": 1.0, "wgmma": 0.5}
+# Cycles in which a tile multiplies nothing: first operands from L2 or DRAM, last results to memory, about
+# 700 each, and the barriers between.
+_FILL = 2000.0
+# Share of the time to write all results that falls between multiplications: a wave of tiles ends at once.
+_DRAIN = 0.5
+# Bytes a clock and unit from L2 where no two units share what they read: 5,120 B a clock and A100 are 47
+# for each of 108 units (NVIDIA A100 whitepaper, 2020), of which a kernel reaches about two thirds. Later
+# parts of the data centre hand one read to a cluster of units.
+_FROM_L2 = 32.0
+# Operations a clock and unit: 62 % of an H100's 3,790.
+_WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
+# How sharply the slowest of arithmetic, instructions and memory decides: between their maximum and their sum.
+SOFTENED = 4.0
+# Vector lanes of a unit that shared memory feeds.
+_LANES = 64.0
+# Operations a clock and unit in 16 bits of cards that are not held back in the matrix units.
+_FULL_RATE = 1024.0
+# Size of an operand against 16 bits.
+_WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
+_FULL_TILE = 128
+# K that one step of the inner loop takes.
+_DEPTH = 32
+
+
+def product_seconds(work: Products, card: Card, rates: Rates, dtype: str) -> Array:
+    """Seconds of each product on `card`: the best of the tilings, as the libraries choose."""
+    rate = card.peak(dtype) * sustained(rates, card, dtype) * _share(card, rates, dtype)
+    unit_rate = rate * rates.get(f"format.{dtype}", 1.0) / card.units
+    rows, columns = np.ceil(work.m / ROWS), np.ceil(work.n / COLUMNS)
+    waves = work.b * rows * columns * SPLIT / card.units
+    quantised = waves + rates["wave"] * (np.ceil(waves) - waves)
+    depth = np.ceil(work.k / SPLIT / _DEPTH) * _DEPTH
+    small = 1.0 + rates["tile"] * (_FULL_TILE / ROWS + _FULL_TILE / COLUMNS - 2.0)
+    exposed = _exposed(card, dtype)
+    arithmetic = quantised * 2.0 * ROWS * COLUMNS * depth * np.maximum(small, 0.5) / unit_rate
+    arithmetic = arithmetic + quantised * exposed * _FILL / card.clock_hz
+    traffic = work.b * work.size * work.k * (work.m * columns + work.n * rows)
+    traffic = traffic + (SPLIT - 1) * 8.0 * work.b * work.m * work.n
+    bound = _slowest(arithmetic, traffic / _operand_rate(card, rates), _dram(work.moved, card, rates), rates)
+    drain = exposed * _DRAIN * work.written / (card.bytes_per_s * rates["memory"])
+    fixed = np.log2(SPLIT) * latency(card, rates["reduce"]) + depth / _DEPTH * rates["step"] / card.clock_hz
+    return np.asarray((bound + fixed).min(axis=0) + drain + latency(card, rates["launch"]))
+
+
+def _exposed(card: Card, dtype: str) -> float:
+    """`EXPOSED` of this format: NVIDIA's vector units multiply from registers on every card."""
+    registers = card.vendor == "NVIDIA" and dtype not in MATRIX
+    return EXPOSED["mma"] if registers else EXPOSED.get(card.engine, 0.0)
+
+
+def _share(card: Card, rates: Rates, dtype: str) -> float:
+    """Share of the peak that the inner loop reaches.
+
+    A multiprocessor feeds its vector lanes from shared memory at 128 B a clock whether it has 64 or 128
+    lanes, so that the wide ones wait more (NVIDIA, "CUDA C++ programming guide", compute capabilities).
+    Matrix units that are fed from registers wait less where they are slower: large products on ten GeForce
+    cards, of half the rate, reach 1.0 to 1.1 of the stated peak.
+    """
+    share = rates["matmul"]
+    if card.vendor != "NVIDIA":
+        return share
+    each = card.peak(dtype) / (card.clock_hz * card.units)
+    if dtype == "fp32" and "lanes" in rates:
+        return float(share * min(1.0, (2.0 * _LANES / each) ** rates["lanes"]))
+    if card.engine == "mma" and dtype in MATRIX:
+        return float(1.0 - (1.0 - share) * min(1.0, each * _WIDTH.get(dtype, 1.0) / _FULL_RATE))
+    return share
+
+
+def _slowest(arithmetic: Array, l2: Array, dram: Array, rates: Rates) -> Array:
+    power = rates["overlap"]
+    return np.asarray((arithmetic**power + l2**power + dram**power) ** (1 / power))
+
+
+def _dram(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds to bring `moved` bytes in; where tables were measured warm, L2 holds what fits."""
+    dram = moved / (card.bytes_per_s * rates["memory"])
+    if "warm" not in rates:
+        return np.asarray(dram)
+    held = 1.0 / (1.0 + (moved / (rates["warm"] * card.l2_bytes)) ** 4)
+    return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
+
+
+def latency(card: Card, seconds: float) -> float:
+    """Latencies are a number of cycles; `seconds` is what they take at 2 GHz."""
+    return float(seconds * (2e9 / card.clock_hz))
+
+
+def _l2_rate(card: Card, rates: Rates) -> float:
+    """Bytes/s between L2 and the units: each unit takes a fixed number of bytes per clock."""
+    return card.units * card.clock_hz * rates["l2.bytes"]
+
+
+def _operand_rate(card: Card, rates: Rates) -> float:
+    """Bytes/s of operands from L2 to the units of products."""
+    most = card.units * card.clock_hz * _FROM_L2 if card.engine == "mma" else np.inf
+    return float(min(_l2_rate(card, rates), most))
+
+
+def memory_seconds(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds to bring in and write `moved` bytes: from L2 as far as they fit there and were just used."""
+    dram = moved / (card.bytes_per_s * rates["memory"])
+    held = 1.0 / (1.0 + (moved / (0.5 * card.l2_bytes)) ** 2)
+    return np.asarray(dram * (1 - held) + held * np.minimum(dram, moved / _l2_rate(card, rates)))
+
+
+def moved_seconds(moved: Array, card: Card, rates: Rates) -> Array:
+    """Seconds of kernels that copy."""
+    return np.asarray(memory_seconds(moved, card, rates) + latency(card, rates["launch"]))
+
+
+def basis(kernels: Kernels, card: Card, rates: Rates) -> tuple[Array, Array, Array]:
+    """Seconds of one launch of each kernel on the matrix units, the vector lanes and the memory, if each of
+    them worked as it does at its best (`classes`)."""
+    arithmetic = np.zeros_like(kernels.moved)
+    for group in kernels.groups:
+        if group.kind == "attention":
+            arithmetic[group.at] = _attention(group, card, rates)
+        elif group.products is not None:
+            work = group.products
+            # A backward kernel of a convolution has its own operations, of the same shape.
+            scale = group.flop / np.maximum(2.0 * work.b * work.m * work.n * work.k, 1.0)
+            arithmetic[group.at] = scale * product_seconds(work, card, rates, group.dtype)
+    lanes = np.minimum(card.units, kernels.blocks) * card.clock_hz * _LANES
+    arithmetic = np.where(kernels.direct, 0.0, arithmetic)
+    return arithmetic, kernels.handled / lanes, memory_seconds(kernels.moved, card, rates)
+
+
+def kernel_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
+    """Seconds of one launch of each kernel."""
+    parts, of, power = basis(kernels, card, rates), kernels.classes, SOFTENED
+    factors = (of.arithmetic, of.vector, of.memory)
+    bound = sum((part * factor) ** power for part, factor in zip(parts, factors, strict=True)) ** (1 / power)
+    bound = bound * rates.get("kernels", 1.0)
+    return np.asarray(bound + of.latency * latency(card, rates["launch"]) + kernels.waits * rates["sync"])
+
+
+def _attention(group: Group, card: Card, rates: Rates) -> Array:
+    """Seconds of attention: by instructions of one warp, or of groups where the card has such kernels."""
+    held_clock = sustained(rates, card, group.dtype)
+    seconds = group.flop / (_warp_peak(card, group.dtype) * held_clock * rates.get("attention", 0.5))
+    if group.tiles is not None and card.engine in ENGINES:
+        reached = card.peak(group.dtype) * held_clock * _share(card, rates, group.dtype)
+        seconds = np.where(group.tiles.fused, tile_seconds(group.tiles, card, reached), seconds)
+    return np.asarray(seconds)
+
+
+def _warp_peak(card: Card, dtype: str) -> float:
+    """FLOP/s of the matrix units for instructions of one warp, which attention was first written in.
+
+    Those kept their rate for each unit while the peak moved on to instructions of groups of warps: about
+    62 % of it on Hopper (Luo et al. 2024, "Benchmarking and dissecting the Nvidia Hopper GPU").
+    """
+    most = _WARP_RATE.get(dtype, np.inf) * card.units * card.clock_hz
+    return float(min(card.peak(dtype), most if card.vendor == "NVIDIA" else np.inf))
+
+
+def trace_seconds(trace: Trace, card: Card, rates: Rates) -> Array:
+    """Seconds of one launch of each kernel of a step, at the clock that the step holds."""
+    kernels = of_trace(trace)
+    seconds = kernel_seconds(kernels, card, rates)
+    clock = _clock(trace, kernels, card, rates, seconds)
+    return np.where(kernels.heavy, seconds / clock, seconds)
+
+
+def _clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Array) -> float:
+    """Clock of the whole step under the power limit, over the boost clock."""
+    spent = kernels.counts * seconds
+    busy = float(spent @ kernels.heavy)
+    if "step.matrix" not in rates or not busy:
+        return 1.0
+    rest = float(spent.sum()) - busy
+    idle = host_waits(trace, spent, rates)
+    operations = kernels.flop * kernels.counts
+    joules = sum(
+        float(operations[at].sum()) * operation_joules(rates, card, dtype, "step.matrix")
+        for dtype, at in kernels.formats.items()
+    )
+    moved = float(kernels.moved @ kernels.counts)
+    each = rates["step.stacked" if card.stacked else "step.byte"] * 1e-12
+    return held(rates, card, compute_j=joules, other_j=moved * each, busy_s=busy, rest_s=rest + idle)
+
+
+def step_seconds(trace: Trace, card: Card, parameters: Parameters) -> float:
+    """Seconds of one step: of its kernels, and of waiting for the host that launches them."""
+    rates = on_card(parameters, card)
+    each = of_trace(trace).counts * trace_seconds(trace, card, rates)
+    return float(each.sum()) + host_waits(trace, each, rates)
+
+
+# Launches that wait in the driver (CUDA; further ones block the host).
+QUEUE = 1024
+_PHASES = ("forward", "backward", "optimiser")
+
+
+# Kinds whose launch costs the host more than one of the others: libraries choose a kernel, or several.
+_KINDS = ("convolution", "matmul", "attention", "normalisation", "other")
+
+
+def host_waits(trace: Trace, each: Array, rates: Rates) -> float:
+    """Seconds of a step that the GPU waits for launches, whose kernels take `each` seconds in all."""
+    phase, launches = _launches(trace)
+    busy = np.bincount(phase, weights=each, minlength=len(_PHASES))
+    host = host_seconds(trace, launches, rates)
+    queued = np.maximum(busy, host).sum() - QUEUE * rates["host.queue"]
+    return float(max(busy.sum(), host.sum(), queued) - busy.sum())
+
+
+def host_seconds(trace: Trace, launches: Array, rates: Rates) -> Array:
+    """Seconds in which the host goes through each phase of a step with so many `launches` (phases x kinds).
+
+    An eager step enters modules, dispatches operators (views included) and launches kernels; autograd takes
+    longer for an operator than the forward pass, and each gradient is set, cleared and handed over. Generated
+    code launches its kernels one by one from Python; only the optimiser is not compiled.
+    """
+    if not trace.compiled and not trace.calls:  # recorded before calls were counted
+        return np.asarray(launches.sum(axis=1) * rates["dispatch"])
+    found = np.zeros(len(_PHASES))
+    if not trace.compiled:
+        calls = dict(trace.calls)
+        found[0] = calls["forward"] * rates["host.call"] + calls["modules"] * rates["host.module"]
+        found[1] = calls["backward"] * rates["host.call.backward"]
+        for i, phase in enumerate(("forward", "backward")):
+            found[i] += launches[i] @ [rates[f"host.{phase}.{kind}"] for kind in _KINDS]
+    elif trace.mode == "train" or trace.item != "token":  # decoding is replayed from a graph
+        found[:2] = launches[:2].sum(axis=1) * rates["host.generated"]
+    if trace.mode == "train":
+        learnt = trace.memory.gradient_count if trace.memory else 0.0
+        found[2] = learnt * rates["host.gradient"] + rates["host.step"]
+    return np.asarray(found * rates["host"])
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def _launches(trace: Trace) -> tuple[Places, Array]:
+    """Phase of every kernel, and launches in every phase by kind."""
+    phase = np.array([_PHASES.index(kernel.phase) for kernel in trace.kernels], dtype=np.intp)
+    launches = np.zeros((len(_PHASES), len(_KINDS)))
+    for i, kernel in zip(phase, trace.kernels, strict=True):
+        launches[i, _KINDS.index(kernel.kind if kernel.kind in _KINDS else "other")] += kernel.count
+    return phase, launches
+
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
 Bound = Literal["compute", "memory", "launch"]
 # Formats of fitted products; fp16 runs in the kernels of bf16.
 _FITTED = frozenset({"bf16", "fp16", "fp8", "fp32"})
-# Of the logarithm of what hosts take: launches cost 5 to 13 microseconds on the machines that were seen.
-HOST_SPREAD = 0.25
 # Spread from which a class says little more than that its kernels move and compute something.
-NEW = 0.45
+NEW = 0.65
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
 
@@ -40,32 +349,26 @@ KEPT_STEPS = 2**15
 class Step:
     """What is predicted of one step."""
 
-    throughput: Interval
-    """Items a second."""
+    throughput: Interval  # Items a second
     seconds: float
     watts: Interval
     bound: Bound
-    shares: tuple[tuple[Bound, float], ...]
-    """Share of the step's time that each bound takes, largest first."""
+    shares: tuple[tuple[Bound, float], ...]  # Share of the step's time that each bound takes, largest first
     evidence: Evidence
-    new: float
-    """Share of the time in kernels of which nothing alike was measured."""
+    new: float  # Share of the time in kernels of which nothing alike was measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """Where the time of a step goes by the model alone."""
 
-    busy: float
-    """Seconds of its kernels."""
-    waits: float
-    """Seconds that the GPU waits for the host to launch them."""
+    busy: float  # Seconds of its kernels
+    waits: float  # Seconds that the GPU waits for the host to launch them
     shares: tuple[tuple[Bound, float], ...]
     spread: float
     """Standard deviation of the logarithm of the step's time, from how far kernels scatter around the classes
     that it consists of and hosts around the one that was fitted."""
-    new: float
-    """Share of the time in classes of which nothing alike was measured."""
+    new: float  # Share of the time in classes of which nothing alike was measured
 
     @property
     def seconds(self) -> float:
@@ -94,7 +397,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> 
     total = float(each.sum()) + waits
     # Kernels of one class err together, classes apart.
     classes = np.bincount(of.which, weights=each * of.spread)
-    spread = float(np.hypot(np.linalg.norm(classes), HOST_SPREAD * waits)) / max(total, 1e-12)
+    spread = float(np.hypot(np.linalg.norm(classes), rates.HOST["spread"] * waits)) / max(total, 1e-12)
     return Spent(
         busy=float(each.sum()), waits=waits, shares=_shares(of_trace(trace), card, each, waits),
         spread=spread, new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
@@ -121,7 +424,7 @@ def step(
     both = hypot(half_of(trace, evidence, family_seen=family_seen), novelty() * found.spread)
     half = widened(
         width * both + apart,
-        known=_known(trace),
+        known=len(trace.kernels) / max(1, len(trace.unknown) + len(trace.kernels)),
         format_seen=trace.precision in _FITTED,
         family_seen=family_seen,
     )
@@ -160,11 +463,6 @@ def shipped_families() -> frozenset[str]:
     return frozenset(rates.document()["groups"]["gemm"]["families"])
 
 
-def _known(trace: Trace) -> float:
-    """Share of the operators that have a cost; 0 of a step without any."""
-    return len(trace.kernels) / max(1, len(trace.unknown) + len(trace.kernels))
-
-
 def _shares(kernels: Kernels, card: Card, each: Array, idle: float) -> tuple[tuple[Bound, float], ...]:
     """Time of kernels by what their data sheet's slower side is, and the time the device waits."""
     arithmetic, memory = np.zeros(len(each)), kernels.moved / card.bytes_per_s
@@ -198,3 +496,66 @@ def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> Interval:
 @cache
 def _energy_rates(card: Card) -> Rates:
     return rates.on_card(rates.shipped("watts"), card)
+
+
+KIB, MIB = 2**10, 2**20
+# Bytes that torch gives each cuBLAS handle (aten/src/ATen/cuda/CublasHandlePool.cpp): seen as 33,554,432
+# beside the operands of a lone product on one H200. Backward has a thread, so a handle, of its own.
+CUBLAS_WORKSPACE = {"hopper": 32 * MIB, "earlier": 8 * MIB + 128 * KIB}
+
+
+def workspace_bytes(kernels: Iterable[Kernel], *, generation: str = "hopper") -> float:
+    """What cuBLAS holds while the step runs: one workspace a thread that multiplies matrices.
+
+    `generation` is "hopper" (and later) or "earlier".
+    """
+    threads = {kernel.phase == "backward" for kernel in kernels if kernel.kind == "matmul"}
+    return float(len(threads) * CUBLAS_WORKSPACE[generation])
+
+
+# Of a process with torch's kernels loaded: what the driver takes beside the allocator.
+CONTEXT = 600 * MIB
+# Share of the stated memory that a process sees: ECC on GDDR and firmware take some.
+VISIBLE = 0.98
+
+
+def free_bytes(card: Card) -> float:
+    """What the framework can allocate on an otherwise idle card."""
+    return VISIBLE * card.memory_bytes - CONTEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNeed:
+    """Peak of the framework's allocations with its 80 % interval, and the probability that it fits."""
+
+    peak: Interval
+    fits: float
+
+
+def fits_in_memory(trace: Trace, card: Card, *, more: float = 0.0) -> MemoryNeed | None:
+    """What the step needs on `card`, with `more` bytes for several GPUs' sake; None where the trace has no
+    lifetimes."""
+    if trace.memory is None:
+        return None
+    generation = "hopper" if card.engine in ENGINES else "earlier"
+    predicted = trace.memory.peak + _workspaces(trace, generation) + more
+    factors, low, high = _errors()
+    fitting = bisect_right(factors, free_bytes(card) / predicted)
+    return MemoryNeed(
+        peak=Interval(value=predicted, low=predicted * min(1.0, low), high=predicted * max(1.0, high),
+                      level=LEVEL, method="errors of measured peaks"),
+        fits=fitting / len(factors),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=KEPT_TRACES)
+def _workspaces(trace: Trace, generation: str) -> float:
+    return workspace_bytes(trace.kernels, generation=generation)
+
+
+@cache
+def _errors() -> tuple[list[float], float, float]:
+    """measured / predicted of known peaks in rising order, and the ends of their interval."""
+    factors = np.exp(memory_errors())
+    low, high = np.quantile(factors, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return factors.tolist(), float(low), float(high)

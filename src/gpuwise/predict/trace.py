@@ -6,11 +6,21 @@ it records with are the only ones of the package that import torch.
 
 What a step launches is torch's eager dispatch on CUDA, operator by operator: one kernel an operator, except
 where `costs` says more. Workspaces of libraries and their own layout changes are not seen.
+
+The step's allocations are replayed through torch's caching allocator (c10/cuda/CUDACachingAllocator.cpp). It
+rounds every request up to 512 bytes and serves it from the smallest free block that holds it. Requests up to
+1 MiB come from segments of 2 MiB; larger ones from segments of 20 MiB, or from 10 MiB on from their own,
+rounded up to 2 MiB. A block is split where at least 512 bytes (small) or more than 1 MiB (large) remain;
+neighbours merge when freed.
+
+`peak` is what `torch.cuda.max_memory_allocated` counts, `reserved` what the driver has given. Neither holds
+the CUDA context, nor what libraries ask for themselves (`workspace_bytes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -20,11 +30,9 @@ from torch import Tensor, nn
 
 from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
-from gpuwise.model.run import RunConfig
-from gpuwise.model.trace import Trace
-from gpuwise.predict.fusion import fuse
-from gpuwise.predict.graph import Tape, grouped
-from gpuwise.predict.memory import memory_of
+from gpuwise.model.question import RunConfig
+from gpuwise.model.trace import Memory, Trace
+from gpuwise.predict.graph import ALLOCATE, FREE, Event, Tape, fuse, grouped
 from gpuwise.predict.recorder import record
 from gpuwise.workloads import registry
 from gpuwise.workloads.job import dtype_of, set_precision, training_job
@@ -77,10 +85,7 @@ def record_workload(config: RunConfig, batch: int) -> Tape:
 
 def _check(config: RunConfig, modes: tuple[str, ...], precisions: tuple[str, ...]) -> None:
     """Raise InputError for a mode or precision that the workload does not have."""
-    for asked, allowed, what in (
-        (config.mode, modes, "mode"),
-        (config.precision, precisions, "precision"),
-    ):
+    for asked, allowed, what in ((config.mode, modes, "mode"), (config.precision, precisions, "precision")):
         if asked not in allowed:
             raise InputError(
                 f"{config.workload} has no {what} {asked}, only {', '.join(allowed)}",
@@ -247,3 +252,127 @@ def _trained(module: nn.Module, *, training: bool) -> Iterator[None]:
     finally:
         for part, was in before.items():
             part.training = was
+
+
+MIB = 2**20
+SMALLEST, SMALL, SMALL_SEGMENT = 512, 1 * MIB, 2 * MIB
+LARGE_SEGMENT, OWN_SEGMENT, OWN_ROUNDING = 20 * MIB, 10 * MIB, 2 * MIB
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    """A stretch of a segment; `before` and `after` are its neighbours in it."""
+
+    number: int
+    size: int
+    free: bool = False
+    before: _Block | None = None
+    after: _Block | None = None
+
+
+class Allocator:
+    """The caching allocator without a device: sizes only."""
+
+    def __init__(self) -> None:
+        self.allocated = self.peak = self.reserved = 0
+        self._free: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+        self._blocks: dict[int, _Block] = {}
+        self._count = 0
+
+    def allocate(self, size: float) -> _Block:
+        """A block of at least `size` bytes."""
+        rounded = max(SMALLEST, -(-int(size) // SMALLEST) * SMALLEST)
+        small = rounded <= SMALL
+        pool = self._free[small]
+        place = bisect_left(pool, (rounded, 0))
+        block = self._take(pool, place) if place < len(pool) else self._segment(rounded, small=small)
+        remaining = block.size - rounded
+        if remaining >= SMALLEST if small else remaining > SMALL:
+            self._split(block, rounded, small=small)
+        self.allocated += block.size
+        self.peak = max(self.peak, self.allocated)
+        return block
+
+    def release(self, block: _Block, *, small: bool) -> None:
+        """Give a block back; it merges with free neighbours."""
+        self.allocated -= block.size
+        for other in (block.before, block.after):
+            if other is not None and other.free:
+                self._free[small].remove((other.size, other.number))
+                self._absorb(block, other)
+        block.free = True
+        insort(self._free[small], (block.size, block.number))
+
+    def _new(self, size: int) -> _Block:
+        self._count += 1
+        block = self._blocks[self._count] = _Block(self._count, size)
+        return block
+
+    def _segment(self, size: int, *, small: bool) -> _Block:
+        whole = SMALL_SEGMENT if small else LARGE_SEGMENT if size < OWN_SEGMENT else 0
+        whole = whole or -(-size // OWN_ROUNDING) * OWN_ROUNDING
+        self.reserved += whole
+        return self._new(whole)
+
+    def _take(self, pool: list[tuple[int, int]], place: int) -> _Block:
+        block = self._blocks[pool.pop(place)[1]]
+        block.free = False
+        return block
+
+    def _split(self, block: _Block, size: int, *, small: bool) -> None:
+        rest = self._new(block.size - size)
+        rest.free, rest.before, rest.after = True, block, block.after
+        if rest.after is not None:
+            rest.after.before = rest
+        block.after, block.size = rest, size
+        insort(self._free[small], (rest.size, rest.number))
+
+    def _absorb(self, block: _Block, other: _Block) -> None:
+        block.size += other.size
+        if other is block.before:
+            block.before = other.before
+            if block.before is not None:
+                block.before.after = block
+        else:
+            block.after = other.after
+            if block.after is not None:
+                block.after.before = block
+        del self._blocks[other.number]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What the allocator went through."""
+
+    peak: float  # Highest sum of blocks in use
+    reserved: float  # Bytes taken from the driver: what must fit, beside context and workspaces
+    largest: float
+
+
+def replay(start: dict[int, float], events: Iterable[Event]) -> Replay:
+    """Play the allocations of a step, after those that were alive when it began."""
+    allocator = Allocator()
+    sizes = dict(start)
+    blocks = {storage: allocator.allocate(size) for storage, size in start.items() if size}
+    largest = max(start.values(), default=0.0)
+    for kind, storage, size in events:
+        if kind == ALLOCATE and size:
+            sizes[storage] = size
+            blocks[storage] = allocator.allocate(size)
+            largest = max(largest, size)
+        elif kind == FREE and storage in blocks:
+            allocator.release(blocks.pop(storage), small=sizes[storage] <= SMALL)
+    return Replay(peak=allocator.peak, reserved=allocator.reserved, largest=largest)
+
+
+def memory_of(tape: Tape) -> Memory:
+    """Parameters, gradients, optimiser state and peak of a recorded (or fused) step."""
+    played = replay(tape.start, tape.events)
+    return Memory(
+        parameters=tape.parameter_bytes,
+        gradients=tape.gradient_bytes,
+        gradient_count=tape.gradient_count,
+        optimiser=tape.optimiser_bytes,
+        peak=played.peak,
+        largest=played.largest,
+    )

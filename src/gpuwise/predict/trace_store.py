@@ -34,7 +34,7 @@ from typing import Any, cast
 from gpuwise import __version__
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.precision import Precision
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Kernel, KernelClass, Memory, Phase, Trace
 from gpuwise.predict.graph import grouped
 from gpuwise.predict.kernels import KEPT_TRACES
@@ -259,8 +259,7 @@ class Series:
     """The traces of one configuration at the batches that may be chosen, in rising order."""
 
     batches: tuple[int, ...]
-    start: int
-    """Where a search for the best batch begins."""
+    start: int  # Where a search for the best batch begins
     at: Callable[[int], Trace]
 
 

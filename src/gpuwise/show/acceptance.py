@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
-from gpuwise.judge.accept import Acceptance
+from gpuwise.judge.accept import Acceptance, Judged
 from gpuwise.judge.accept.bundle import LOOSE
-from gpuwise.judge.accept.condition import hottest
+from gpuwise.judge.accept.card import named, question, speed_of
 from gpuwise.judge.accept.fleet import Deviation, Fleet
-from gpuwise.model.issue import Issue
+from gpuwise.judge.accept.judging import hottest, weak
+from gpuwise.model.result import Issue
 from gpuwise.model.units import Amount, percent, whole
+from gpuwise.show.page import Page, Section
 from gpuwise.show.results import counted, rate
 from gpuwise.show.table import Table
 
@@ -82,6 +85,7 @@ def document(found: Acceptance) -> dict[str, Any]:
         "margin": found.margin,
         "references": list(found.references),
         "host": reasons(found.host),
+        "links": [{**asdict(link), "passed": not any(weak(link, found.links))} for link in found.links],
         "cards": [
             {
                 "card": judged.card.name,
@@ -96,6 +100,76 @@ def document(found: Acceptance) -> dict[str, Any]:
     }
 
 
+def certificate(found: Acceptance | Fleet) -> Page:
+    """The verdict as a page to keep: every card, link and speed with its limit, and every reason."""
+    hosts = found.hosts if isinstance(found, Fleet) else (("", found),)
+    every = [(name, judged) for name, each in hosts for judged in each.cards]
+    passed = sum(judged.outcome == "pass" for _, judged in every)
+    dates = sorted(judged.card.result.created_at[:10] for _, judged in every)
+    cards = Table.of((_certified(host, judged) for host, judged in every), title="Cards")
+    links = Table.of(({
+        "host": host or "this host", "link": f"card {link.a} - card {link.b}",
+        "path": link.path, "peer access": {True: "yes", False: "no", None: "not reported"}[link.peer],
+        "verdict": "FAIL" if any(weak(link, each.links)) else "pass",
+    } for host, each in hosts for link in each.links), title="Links")  # fmt: skip
+    speeds = Table.of((row for host, judged in every for row in _speeds(host, judged)), title="Speeds")
+    reasons = Table.of(({
+        "host": host or "this host", "card": name, "reason": reason.code, "severity": reason.severity,
+        "detail": reason.detail, "next": reason.fix,
+    } for host, each in hosts
+      for name, issues in (("", each.host), *((j.card.name, j.issues) for j in each.cards))
+      for reason in issues), title="Reasons")  # fmt: skip
+    missing = found.missing if isinstance(found, Fleet) else ()
+    skipped = found.skipped if isinstance(found, Fleet) else ()
+    return Page(
+        title=f"Acceptance of {counted(len(every), 'GPU')}: {found.outcome}",
+        subtitle=f"{counted(len(hosts), 'host')}, {' to '.join(dict.fromkeys((dates[0], dates[-1])))}",
+        summary=(
+            f"{passed} of {counted(len(every), 'card')} pass; margin {percent(found.margin, 0)}.",
+            *(f"Host {host} did not answer and is not judged: {why}" for host, why in missing),
+            *(f"{file} was not read: {why}" for file, why in skipped),
+        ),
+        sections=(
+            Section(id="cards", title="Verdict of each card", tables=(cards,)),
+            Section(id="links", title="Verdict of each link", tables=(links,) if links.rows else ()),
+            Section(id="reasons", title="Reasons", tables=(reasons,) if reasons.rows else ()),
+            Section(id="speeds", title="Measured speeds", tables=(speeds,) if speeds.rows else ()),
+        ),
+        made_on=datetime.now(UTC).date().isoformat(),
+    )
+
+
+def _certified(host: str, judged: Judged) -> dict[str, str]:
+    """A card of the certificate: what it is, how it stood, what of it failed."""
+    card, place, heat = judged.card, judged.card.result.environment, hottest(judged.card.result)
+    return {
+        "host": host or "this host",
+        "card": card.name,
+        "model": place.device,
+        "serial": card.info.serial or "" if card.info else "",
+        "verdict": judged.outcome,
+        "speeds compared": str(judged.compared),
+        "hottest": "" if heat is None else f"{heat:.0f} °C",
+        "power limit": f"{place.power_limit_w:.0f} W" if place.power_limit_w else "",
+        "PCIe": f"{place.pcie_generation_max or '?'} x{place.pcie_width}" if place.pcie_width else "",
+        "memory errors": "" if card.after.ecc_uncorrected is None else str(card.after.ecc_uncorrected),
+        "fails for": _failures(judged.issues),
+    }
+
+
+def _speeds(host: str, judged: Judged) -> Iterator[dict[str, str]]:
+    for m in judged.card.result.measurements:
+        speed = speed_of(m)
+        yield {
+            "host": host or "this host",
+            "card": judged.card.name,
+            "speed of": named(question(m)),
+            "measured": rate(speed.value, m.item) if speed else m.status,
+            "power": f"{m.telemetry.power_w:.0f} W" if m.telemetry and m.telemetry.power_w else "",
+            "energy": f"{m.telemetry.energy_j:,.0f} J" if m.telemetry and m.telemetry.energy_j else "",
+        }
+
+
 def fleet_cards(found: Fleet) -> Table:
     """One row a card that has a reason, refused ones first."""
     judged = [(host, each) for host, acceptance in found.hosts for each in acceptance.cards if each.issues]
@@ -105,6 +179,7 @@ def fleet_cards(found: Fleet) -> Table:
     named = len({(each.host, each.card) for each in found.deviations if each.outlier})
     where, unlike = f" in {hosts} hosts" if hosts else "", "is an outlier" if named == 1 else "are outliers"
     notes = [f"{name or 'host'}: {reason.detail}" for name, a in found.hosts for reason in a.host]
+    notes += [f"host {name} did not answer and is not judged: {why}" for name, why in found.missing]
     notes += [f"skipped {file}: {why}" for file, why in found.skipped]
     return Table.of(
         (
@@ -197,4 +272,5 @@ def fleet_document(found: Fleet) -> dict[str, Any]:
         "deviations": [asdict(each) for each in found.deviations],
         "judged": [{"host": name, **document(acceptance)} for name, acceptance in found.hosts],
         "skipped": [{"file": file, "why": why} for file, why in found.skipped],
+        "missing": [{"host": name, "why": why} for name, why in found.missing],
     }

@@ -1,24 +1,27 @@
 """Two to six GPUs in an article, from facts alone: each figure has a source or is computed from some.
 
-Whatever is said of better and worse is a `Criterion`: its figures stand in the decision table and its winner
-in the prose, so that the two cannot disagree.
+Sentences stand in `templates/article.txt`, reasons to choose in `criteria.toml`. Whatever is said of better
+and worse is a `Criterion`: its figures stand in the decision table and its winner in the prose, so that the
+two cannot disagree.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from importlib.resources import files
 from math import exp, log
+from typing import Any
 
 from gpuwise.facts import prices
-from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.offer import Offer
-from gpuwise.model.record import Record
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.result import Record
 from gpuwise.model.units import Amount, gibibytes, percent, significant, times, usd, watts, whole
-from gpuwise.show import charts
+from gpuwise.show.charts import Mark, Rows, frontier, tradeoff
 from gpuwise.show.gpus import label, peak_name, peak_value, place, quantity, short, shown
-from gpuwise.show.page import Figure, Page, References, Section
+from gpuwise.show.page import Figure, Page, References, Section, said
 from gpuwise.show.prices import EXACTLY, exact, hourly, million, offered
 from gpuwise.show.records import (
     COUNTS,
@@ -33,10 +36,9 @@ from gpuwise.show.records import (
     of_kind,
     work,
 )
-from gpuwise.show.results import per_joule, spanned, value
+from gpuwise.show.results import per_joule, throughput
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Mark
-from gpuwise.stats.records import Curve, ratio_between
+from gpuwise.stats.scaling import Curve, ratio_between
 
 MOST = 6
 # Differences below this share decide nothing: the data sheets themselves are rounded.
@@ -46,9 +48,12 @@ EVEN = 0.05
 WEIGHT_BYTES, ADAM_BYTES = 2, 16
 # Measured and published questions that a table shows; the rest: gpuwise results.
 LISTED = 24
-_TRAINING = tuple(kind for kind in KINDS if kind.mode == "train")
-_SERVING = tuple(kind for kind in KINDS if kind.mode == "infer" and kind.workload.startswith("llm"))
-_IMAGES = tuple(kind for kind in KINDS if kind.mode == "infer" and kind not in _SERVING)
+# Criterion -> the kinds of work that it is a mean over.
+_OVER = {
+    "training": tuple(kind for kind in KINDS if kind.mode == "train"),
+    "serving": tuple(kind for kind in KINDS if kind.mode == "infer" and kind.workload.startswith("llm")),
+    "images": tuple(kind for kind in KINDS if kind.mode == "infer" and not kind.workload.startswith("llm")),
+}
 # What bounds a step -> (what decides then, in words; the quantity of it).
 _DECIDES = {
     "memory": ("memory bandwidth", "memory_bytes_per_s"),
@@ -56,25 +61,29 @@ _DECIDES = {
     "launch": ("the host, which launches the kernels", ""),
     "link": ("the link between GPUs", "link_bytes_per_s"),
 }
+# Field -> how a sentence about a card goes on with it.
+_STATED = {
+    "launch": "of", "memory_bytes": "with", "memory_type": "of", "memory_bytes_per_s": "at",
+    "power_w": "and a board power of",
+}  # fmt: skip
+_LEADING = {
+    "energy": "On the electricity bill", "purchase": "Who buys gets the most speed for the money with",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
     """One reason to choose, for one kind of reader."""
 
-    reader: str
-    """`Who trains and waits for the result`."""
-    what: str
-    """What the figures count."""
-    because: str
-    """How the best is ahead: a sentence with places for {best}, {next} and {lead}."""
+    name: str
+    reader: str  # `Who trains and waits for the result`
+    what: str  # What the figures count
+    because: str  # How the best is ahead: a sentence with places for {best}, {next} and {lead}
+    ground: str  # What the figures rest on
     figures: Mapping[str, Amount]
     """GPU -> its figure, of those that have one; at least two."""
-    less: bool = False
-    """The least is the best."""
-    margin: float = 1 + EVEN
-    """Factor between the best and the next below which nothing is decided."""
-    ground: str
+    less: bool = False  # The least is the best
+    margin: float = 1 + EVEN  # Factor between the best and the next below which nothing is decided
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -155,6 +164,14 @@ class Contest:
                 logs.append(log(ratio_between(base, mine, ignoring=(*TWO_GPUS, "gpu")).value))
         return exp(sum(logs) / len(logs))
 
+    def because(self, found: Criterion, against: str = "", best: str = "") -> str:
+        """Why the best of a criterion is ahead, of the next one if not `against` another."""
+        other = against or found.order[1]
+        lead = f"{found.lead(other):.2f}"
+        return found.because.format(
+            best=best or self.names(found.order[:1]), next=self.names([other]), lead=lead
+        )
+
     def rent(self, gpu_id: str) -> float | None:
         """Median on-demand rent of an hour, in USD: spot rents are interrupted."""
         return hourly(self.offers, gpu_id)
@@ -169,13 +186,6 @@ class Contest:
 def article(given: Contest) -> Page:
     """The whole article; sections that have nothing to say are left out."""
     names, found = [short(spec) for spec in given.specs], criteria(given)
-    method = (
-        "Specifications and prices carry the source that states them. Speeds of kinds of work are forecasts "
-        f"of gpuwise with 80 % intervals {given.cited.mark(FORECAST)}; ratios and orders are computed, and a "
-        "difference within the uncertainty decides nothing. Published figures that break a check of "
-        "plausibility are left out. `gpuwise audit FILE` checks every line of this page against catalog, "
-        "offers and physics again; `gpuwise bench WORKLOAD` measures a row on a card at hand."
-    )
     sections = (
         _answer(given, found),
         _cards(given),
@@ -187,8 +197,11 @@ def article(given: Contest) -> Page:
         _several(given),
         _readers(given, found),
         _specifications(given),
-        Section(id="method", title="How this was made", text=(method,)),
-    )
+        Section(
+            id="method", title="How this was made",
+            text=said("article", "method", forecast=given.cited.mark(FORECAST)),
+        ),
+    )  # fmt: skip
     return Page(
         title=f"{', '.join(names[:-1])} or {names[-1]}: which GPU for deep learning?",
         subtitle=f"Made by gpuwise from cited facts on {given.today.isoformat()}",
@@ -200,65 +213,44 @@ def article(given: Contest) -> Page:
 
 
 def criteria(given: Contest) -> dict[str, Criterion]:
-    """Every reason that the facts give, by a name for it."""
-    found: dict[str, Criterion] = {}
-    sure, ids, base = exp(given.ratio_half), given.ids, f"{given.first} = 1"
+    """Every reason that the facts give, by its name."""
+    sure, ids = exp(given.ratio_half), given.ids
+    figures: dict[str, dict[str, Amount]] = {}
+    over = {}
     rents = {one: rent for one in ids if (rent := given.rent(one))}
-    for name, reader, renter, every in (
-        ("training", "Who trains and waits for the result", "Who trains on rented GPUs", _TRAINING),
-        ("serving", "Who serves a language model", "Who serves a language model on rented GPUs", _SERVING),
-        ("images", "Who classifies or generates images", "Who works on images with rented GPUs", _IMAGES),
-    ):
+    for name, every in _OVER.items():
         if kinds := given.common(every):
-            over = f"mean of {len(kinds)} kinds of work" if len(kinds) > 1 else kinds[0].title
+            over[name] = f"mean of {len(kinds)} kinds of work" if len(kinds) > 1 else kinds[0].title
             speeds = {one: given.mean_ratio(kinds, one) for one in ids}
-            found[name] = Criterion(
-                reader=reader, what=f"speed, {base}, {over}", margin=sure, ground="forecast",
-                because="{best} does {lead} times the work of {next} in an hour",
-                figures={one: times(speed) for one, speed in speeds.items()},
-            )  # fmt: skip
-            found[f"{name} for rent"] = Criterion(
-                reader=renter, what=f"rent for the same work, relative, {over}", less=True, margin=sure,
-                ground="forecast and on-demand offers",
-                because="the same work costs {lead} times as much rent on {next}",
-                figures=_relative({one: rent / speeds[one] for one, rent in rents.items()}),
-            )  # fmt: skip
+            figures[name] = {one: times(speed) for one, speed in speeds.items()}
+            figures[f"{name} for rent"] = _relative({one: rent / speeds[one] for one, rent in rents.items()})
     if kinds := given.common(DEEP):
         paid = {one: price for one in ids if (price := given.bought(one))}
-        found["purchase"] = Criterion(
-            reader="Who buys the card", what="purchase price for the same speed, relative", less=True,
-            margin=sure, ground="forecast and purchase prices",
-            because="the same speed costs {lead} times as much to buy with {next}",
-            figures=_relative({one: price / given.mean_ratio(kinds, one) for one, price in paid.items()}),
-        )  # fmt: skip
+        figures["purchase"] = _relative(
+            {one: price / given.mean_ratio(kinds, one) for one, price in paid.items()}
+        )
         joules = {
             one: [r.items_per_joule or 0.0 for kind in kinds if (r := given.forecast(kind, one))]
             for one in ids
         }
         mean = {one: exp(sum(map(log, each)) / len(each)) for one, each in joules.items() if all(each)}
-        found["energy"] = Criterion(
-            reader="Who pays for power and cooling", what="work per joule, relative", margin=sure,
-            ground="forecast", because="{best} does {lead} times the work of {next} per joule",
-            figures=_relative(mean),
-        )  # fmt: skip
+        figures["energy"] = _relative(mean)
     specs = {spec.id: spec for spec in given.specs}
-    found["memory"] = Criterion(
-        reader="Whose model barely fits", what="device memory", ground="specification",
-        because="{best} has {lead} times the memory of {next}",
-        figures={one: gibibytes(size) for one, spec in specs.items() if (size := spec.memory_bytes)},
-    )  # fmt: skip
-    found["supply"] = Criterion(
-        reader="Whose power supply or cooling is small", what="board power", less=True,
-        ground="specification", because="{next} may draw {lead} times the power of {best}",
-        figures={one: watts(power) for one, spec in specs.items() if (power := spec.power_w)},
-    )  # fmt: skip
-    found["double"] = Criterion(
-        reader="Who computes in double precision", what="dense fp64 peak", ground="specification",
-        because="{best} has {lead} times the fp64 peak of {next}",
-        figures={one: peak_value(peak) for one, spec in specs.items() if (peak := spec.peak("fp64"))},
-    )  # fmt: skip
-    # With one figure there is nothing to compare.
-    return {name: one for name, one in found.items() if len(one.figures) > 1}
+    figures["memory"] = {one: gibibytes(size) for one, spec in specs.items() if (size := spec.memory_bytes)}
+    figures["supply"] = {one: watts(power) for one, spec in specs.items() if (power := spec.power_w)}
+    figures["double"] = {one: peak_value(peak) for one, spec in specs.items() if (peak := spec.peak("fp64"))}
+    known = tomllib.loads(files("gpuwise.show").joinpath("criteria.toml").read_text("utf-8"))
+    found = {}
+    for name, words in known.items():
+        # With one figure there is nothing to compare.
+        if len(figures.get(name, ())) > 1:
+            mean_of = over.get(name.removesuffix(" for rent"), "")
+            margin = 1 + EVEN if words["ground"] == "specification" else sure
+            what = words["what"].format(first=given.first, over=mean_of)
+            found[name] = Criterion(
+                **{**words, "what": what}, name=name, figures=figures[name], margin=margin
+            )
+    return found
 
 
 def _relative(figures: Mapping[str, float]) -> dict[str, Amount]:
@@ -266,101 +258,54 @@ def _relative(figures: Mapping[str, float]) -> dict[str, Amount]:
     return {one: times(figure / next(iter(figures.values()))) for one, figure in figures.items()}
 
 
-def _because(given: Contest, found: Criterion, against: str = "", best: str = "") -> str:
-    other = given.names([against or found.order[1]])
-    lead = f"{found.lead(against or found.order[1]):.2f}"
-    return found.because.format(best=best or given.names(found.order[:1]), next=other, lead=lead)
-
-
 def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
     """The thesis: what follows from speed, price, memory and power together."""
-    text = []
     name = "training" if "training" in found else "serving"
-    speed, cost = found.get(name), found.get(f"{name} for rent")
-    doing = {"training": "training", "serving": "serving language models"}[name]
-    if speed is not None:
-        best = speed.order[0]
-        line = (
-            f"For {doing}, {given.names([best])} is the fastest card here: "
-            f"{_because(given, speed, best='it')}."
-            if speed.winner
-            else f"For {doing}, {given.names(speed.tied)} are equally fast within the uncertainty of the "
-            "forecasts."
-        )
-        if cost is not None and best in cost.figures:
-            cheap, hour = cost.order[0], usd(given.rent(best) or 0.0)
-            other = usd(given.rent(cheap) or 0.0)
-            if cost.winner == best:
-                line += f" At {hour} an hour it is also the cheapest to rent: {_because(given, cost)}."
-            elif cost.winner:
-                slower = given.names([cheap])
-                line += (
-                    f" Speed is not the whole price, though. An hour of it rents for {hour}, one of {slower} "
-                    f"for {other}, so that {_because(given, cost, best)}: who can wait rents {slower}."
-                )
-            else:
-                tied = given.names(cost.tied)
-                line += f" For the same work {tied} cost the same rent, within the uncertainty."
-        text.append(line)
     apart = [
         (kind, able)
         for kind in KINDS
         if (able := [one for one in given.ids if given.forecast(kind, one)])
         and any(given.too_large(kind, one) for one in given.ids)
     ]
-    if apart:
-        kind, able = apart[0]
-        more = f" The same holds for {len(apart) - 1} more kinds of work below." if len(apart) > 1 else ""
-        text.append(
-            f"Memory draws the hard line: {_said(kind.title)} fits {given.names(able)} only, and where a "
-            f"model does not fit, neither price nor speed matters.{more}"
-        )
-    elif given.common(KINDS):
-        text.append("Memory excludes no card: every kind of work compared here fits all of them.")
-    leads = {
-        "energy": "On the electricity bill {best} is ahead",
-        "purchase": "Who buys gets the most speed for the money with {best}",
-    }
-    lines = [
-        f"{lead.format(best=given.names(one.order[:1]))}: {_because(given, one, best='it')}."
-        for name, lead in leads.items()
-        if (one := found.get(name)) is not None and one.winner
-    ]
-    text += [" ".join(lines)] if lines else []
-    won = {one: [c.reader for c in found.values() if c.winner == one] for one in given.ids}
-    if none := [one for one in given.ids if not won[one]]:
-        text.append(f"No comparison below is decided for {given.names(none, 'or')} alone.")
-    return Section(id="answer", title="The short answer", text=tuple(text))
+    text = said(
+        "article", "answer",
+        the=given.names, because=given.because, rent=lambda one: usd(given.rent(one) or 0.0),
+        speed=found.get(name), cost=found.get(f"{name} for rent"),
+        doing="training" if name == "training" else "serving language models",
+        apart=apart, all_fit=bool(given.common(KINDS)), leading=_LEADING,
+        leads=[one for name in _LEADING if (one := found.get(name)) is not None and one.winner],
+        never=[one for one in given.ids if not any(c.winner == one for c in found.values())],
+    )  # fmt: skip
+    return Section(id="answer", title="The short answer", text=text)
 
 
 def _cards(given: Contest) -> Section:
     """What each card is, in a sentence or two with the sources."""
-    text = []
+
+    def stated(spec: GpuSpec, name: str) -> str:
+        fact = spec.facts.get(name)
+        return f"{shown(fact)} {given.cited.mark(fact.source)}" if fact else ""
+
+    cards = []
     for spec in given.specs:
-
-        def stated(name: str, form: str, spec: GpuSpec = spec) -> str:
-            fact = spec.facts.get(name)
-            return form.format(f"{shown(fact)} {given.cited.mark(fact.source)}") if fact else ""
-
-        kind = " ".join(spec.text(name) or "" for name in ("architecture", "segment")).strip()
-        line = f"The {spec.name} is {'an' if kind[:1] in 'AEIOU' else 'a'} {kind} card"
-        line += stated("launch", " of {}") + stated("memory_bytes", " with {}")
-        line += stated("memory_type", " of {}") + stated("memory_bytes_per_s", " at {}")
-        line += stated("power_w", " and a board power of {}") + "."
-        if peak := spec.peak("fp16"):
-            line += (
-                f" Its 16-bit matrix peak is {peak_value(peak)} dense {given.cited.mark(peak.source)}"
-                + stated("link_bytes_per_s", ", its link to other GPUs carries {}") + "."
-            )  # fmt: skip
-        text.append(line)
-    return Section(id="cards", title="The cards", text=tuple(text))
+        known = [(words, fact) for name, words in _STATED.items() if (fact := stated(spec, name))]
+        peak = spec.peak("fp16")
+        cards.append({
+            "spec": spec, "stated": known,
+            "kind": " ".join(spec.text(name) or "" for name in ("architecture", "segment")).strip(),
+            "peak": f"{peak_value(peak)} dense {given.cited.mark(peak.source)}" if peak else "",
+            "link": stated(spec, "link_bytes_per_s") if peak else "",
+        })  # fmt: skip
+    return Section(id="cards", title="The cards", text=said("article", "cards", cards=cards))
 
 
 def _speed(given: Contest) -> Section:
     """Forecasts of each kind of work: which is faster, by how much, and which specification decides."""
     rows: list[dict[str, str]] = []
-    marks: dict[str, list[Mark]] = {one: [] for one in given.ids}
+    marks: list[Mark] = []
+    ratios: dict[str, list[dict[str, Any]]] = {one: [] for one in given.ids}
     waits: dict[str, list[Kind]] = {}
+    spread = exp(given.ratio_half)
     for kind in KINDS:
         able = {spec.id: r for spec in given.specs if (r := given.forecast(kind, spec.id))}
         # Where none is forecast for want of a trace, the row would say nothing of the cards.
@@ -370,7 +315,7 @@ def _speed(given: Contest) -> Section:
         rows.append({
             "kind of work": kind.title, "its example": kind.named,
             **{
-                short(spec): spanned(r.throughput, r.item) if (r := able.get(spec.id)) and r.throughput
+                short(spec): throughput(r) if (r := able.get(spec.id))
                 else "does not fit" if given.too_large(kind, spec.id) else "no forecast"
                 for spec in given.specs
             },
@@ -378,57 +323,45 @@ def _speed(given: Contest) -> Section:
         })  # fmt: skip
         if len(bounds) == 1:
             waits.setdefault(bounds[0], []).append(kind)
-        base, spread = able.get(given.ids[0]), exp(given.ratio_half)
+        base = able.get(given.ids[0])
         for one in given.ids[1:]:
             if base is not None and one in able:
                 ratio = ratio_between(base, able[one], ignoring=TWO_GPUS).value
-                marks[one].append(Mark(
+                ratios[one].append({"kind": kind, "ratio": ratio})
+                marks.append(Mark(
                     label=kind.title, value=ratio, low=ratio / spread, high=ratio * spread,
                     group=f"{given.name(one)} over {given.first}", shown=f"{ratio:.2f}x",
                     colour="predicted",
                 ))  # fmt: skip
     if not rows:
         return Section(id="forecasts", title="Speed")
-    text = []
+    decided = []
     for bound, kinds in waits.items():
         what, field = _DECIDES[bound]
-        stated = {spec.id: number for spec in given.specs if field and (number := quantity(spec, field))}
-        most = max(stated, key=lambda one: stated[one], default="")
-        also = f" and {len(kinds) - 1} more kinds of work wait" if len(kinds) > 1 else " waits"
-        text.append(
-            f"{kinds[0].title[:1].upper()}{kinds[0].title[1:]}{also} for "
-            f"{'arithmetic' if bound == 'compute' else bound} on every card, so {what} decides"
-            + (f"; {given.names([most])} has the most of it." if len(stated) > 1 else ".")
-        )
-    for one, each in marks.items():
-        if len(each) > 1:
-            low, high = min(each, key=lambda mark: mark.value), max(each, key=lambda mark: mark.value)
-            text.append(
-                f"Against the {given.first} {given.names([one])} does {low.value:.2f} times the work in "
-                f"{_said(low.label)} and {high.value:.2f} times in {_said(high.label)}; the other kinds lie "
-                "between."
-            )
+        known = {s.id: number for s in given.specs if field and (number := quantity(s, field))}
+        decided.append((bound, kinds, what, max(known, key=lambda one: known[one]) if len(known) > 1 else ""))
+    spans = [
+        (one, min(each, key=lambda r: r["ratio"]), max(each, key=lambda r: r["ratio"]))
+        for one, each in ratios.items()
+        if len(each) > 1
+    ]
     cited = given.cited.mark(FORECAST)
     table = Table.of(
         rows, title="Forecast of one GPU at its best batch",
         notes=(f"forecasts, not measurements, with 80 % intervals {cited}",),
     )  # fmt: skip
-    drawn = tuple(mark for each in marks.values() for mark in each)
+    drawn = tuple(sorted(marks, key=lambda mark: mark.group))
     figure = Figure(
-        marks=drawn, ratio=True, opened=True, table=table,
+        charts=(Rows(marks=drawn, ratio=True, title=f"speed over that of the {given.first}"),),
+        opened=True, table=table,
         caption=f"Speed over that of the {given.first} by kind of work, forecast with 80 % intervals "
         f"{cited}: above 1 is faster.",
     )  # fmt: skip
     return Section(
-        id="forecasts", title="Speed", text=tuple(text), figures=(figure,) if drawn else (),
-        tables=() if drawn else (table,),
+        id="forecasts", title="Speed",
+        text=said("article", "speed", waits=decided, spans=spans, the=given.names, first=given.first),
+        figures=(figure,) if drawn else (), tables=() if drawn else (table,),
     )  # fmt: skip
-
-
-def _said(title: str) -> str:
-    """`serving an 8B model (answers)`: the title of a kind of work within a sentence."""
-    head, colon, tail = title.partition(": ")
-    return f"{head} ({tail})" if colon else title
 
 
 def _measured(given: Contest) -> Section:
@@ -447,7 +380,7 @@ def _measured(given: Contest) -> Section:
                 "GPUs": whole(one.gpus),
                 "batch": " / ".join(dict.fromkeys(str(r.batch or "-") for r in same.values())),
                 **{
-                    short(s): spanned(r.throughput, r.item) if (r := same.get(s.id)) and r.throughput else ""
+                    short(s): throughput(r) if (r := same.get(s.id)) else ""
                     for s in given.specs
                 },
                 "origin": one.origin,
@@ -460,16 +393,11 @@ def _measured(given: Contest) -> Section:
 
     fastest = [max(same, key=lambda gpu_id: same[gpu_id].value) for same in shared]
     ahead = max(given.ids, key=fastest.count)
-    text = (
-        "Forecasts are one thing, measurements another. The table has every question that one source, or "
-        "gpuwise itself, answered for at least two of the cards with the same work, framework, mode, "
-        "precision, compilation and number of GPUs; batches may differ where the memory does. Of "
-        f"{len(shared)} such questions {given.names([ahead])} is the fastest in {fastest.count(ahead)}."
-        if shared
-        else "No source has two of the cards on the same work, so no measured speeds can be compared."
+    text = said(
+        "article", "measured", shared=len(shared), ahead=ahead, won=fastest.count(ahead), the=given.names
     )
     return Section(
-        id="performance", title="Measured and published", text=(text,),
+        id="performance", title="Measured and published", text=text,
         tables=table(shared, "Answered for two cards or more"), folded=table(alone, "Answered for one card"),
     )  # fmt: skip
 
@@ -477,15 +405,11 @@ def _measured(given: Contest) -> Section:
 def _memory(given: Contest) -> Section:
     """What fits, by parameters and by kind of work."""
     sized = [(short(spec), size) for spec in given.specs if (size := spec.memory_bytes)]
-    sizes = "; ".join(
-        f"{name} {significant(size / WEIGHT_BYTES / 1e9)} and {significant(size / ADAM_BYTES / 1e9)}"
-        for name, size in sized
-    )
-    text = (
-        "Billions of parameters whose weights alone fill the memory in 16 bit "
-        f"({WEIGHT_BYTES} bytes each), and whose training with Adam does ({ADAM_BYTES} bytes each), "
-        f"activations not counted: {sizes}."
-    )
+    text = said(
+        "article", "memory", weight_bytes=WEIGHT_BYTES, adam_bytes=ADAM_BYTES,
+        sized=[(name, *(significant(size / each / 1e9) for each in (WEIGHT_BYTES, ADAM_BYTES)))
+               for name, size in sized],
+    )  # fmt: skip
     points = tuple(
         f"{kind.title[:1].upper()}{kind.title[1:]} ({kind.workload}) does not fit the {short(spec)}: a batch "
         f"of {found.batch} takes about {gibibytes(found.memory_bytes.value)} by forecast."
@@ -493,7 +417,7 @@ def _memory(given: Contest) -> Section:
         for kind in KINDS
         if (found := given.too_large(kind, spec.id)) and found.memory_bytes
     )
-    return Section(id="memory", title="Memory", text=(text,) if len(sized) > 1 else (), points=points)
+    return Section(id="memory", title="Memory", text=text if len(sized) > 1 else (), points=points)
 
 
 def _power(given: Contest) -> Section:
@@ -518,38 +442,30 @@ def _power(given: Contest) -> Section:
     )
     if not rows and not points:
         return Section(id="power", title="Power")
-    text = (
-        "Board power is a limit and not a draw. What an item takes of energy follows from the watts that the "
-        "work draws and from its speed, so a card that draws more may still take less."
-    )
     note = f"forecasts {given.cited.mark(FORECAST)} of the device alone: host and cooling come on top"
     tables = (Table.of(rows, title="Work per joule, forecast", notes=(note,)),) if rows else ()
-    return Section(id="power", title="Power", text=(text,), tables=tables, points=points)
+    return Section(id="power", title="Power", text=said("article", "power"), tables=tables, points=points)
 
 
 def _price(given: Contest) -> Section:
     """Dated offers, what a million items cost by their median, and rent against speed."""
     rents = {one: rent for one in given.ids if (rent := given.rent(one))}
-    text, rows = [], []
+    rows = []
     for kind in DEEP:
         records = {one: r for one in rents if (r := given.forecast(kind, one))}
-        costs = {one: million(value(r), rents[one]) for one, r in records.items()}
+        costs = {one: million(r.value, rents[one]) for one, r in records.items()}
         if len(costs) > 1:
             rows.append({
                 "kind of work": kind.title, "unit": f"a million {next(iter(records.values())).item}s",
                 **{short(spec): costs.get(spec.id, "") for spec in given.specs},
                 "cheapest": given.name(min(costs, key=lambda one: costs[one].value)),
             })  # fmt: skip
-    if rows:
-        least = {one: sum(row["cheapest"] == given.name(one) for row in rows) for one in given.ids}
-        parts = [f"to {given.names([one])} in {count}" for one, count in least.items() if count]
-        text.append(
-            "An hour is cheap or expensive only against the work that is done in it. The lowest rent of a "
-            f"million items belongs {' and '.join(parts)} of {len(rows)} kinds of work."
-        )
-    if missing := [one for one in given.ids if not exact(given.offers, one)]:
-        exactly = given.names(missing, "or")
-        text.append(f"No dated offer of exactly {exactly} is known, so no price of it is given.")
+    least = {one: sum(row["cheapest"] == given.name(one) for row in rows) for one in given.ids}
+    missing = [one for one in given.ids if not exact(given.offers, one)]
+    text = said(
+        "article", "prices", the=given.names, kinds=len(rows), missing=missing,
+        cheapest=[(one, count) for one, count in least.items() if count],
+    )  # fmt: skip
     tables = []
     if known := offered(given.offers, given.ids, given.today, given.cited):
         tables.append(Table(
@@ -566,12 +482,12 @@ def _price(given: Contest) -> Section:
     # Two points have a line and nothing to choose from.
     if len(rents) > 2 and kinds:
         speeds = {one: given.mean_ratio(kinds, one) for one in rents}
-        best = charts.frontier([(rents[one], speeds[one]) for one in rents])
+        best = frontier([(rents[one], speeds[one]) for one in rents])
         figures.append(Figure(
-            drawn=charts.tradeoff(
+            charts=(tradeoff(
                 [(given.name(one), rents[one], speeds[one], n in best) for n, one in enumerate(rents)],
                 x="rent of an hour, USD", y=f"speed, {given.first} = 1",
-            ),
+            ),),
             table=Table.of(
                 {"GPU": given.name(one), "rent of an hour": usd(rent), "speed": times(speeds[one])}
                 for one, rent in rents.items()
@@ -579,7 +495,7 @@ def _price(given: Contest) -> Section:
             caption="Rent against mean speed over the kinds of work that all can do; the line joins the "
             "cards that no other one beats on both.",
         ))  # fmt: skip
-    return Section(id="prices", title="Price", text=tuple(text), figures=tuple(figures), tables=tuple(tables))
+    return Section(id="prices", title="Price", text=text, figures=tuple(figures), tables=tuple(tables))
 
 
 def _several(given: Contest) -> Section:
@@ -592,7 +508,7 @@ def _several(given: Contest) -> Section:
                 one, every = given.forecast(kind, spec.id), of_kind(kind, spec.id, given.forecasts, count)
                 if one is not None and every is not None and every.throughput is not None:
                     share = percent(Curve(records=(one, every)).share(every).value, 0)
-                    cells[short(spec)] = f"{spanned(every.throughput, every.item)}, {share} of linear"
+                    cells[short(spec)] = f"{throughput(every)}, {share} of linear"
             if cells:
                 each = {short(spec): cells.get(short(spec), "-") for spec in given.specs}
                 rows.append({"kind of work": kind.title, "GPUs": whole(count), **each})
@@ -603,24 +519,18 @@ def _several(given: Contest) -> Section:
 
 def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
     """A line for each kind of reader, and the figures that decide it."""
-    points, rows = [], []
-    for one in found.values():
-        tied = given.names(one.tied, "or")
-        points.append(
-            f"{one.reader} takes {tied}: {_because(given, one)}."
-            if one.winner
-            else f"{one.reader} may take {tied}: the difference is within the uncertainty."
-        )
-        rows.append({
+    rows = [
+        {
             "reader": one.reader, "what decides": one.what,
             **{short(spec): one.figures.get(spec.id, "") for spec in given.specs},
             "choose": " or ".join(map(given.name, one.tied)),
             "rests on": one.ground,
-        })  # fmt: skip
+        }
+        for one in found.values()
+    ]  # fmt: skip
+    points = said("article", "choice", found=found.values(), the=given.names, because=given.because)
     table = Table.of(rows, title="Decision table")
-    return Section(
-        id="choice", title="Who should take which", points=tuple(points), tables=(table,) if rows else ()
-    )
+    return Section(id="choice", title="Who should take which", points=points, tables=(table,) if rows else ())
 
 
 def _specifications(given: Contest) -> Section:

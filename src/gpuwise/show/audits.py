@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gpuwise.model.claim import NOT_IN_CATALOG, Audit
+from gpuwise.model.judgement import NOT_IN_CATALOG, Audit
 from gpuwise.show.gpus import label
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table
@@ -63,6 +63,10 @@ def summary(audit: Audit) -> str:
             + (f", {counts['differs']} differ from one source" if counts["differs"] else "")
             + f", {counts['cannot tell']} not decidable"
         )
+        reasons = Counter(f.explanation for f in audit.findings if f.verdict == "cannot tell")
+        if counts["cannot tell"] > counts["agrees"]:
+            # A reader of such an answer asks what to do with it.
+            text += " (" + ", ".join(f"{n}: {why or 'no source'}" for why, n in reasons.most_common(2)) + ")"
     if audit.unknown_gpus:
         figures = sum(finding.explanation == NOT_IN_CATALOG for finding in audit.findings)
         text += f"; {counted(figures, 'figure')} of GPUs not in the catalog: {_first(audit.unknown_gpus)}"

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import prices
-from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.offer import Offer
-from gpuwise.model.record import Record
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.result import Record
 from gpuwise.model.units import gibibytes, whole
 from gpuwise.show.choice import uses as use_table
 from gpuwise.show.gpus import gaps, label, nearest, ranking, shown, sourced
-from gpuwise.show.page import Page, References, Section
+from gpuwise.show.page import Page, References, Section, said
 from gpuwise.show.prices import EXACTLY, exact, hourly, million, offered, rent
 from gpuwise.show.records import COUNTS, DEEP, FORECAST, KINDS, SCALED, listing, of_kind
-from gpuwise.show.results import per_joule, spanned
+from gpuwise.show.results import per_joule, throughput
 from gpuwise.show.scaling import shown as curves_shown
 from gpuwise.show.table import Table
-from gpuwise.stats.records import curves
+from gpuwise.stats.scaling import curves
 
 if TYPE_CHECKING:  # it needs numpy, which a page does not
-    from gpuwise.judge.choose.uses import Use
+    from gpuwise.judge.choose.fit import Use
 
 LISTED = 40
 _IDENTITY = ("architecture", "segment", "form", "launch", "memory_bytes", "memory_bytes_per_s", "power_w")
@@ -76,33 +74,28 @@ def card(given: Card) -> Page:
     return Page(
         title=spec.name,
         subtitle=f"Made by gpuwise from cited facts on {given.today.isoformat()}",
-        summary=tuple(verdict(given)),
+        summary=verdict(given),
         sections=sections,
         sources=cited.sources,
         made_on=given.today.isoformat(),
     )
 
 
-def verdict(given: Card) -> Iterator[str]:
+def verdict(given: Card) -> tuple[str, ...]:
     """What it is, what fits, what it costs: each line computed from the sections below."""
     spec, cited = given.spec, given.cited
     facts = [spec.facts[name] for name in _IDENTITY if name in spec.facts]
-    yield "; ".join(f"{label(fact.field)} {shown(fact)} {cited.mark(fact.source)}" for fact in facts) + "."
     found = [(kind, of_kind(kind, spec.id, given.forecasts)) for kind in KINDS]
-    fits = [kind.title for kind, p in found if p is not None and p.throughput is not None]
-    not_ = [kind.title for kind, p in found if p is not None and p.refusal and p.memory_bytes is not None]
-    if fits and not_:
-        every = len(fits) + len(not_)
-        yield f"By forecast {len(fits)} of {every} kinds of work fit its memory; not: {'; '.join(not_)}."
-    elif fits:
-        yield f"By forecast all {len(fits)} kinds of work below fit its memory."
-    # Places are among those that state the quantity: a gap in a data sheet is no low place.
-    ranks = [f"{title} {rank} of {of}" for title, rank, of, _ in ranking(spec)]
-    if ranks:
-        yield f"Among the GPUs of the catalog: {', '.join(ranks)}."
-    on_demand = rent(exact(given.offers, spec.id), "on-demand", given.today, cited)
-    if on_demand != "-":
-        yield f"Rent of one for an hour, on demand: {on_demand}."
+    return said(
+        "article",
+        "verdict",
+        identity=[(label(fact.field), f"{shown(fact)} {cited.mark(fact.source)}") for fact in facts],
+        fits=[kind.title for kind, p in found if p is not None and p.throughput is not None],
+        not_=[kind.title for kind, p in found if p is not None and p.refusal and p.memory_bytes is not None],
+        # Places are among those that state the quantity: a gap in a data sheet is no low place.
+        ranks=ranking(spec),
+        rent=rent(exact(given.offers, spec.id), "on-demand", given.today, cited),
+    )
 
 
 def uses(given: Card) -> Section:
@@ -118,7 +111,7 @@ def uses(given: Card) -> Section:
             "kind of work": kind.title,
             "its example": kind.named,
             "batch": whole(p.batch) if p.batch else "",
-            "forecast": spanned(p.throughput, p.item) if p.throughput else "does not fit",
+            "forecast": throughput(p) or "does not fit",
             "memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
             "bound by": p.bound or "",
             "efficiency": per_joule(p.items_per_joule, p.item) if p.items_per_joule else "",

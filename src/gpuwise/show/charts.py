@@ -1,483 +1,387 @@
-"""Charts as Vega-Lite specifications: pure functions from plain values to dicts, data included.
+"""Charts as data, drawn by a page itself, as wide as it is, or as Vega-Lite for files.
 
-Rendered offline by `show.html`, or by any Vega-Lite reader. Colours are those of `theme`, which the HTML page
-replaces by variables that follow light, dark and print.
+Three kinds are enough: named rows with a value each (`Rows`), rows cut into parts (`Bands`), and lines and
+points over two axes (`Plot`). What Vega-Lite needs beside the data, and every colour, stands in `vega.json`.
+
+Colours are safe for the common colour blindnesses. Text reaches a contrast of 4.5:1 on its ground and marks
+3:1 (WCAG 2.1, AA), in light and in dark; a test computes both. No chart tells anything by colour alone.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import log
-from typing import Any, Literal, get_args
+from functools import cached_property
+from importlib.resources import files
+from itertools import cycle
+from math import ceil, floor, log, log10
+from typing import Any
 
-from gpuwise.show.theme import (
-    AMOUNT,
-    INK,
-    LETTER,
-    MUTED,
-    PALETTE,
-    WIDTH,
-    Chart,
-    Mark,
-    colour,
-    framed,
-    in_order,
-    log_axis,
-    row_axis,
-    shape,
-)
+from gpuwise.model.units import visible
 
-HEIGHT, TALL = 250, 420
-# Share of the longest bar that the axis reaches, so that the text beside it has room.
+# A Vega-Lite specification with its data in it.
+Chart = dict[str, Any]
+
+_SPECS: dict[str, Any] = json.loads(files("gpuwise.show").joinpath("vega.json").read_text("utf-8"))
+# Name -> (light, dark). The light ones are those that charts in files are drawn in.
+PALETTE: Mapping[str, tuple[str, str]] = {name: tuple(pair) for name, pair in _SPECS["palette"].items()}
+# A precision, an origin, a kind of kernel has one colour in every chart: a reader learns it once.
+COLOURS: Mapping[str, str] = _SPECS["colours"]
+SERIES = ("blue", "orange", "green", "purple", "brown", "red", "grey")
+# Outlines of points about their middle, in pixels: the same distinction for those who see no colours.
+SHAPES = {
+    "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0", "square": "M-4-4h8v8h-8z", "triangle-up": "M0-5l5 9h-10z",
+    "diamond": "M0-5.5l5 5.5-5 5.5-5-5.5z", "triangle-down": "M-5-4h10l-5 9z",
+    "cross": "M-2-5h4v3h3v4h-3v3h-4v-3h-3v-4h3z",
+}  # fmt: skip
+# Of a drawing without its labels, in pixels: about that of a page, and that of a telephone.
+WIDTH, NARROW = 760, 300
+HEIGHT, TALL = 260, 420
+# Mean width of a letter of 12 pixels, a line of text, and half of a point's mark.
+LETTER, LINE, DOT = 6.2, 13, 5
+# Share of the longest bar that the axis of a file reaches, so that the text beside it has room.
 ROOM = 1.5
-# Points from one line of text to the next, and half of a point's mark: names closer than these collide.
-LINE, DOT = 13, 5
-# Kind of kernel -> colour, in the order in which they are drawn.
-KINDS: Mapping[str, str] = {
-    "matmul": PALETTE["blue"][0],
-    "convolution": PALETTE["orange"][0],
-    "attention": PALETTE["green"][0],
-    "normalisation": PALETTE["purple"][0],
-    "pointwise": PALETTE["brown"][0],
-    "link": PALETTE["red"][0],
-    "other": PALETTE["grey"][0],
-}
-# Kind, of those that have a colour -> share of all kernel time.
-Shares = Mapping[str, float]
-# (name, precision, operations a byte, operations a second).
-Point = tuple[str, str, float, float]
-# (precision, operations a second at most, bytes a second at most).
-Roof = tuple[str, float, float]
-# held down at times: of which no samples were kept that would say when.
-State = Literal["full clock", "held down at times", "held down", "unknown"]
-STATES: dict[State, str] = dict(
-    zip(get_args(State), (PALETTE[name][0] for name in ("blue", "orange", "red", "grey")), strict=True)
-)
-# A clock that is held down is a lower bar, for those who see no colours.
-HEIGHTS: dict[State, int] = dict(zip(get_args(State), (12, 9, 6, 3), strict=True))
-# (begin, end, what the clock did), in seconds on the chart's axis.
-Stretch = tuple[float, float, State]
 # Widest span of an axis of ratios -> its marks.
-_TICKS = (
+_RATIOS = (
     (3, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 3)),
     (20, (0.05, 0.1, 0.2, 0.3, 0.5, 1, 1.5, 2, 3, 4, 6, 10, 20)),
     (float("inf"), (0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 1000)),
 )
 
 
-def bars(marks: Sequence[Mark], *, description: str, colour_title: str | None = None) -> Chart:
-    """Horizontal bars with intervals and the value in words: a block a group, each with an axis of its own,
-    because groups may count different items."""
-    names, y = in_order([mark.colour for mark in marks]), row_axis([mark.label for mark in marks])
-    blocks: list[Chart] = []
-    for group in in_order([mark.group for mark in marks]):
-        mine = [mark for mark in marks if mark.group == group]
-        hue = colour("colour", names, title=colour_title)
-        x = {
-            "type": "quantitative", "title": None, "axis": None,  # each bar has its value beside it
-            "scale": {"domain": [0, max(mark.high for mark in mine) * ROOM], "nice": False},
-        }  # fmt: skip
-        text = {"y": y, "x": {"field": "high", **x}, "text": {"field": "shown"}}
-        blocks.append(_block(group, mine, 24, [
-            {
-                "mark": {"type": "bar", "height": 15, "cornerRadiusEnd": 2},
-                # One legend is enough for all blocks.
-                "encoding": {
-                    "y": y, "x": {"field": "value", **x}, "color": hue | {"legend": None} if blocks else hue,
-                },
-            },
-            {
-                "transform": [{"filter": "datum.low < datum.high"}],
-                "mark": {"type": "rule", "strokeWidth": 2, "color": INK},
-                "encoding": {"y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}},
-            },
-            {"mark": {"type": "text", "align": "left", "dx": 6}, "encoding": text},
-        ]))  # fmt: skip
-    return framed(description, {"vconcat": blocks, "spacing": 14})
-
-
-def ratios(marks: Sequence[Mark], *, title: str) -> Chart:
-    """Points with their intervals around the line at 1, where nothing differs: a block of rows a group, all
-    on one logarithmic axis. Colour and shape say the same."""
-    groups, names = in_order([mark.group for mark in marks]), in_order([mark.colour for mark in marks])
-    # One axis for all groups: ratios compare across them, which throughputs do not.
-    ends, y, hue = extent(marks), row_axis([mark.label for mark in marks], grid=True), colour("colour", names)
-    blocks = []
-    for group in groups:
-        last = group == groups[-1]
-        x = {
-            "type": "quantitative", "title": title if last else None,
-            "scale": {"type": "log", "domain": list(ends), "nice": False},
-            "axis": {"format": "~r", "values": ticks(ends), "domain": False, "labels": last},
-        }  # fmt: skip
-        interval = {"y": y, "x": {"field": "low", **x}, "x2": {"field": "high"}, "color": hue}
-        point = {"y": y, "x": {"field": "value", **x}, "color": hue, "shape": shape("colour", names)}
-        blocks.append(_block(group, [mark for mark in marks if mark.group == group], 21, [
-            {
-                "data": {"values": [{"one": 1}]},
-                "mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]},
-                "encoding": {"x": {"field": "one", **x}},
-            },
-            {"mark": {"type": "rule", "strokeWidth": 3}, "encoding": interval},
-            {"mark": {"type": "point", "size": 80}, "encoding": point},
-        ]))  # fmt: skip
-    return framed(title, {"vconcat": blocks, "spacing": 10})
-
-
-def _block(group: str, marks: Sequence[Mark], step: int, layer: list[Chart]) -> Chart:
-    """Named rows under the heading of their group."""
-    seen: Counter[str] = Counter()
-    data = []
-    for mark in marks:
-        seen[mark.label] += 1
-        # Two rows of one name would be drawn over each other.
-        again = f" ({seen[mark.label]})" if seen[mark.label] > 1 else ""
-        data.append(asdict(replace(mark, label=mark.label + again)))
-    heading = {"title": {"text": group, "anchor": "start", "fontSize": 13, "color": INK, "offset": 5}}
-    return {
-        **(heading if group else {}),
-        "width": WIDTH, "height": {"step": step}, "data": {"values": data}, "layer": layer,
-    }  # fmt: skip
-
-
-def extent(marks: Sequence[Mark]) -> tuple[float, float]:
-    """Ends of the logarithmic axis of ratios, which always holds 1."""
-    low, high = min(1.0, *(m.low for m in marks)), max(1.0, *(m.high for m in marks))
-    return low / 1.1, high * 1.1
-
-
-def ticks(ends: tuple[float, float]) -> list[float]:
-    """Round ratios between the ends, the coarser the farther these are apart; 1 is always among them."""
-    known = next(known for widest, known in _TICKS if ends[1] / ends[0] <= widest)
-    return [tick for tick in known if ends[0] <= tick <= ends[1]]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """A mark on a common axis, in percent of its width."""
+class Mark:
+    """A value with its interval, to draw. Without an interval low = high = value."""
 
-    mark: Mark
-    begin: float
-    """Where its bar begins: 0, or the line at 1 of ratios."""
+    label: str
     value: float
     low: float
     high: float
+    group: str = ""
+    colour: str = ""  # What the colour says: a precision, an origin, a GPU
+    shown: str = ""  # The value as text, with its unit
+
+    def __post_init__(self) -> None:
+        # Names of devices and files come from anywhere.
+        for name in ("label", "group", "colour", "shown"):
+            object.__setattr__(self, name, visible(getattr(self, name)))
 
 
-def placed(marks: Sequence[Mark], *, ratio: bool = False) -> list[tuple[str, list[Drawn]]]:
-    """(group, its marks on one axis): what a page draws by itself, as wide as there is room.
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """From `ends[0]` to `ends[1]`, with labels at its ticks."""
 
-    Bars of a group fill its axis; ratios of all groups share a logarithmic one.
-    """
-    found = []
-    # A factor of two is as long in both directions on a logarithmic axis.
-    ends = extent(marks) if ratio and marks else (0.0, 1.0)
-    for group in in_order([mark.group for mark in marks]):
-        mine = [mark for mark in marks if mark.group == group]
-        most = max((mark.high for mark in mine), default=0.0) or 1.0
+    title: str
+    ends: tuple[float, float]
+    ticks: tuple[tuple[float, str], ...]
+    log: bool = False
 
-        def at(value: float, most: float = most) -> float:
-            if not ratio:
-                return min(100.0, max(0.0, 100 * value / most))
-            return 100 * log(max(value, ends[0]) / ends[0]) / log(ends[1] / ends[0])
-
-        begin = at(1.0) if ratio else 0.0
-        drawn = [Drawn(mark=m, begin=begin, value=at(m.value), low=at(m.low), high=at(m.high)) for m in mine]
-        found.append((group, drawn))
-    return found
+    def at(self, value: float) -> float:
+        """The place of a value in percent of the axis; what is beyond an end stands at the end."""
+        low, high = self.ends
+        share = log(max(value, low) / low) / log(high / low) if self.log else (value - low) / (high - low)
+        return 100 * min(1.0, max(0.0, share))
 
 
-def lines(marks: Sequence[Mark], *, item: str, over: Literal["batch", "GPUs"]) -> Chart:
-    """Throughput over what the labels count, one line a colour. Over GPUs it has its intervals, and what n
-    times one would be."""
-    names = in_order([mark.colour for mark in marks])
-    data = [asdict(mark) | {"count": int(mark.label)} for mark in marks]
-    counts = sorted({row["count"] for row in data})
-    alone = over == "GPUs"
-    x = {
-        "field": "count", "type": "quantitative",
-        "title": "GPUs (dashed: n times one)" if alone else "batch size",
-        "axis": {"grid": False, "format": "d", "values": counts},
-        # Batches double; GPUs are few, and a straight line should look straight.
-        **({} if alone else {"scale": {"type": "log", "base": 2, "nice": False}}),
-    }  # fmt: skip
-    y = {
-        "type": "quantitative", "title": f"{item}s per second{', all GPUs' if alone else ''}",
-        "axis": {"tickCount": 5, "labelExpr": AMOUNT},
-    }  # fmt: skip
-    value = {"x": x, "y": {"field": "value", **y}, "color": colour("colour", names)}
-    interval = value | {"y": {"field": "low", **y}, "y2": {"field": "high"}}
-    each = marks[0].value / int(marks[0].label)
-    ideal = {
-        "data": {"values": [{"count": n, "value": each * n} for n in (1, counts[-1])]},
-        "mark": {"type": "line", "strokeDash": [4, 3], "strokeWidth": 1.5, "color": MUTED},
-        "encoding": {"x": x, "y": value["y"]},
-    }
-    whisker = {"mark": {"type": "rule", "strokeWidth": 3, "opacity": 0.5}, "encoding": interval}
-    layer = [
-        *((ideal, whisker) if alone else ()),
-        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": value},
-        {"mark": "point", "encoding": value | {"shape": shape("colour", names)}},
-    ]
-    described = f"{item}s per second by {'the number of GPUs' if alone else 'batch size'}"
-    return framed(described, {"width": WIDTH, "height": 260, "data": {"values": data}, "layer": layer})
+def linear(title: str, values: Iterable[float], *, counts: bool = False) -> Axis:
+    """From 0 to beyond the largest, with five round marks at most; `counts` has a mark at each value."""
+    found = sorted(set(values))
+    most = (found[-1] if found else 0.0) * 1.05 or 1.0
+    power = 10.0 ** floor(log10(most / 5))
+    step = next(size * power for size in (1, 2, 5, 10) if most / (size * power) <= 5)
+    at = found if counts else [step * n for n in range(floor(most / step) + 1)]
+    return Axis(title=title, ends=(0.0, most), ticks=tuple((value, short(value)) for value in at))
 
 
-def roofline(points: Sequence[Point], roofs: Sequence[Roof]) -> Chart:
-    """Achieved operations per second over arithmetic intensity, under the roofs that were measured.
+def logarithmic(title: str, ends: tuple[float, float], at: Sequence[float] = ()) -> Axis:
+    """With marks at powers of ten, at three times them where these are few, or where they are wanted."""
+    first, last = floor(log10(ends[0])), ceil(log10(ends[1]))
+    steps = (1, 3) if last - first <= 3 else (1,)
+    every = at or [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    ticks = tuple((value, short(value)) for value in every if ends[0] <= value <= ends[1])
+    return Axis(title=title, ends=ends, ticks=ticks, log=True)
 
-    The fastest point of each name carries it, where there is room.
+
+def short(value: float) -> str:
+    """`0`, `500`, `1.5k`: a label of an axis."""
+    if value == 0:
+        return "0"
+    power = min(15, max(0, 3 * floor(log10(abs(value) * (1 + 1e-9)) / 3)))
+    return f"{value / 10.0**power:.3g}{' kMGTP'[power // 3].strip()}"
+
+
+def hues(names: Iterable[str]) -> dict[str, str]:
+    """Name -> colour of the palette: its own where all of them have one, else the series in order."""
+    every = list(dict.fromkeys(names))
+    owned = all(name in COLOURS for name in every)
+    return {name: COLOURS[name] if owned else SERIES[n % len(SERIES)] for n, name in enumerate(every)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """A bar for each mark, a block for each group; or ratios as points around 1, all on one axis."""
+
+    marks: tuple[Mark, ...]
+    ratio: bool = False
+    title: str = ""  # What the colours tell apart, or what the ratios are of
+
+    @property
+    def hues(self) -> dict[str, str]:
+        return hues(mark.colour for mark in self.marks)
+
+    @property
+    def groups(self) -> list[tuple[str, list[Mark]]]:
+        """The marks by group; two of one name would be drawn over each other, so the later ones count."""
+        found: dict[str, list[Mark]] = {}
+        seen: Counter[tuple[str, str]] = Counter()
+        for mark in self.marks:
+            seen[mark.group, mark.label] += 1
+            again = f" ({number})" if (number := seen[mark.group, mark.label]) > 1 else ""
+            found.setdefault(mark.group, []).append(replace(mark, label=mark.label + again))
+        return list(found.items())
+
+    def axis(self, marks: Sequence[Mark]) -> Axis:
+        """Bars of a group fill their axis, as groups may count different items; ratios of all share one."""
+        if not self.ratio:
+            most = max((mark.high for mark in marks), default=0.0) or 1.0
+            return Axis(title="", ends=(0.0, most), ticks=())
+        # Always with 1 on it; a factor of two is as long in both directions.
+        low, high = (
+            min(1.0, *(m.low for m in self.marks)) / 1.1,
+            max(1.0, *(m.high for m in self.marks)) * 1.1,
+        )
+        known = next(known for widest, known in _RATIOS if high / low <= widest)
+        ticks = tuple((tick, f"{tick:g}") for tick in known if low <= tick <= high)
+        return Axis(title=self.title, ends=(low, high), ticks=ticks, log=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A stretch of the row of its `label`."""
+
+    label: str
+    begin: float
+    end: float
+    colour: str
+    shown: str = ""
+    height: float = 1.0  # Of the row: a difference that needs no colours
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bands:
+    """Rows cut into parts, on one axis from 0."""
+
+    parts: tuple[Part, ...]
+    title: str
+    labelled: bool = True  # The axis has numbers
+
+    @property
+    def hues(self) -> dict[str, str]:
+        present = {part.colour for part in self.parts}
+        return hues(name for name in COLOURS if name in present)
+
+    @property
+    def rows(self) -> list[tuple[str, list[Part]]]:
+        found: dict[str, list[Part]] = {}
+        for part in self.parts:
+            found.setdefault(part.label, []).append(part)
+        return list(found.items())
+
+    @property
+    def axis(self) -> Axis:
+        made = linear(self.title, [part.end for part in self.parts])
+        return replace(made, ends=(0.0, max(part.end for part in self.parts)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """In the units of its axes."""
+
+    x: float
+    y: float
+    low: float = 0.0
+    high: float = 0.0  # Of y; low < high where it has an interval
+    name: str = ""  # Stands beside it where there is room
+    dot: bool = True  # False for a place that only the line goes through
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """Points of one colour and shape, by their x; joined where it is a line."""
+
+    name: str
+    points: tuple[Point, ...]
+    line: bool = True
+    dashed: bool = False
+    hue: str = ""  # A colour of the palette; of lines that only guide the eye
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """Lines and points over two axes."""
+
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    height: int = HEIGHT
+
+    @property
+    def hues(self) -> dict[str, str]:
+        """Of the series that a key names."""
+        return hues(each.name for each in self.series if not each.hue)
+
+    @property
+    def shapes(self) -> dict[str, str]:
+        return dict(zip(self.hues, cycle(SHAPES.values()), strict=False))
+
+    @cached_property
+    def sides(self) -> dict[Point, tuple[str, str]]:
+        """Point -> the side of its name on a page and on a telephone: right, left, or none without room."""
+        points = [point for each in self.series for point in each.points if point.dot]
+        wide, narrow = (self._sides(points, width) for width in (WIDTH, NARROW))
+        return {point: (wide[n], narrow[n]) for n, point in enumerate(points)}
+
+    def _sides(self, points: Sequence[Point], width: int) -> list[str]:
+        # Earlier series have the choice, and in each those at the top.
+        rank = {id(p): n for n, each in enumerate(self.series) for p in each.points}
+        places = [(width * self.x.at(p.x) / 100, self.height * (1 - self.y.at(p.y) / 100)) for p in points]
+        taken = [(across - DOT, across + DOT, down) for across, down in places]
+        found = [""] * len(points)
+        for number in sorted(range(len(points)), key=lambda n: (rank[id(points[n])], places[n][1])):
+            name, (across, down) = points[number].name, places[number]
+            room = LETTER * len(name) + DOT
+            for side, left in (("right", across + DOT), ("left", across - DOT - room)) if name else ():
+                # Two lines of text touch where their ends cross and they stand less than a line apart.
+                crossed = any(
+                    left < end and begin < left + room and abs(down - at) < LINE for begin, end, at in taken
+                )
+                if not crossed and 0 < left < width - room:
+                    taken.append((left, left + room, down))
+                    found[number] = side
+                    break
+        return found
+
+    def stretches(self, each: Series) -> str:
+        """The line of a series in percent of the plot, as points of SVG."""
+        return " ".join(f"{self.x.at(p.x):.2f},{100 - self.y.at(p.y):.2f}" for p in each.points)
+
+
+Drawing = Rows | Bands | Plot
+
+
+def curves(
+    series: Mapping[str, Sequence[Mark]],
+    *,
+    item: str,
+    over: str = "batch size",
+    ideal: bool = False,
+) -> Plot:
+    """Items per second over what the labels count; beside them, dashed, what n times one would be."""
+    counts = sorted({int(mark.label) for marks in series.values() for mark in marks})
+    found = [
+        Series(
+            name=name,
+            points=tuple(Point(x=int(m.label), y=m.value, low=m.low, high=m.high) for m in marks),
+        )
+        for name, marks in series.items()
+    ]  # fmt: skip
+    for marks in series.values() if ideal else ():
+        each = marks[0].value / int(marks[0].label)
+        straight = tuple(Point(x=n, y=each * n, dot=False) for n in (1, counts[-1]))
+        found.append(Series(name="", points=straight, dashed=True, hue="muted"))
+    tops = [max(p.y, p.high) for each in found for p in each.points]
+    # Batches double; GPUs are few, and a straight line should look straight.
+    x = (
+        linear(over, counts, counts=True) if ideal
+        else logarithmic(over, (counts[0] / 1.1, counts[-1] * 1.1), _spaced(counts))
+    )  # fmt: skip
+    return Plot(x=x, y=linear(f"{item}s per second", tops), series=tuple(found))
+
+
+def _spaced(counts: Sequence[int]) -> list[int]:
+    """Those that a label has room for on a telephone: a factor of the whole span apart."""
+    least = (counts[-1] / counts[0]) ** (1 / 8)
+    kept = [counts[0]]
+    for count in counts[1:]:
+        if count / kept[-1] >= least * 0.999 and count != kept[-1]:
+            kept.append(count)
+    return kept
+
+
+def roofline(
+    points: Sequence[tuple[str, str, float, float]], roofs: Sequence[tuple[str, float, float]]
+) -> Plot:
+    """Points (name, precision, operations a byte, operations a second) under the roofs (precision, operations
+    a second, bytes a second); the fastest point of each name carries it.
+
     roof(x) = min(compute limit, x * memory limit): Williams, Waterman and Patterson, 2009.
     """
-    names = in_order([roof[0] for roof in roofs] + [point[1] for point in points])
     # The axes hold every point and every ridge, where a roof turns from memory to compute.
     across = [point[2] for point in points] + [compute / memory for _, compute, memory in roofs]
     up = [point[3] for point in points] + [compute for _, compute, _ in roofs]
     ends, span = (min(across) / 4, max(across) * 4), (min(up) / 2, max(up) * 1.5)
-    x = log_axis("operations per byte of memory traffic", ends) | {"field": "intensity"}
-    y = log_axis("operations per second", span) | {"field": "rate"}
-    for axis in (x, y):
-        axis["axis"]["grid"] = False
-    shared = {"x": x, "y": y, "color": colour("precision", names, title="precision")}
-    most = max((compute for _, compute, _ in roofs), default=0.0)
     memory = max((memory for _, _, memory in roofs), default=1.0)
-    slope = [{"intensity": at, "rate": at * memory} for at in (ends[0], most / memory)] if roofs else []
-    tops = [
-        {"precision": precision, "intensity": at, "rate": compute}
-        for precision, compute, memory in roofs
-        for at in (compute / memory, ends[1])
-    ]
+    ridge = max((compute for _, compute, _ in roofs), default=0.0) / memory
+    names = dict.fromkeys([roof[0] for roof in roofs] + [point[1] for point in points])
     best = {point[0]: point for point in sorted(points, key=lambda point: point[3])}
-    sides = name_sides([(p[0] if best[p[0]] is p else "", p[2], p[3]) for p in points], ends, span)
-    data = [
-        {"name": p[0], "precision": p[1], "intensity": p[2], "rate": p[3], **_named(p[0], side)}
-        for p, side in zip(points, sides, strict=True)
-    ]
-    line = {"type": "line", "strokeWidth": 2}
-    return framed("Operations per second against operations per byte, under the measured limits", {
-        "width": WIDTH,
-        "height": HEIGHT,
-        "layer": [
-            {
-                "data": {"values": slope}, "mark": line | {"color": MUTED, "clip": True},
-                "encoding": {"x": x, "y": y},
-            },
-            {"data": {"values": tops}, "mark": line, "encoding": shared},
-            {"data": {"values": data}, "layer": [{"mark": "point"}, *_NAMES], "encoding": shared},
-        ],
-    })  # fmt: skip
+    slope = tuple(
+        Point(x=x, y=x * memory, dot=False) for x in (max(ends[0], span[0] / memory), ridge) if roofs
+    )
+    found = [Series(name="", points=slope, hue="muted")]
+    for name in names:
+        tops = [
+            Point(x=x, y=compute, dot=False)
+            for precision, compute, of_memory in roofs
+            if precision == name
+            for x in (compute / of_memory, ends[1])
+        ]
+        mine = [Point(x=p[2], y=p[3], name=p[0] if best[p[0]] is p else "") for p in points if p[1] == name]
+        found.append(Series(name=name, points=tuple(tops)))
+        found.append(Series(name=name, points=tuple(mine), line=False))
+    return Plot(
+        x=logarithmic("operations per byte of memory traffic", ends),
+        y=logarithmic("operations per second", span),
+        series=tuple(each for each in found if each.points),
+    )
 
 
-# The name of a point beside it; of the two texts one is empty.
-_NAMES = [
-    {
-        "mark": {"type": "text", "align": align, "dx": dx},
-        "encoding": {"text": {"field": side}, "color": {"value": MUTED}},
-    }
-    for side, align, dx in (("right", "left", 7), ("left", "right", -7))
-]
-
-
-def _named(name: str, side: str) -> dict[str, str]:
-    return {each: name if each == side else "" for each in ("right", "left")}
-
-
-def name_sides(
-    points: Sequence[tuple[str, float, float]],
-    ends: tuple[float, float],
-    span: tuple[float, float],
-    size: tuple[float, float] = (WIDTH, HEIGHT),
-    first: Sequence[bool] | None = None,
-) -> list[str]:
-    """Which side of each (name, x, y) on logarithmic axes its name stands on; those that come `first`, then
-    those at the top have the choice. Empty where it would lie over another name or a point on both sides, and
-    without a name."""
-    places = [
-        (
-            size[0] * log(x / ends[0]) / log(ends[1] / ends[0]),
-            size[1] * log(span[1] / y) / log(span[1] / span[0]),
-        )
-        for _, x, y in points
-    ]
-    taken = [(across - DOT, across + DOT, down) for across, down in places]
-    found = [""] * len(points)
-    for number in sorted(range(len(points)), key=lambda n: (not (first and first[n]), places[n][1])):
-        name, (across, down) = points[number][0], places[number]
-        room = LETTER * len(name) + DOT
-        for side, left in (("right", across + DOT), ("left", across - DOT - room)) if name else ():
-            # Two lines of text touch where their ends cross and they stand less than a line apart.
-            crossed = any(
-                left < end and begin < left + room and abs(down - at) < LINE for begin, end, at in taken
-            )
-            if not crossed and 0 < left < size[0] - room:
-                taken.append((left, left + room, down))
-                found[number] = side
-                break
-    return found
-
-
-def kernels(parts: Sequence[tuple[str, Shares]]) -> Chart:
-    """Where the time of a step goes: a bar for each label, cut into the shares of kinds; a part names its
-    kind where there is room."""
-    data: list[dict[str, Any]] = []
-    for label, shares in parts:
-        start = 0.0
-        for kind in (kind for kind in KINDS if shares.get(kind, 0.0) > 0):
-            end = min(1.0, start + shares[kind])
-            shown = kind if LETTER * (len(kind) + 1) < shares[kind] * WIDTH else ""
-            data.append({"label": label, "kind": kind, "start": start, "end": end, "shown": shown,
-                         "middle": (start + end) / 2})  # fmt: skip
-            start = end
-    present = [kind for kind in KINDS if any(part["kind"] == kind for part in data)]
-    y = row_axis([label for label, _ in parts])
-    x = {
-        "field": "start", "type": "quantitative", "title": "share of kernel time",
-        "scale": {"domain": [0, 1], "nice": False}, "axis": {"format": "%", "grid": False, "tickCount": 5},
-    }  # fmt: skip
-    filled = {"y": y, "x": x, "x2": {"field": "end"}, "color": colour("kind", present, own=KINDS)}
-    named = {"y": y, "x": {**x, "field": "middle"}, "text": {"field": "shown"}}
-    layer = [
-        {"mark": {"type": "bar", "height": 17}, "encoding": filled},
-        {"mark": {"type": "text", "color": PALETTE["paper"][0]}, "encoding": named},
-    ]
-    sized = {"width": WIDTH, "height": {"step": 24}, "data": {"values": data}, "layer": layer}
-    return framed("Share of kernel time by kind of kernel", sized)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """One measurement on the row of its `label`; times in seconds on the chart's axis."""
-
-    label: str
-    stretches: tuple[Stretch, ...]
-    power_w: float | None = None
-    """Mean of the whole, of each GPU."""
-    power: tuple[tuple[float, float], ...] = ()
-    """(time, watts) of each sample that was kept."""
-
-
-def timeline(
-    spans: Sequence[Span], *, power_limit_w: float | None = None, unit: str = "seconds of timed windows"
-) -> Chart:
-    """Rows of spans, coloured by what the clock did, and the power below them where it is known."""
-    powered = any(span.power_w for span in spans)
-
-    def time(field: str, *, last: bool) -> dict[str, Any]:
-        # The lower part has the labels of both.
-        axis = {"tickCount": 8, "labels": last, "domain": False, "ticks": last}
-        title = f"{unit}, end to end" if last else None
-        return {
-            "field": field,
-            "type": "quantitative",
-            "title": title,
-            "axis": axis,
-            "scale": {"nice": False},
-        }
-
-    data = [
-        {"label": s.label, "begin": begin, "end": end, "state": state, "height": HEIGHTS[state]}
-        for s in spans
-        for begin, end, state in s.stretches
-    ]
-    seen = {state: STATES[state] for state in STATES if any(row["state"] == state for row in data)}
-    tracks = {
-        "width": WIDTH,
-        "height": {"step": 18},
-        "data": {"values": data},
-        "mark": {"type": "bar", "size": {"expr": "datum.height"}},
-        "encoding": {
-            "y": row_axis([span.label for span in spans]),
-            "x": time("begin", last=not powered),
-            "x2": {"field": "end"},
-            "color": {
-                "field": "state", "type": "nominal",
-                "scale": {"domain": list(seen), "range": list(seen.values())},
-                "legend": {"title": "clock", "orient": "top", "symbolSize": 90},
-            },
-        },
-    }  # fmt: skip
-    y = {
-        "field": "power", "type": "quantitative", "title": "power of a GPU, W", "scale": {"zero": True},
-        "axis": {"tickCount": 5},
-    }  # fmt: skip
-    mean = {
-        "data": {"values": [
-            {"begin": s.stretches[0][0], "end": s.stretches[-1][1], "power": s.power_w}
-            for s in spans if s.power_w
-        ]},
-        "mark": {"type": "rule", "strokeWidth": 4, "color": PALETTE["blue"][0], "opacity": 0.6},
-        "encoding": {"x": time("begin", last=True), "x2": {"field": "end"}, "y": y},
-    }  # fmt: skip
-    sampled = {
-        "data": {"values": [
-            {"part": part, "at": at, "power": power}
-            for part, s in enumerate(spans) for at, power in s.power
-        ]},
-        "mark": {"type": "line", "strokeWidth": 1.2, "color": INK},
-        "encoding": {"x": time("at", last=True), "y": y, "detail": {"field": "part", "type": "nominal"}},
-    }  # fmt: skip
-    limit = {
-        "data": {"values": [{"power": power_limit_w, "text": "power limit"}]},
-        "encoding": {"y": y},
-        "layer": [
-            {"mark": {"type": "rule", "strokeDash": [4, 3], "color": INK}},
-            {
-                "mark": {"type": "text", "align": "left", "x": 4, "dy": -7, "color": MUTED},
-                "encoding": {"text": {"field": "text"}},
-            },
-        ],
-    }
-    layer = [mean, *([sampled] if any(s.power for s in spans) else []), *([limit] if power_limit_w else [])]
-    parts = [tracks, *([{"width": WIDTH, "height": 130, "layer": layer}] if powered else [])]
-    shared = {"vconcat": parts, "resolve": {"scale": {"x": "shared"}}, "spacing": 8}
-    return framed("Measurements over time, with lowered clocks and power", shared)
-
-
-def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str, width: int = 0) -> Chart:
-    """Points (name, x, y, whether no other is better in both) on logarithmic axes. A line joins those; each
-    point carries its name where there is room, those on the line first."""
-    width = width or WIDTH
+def tradeoff(points: Sequence[tuple[str, float, float, bool]], *, x: str, y: str) -> Plot:
+    """Points (name, x, y, whether no other is better in both) on logarithmic axes; a line joins those."""
     ends = min(p[1] for p in points) / 1.5, max(p[1] for p in points) * 1.5
     span = min(p[2] for p in points) / 1.3, max(p[2] for p in points) * 1.3
-    fronts = "no other is both faster and cheaper", "others"
-    sides = name_sides(
-        [(p[0], p[1], p[2]) for p in points], ends, span, (width, TALL), [p[3] for p in points]
-    )
-    data: list[dict[str, Any]] = [
-        {"label": p[0], "x": p[1], "y": p[2], "front": fronts[not p[3]], **_named(p[0], side)}
-        for p, side in zip(points, sides, strict=True)
-    ]
-    joined = sorted((row for row in data if row["front"] == fronts[0]), key=lambda row: row["x"])
-    place = {"x": log_axis(x, ends) | {"field": "x"}, "y": log_axis(y, span) | {"field": "y"}}
-    line = {
-        "data": {"values": joined}, "mark": {"type": "line", "strokeDash": [4, 3], "color": MUTED},
-        "encoding": place,
-    }  # fmt: skip
-    dots = {
-        "data": {"values": data},
-        "layer": [{"mark": "point", "encoding": {"shape": shape("front", fronts)}}, *_NAMES],
-        "encoding": place | {"color": colour("front", fronts)},
-    }
-    return framed(f"{y} against {x}", {"width": width, "height": TALL, "layer": [line, dots]})
+    ordered = sorted(points, key=lambda point: point[1])
+    found = [
+        Series(
+            name=name, line=front, dashed=front,
+            points=tuple(Point(x=p[1], y=p[2], name=p[0]) for p in ordered if p[3] is front),
+        )
+        for name, front in (("no other is both faster and cheaper", True), ("others", False))
+    ]  # fmt: skip
+    shown = tuple(each for each in found if each.points)
+    return Plot(x=logarithmic(x, ends), y=logarithmic(y, span), series=shown, height=TALL)
 
 
-def over_time(marks: Sequence[Mark], *, title: str) -> Chart:
-    """Values by month, one line a series; `label` holds the month."""
-    # Names of series are long: one below the other.
-    below = {"title": None, "orient": "bottom", "columns": 1}
-    names = in_order([mark.colour for mark in marks])
-    encoding = {
-        "x": {"field": "month", "type": "temporal", "title": None, "axis": {"grid": False}},
-        "y": {"field": "value", "type": "quantitative", "title": title, "axis": {"tickCount": 5}},
-        "color": colour("colour", names) | {"legend": below},
-    }
-    layer = [{"mark": {"type": "line", "strokeWidth": 2}}, {"mark": "point"}]
-    data = {"values": [asdict(mark) | {"month": f"{mark.label}-01"} for mark in marks]}
-    return framed(
-        f"{title}, by month",
-        {"width": WIDTH, "height": 260, "data": data, "layer": layer, "encoding": encoding},
+def over_months(marks: Sequence[Mark], *, title: str) -> Plot:
+    """Values by month, a line a series; `label` holds the month as 2026-11."""
+
+    def month(text: str) -> int:
+        return int(text[:4]) * 12 + int(text[5:7]) - 1
+
+    by_name: dict[str, list[Mark]] = {}
+    for mark in sorted(marks, key=lambda mark: mark.label):
+        by_name.setdefault(mark.colour, []).append(mark)
+    first, last = (month(find(mark.label for mark in marks)) for find in (min, max))
+    step = max(1, ceil((last - first) / 6))
+    ticks = tuple((at, f"{at // 12}-{at % 12 + 1:02d}") for at in range(first, last + 1, step))
+    return Plot(
+        x=Axis(title="", ends=(first - 0.5, last + 0.5), ticks=ticks),
+        y=linear(title, [mark.value for mark in marks]),
+        series=tuple(
+            Series(name=name, points=tuple(Point(x=month(m.label), y=m.value) for m in of))
+            for name, of in by_name.items()
+        ),
     )
 
 
@@ -488,3 +392,107 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[int]:
         if not found or points[number][1] > points[found[-1]][1]:
             found.append(number)
     return found
+
+
+def vega(drawing: Drawing, description: str = "") -> Chart:
+    """The drawing as a Vega-Lite specification in light colours, data included."""
+    body: Chart
+    if isinstance(drawing, Rows):
+        body = {"vconcat": _blocks(drawing), "spacing": 14}
+    elif isinstance(drawing, Bands):
+        rows = [asdict(part) | {"middle": (part.begin + part.end) / 2} for part in drawing.parts]
+        y, x = _row_axis([part.label for part in drawing.parts]), _axis(drawing.axis)
+        if not drawing.labelled:
+            x["axis"]["labels"] = False
+        layer = _filled(_SPECS["bands"], y=y, x=x, colour=_colour("colour", drawing.hues))
+        body = {"width": WIDTH, "height": {"step": 24}, "data": {"values": rows}, "layer": layer}
+    else:
+        body = _plot(drawing)
+    return {**_filled(_SPECS["frame"]), "description": description, **body}
+
+
+def _blocks(rows: Rows) -> list[Chart]:
+    """Named rows under the heading of their group, one legend for all."""
+    y = _row_axis([mark.label for mark in rows.marks], grid=rows.ratio)
+    blocks: list[Chart] = []
+    for group, marks in rows.groups:
+        axis, color = rows.axis(marks), _colour("colour", rows.hues, rows.title * (not rows.ratio))
+        x = _axis(axis)
+        if not rows.ratio:  # each bar has its value beside it
+            x |= {"axis": None, "scale": {"domain": [0, axis.ends[1] * ROOM], "nice": False}}
+        elif group != rows.groups[-1][0]:
+            x |= {"title": None, "axis": {**x["axis"], "labels": False}}
+        layer = _filled(
+            _SPECS["ratios" if rows.ratio else "bars"], y=y, x=x, shape=_shape("colour", rows.hues),
+            colour=color | {"legend": None} if blocks else color,
+        )  # fmt: skip
+        data = {"values": [asdict(mark) for mark in marks]}
+        size = {"width": WIDTH, "height": {"step": 21 if rows.ratio else 24}}
+        blocks.append({**({"title": group} if group else {}), **size, "data": data, "layer": layer})
+    return blocks
+
+
+def _plot(plot: Plot) -> Chart:
+    rows = []
+    for number, each in enumerate(plot.series):
+        for point in each.points:
+            side = plot.sides.get(point, ("", ""))[0]
+            rows.append({
+                "series": each.name or f"line {number}", "line": each.line, "dashed": each.dashed,
+                **asdict(point), **{way: point.name if way == side else "" for way in ("right", "left")},
+            })  # fmt: skip
+    named = plot.hues
+    own = {each.name or f"line {number}": each.hue for number, each in enumerate(plot.series) if each.hue}
+    color = _colour("series", named | own)
+    if len(named) < 2:
+        color["legend"] = None
+    elif own:
+        color["legend"]["values"] = list(named)
+    layer = _filled(
+        _SPECS["plot"], x=_axis(plot.x) | {"field": "x"}, y=_axis(plot.y) | {"field": "y"}, colour=color,
+        shape=_shape("series", named | own),
+    )  # fmt: skip
+    return {"width": WIDTH, "height": plot.height, "data": {"values": rows}, "layer": layer}
+
+
+def _axis(axis: Axis) -> Chart:
+    values, labels = [value for value, _ in axis.ticks], [text for _, text in axis.ticks]
+    return dict(_filled(
+        _SPECS["axis"], title=axis.title or None, type="log" if axis.log else "linear", ends=list(axis.ends),
+        values=values, labels=f"{json.dumps(labels)}[indexof({json.dumps(values)}, datum.value)]",
+        grid=not axis.log,
+    ))  # fmt: skip
+
+
+def _row_axis(labels: Sequence[str], *, grid: bool = False) -> Chart:
+    """A channel of named rows; the axis takes the room of its longest label without being measured."""
+    room = LETTER * max((len(label) for label in labels), default=0) + 12
+    return dict(_filled(_SPECS["row"], grid=grid, room=room))
+
+
+def _colour(field: str, named: Mapping[str, str], title: str = "") -> Chart:
+    scale = {"domain": list(named), "range": [PALETTE[hue][0] for hue in named.values()]}
+    legend = {"title": title or None, "orient": "top", "symbolOpacity": 1, "labelLimit": 0, "columns": 3}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": legend if len(named) > 1 else None}
+
+
+def _shape(field: str, named: Mapping[str, str]) -> Chart:
+    shapes = [shape for _, shape in zip(named, cycle(SHAPES), strict=False)]
+    return _colour(field, named) | {"scale": {"domain": list(named), "range": shapes}}
+
+
+def _filled(spec: Any, **values: Any) -> Any:
+    """A specification with `$name` replaced by a value, as a key by its entries, and `@name` by a colour."""
+    if isinstance(spec, dict):
+        found: Chart = {}
+        for key, part in spec.items():
+            if key.startswith("$") and key[1:] in values:
+                found = {**values[key[1:]], **found}
+            else:
+                found[key] = _filled(part, **values)
+        return found
+    if isinstance(spec, list):
+        return [_filled(part, **values) for part in spec]
+    if isinstance(spec, str) and spec[:1] in "$@" and spec[1:]:
+        return values[spec[1:]] if spec[0] == "$" else PALETTE[spec[1:]][0]
+    return spec

@@ -6,21 +6,19 @@ Beside it, for whom one GPU is: each preset with a verdict.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.model.choice import Assumptions, Option, Recommendation
-from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.offer import RENTS
-from gpuwise.model.result import Interval
+from gpuwise.model.gpu import RENTS, GpuSpec
+from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
-from gpuwise.show import charts
+from gpuwise.show.charts import Plot, tradeoff
+from gpuwise.show.results import span
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Chart
 
 if TYPE_CHECKING:
-    from gpuwise.judge.choose.uses import Use
+    from gpuwise.judge.choose.fit import Use
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
@@ -51,15 +49,16 @@ def table(
     scale, unit = next((one for one in _SCALES if first * one[0] >= _ENOUGH_USD), _SCALES[-1])
     each, speed = f"cost of {unit}{found.item}s", f"{found.item}s/s"
     rows = []
-    for option in shown:
+    for place, option in enumerate(shown, start=1):
         spare, pays, joules = option.memory_spare, option.break_even_h, option.energy_j_per_item
         kwh, cost = joules * scale / 3.6e6 if joules is not None else None, option.cost_per_item_usd
         rows.append({
-            "": f"{option.rank}{'*' if option.frontier else ' '}",
+            # Where one row stands for several, the list is counted as it is seen.
+            "": f"{option.rank if why else place}{'*' if option.frontier else ' '}",
             "GPUs": f"{option.count} x {option.gpu_id}{option.precision and f' ({option.precision})'}",
             "from": _source(option),
             "price": _price(option),
-            speed: span(option.throughput, rate, speed),
+            speed: span(option.throughput, lambda v: Amount(rate(v), v, speed)),
             "yours": times_yours(option),
             "known by": option.basis,
             "time": seconds(option.time_s.value) if option.time_s else "",
@@ -88,7 +87,9 @@ def table(
 def question(found: Recommendation) -> str:
     """`llm-8b-decode infer bf16, 1 to 8 GPUs`."""
     need, mix, (low, high) = found.need, len(found.need.workloads) > 1, found.need.gpus
-    names = " + ".join(f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads)
+    names = need.title or " + ".join(
+        f"{name} {percent(share, 0)}" if mix else name for name, share in need.workloads
+    )
     number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     people = f" for each of {need.users} people" if need.users > 1 else ""
     return f"{names} {need.mode} {need.precision}, {number}{people}"
@@ -119,18 +120,18 @@ def one_of_each(options: Sequence[Option]) -> list[Option]:
 
 def rejections(found: Recommendation) -> Table:
     """Every GPU without an option, and why."""
-    rows = tuple((r.gpu_id, r.reason) for r in found.rejected)
+    rows = tuple((gpu, why.detail) for gpu, why in found.rejected.items())
     return Table(title="Left out", columns=("GPU", "why"), rows=rows)
 
 
 def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
     """All options in one table, with the GPUs left out in the notes; for files."""
     made = table(found, top=None, wide=True, changed=changed)
-    left = tuple(f"left out: {r.gpu_id}: {r.reason}" for r in found.rejected)
+    left = tuple(f"left out: {gpu}: {why.detail}" for gpu, why in found.rejected.items())
     return replace(made, notes=(*made.notes, *left), dim=frozenset(), spare=frozenset())
 
 
-def chart(found: Recommendation) -> Chart | None:
+def chart(found: Recommendation) -> Plot | None:
     """Cost against time (speed where no amount was given), with those that none beats in both marked."""
     points = []
     for o in found.options[:_DRAWN]:
@@ -141,12 +142,13 @@ def chart(found: Recommendation) -> Chart | None:
     if len(points) < 2:
         return None
     if found.need.items:
-        return charts.tradeoff(points, x="hours of work", y="USD of the work")
-    return charts.tradeoff(points, x=f"{found.item}s a second", y=f"USD of one {found.item}")
+        return tradeoff(points, x="hours of work", y="USD of the work")
+    return tradeoff(points, x=f"{found.item}s a second", y=f"USD of one {found.item}")
 
 
 def _source(option: Option) -> str:
-    words = {"have": "yours", "unpriced": "price not known", "street": "buy used or new"}
+    last = f"last {usd(option.last_usd)} {option.seen_on[:7]}" if option.last_usd else "price not known"
+    words = {"have": "yours", "unpriced": last, "street": "buy used or new"}
     if option.way in ("new", "used"):
         return f"buy {option.way}"
     return words.get(option.way) or f"{option.provider}, {option.way}"
@@ -166,13 +168,6 @@ def times_yours(option: Option) -> str:
     return f"{significant(option.speedup)} x" if option.speedup else ""
 
 
-def span(interval: Interval, form: Callable[[float], Amount], unit: str = "") -> Amount:
-    """`968 (550 to 1,704)`."""
-    text = f"{form(interval.value)} ({form(interval.low)} to {form(interval.high)})"
-    unit = unit or form(interval.value).unit
-    return Amount(text, interval.value, unit, interval.low, interval.high)
-
-
 def rate(value: float) -> Amount:
     """`968`, `1,554`, `411 G`: items a second without their unit."""
     return significant(value) if value < 1e6 else si(value, "")
@@ -182,19 +177,20 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines = ["* no other option is both faster and cheaper"]
     if any(option.stale for option in shown):
         lines.append("(price) is old: its interval is wider, and it ranks by its upper end")
-    apart = [r.gpu_id for r in found.rejected if r.constraint == "unproven"]
+    apart = [gpu for gpu, why in found.rejected.items() if why.code == "unproven"]
     if apart:
         more = f" and {len(apart) - _APART} more" if len(apart) > _APART else ""
         names = ", ".join(apart[:_APART])
-        lines.append(f"not ranked, known by their data sheets only: {names}{more}")
+        lines.append(f"cannot rank, known by their data sheets only: {names}{more}")
     if found.rejected:
         # Two GPUs have the same reason where only their names in it differ.
-        reasons = (r.constraint or r.reason.replace(r.gpu_id, "").split(":")[0] for r in found.rejected)
+        left = found.rejected.items()
+        reasons = (why.code or why.detail.replace(gpu, "").split(":")[0] for gpu, why in left)
         some = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
         number = len(found.rejected)
         lines.append(f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({some})")
     if any(option.outlay_usd for option in shown) or why:
-        lines.append(assumed(found.need.assumptions))
+        lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))
     if not why:
         return lines
     lines += [
@@ -210,11 +206,13 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     return [*lines, *found.advice]
 
 
-def assumed(a: Assumptions) -> str:
-    """What the cost of owning rests on."""
+def assumed(a: Assumptions, *, service: bool = False) -> str:
+    """What the cost of owning rests on; a service runs around the clock."""
+    host = "host by class" if a.host_usd is None else f"host ${a.host_usd:,.0f} for each GPU"
     parts = (
-        f"electricity ${a.electricity_usd_per_kwh:g}/kWh", f"{a.hours_per_week:g} h of use a week",
-        f"{a.years:g} years", f"host ${a.host_usd:,.0f} and {a.host_w:g} W for each GPU",
+        f"electricity ${a.electricity_usd_per_kwh:g}/kWh",
+        "running around the clock" if service else f"{a.hours_per_week:g} h of use a week",
+        f"{a.years:g} years", host if a.host_w is None else f"{host}, {a.host_w:g} W for each GPU",
         f"cooling x{a.cooling:g}", f"a year takes {percent(a.depreciation, 0)} of the value",
         f"{percent(a.utilisation, 0)} of paid hours used",
     )  # fmt: skip

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpuwise.model.record import Comparison
-from gpuwise.model.result import Result
+from gpuwise.model.result import Comparison, Result
 from gpuwise.model.units import times
-from gpuwise.show import charts
+from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.results import measured_speed, some
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Chart, Mark
-from gpuwise.stats import unpaired
+from gpuwise.stats.comparison import unpaired
 
 RUN_TO_RUN = {
     "repeats": "as the repeats of both sides show",
@@ -71,7 +69,7 @@ def differences(a: Result, b: Result) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def chart(found: Found, names: Sequence[str]) -> Chart | None:
+def chart(found: Found, names: Sequence[str]) -> Rows | None:
     """Ratios with their intervals, a block for each result; None where nothing can be compared."""
     marks = [
         Mark(
@@ -82,7 +80,8 @@ def chart(found: Found, names: Sequence[str]) -> Chart | None:
         for c in pairs
         if c.ratio is not None and c.verdict != "not-comparable"
     ]  # fmt: skip
-    return charts.ratios(marks, title="ratio of throughput, above 1 is faster") if marks else None
+    title = "ratio of throughput, above 1 is faster"
+    return Rows(marks=tuple(marks), ratio=True, title=title) if marks else None
 
 
 def document(baseline: Result, found: Found) -> dict[str, Any]:

@@ -7,17 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gpuwise.facts import prices
-from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.offer import Offer
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import Amount, gibibytes, si, significant, usd, watts
-from gpuwise.show import charts
+from gpuwise.show.charts import Plot, frontier, tradeoff
 from gpuwise.show.gpus import short
 from gpuwise.show.prices import exact
 from gpuwise.show.results import rate, unit
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Chart
 
 # How a figure is known, the surest first: of one GPU the first that answers stands in the ranking.
 ORIGINS = ("measured", "published", "predicted")
@@ -235,21 +232,20 @@ def _priced(found: Sequence[Entry], street: bool) -> list[tuple[Entry, float, bo
         for entry in found
         if entry.record.throughput and (price := _gpus(entry, entry.street_usd if street else entry.rent_usd))
     ]
-    best = charts.frontier([(price, entry.record.value) for entry, price in known])
+    best = frontier([(price, entry.record.value) for entry, price in known])
     points = [(entry, price, number in best) for number, (entry, price) in enumerate(known)]
     return sorted(points, key=lambda point: (not point[2], -point[0].record.value))[:NAMED]
 
 
-def prices_chart(found: Sequence[Entry], *, street: bool = False, width: int = 0) -> Chart | None:
+def prices_chart(found: Sequence[Entry], *, street: bool = False) -> Plot | None:
     """Price against throughput; None where fewer than three prices are known."""
     points = _priced(found, street)
     if len(points) < 3:
         return None
-    return charts.tradeoff(
+    return tradeoff(
         [(short(entry.spec), price, entry.record.value, best) for entry, price, best in points],
         x=f"{'street price' if street else 'rent of an hour'}, USD",
         y=unit(points[0][0].record.item),
-        width=width,
     )
 
 

@@ -1,24 +1,21 @@
-"""Results, records, comparisons, recommendations and GPUs in a notebook: tables, and charts where
-vl-convert is installed."""
+"""Results, records, comparisons, recommendations and GPUs in a notebook: tables and charts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
 from functools import singledispatch
-from importlib.util import find_spec
 
-from gpuwise.model.choice import Recommendation
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.judgement import Recommendation
 from gpuwise.model.question import WORK
-from gpuwise.model.record import Comparison, Record, Records
-from gpuwise.model.result import Measurement, Result
+from gpuwise.model.result import Comparison, Measurement, Record, Records, Result
 from gpuwise.model.units import usd
-from gpuwise.show import charts, choice, comparisons, gpus, records, results
+from gpuwise.show import choice, comparisons, gpus, records, results
+from gpuwise.show.charts import Drawing, Mark, Rows
 from gpuwise.show.html import fragment
 from gpuwise.show.report import ReportInput, chart
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Chart, Mark
 
 
 @singledispatch
@@ -62,7 +59,7 @@ def _(value: Records) -> str:
         for r in rows
         if r.throughput is not None and r.question.mode != "limit"
     ]  # fmt: skip
-    return shown(records.table(value), drawn=charts.bars(marks, description="Speeds") if marks else None)
+    return shown(records.table(value), drawn=Rows(marks=tuple(marks)) if marks else None)
 
 
 @html.register
@@ -71,13 +68,13 @@ def _(value: Recommendation) -> str:
     marks = [
         Mark(
             label=f"{o.rank}. {o.count} x {o.gpu_id}", value=cost.value, low=cost.low, high=cost.high,
-            colour=o.basis, shown=choice.span(cost, usd), group="cost, USD",
+            colour=o.basis, shown=results.span(cost, usd), group="cost, USD",
         )
         for o in best
         if (cost := o.cost_usd or o.cost_per_item_usd)
     ]  # fmt: skip
     tables = choice.table(value, top=len(best)), choice.rejections(value)
-    return shown(*tables, drawn=charts.bars(marks, description="Cost of the first options"))
+    return shown(*tables, drawn=Rows(marks=tuple(marks)) if marks else None)
 
 
 @html.register
@@ -85,6 +82,6 @@ def _(value: GpuSpec) -> str:
     return shown(gpus.specification(value))
 
 
-def shown(*tables: Table, drawn: Chart | None = None) -> str:
-    """Tables, and above them the chart where it can be drawn."""
-    return fragment(tables, drawn if find_spec("vl_convert") else None)
+def shown(*tables: Table, drawn: Drawing | None = None) -> str:
+    """Tables, and above them the chart."""
+    return fragment(tables, drawn)

@@ -6,43 +6,28 @@ the templates. Text may cite sources as `[3]`, by their place in `sources`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import Any
 
 from gpuwise.model.gpu import Source
 from gpuwise.model.units import visible
-from gpuwise.show import charts
+from gpuwise.show.charts import Drawing, vega
 from gpuwise.show.table import Table, markdown
-from gpuwise.show.theme import Chart, Mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart and the table that says the same in numbers.
+    """Charts, one below the other, and the table that says the same in numbers."""
 
-    Rows of bars or ratios are given as `marks`: a page draws them itself, as wide as it is.
-    """
-
+    charts: tuple[Drawing, ...]
     table: Table
     caption: str
     """What to see in it, in one sentence; also its accessible name."""
-    marks: tuple[Mark, ...] = ()
-    ratio: bool = False
-    """The marks are ratios around 1."""
-    drawn: Chart | None = None
-    """Any other chart."""
     opened: bool = False
     """True where the table is shown from the start."""
-
-    @property
-    def chart(self) -> Chart:
-        """As Vega-Lite."""
-        if self.drawn is not None:
-            return self.drawn
-        if self.ratio:
-            return charts.ratios(self.marks, title=self.caption)
-        return charts.bars(self.marks, description=self.caption)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,8 +142,13 @@ def document(page: Page) -> dict[str, Any]:
                 "text": list(section.text),
                 "points": list(section.points),
                 "figures": [
-                    {"caption": figure.caption, "chart": figure.chart, "table": _table(figure.table)}
+                    {
+                        "caption": figure.caption,
+                        "chart": vega(chart, figure.caption),
+                        "table": _table(figure.table),
+                    }
                     for figure in section.figures
+                    for chart in figure.charts
                 ],
                 "tables": [_table(table) for table in (*section.tables, *section.folded)],
             }
@@ -175,3 +165,19 @@ def _table(table: Table) -> dict[str, Any]:
         "rows": [list(row) for row in table.rows],
         "numeric": [column for column in table.columns if column in table.numeric],
     }
+
+
+def said(template: str, block: str, **facts: Any) -> tuple[str, ...]:
+    """The paragraphs of a block of `templates/NAME.txt`: sentences are data, their figures come from here."""
+    found = _sentences(f"{template}.txt")
+    text = "".join(found.blocks[block](found.new_context(facts)))
+    return tuple(" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip())
+
+
+@cache
+def _sentences(name: str) -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("gpuwise.show"), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    ).get_template(name)

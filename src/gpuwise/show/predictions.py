@@ -1,4 +1,4 @@
-"""Predictions as a table and as data: each figure with its interval and with what it rests on."""
+"""Predictions, and which models fit where, as tables and as data: each figure with its interval."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from dataclasses import asdict, replace
 from math import inf
 from typing import Any
 
+from gpuwise.facts import catalog
 from gpuwise.model.question import Question
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval
+from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts, whole
-from gpuwise.show.results import per_joule, rate, unit
+from gpuwise.predict.fit import Fit
+from gpuwise.show.charts import Mark, Rows
+from gpuwise.show.results import per_joule, rate, span, throughput
 from gpuwise.show.table import Table
 
 _TOLD = (
@@ -68,43 +70,31 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
 
 
 def _row(p: Record) -> dict[str, str]:
-    joules, speed, power, chance = p.items_per_joule, p.throughput, p.watts, p.fits_probability
-    fits = span = drawn = ""
+    joules, chance = p.items_per_joule, p.fits_probability
+    fits = ""
     if chance is not None:
         # Never a certainty that no number of measured errors can give.
         sure = "> 99 %" if chance >= 0.99 else "< 1 %" if chance <= 0.01 else percent(chance, 0)
         fits = percent(chance).shown(sure)
-    if speed is not None:
-        # Three digits; with a prefix where people would not write the zeros.
-        ends = [significant(v) if v < 1e6 else si(v, "") for v in (speed.low, speed.high)]
-        span = Amount(f"{ends[0]} to {ends[1]}", speed.value, unit(p.item), speed.low, speed.high)
-    if power is not None:
-        drawn = Amount(f"{power.low:,.0f} to {power.high:,.0f} W", power.value, "W", power.low, power.high)
+    far = any(issue.code == "order-of-magnitude" for issue in p.issues)
     return {
         "GPU": p.gpu_id if p.gpus == 1 else f"{p.gpus} x {p.gpu_id}",
         "batch": whole(p.batch) if p.batch else "",
-        "throughput": rate(speed.value, p.item) if speed else "",
-        "80 % interval": span,
+        "throughput (80 %)": throughput(p),
         "step": seconds(p.seconds) if p.seconds else "",
         "first token": seconds(p.first_token_s.value) if p.first_token_s else "",
         "measured": rate(p.best.value, p.item) if p.measured and p.best else "",
         "peak memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
         "fits": fits,
-        "power": watts(power.value) if power else "",
-        "power, 80 %": drawn,
+        "power (80 %)": span(p.watts, watts, lambda v: f"{v:,.0f}") if p.watts else "",
         "per joule": per_joule(joules, p.item) if joules else "",
         "bound": Amount(f"{p.bound} {percent(p.shares[0][1], 0)}", p.shares[0][1], p.bound)
         if p.bound
         else "",
-        "evidence": _evidence(p) if speed else "",
+        # What the figure rests on, and whether that is known ground.
+        "evidence": f"{p.basis}{', order of magnitude' * far}" if p.throughput else "",
         "why not": p.refusal,
     }
-
-
-def _evidence(p: Record) -> str:
-    """What a figure rests on, and whether that is known ground."""
-    far = any(issue.code == "order-of-magnitude" for issue in p.issues)
-    return f"{p.basis}, order of magnitude" if far else p.basis
 
 
 def measure_command(question: Question) -> str:
@@ -119,6 +109,8 @@ def measure_command(question: Question) -> str:
 def document(found: Sequence[Record]) -> dict[str, Any]:
     """The predictions as plain data in SI units; None is unknown."""
 
+    names = {spec.id: spec.name for spec in catalog.all_gpus()}
+
     def plain(interval: Interval | None) -> dict[str, Any] | None:
         return asdict(interval) if interval else None
 
@@ -126,6 +118,7 @@ def document(found: Sequence[Record]) -> dict[str, Any]:
         {
             "cell": p.question.key("batch"),
             "gpu_id": p.gpu_id,
+            "gpu": p.gpu or names.get(p.gpu_id, p.gpu_id),
             "count": p.gpus,
             "config": asdict(p.question),
             "item": p.item,
@@ -152,3 +145,103 @@ def document(found: Sequence[Record]) -> dict[str, Any]:
 def _without_bench(p: Record) -> bool:
     """True for a model behind an engine and for a module in memory, which `gpuwise bench` does not run."""
     return p.question.workload.startswith(("served:", "module:"))
+
+
+# Columns of whether a model fits that are numbers, also where no row has one.
+_FIT_NUMBERS = frozenset({"context", "batch", "needs", "of", "tokens/s (80 %)", "first token"})
+_TASKS = {"infer": "inference", "full": "full fine-tuning", "lora": "LoRA", "qlora": "QLoRA"}
+
+
+def fit_table(rows: Sequence[Fit]) -> Table:
+    """One row a plan and GPU; what does not fit says on how many GPUs it would."""
+    plan = rows[0].plan
+    model = plan.model
+    experts = f", {significant(model.active / 1e9)} B a token" if model.experts else ""
+    notes = [
+        "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds rest on the data "
+        "sheet and on public rows of other cards, 80 % interval",
+    ]
+    largest = max(rows, key=lambda row: row.needed_bytes)
+    parts = ", ".join(f"{name} {gibibytes(size)}" for name, size in largest.parts if size)
+    if parts:
+        notes.append(f"largest, {_plan(largest)}: {parts}")
+    return Table.of(
+        [_fit_row(row) for row in rows],
+        title=f"{model.name}: {si(model.parameters, 'parameters')}{experts}",
+        numeric=_FIT_NUMBERS, notes=tuple(notes),
+    ).without_empty_columns()  # fmt: skip
+
+
+def _fit_row(answer: Fit) -> dict[str, str]:
+    plan = answer.plan
+    fits = "yes" if answer.fits else "no"
+    if answer.enough:
+        fits = f"on {answer.enough}"
+    speed = answer.tokens_per_s
+    return {
+        "GPU": f"{plan.gpus} x {answer.gpu_id}" if plan.gpus > 1 else answer.gpu_id,
+        "for": _TASKS[plan.task],
+        "weights": str(plan.weights),
+        "context": whole(plan.context),
+        "batch": whole(plan.batch),
+        "needs": gibibytes(answer.needed_bytes) if answer.parts else "",
+        "of": gibibytes(answer.memory_bytes) if answer.memory_bytes else "",
+        "fits": fits,
+        "tokens/s (80 %)": span(speed, lambda v: Amount(significant(v), v, "token/s")) if speed else "",
+        "first token": seconds(answer.first_token_s) if answer.first_token_s else "",
+        "why no speed": answer.refusal,
+    }
+
+
+def _plan(answer: Fit) -> str:
+    """`q4_k_m, context 8,192, batch 1`."""
+    plan = answer.plan
+    return f"{_TASKS[plan.task]} in {plan.weights}, context {plan.context:,}, batch {plan.batch}"
+
+
+def fit_chart(rows: Sequence[Fit]) -> Rows | None:
+    """Tokens a second of whatever fits, a block a plan and a bar a GPU; None where nothing does."""
+    marks = [
+        Mark(
+            label=row.gpu_id, value=speed.value, low=speed.low, high=speed.high, group=_plan(row),
+            colour=str(row.plan.weights), shown=f"{significant(speed.value)} tokens/s",
+        )
+        for row in rows
+        if (speed := row.tokens_per_s) is not None
+    ]  # fmt: skip
+    return Rows(marks=tuple(marks), title="weights") if marks else None
+
+
+def fit_document(rows: Sequence[Fit]) -> dict[str, Any]:
+    """The same as plain data in SI units; None is unknown."""
+    model = rows[0].plan.model
+    return {
+        "model": model.name,
+        "parameters": model.parameters,
+        "active_parameters": model.active,
+        "rows": [_plain(row) for row in rows],
+    }
+
+
+def _plain(answer: Fit) -> dict[str, Any]:
+    plan = answer.plan
+    return {
+        "gpu_id": answer.gpu_id,
+        "count": plan.gpus,
+        "task": plan.task,
+        "weights": str(plan.weights),
+        "cache": str(plan.cache),
+        "context": plan.context,
+        "batch": plan.batch,
+        "checkpoint": plan.checkpoint,
+        "optimiser": plan.optimiser,
+        "rank": plan.rank,
+        "memory_bytes": answer.memory_bytes,
+        "needed_bytes": answer.needed_bytes,
+        "parts_bytes": dict(answer.parts),
+        "fits": answer.fits,
+        "enough_gpus": answer.enough,
+        "tokens_per_s": asdict(answer.tokens_per_s) if answer.tokens_per_s else None,
+        "first_token_s": answer.first_token_s,
+        "refusal": answer.refusal,
+    }

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.facts import prices
 from gpuwise.facts.prices import Change, Line, Month, Skipped
-from gpuwise.model.offer import RENTS as KINDS
-from gpuwise.model.offer import Offer
+from gpuwise.model.gpu import RENTS as KINDS
+from gpuwise.model.gpu import Offer
 from gpuwise.model.units import Amount, usd, whole
-from gpuwise.show import charts
+from gpuwise.show.charts import Mark, Plot, over_months
 from gpuwise.show.page import References
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Chart, Mark
 
 if TYPE_CHECKING:
     from gpuwise.facts.prices.fetch import Update
@@ -334,7 +333,7 @@ def over_time(months: Sequence[Month], query: str) -> Table:
     )  # fmt: skip
 
 
-def over_time_chart(months: Sequence[Month], query: str) -> Chart:
+def over_time_chart(months: Sequence[Month], query: str) -> Plot:
     """The longest series as lines: each a provider, kind and region, so that no line joins two sources."""
     series: dict[str, list[Month]] = defaultdict(list)
     for m in months:
@@ -342,7 +341,7 @@ def over_time_chart(months: Sequence[Month], query: str) -> Chart:
         series[f"{name} [{m.source}]"].append(m)
     # The longest tell most; ties by name, so that a chart is drawn the same twice.
     longest = sorted(series, key=lambda name: (-len({m.month for m in series[name]}), name))[:MOST_LINES]
-    return charts.over_time(
+    return over_months(
         [Mark(label=m.month, value=m.median, low=m.low, high=m.high, colour=name)
          for name in longest for m in sorted(series[name], key=lambda m: m.month)],
         title=f"{query}: USD per GPU-hour",

@@ -11,16 +11,14 @@ from typing import Any
 
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import Source
-from gpuwise.model.issue import Issue
 from gpuwise.model.precision import Precision
-from gpuwise.model.record import UNSURE, Record, Statement
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import Mode, RunConfig
+from gpuwise.model.result import UNSURE, Issue, Record, Statement
 from gpuwise.model.units import watts, whole
-from gpuwise.model.workload import Mode
 from gpuwise.show.page import References
-from gpuwise.show.results import codes, fix, rate, spanned, speed, value
+from gpuwise.show.results import codes, fix, rate, throughput
 from gpuwise.show.table import Table
-from gpuwise.stats.records import Condition
+from gpuwise.stats.scaling import Condition
 
 # Issues written out below a table; the rest is counted.
 LISTED = 12
@@ -39,30 +37,9 @@ _YES = {True: "yes", False: "no", None: ""}
 def measured_table(rows: Sequence[Record]) -> Table:
     """What gpuwise measured, the fastest first; throughput with its interval."""
     # Training first: it is what most readers look for, and its speeds are the lower ones.
-    ordered = sorted(rows, key=lambda row: (row.question.mode != "train", -value(row)))
-    noted = _issue_lines([issue for row in ordered for issue in (row.raw.cautions if row.raw else ())])
-    return Table.of(map(_measured_row, ordered), title="Measured here", notes=noted)
-
-
-def _measured_row(row: Record) -> dict[str, str]:
-    asked, cautions = row.question, row.raw.cautions if row.raw else ()
-    own = f"{asked.recipe} {asked.switches}" if asked.switches.changed else asked.recipe
-    return {
-        "workload": asked.workload,
-        "mode": asked.mode,
-        "GPU": row.gpu_id,
-        "count": whole(asked.gpus),
-        "precision": asked.precision or "?",
-        "compiled": _YES[asked.compile],
-        "recipe": own,
-        "batch": whole(asked.batch) if asked.batch else "",
-        "throughput": speed(row.throughput, row.item, row.raw.status if row.raw else "ok"),
-        "per GPU": "" if row.throughput is None else rate(row.throughput.value / asked.gpus, row.item),
-        "software": row.software,
-        "date": row.date,
-        "source": row.session,
-        "cautions": codes(cautions),
-    }
+    ordered = sorted(rows, key=lambda row: (row.question.mode != "train", -row.value))
+    noted = _issue_lines([issue for row in ordered for issue in _doubts(row)])
+    return Table.of(map(_cells, ordered), title="Measured here", notes=noted)
 
 
 def published_table(rows: Sequence[Record]) -> Table:
@@ -78,38 +55,46 @@ def published_table(rows: Sequence[Record]) -> Table:
     ]
     issues = _issue_lines([issue for row in ordered for issue in row.issues if issue != UNSURE], own=False)
     return Table.of(
-        map(_published_row, ordered),
+        map(_cells, ordered),
         title="Published elsewhere, not measured by gpuwise",
         notes=(*((UNTOLD,) if any("?" in row.precision for row in rows) else ()), *issues, *lines),
     )
 
 
-def _published_row(row: Record) -> dict[str, str]:
+def _cells(row: Record) -> dict[str, str]:
+    """One row of either table."""
+    asked, stated = row.question, row.stated or Statement()
+    own = f"{asked.recipe} {asked.switches}" if asked.switches.changed else asked.recipe
+    measured = row.origin == "measured"
     # Not `MXNet MXNet 1.9` where the versions name the framework themselves.
-    versions = row.stated.versions if row.stated else ""
-    named = row.software.split(" ")[0].casefold() in versions.casefold() and versions
+    named = row.software.split(" ")[0].casefold() in stated.versions.casefold() and stated.versions
     return {
-        "workload": row.question.workload,
-        "mode": row.question.mode,
+        "workload": asked.workload,
+        "mode": asked.mode,
         "GPU": row.gpu_id or "not stated",
         "count": whole(row.gpus),
         "precision": row.precision,
-        "compiled": _YES[row.question.compile],
-        "recipe": "",
+        "compiled": _YES[asked.compile],
+        "recipe": own if measured else "",
         "batch": whole(row.batch) if row.batch else "",
-        "throughput": rate(row.value, row.item),
-        "per GPU": rate(row.value / row.gpus, row.item),
-        "software": versions if named else " ".join(part for part in (row.software, versions) if part),
+        "throughput": throughput(row),
+        "per GPU": rate(row.value / row.gpus, row.item) if row.throughput else "",
+        "software": named or " ".join(part for part in (row.software, stated.versions) if part),
         "date": row.date,
-        "source": row.source.id if row.source else "",
-        "cautions": codes(row.issues),
+        "source": row.session if measured else row.source.id if row.source else "",
+        "cautions": codes(_doubts(row)),
     }
+
+
+def _doubts(row: Record) -> Sequence[Issue]:
+    """What to know of a figure; that a measurement did not end stands in the place of its speed."""
+    return row.raw.cautions if row.raw else row.issues
 
 
 def together(measured: Sequence[Record], published: Sequence[Record]) -> Table:
     """Both for one file: the first column says which rows are whose, ours come first."""
-    rows = [{"origin": "measured here", **_measured_row(row)} for row in measured]
-    rows += [{"origin": "published", **_published_row(row)} for row in published]
+    rows = [{"origin": "measured here", **_cells(row)} for row in measured]
+    rows += [{"origin": "published", **_cells(row)} for row in published]
     return Table.of(rows, notes=(*measured_table(measured).notes, *published_table(published).notes))
 
 
@@ -120,7 +105,7 @@ def table(rows: Sequence[Record]) -> Table:
             {
                 "GPU": r.gpu_id,
                 "work": r.question.label(),
-                "throughput": spanned(r.throughput, r.item) if r.throughput else r.refusal,
+                "throughput": throughput(r) or r.refusal,
                 "power": watts(r.watts.value) if r.watts else "",
                 "basis": r.basis,
                 "software": r.software,
@@ -205,7 +190,7 @@ def answers(records: Sequence[Record]) -> list[dict[str, Record]]:
     one source and framework."""
     best: dict[tuple[object, ...], dict[str, Record]] = {}
     # The fastest is what the GPU can do; slower ones of the same question were run with less care.
-    for record in sorted(records, key=value, reverse=True):
+    for record in sorted(records, key=lambda row: -row.value):
         asked = record.question
         # Our own sessions run one code; two publishers run two.
         whose = record.session if record.origin == "published" else ""
@@ -229,7 +214,7 @@ def listing(records: Sequence[Record], cited: References, *, most: int) -> Table
                 "work": work(r),
                 "GPUs": whole(r.gpus),
                 "batch": whole(r.batch) if r.batch else "-",
-                "speed": spanned(r.throughput, r.item) if r.throughput else "",
+                "speed": throughput(r),
                 "origin": r.origin,
                 "software": r.software,
                 "date": r.date,
@@ -261,6 +246,12 @@ class Kind:
         """What to forecast or to measure; compiled, as the faster way."""
         compiles = self.mode != "compute"
         return RunConfig(workload=self.workload, mode=self.mode, precision=self.precision, compile=compiles)
+
+    @property
+    def said(self) -> str:
+        """`serving an 8B model (answers)`: the title within a sentence."""
+        head, colon, tail = self.title.partition(": ")
+        return f"{head} ({tail})" if colon else self.title
 
     @property
     def named(self) -> str:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gpuwise import store
-from gpuwise.model.issue import Issue
-from gpuwise.model.question import HOW, WORK
-from gpuwise.model.record import Record
-from gpuwise.model.result import WIDE, Interval, Measurement, Result
-from gpuwise.model.run import Environment
+from gpuwise.model.question import HOW, WORK, Environment
+from gpuwise.model.result import WIDE, Interval, Issue, Measurement, Record, Result
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts, whole
+from gpuwise.show.charts import Mark
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Mark
 
 _PLURAL = {
     "image": "images", "image-step": "image-steps", "sequence": "sequences", "token": "tokens",
@@ -43,16 +40,17 @@ def unit(item: str) -> str:
     return f"{_PREFIXED.get(item) or _PLURAL.get(item, item)}/s"
 
 
-def rate(value: float, item: str) -> Amount:
+def rate(value: float, item: str, digits: int = 4) -> Amount:
     """Items per second in the field's units: `7,210 images/s`."""
     named = unit(item)
-    return Amount(si(value, named) if item in _PREFIXED else f"{amount(value, item)} {named}", value, named)
+    text = si(value, named) if item in _PREFIXED else f"{amount(value, item, digits)} {named}"
+    return Amount(text, value, named)
 
 
-def amount(value: float, item: str) -> str:
+def amount(value: float, item: str, digits: int = 4) -> str:
     """A number of items without their name, which stands elsewhere: `7,210`, `11.6 T`."""
     # Four digits: the differences that matter between two runs are of one percent.
-    return si(value, "").strip() if item in _PREFIXED else significant(value, 4)
+    return si(value, "").strip() if item in _PREFIXED else significant(value, digits)
 
 
 def per_joule(value: float, item: str) -> Amount:
@@ -72,13 +70,27 @@ def speed(found: Interval | None, item: str, status: str = "ok") -> str:
     return Amount(text, found.value, unit(item), low, high)
 
 
-def spanned(found: Interval, item: str) -> Amount:
-    """`433.3 tokens/s (272.7 to 688.6)`; the interval where there is one."""
-    text = rate(found.value, item)
+def span(
+    found: Interval, form: Callable[[float], Amount], ends: Callable[[float], str] | None = None
+) -> Amount:
+    """`433 tokens/s (273 to 689)`; the interval where there is one, its ends as `ends` writes them."""
+    text, short = form(found.value), ends or form
     if found.low == found.high:
         return text
-    ends = f"({amount(found.low, item)} to {amount(found.high, item)})"
-    return Amount(f"{text} {ends}", found.value, unit(item), found.low, found.high)
+    shown = f"{text} ({short(found.low)} to {short(found.high)})"
+    return Amount(shown, found.value, text.unit, found.low, found.high)
+
+
+def throughput(record: Record) -> str:
+    """The speed of a record as every page, table and report writes it; empty where it has none."""
+    found, item = record.throughput, record.item
+    if record.origin == "measured":
+        return speed(found, item, record.raw.status if record.raw else "ok")
+    # A forecast is not known to four digits.
+    digits = 3 if record.origin == "predicted" else 4
+    if found is None:
+        return ""
+    return span(found, lambda v: rate(v, item, digits), lambda v: amount(v, item, digits))
 
 
 def measured_speed(m: Measurement) -> str:
@@ -364,11 +376,11 @@ def settings(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[tup
     """(how it was run, the records of it with the fastest first): sessions of one question are one setting.
     The device is named where there are several. Settings come by the speed of their middle one."""
     alike: dict[str, list[Record]] = {}
-    for row in sorted(rows, key=value, reverse=True):
+    for row in sorted(rows, key=lambda row: -row.value):
         # Of one device its name would stand in every row.
         device = f", {row.gpu_id}" if len(devices) > 1 else ""
         alike.setdefault(row.question.label(*WORK) + device, []).append(row)
-    return sorted(alike.items(), key=lambda pair: value(pair[1][len(pair[1]) // 2]), reverse=True)
+    return sorted(alike.items(), key=lambda pair: -pair[1][len(pair[1]) // 2].value)
 
 
 def over_sessions(same: Sequence[Record]) -> Amount:
@@ -378,8 +390,8 @@ def over_sessions(same: Sequence[Record]) -> Amount:
     found, item = middle.throughput, middle.item
     if found is None or len(same) == 1:
         ends = (found.low, found.high) if found else ()
-        return Amount(speed(found, item), value(middle), unit(item), *ends)
-    low, high = value(same[-1]), value(same[0])
+        return Amount(speed(found, item), middle.value, unit(item), *ends)
+    low, high = same[-1].value, same[0].value
     text = f"{rate(found.value, item)} ({amount(low, item)} to {amount(high, item)}, {len(same)} times)"
     return Amount(text, found.value, unit(item), low, high)
 
@@ -398,11 +410,6 @@ def speed_marks(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[
                 colour=middle.question.precision or "?", shown=text,
             ))  # fmt: skip
     return marks
-
-
-def value(row: Record) -> float:
-    """Items per second; 0 where there are none."""
-    return 0.0 if row.throughput is None else row.throughput.value
 
 
 def bar(share: float, width: int = BAR) -> str:

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from gpuwise.model.result import Measurement, Result
 from gpuwise.model.units import percent, times, watts, whole
-from gpuwise.show import charts
+from gpuwise.show.charts import Mark
+from gpuwise.show.charts import curves as drawn_curves
 from gpuwise.show.page import Figure, References
-from gpuwise.show.results import amount, bar, measured_speed, rate, speed
+from gpuwise.show.results import bar, measured_speed, rate, throughput
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Mark
-from gpuwise.stats.records import Curve
-from gpuwise.stats.scaling import WORTH, Point, Series, cards_of, series
+from gpuwise.stats.scaling import WORTH, Curve, Point, Series, cards_of, series
 
 # Cells of the curve in a terminal: with its figures a row still fits 100 columns.
 BAR = 20
@@ -148,34 +147,28 @@ def shown(curves: Sequence[Curve], cited: References) -> tuple[tuple[Figure, ...
         if len(curve.records) < CURVED:
             rows.append({
                 "work": title, "origin": one.origin, "GPUs": whole(last.gpus),
-                "throughput": speed(last.throughput, one.item),
+                "throughput": throughput(last),
                 "one GPU": rate(one.throughput.value, one.item), "of linear": share, "source": source,
             })  # fmt: skip
             continue
         marks = [
-            Mark(
-                label=str(r.gpus),
-                value=s.value,
-                low=s.low,
-                high=s.high,
-                colour=r.origin,
-                group=f"{title} by GPUs, {one.item}s per second",
-                shown=amount(s.value, one.item),
-            )
+            Mark(label=str(r.gpus), value=s.value, low=s.low, high=s.high)
             for r in curve.records
             if (s := r.throughput) is not None
         ]
         cells = (
             {
                 "GPUs": whole(r.gpus),
-                "throughput": speed(r.throughput, r.item),
+                "throughput": throughput(r),
                 "of linear": percent(curve.share(r).value, 0),
                 "source": cited.mark(r.source),
             }
             for r in curve.records
         )
         figures.append(Figure(
-            drawn=charts.lines(marks, item=one.item, over="GPUs"), marks=tuple(marks),
+            charts=(drawn_curves(
+                {one.origin: marks}, item=one.item, over="GPUs; dashed: n times one", ideal=True
+            ),),
             table=Table.of(cells, title=f"{title} on several GPUs, {one.origin}"),
             caption=f"{title}: {last.gpus} GPUs reach {share} of {last.gpus} times one, {one.origin} "
             f"{source}.",

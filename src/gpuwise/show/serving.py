@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from gpuwise.model.result import Interval, Measurement, Quantiles, Result
 from gpuwise.model.units import Amount, percent, seconds, significant, whole
-from gpuwise.show import charts
+from gpuwise.show.charts import Plot, tradeoff
 from gpuwise.show.page import Figure, Section
 from gpuwise.show.results import headline, notes, rate
 from gpuwise.show.table import Table
-from gpuwise.show.theme import Chart
 
 # Cells of a terminal that the longest bar of the curve takes.
 BAR = 30
@@ -91,7 +90,7 @@ def curve(result: Result) -> list[str]:
     return lines
 
 
-def chart(results: Sequence[Result]) -> Chart | None:
+def chart(results: Sequence[Result]) -> Plot | None:
     """Median time per token against tokens a second, a point for each level; None with fewer than two."""
     points = []
     for m in (m for result in results for m in levels(result)):
@@ -103,7 +102,7 @@ def chart(results: Sequence[Result]) -> Chart | None:
     # A level is worth its place where none has more tokens a second and a shorter time per token.
     front = [not any(b > x and c < y for _, b, c in points) for _, x, y in points]
     named = [(*point, best) for point, best in zip(points, front, strict=True)]
-    return charts.tradeoff(named, x="tokens a second", y="TPOT, median, ms")
+    return tradeoff(named, x="tokens a second", y="TPOT, median, ms")
 
 
 def section(results: Sequence[Result]) -> Section:
@@ -111,7 +110,7 @@ def section(results: Sequence[Result]) -> Section:
     drawn = chart(results)
     tables = tuple(table(result) for result in results if levels(result))
     caption = "Further right is more throughput, lower is a shorter time per token."
-    figures = (Figure(table=tables[0], caption=caption, drawn=drawn),) if drawn is not None else ()
+    figures = (Figure(table=tables[0], caption=caption, charts=(drawn,)),) if drawn is not None else ()
     return Section(id="load", title="Under load", figures=figures, tables=tables[len(figures) :])
 
 

@@ -12,12 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuwise.model.units import Amount, visible
 
 Row = tuple[str, ...]
 _ACTIVE = re.compile(r"[\\|<>*`]|\[(?!\d{1,3}\])")
+_LEVEL = re.compile(r" \(\d+ %\)$")
 _FORMULA = ("=", "+", "-", "@", "\t")
 
 # Characters of a line below which prose and figures with their intervals become hard to read.
@@ -119,7 +120,7 @@ def comma_separated(table: Table) -> str:
             columns.append([plain(name), *map(plain, cells)])
             continue
         # The interval has columns of its own, so the head need not announce it.
-        name = plain(name.removesuffix(" (95 %)"))
+        name = plain(_LEVEL.sub("", name))
         columns.append([name, *("" if a is None else f"{a.value:.12g}" for a in amounts)])
         for end in ("low", "high"):
             ends = [None if a is None else getattr(a, end) for a in amounts]
@@ -148,9 +149,8 @@ def plain(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Narrow:
-    """Lines no wider than asked: those above the rows, and those of each row."""
+class Lines(NamedTuple):
+    """A table as text: the lines above its rows, and those of each row."""
 
     head: Row
     rows: tuple[Row, ...]
@@ -161,29 +161,32 @@ def fits(table: Table, width: int) -> bool:
     return _together(_natural(table)) + 2 <= width
 
 
-def narrow(table: Table, width: int) -> Narrow:
+def laid_out(table: Table, width: int | None = None) -> Lines:
     """The table in lines of at most `width` characters, or of TIGHT where that is less: nothing is left out
-    and no word is broken.
+    and no word is broken. None is as wide as it needs.
 
-    What every row says is said once, above. The leading columns that have room stay a table, `spare` ones
-    behind the others; the rest follow below each row, each with its name.
+    Where not all columns have room, what every row says is said once, above. The leading columns that have
+    room stay a table, `spare` ones behind the others; the rest follow below each row, each with its name.
     """
-    width = max(width, TIGHT)
-    # What can wait goes behind: the first columns decide whether a row is of interest.
-    moved = table.last(table.spare)
-    each = list(zip(*moved.rows, strict=True))
-    alike = [place for place, cells in enumerate(each) if len(cells) > 1 and len(set(cells)) == 1]
-    if len(alike) == len(each):
-        alike = []
-    said, rest = moved.only(alike), moved.only([place for place, _ in enumerate(each) if place not in alike])
-    widths = _widths(rest, width - 2)
+    if width is None or fits(table, width):
+        widths, above, rest, room = _natural(table), [""], table, 0
+    else:
+        room = max(width, TIGHT)
+        # What can wait goes behind: the first columns decide whether a row is of interest.
+        moved = table.last(table.spare)
+        each = list(zip(*moved.rows, strict=True))
+        alike = [place for place, cells in enumerate(each) if len(cells) > 1 and len(set(cells)) == 1]
+        alike = alike if len(alike) < len(each) else []
+        said, rest = moved.only(alike), moved.only([n for n, _ in enumerate(each) if n not in alike])
+        widths = _widths(rest, room - 2)
+        above = [*_below(said.columns, said.rows[0] if alike else (), room), ""]
     lead = len(widths)
     right = [column in table.numeric for column in rest.columns[:lead]]
-    above = _below(said.columns, said.rows[0] if alike else (), width)
-    return Narrow(
-        head=(*above, "", *_row(rest.columns[:lead], widths, right), " " + "─" * _together(widths)),
-        rows=tuple(
-            (*_row(row[:lead], widths, right), *_below(rest.columns[lead:], row[lead:], width))
+    rule = " " + "─" * _together(widths)
+    return Lines(
+        (*above, *_row(rest.columns[:lead], widths, right), rule),
+        tuple(
+            (*_row(row[:lead], widths, right), *_below(rest.columns[lead:], row[lead:], room))
             for row in rest.rows
         ),
     )
@@ -226,15 +229,18 @@ def _widths(table: Table, room: int) -> list[int]:
 
 def _row(cells: Row, widths: list[int], right: list[bool]) -> list[str]:
     """The lines of one row; cells wrap at words."""
-    wrapped = [wrap(cell, max(1, w), break_on_hyphens=False) for cell, w in zip(cells, widths, strict=True)]
-    lines = []
+    wrapped = [
+        [cell] if len(cell) <= width else wrap(cell, max(1, width), break_on_hyphens=False)
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    made = []
     for parts in zip_longest(*wrapped, fillvalue=""):
         placed = (
             part.rjust(width) if to_right else part.ljust(width)
             for part, width, to_right in zip(parts, widths, right, strict=True)
         )
-        lines.append((" " + _GAP.join(placed)).rstrip())
-    return lines or [""]
+        made.append((" " + _GAP.join(placed)).rstrip())
+    return made or [""]
 
 
 def _below(names: Row, cells: Row, width: int) -> list[str]:
@@ -242,5 +248,7 @@ def _below(names: Row, cells: Row, width: int) -> list[str]:
     each = [f"{name} {cell}".strip() for name, cell in zip(names, cells, strict=False) if cell]
     room = width - len(_GAP) - len(_AND)
     text = _AND.join(part.replace(" ", _TIED) if len(part) <= room else part for part in each)
-    lines = wrap(text, width, initial_indent=_GAP, subsequent_indent=_GAP, break_on_hyphens=False)
-    return [line.replace(_TIED, " ") for line in lines]
+    made = (
+        wrap(text, width, initial_indent=_GAP, subsequent_indent=_GAP, break_on_hyphens=False) if text else []
+    )
+    return [line.replace(_TIED, " ") for line in made]

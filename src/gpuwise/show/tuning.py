@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Trial, Tuned, Tuning
-from gpuwise.model.run import RunConfig
 from gpuwise.model.units import percent, whole
 from gpuwise.show.results import counted, speed
 from gpuwise.show.table import Table

@@ -1,66 +1,226 @@
-"""Keep results: one JSON file a run, written atomically, readable for ever.
+"""Keep results: one JSON file a run, where it lies, what it is called; written whole or not at all.
 
-The codec (and with it msgspec) is loaded when a result is read or written, not before.
+The codec (and with it msgspec) is loaded when a result is read or written, so that listing results is fast.
 """
 
 from __future__ import annotations
 
+import os
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from errno import EINVAL, EISDIR
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.store.files import (
-    check_writable,
-    find,
-    home,
-    is_file,
-    load,
-    load_all,
-    new_id,
-    read,
-    results_dir,
-    save,
-    saved,
-    slug,
-    write,
-)
+from gpuwise.errors import InputError, NoDataError
 
 if TYPE_CHECKING:
+    from gpuwise.model.result import Result
     from gpuwise.store.codec import compact, decode, encode
     from gpuwise.store.record import records
     from gpuwise.store.schema import json_schema
 
 _LATER = {
-    "compact": "codec",
-    "decode": "codec",
-    "encode": "codec",
-    "json_schema": "schema",
-    "records": "record",
-}
+    "compact": "codec", "decode": "codec", "encode": "codec", "json_schema": "schema", "records": "record",
+}  # fmt: skip
 
 __all__ = [
-    "check_writable",
-    "compact",
-    "decode",
-    "encode",
-    "find",
-    "home",
-    "is_file",
-    "json_schema",
-    "load",
-    "load_all",
-    "new_id",
-    "read",
-    "records",
-    "results_dir",
-    "save",
-    "saved",
-    "slug",
-    "write",
-]
+    "check_writable", "compact", "decode", "encode", "find", "home", "is_file", "json_schema", "load",
+    "load_all", "new_id", "read", "records", "results_dir", "save", "saved", "slug", "write",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+# Bytes of the largest file that is read: ten hours of step times have some 30 MB.
+LARGEST = 256 * 2**20
+
+
+def home() -> Path:
+    """The folder of gpuwise's own files: $GPUWISE_HOME, else the platform's user data folder."""
+    own = os.environ.get("GPUWISE_HOME")
+    if own:
+        return Path(own).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("gpuwise")
+
+
+def results_dir() -> Path:
+    """The folder in which results are kept unless -o says otherwise."""
+    return home() / "results"
+
+
+def new_id(now: datetime, device: str, token: str) -> str:
+    """`20261121-044012-h200-3fa9`: UTC, so that it sorts by time; fit for a file name."""
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{slug(device)}-{token}"
+
+
+def slug(device: str) -> str:
+    """The part of a file's name that says which device it is of."""
+    return re.sub(r"[^a-z0-9]+", "-", device.lower())[:40].strip("-") or "device"
+
+
+def saved() -> tuple[Path, ...]:
+    """Every result kept in the store, oldest first."""
+    return tuple(sorted(results_dir().glob("*.json")))
+
+
+def find(reference: str) -> Path:
+    """The file that `reference` names: `last`, a path, an id or the beginning of one.
+
+    Raises NoDataError where nothing matches, InputError where several do.
+    """
+    kept = saved()
+    if reference == "last":
+        matching = kept[-1:]
+    elif is_file(reference):
+        return Path(reference)
+    else:
+        exact = tuple(path for path in kept if path.stem == reference)
+        # The empty text begins every id: an unset shell variable must not mean the only result.
+        matching = exact or tuple(p for p in kept if reference and p.stem.startswith(reference))
+    if not matching and reference != "last" and (Path(reference).suffix or "/" in reference):
+        raise NoDataError(f"there is no file {reference}", hint="check the path and the folder you are in")
+    if not kept:
+        message = f"no result has been kept yet in {results_dir()}"
+        raise NoDataError(message, hint="measure first", code="bench-quick")
+    if not matching:
+        message = f"no file and none of {len(kept)} kept results is called {reference!r}"
+        raise NoDataError(message, hint="see the last one, or measure", code="show")
+    if len(matching) > 1:
+        some = ", ".join(path.stem for path in matching[-5:])
+        message = f"{reference!r} begins {len(matching)} results: {some}"
+        raise InputError(message, hint=f"write more of it, like {matching[-1].stem}")
+    return matching[0]
+
+
+def is_file(reference: str) -> bool:
+    """Whether `reference` is the path of a file; one that may not be looked at counts, and `load`
+    says why it cannot be read."""
+    try:
+        return Path(reference).is_file()
+    except PermissionError:
+        return True
+    except OSError:  # too long for a file name
+        return False
+
+
+def check_writable(path: Path | None = None) -> Path:
+    """Raise InputError now if a result could not be written to `path` (None: the store) later.
+
+    Makes the folder that would hold it, and returns that.
+    """
+    folder = results_dir() if path is None else path.parent
+    probe = folder / f".{os.urandom(8).hex()}.gpuwise"
+    try:
+        if path is not None:
+            check_target(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except OSError as error:
+        raise unwritable(path or folder, error) from error
+    return folder
+
+
+def check_target(path: Path) -> None:
+    """Raise OSError where `path` is a folder, a pipe or a device: a rename would replace the last two."""
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, "it is a folder")
+    if path.exists() and not path.is_file():
+        raise OSError(EINVAL, "it is no ordinary file")
+
+
+def unwritable(path: Path, error: OSError) -> InputError:
+    """The error for a result that cannot be written."""
+    return InputError(
+        f"cannot write {path}: {error.strerror or error}", hint="choose another place", code="output"
+    )
+
+
+def save(result: Result, path: Path | None = None) -> Path:
+    """Write a result atomically, by default to its own place in the store; returns the path.
+
+    Raises InputError where the system refuses.
+    """
+    from gpuwise.store.codec import encode
+
+    return write(encode(result), path or results_dir() / f"{result.id}.json")
+
+
+def write(data: bytes, path: Path) -> Path:
+    """Write a file atomically: temporary file beside it, fsync, rename, fsync of the folder.
+
+    On any error the file that was there is untouched. Raises InputError where the system refuses.
+    """
+    temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
+    try:
+        check_target(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        # After the rename it is gone; after anything else, Ctrl-C included, it must go.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    # The rename itself becomes durable, where the file system can (some network ones cannot). The new file is
+    # in place by now, so a refusal is not a failure to write it.
+    with suppress(OSError):
+        descriptor = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return path
+
+
+def read(path: Path, *, largest: int = LARGEST, hint: str = "check the path") -> bytes:
+    """The bytes of a file. Raises InputError where it cannot be read, or has more than `largest` bytes."""
+    try:
+        with path.open("rb") as file:
+            # A device or a pipe has no size to ask for: read one byte more than is allowed, and see.
+            data = file.read(largest + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {path}: {reason}", hint=hint) from error
+    if len(data) > largest:
+        raise InputError(f"{path} has more than {largest / 1e6:,.0f} MB", hint="give a smaller file")
+    return data
+
+
+def load(path: str | Path) -> Result:
+    """Read a result, also from a report that holds one.
+
+    Raises InputError where the file cannot be read, is not a result, or is a report of several.
+    """
+    found = load_all(path)
+    if len(found) > 1:
+        raise InputError(
+            f"{path} is a report of {len(found)} results where one is needed",
+            hint="give one of its result files",
+        )
+    return found[0]
+
+
+def load_all(path: str | Path) -> tuple[Result, ...]:
+    """The one result of a result file, or every result of a report. Raises InputError as `load` does."""
+    from gpuwise.store import codec
+    from gpuwise.store.codec import decode
+
+    path = Path(path)
+    data = read(path, hint="give the file of a result")
+    if path.suffix.lower() in codec.SUFFIXES:
+        return codec.results(data, str(path))
+    return (decode(data, str(path)),)

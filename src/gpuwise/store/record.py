@@ -1,13 +1,17 @@
-"""Results as records: the one way from what a session measured to what tables, choices and pages read."""
+"""Recommendations as files; results as records, the way from a session to tables, choices and pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
+import msgspec
+
+from gpuwise.errors import InputError
 from gpuwise.model.gpu import Source
-from gpuwise.model.issue import Issue
-from gpuwise.model.record import Record, Records
-from gpuwise.model.result import Interval, Result
+from gpuwise.model.judgement import SCHEMA, Recommendation
+from gpuwise.model.result import Interval, Issue, Record, Records, Result
+from gpuwise.store import read
 
 
 def records(results: Iterable[Result]) -> Records:
@@ -43,3 +47,37 @@ def records(results: Iterable[Result]) -> Records:
 
 def _stated(value: float | None, method: str) -> Interval | None:
     return Interval(value=value, low=value, high=value, level=None, method=method) if value else None
+
+
+AGAIN = "make it again"
+
+
+def encode_choice(found: Recommendation) -> bytes:
+    """Indented JSON; a number that is not finite becomes null."""
+    made = msgspec.to_builtins(found)
+    made["rejected"] = [
+        {"gpu_id": gpu, "reason": why.detail, "constraint": why.code} for gpu, why in found.rejected.items()
+    ]
+    return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
+
+
+def load_choice(path: Path) -> Recommendation:
+    """Read a recommendation. Raises InputError for a file that is none, or of a newer schema."""
+    data = read(path, hint=AGAIN)
+    try:
+        made = msgspec.json.decode(data)
+        if isinstance(made, dict):
+            left = made.get("rejected", ())
+            made["rejected"] = {r["gpu_id"]: Issue.info(r["constraint"], r["reason"]) for r in left}
+        found = msgspec.convert(made, Recommendation)
+    except (KeyError, TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"{path} is no recommendation of gpuwise choose: {error}", hint=AGAIN, code="choose-again"
+        ) from error
+    if found.schema > SCHEMA:
+        raise InputError(
+            f"{path} has schema {found.schema}; this gpuwise reads up to {SCHEMA}",
+            hint="install a newer one",
+            code="upgrade",
+        )
+    return found

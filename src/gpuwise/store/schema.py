@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gpuwise.model import issue, question, recipe, result, run
+from gpuwise.model import question, result
 
 S = TypeVar("S", bound=ast.stmt)
 
@@ -29,7 +29,7 @@ def json_schema() -> dict[str, Any]:
             each["description"] = inspect.cleandoc(each["description"])
     # In a file a run is one object with the question that it inherits from.
     inherited = {"Question": "RunConfig"}
-    for (owner, field), text in _descriptions(question, result, run, recipe, issue).items():
+    for (owner, field), text in _descriptions(question, result).items():
         owner = inherited.get(owner, owner)
         if owner in made["$defs"]:
             made["$defs"][owner]["properties"][field]["description"] = text

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import uvicorn
@@ -24,15 +26,27 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise import store
+from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError
 from gpuwise.jobs.facts import Facts
-from gpuwise.web import pages
-from gpuwise.web.guard import LARGEST_BODY, LOOPBACK, MOST_CONNECTIONS, Connection, Guard, OnceAMinute
-from gpuwise.web.pages import FILES, FORMATS, STATIC, Place
-from gpuwise.web.reader import Answer, Reader
-from gpuwise.web.site import ADDRESSES, LIVE, Address, warm
+from gpuwise.web import site
+from gpuwise.web.guard import (
+    LARGEST_BODY,
+    LOOPBACK,
+    MOST_CONNECTIONS,
+    Answer,
+    Connection,
+    Guard,
+    OnceAMinute,
+    Reader,
+    only,
+)
+from gpuwise.web.site import ADDRESSES, FILES, FORMATS, LIVE, STATIC, Address, Place, warm
 from gpuwise.web.view import Asked, View
 from gpuwise.web.views import audit, compare, results
+
+if TYPE_CHECKING:
+    from gpuwise.web.team import Team
 
 # Connections that wait to be accepted; so many are taken in one go, each with a file descriptor.
 WAITING = 128
@@ -43,6 +57,10 @@ STOP_S = 3
 LONGEST_HEADERS = 32 * 1024
 # What takes a file: a function of what is known, the bytes and the file's name.
 READERS = {"/audit": audit.audit, "/upload": results.uploaded}
+JSON = FORMATS["json"]
+# Where a team's results are sent to.
+PUSH = "/push"
+PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 
 
 def run(
@@ -53,16 +71,18 @@ def run(
     *,
     public: bool,
     ready: Callable[[str], None],
+    team: Team | None = None,
 ) -> None:
     """Serve the explorer; `ready` is called with its address, token included, once it listens.
 
-    Raises InputError where the address cannot be listened on.
+    With `team` its tokens open the server; `token` is then one of them, to be shown, or none. Raises
+    InputError where the address cannot be listened on.
     """
     with _listening(host, port) as listening:
         name = f"[{host}]" if ":" in host else host
-        facts = Facts(files)
+        facts = Facts(files, given=team.shown() if team is not None else ())
         warm(facts)
-        app = create(facts, token=token, hosts=None if public else LOOPBACK | {name})
+        app = create(facts, token=token, hosts=None if public else LOOPBACK | {name}, team=team)
         query = f"?{urlencode({'token': token})}" if token else ""
         ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
         server(app).run(sockets=[listening])
@@ -96,8 +116,14 @@ def _listening(host: str, port: int) -> socket.socket:
     return opened
 
 
-def create(facts: Facts, *, token: str | None = None, hosts: frozenset[str] | None = LOOPBACK) -> Starlette:
-    """The application."""
+def create(
+    facts: Facts,
+    *,
+    token: str | None = None,
+    hosts: frozenset[str] | None = LOOPBACK,
+    team: Team | None = None,
+) -> Starlette:
+    """The application. Opened by `token`, or by the tokens of a `team`, whose results it keeps."""
     reader = Reader(partial(_work, facts))
     routes = [Route("/static/{name}", _static)]
     # The longer paths first, so that `.json` is not a part of a name.
@@ -106,15 +132,28 @@ def create(facts: Facts, *, token: str | None = None, hosts: frozenset[str] | No
             Route(f"{path}.{form}", partial(_posted, reader, form), methods=["POST"]) for form in FORMATS
         ]
         routes.append(Route(path, partial(_posted, reader, "html"), methods=["POST"]))
-    for address in (*LIVE, *ADDRESSES):
+    addresses = [*LIVE, *ADDRESSES]
+    if team is not None:
+        from gpuwise.web.views import team as views
+
+        routes.append(Route(PUSH, partial(_pushed, reader, team, facts), methods=["POST"]))
+        addresses += [
+            Address("/team", partial(views.projects, team)),
+            Address("/team/{name}", partial(views.project, team)),
+            Address("/team/{name}/{series}", partial(views.history, team)),
+        ]
+    for address in addresses:
         stem = "/index" if address.path == "/" else address.path
         routes += [Route(f"{stem}.{form}", partial(_asked, facts, address, form)) for form in FORMATS]
         routes.append(Route(address.path, partial(_asked, facts, address, "html")))
-    return Starlette(
+    owner = team.user if team is not None else only(token) if token is not None else None
+    app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, token=token, hosts=hosts)],
+        middleware=[Middleware(Guard, owner=owner, hosts=hosts)],
         exception_handlers={HTTPException: _refused, GpuwiseError: _refused},
     )
+    app.state.team = team
+    return app
 
 
 async def _asked(facts: Facts, address: Address, form: str, request: Request) -> Response:
@@ -138,10 +177,33 @@ async def _posted(reader: Reader, form: str, request: Request) -> Response:
     return Response(body, status, media_type=media)
 
 
+async def _pushed(reader: Reader, team: Team, facts: Facts, request: Request) -> Response:
+    """A result file for the team: read in a process of its own, then kept."""
+    user, project = request.state.user, request.query_params.get("project", "default")
+    if user.role != "push":
+        return Response(_error(f"the token of {user.name} may read and not push"), 403, media_type=JSON)
+    if not PROJECT.fullmatch(project):
+        raise InputError(
+            f"a project is letters, digits, . _ and -, not {project[:80]!r}", hint="--project lab"
+        )
+    question = {"path": PUSH, "form": "json", "name": "the file"}
+    status, media, body = await reader(question, await request.body(), request.receive)
+    if status == 200:
+        # What the other process wrote is what it understood: this one may read it.
+        result = store.decode(body, "the file")
+        kept = await run_in_threadpool(team.push, result, by=user.name, project=project)
+        if kept.new and not kept.problem:
+            facts.give(result)
+        status, body = 201 if kept.new else 200, json.dumps(kept.document).encode()
+    return Response(body, status, media_type=media)
+
+
 def _work(facts: Facts, question: dict[str, str], data: bytes) -> Answer:
     """The answer to an upload; in the process that reads it."""
     place, form = Place(question["path"]), question["form"]
     try:
+        if place.path == PUSH:
+            return 200, JSON, store.compact(store.decode(data, question["name"]))
         return _answer(READERS[place.path](facts, data, question["name"]), form, place)
     except GpuwiseError as error:
         return _problem(error, form, place)
@@ -149,8 +211,8 @@ def _work(facts: Facts, question: dict[str, str], data: bytes) -> Answer:
 
 def _answer(view: View, form: str, place: Place) -> Answer:
     if form in FORMATS:
-        return 200, FORMATS[form], pages.data(view, form)
-    return 200, "text/html", pages.page(view, place).encode()
+        return 200, FORMATS[form], site.data(view, form)
+    return 200, "text/html", site.page(view, place).encode()
 
 
 async def _uploaded(request: Request) -> tuple[str, bytes]:
@@ -186,7 +248,7 @@ async def _uploaded(request: Request) -> tuple[str, bytes]:
 def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name == "web.css":
-        return Response(pages.style(), media_type="text/css")
+        return Response(site.style(), media_type="text/css")
     if name not in FILES:
         raise HTTPException(404)
     return FileResponse(STATIC / name, media_type=FILES[name])
@@ -206,13 +268,19 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _problem(error: GpuwiseError, form: str, place: Place, status: int | None = None) -> Answer:
-    """Nothing known is 404, anything else of gpuwise's own the asker's mistake."""
-    status = status or (404 if isinstance(error, NoDataError) else 400)
-    if form in FORMATS:
-        return status, FORMATS["json"], json.dumps({"error": str(error), "hint": error.hint or ""}).encode()
+    """Nothing known is 404, a database that refuses 503, anything else the asker's mistake."""
+    codes = {NoDataError: 404, MachineError: 503}
+    status = status or (409 if error.code == "taken" else codes.get(type(error), 400))
+    if form in FORMATS or place.path == PUSH:
+        return status, JSON, _error(str(error), error.hint or "")
     title = "Not found" if status == 404 else "Not understood"
-    return status, "text/html", pages.failure(error, place, title).encode()
+    return status, "text/html", site.failure(error, place, title).encode()
+
+
+def _error(problem: str, hint: str = "") -> bytes:
+    return json.dumps({"error": problem, "hint": hint}).encode()
 
 
 def _place(request: Request) -> Place:
-    return Place(request.url.path.removesuffix("/") or "/", request.url.query)
+    team = request.app.state.team is not None
+    return Place(request.url.path.removesuffix("/") or "/", request.url.query, team=team)

@@ -1,20 +1,156 @@
-"""Which address shows which view; and the same pages as files, which a web server, or none, shows."""
+"""Every address with its view; a view as HTML, JSON or CSV; and all pages as files, which need no server.
+
+Every link is relative, so that pages work under any prefix and as files. HTML is made by templates that
+escape everything; they take the tables, sections and colours of the report.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
 
 from gpuwise.errors import GpuwiseError, InputError
+from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
-from gpuwise.jobs.forecasts import traced
+from gpuwise.jobs.predicting import traced
 from gpuwise.judge.choose.need import presets
-from gpuwise.web import pages
-from gpuwise.web.pages import FILES, STATIC, Place
+from gpuwise.show import html
+from gpuwise.show.table import comma_separated
 from gpuwise.web.view import Asked, View
 from gpuwise.web.views import audit, choose, compare, gpus, leaderboard, predict, results
+
+STATIC = Path(__file__).with_name("static")
+# The only files that are served, by name.
+FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
+FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+MENU = (
+    ("/", "Leaderboard"), ("/gpus", "GPUs"), ("/compare", "Compare"), ("/results", "Results"),
+    ("/scaling", "Scaling"), ("/predict", "Predict"), ("/choose", "Choose"), ("/audit", "Audit"),
+    ("/upload", "Upload"),
+)  # fmt: skip
+# Pages that answer questions, which files cannot; and those of which files have their table beside them.
+LIVE_ONLY = frozenset({"/compare", "/scaling", "/predict", "/choose", "/audit", "/upload"})
+WITH_TABLE = frozenset({"/", "/gpus", "/results"})
+
+# Names that are files as they are; others become their hash.
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9._,:+-]{0,150}", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page stands, and so how it links to others."""
+
+    path: str
+    query: str = ""
+    static: bool = False  # Pages are files in a folder: no forms, and addresses end in .html
+    team: bool = False  # The server keeps a team's results, which have pages
+    gpus: frozenset[str] | None = None  # Ids of the GPUs that have a page here; None for all of the catalog
+
+    def to(self, path: str, **query: Any) -> str:
+        """A relative address of another page."""
+        up = "../" * (self.path.count("/") - 1) or "./"
+        name = path.lstrip("/")
+        if not self.static:
+            return up + quote(name, safe="/,:") + (f"?{urlencode(query)}" if query else "")
+        file = name if name.startswith("static/") else f"{file_stem(path)}.html"
+        return up + quote(file, safe="/,:")
+
+    def form(self, form: str) -> str:
+        """This page as JSON or CSV, relative; the same question."""
+        path = file_stem(self.path) if self.static else self.path
+        last = path.rsplit("/", 1)[-1] or "index"
+        query = f"?{self.query}" if self.query and not self.static else ""
+        return f"{quote(last, safe=',:')}.{form}{query}"
+
+    def again(self, asked: Asked, **changed: str) -> str:
+        """This page with some values of its question changed."""
+        pairs = [pair for pair in asked.pairs if pair[0] not in changed]
+        last = self.path.rsplit("/", 1)[-1]
+        return f"{quote(last, safe=',:') or './'}?{urlencode([*pairs, *changed.items()])}"
+
+
+def file_stem(path: str) -> str:
+    """The file of an exported page, relative and without its suffix.
+
+    A name out of a result file may be anything (`../../x`): a part that is not plain becomes its hash, so
+    that no page is written outside the folder.
+    """
+    parts = path.strip("/").split("/") if path.strip("/") else ["index"]
+    return "/".join(
+        part if _PLAIN.fullmatch(part) else f"x{sha256(part.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        for part in parts
+    )
+
+
+def page(view: View, place: Place) -> str:
+    """The view as HTML."""
+    linked = partial(cell, place, links=view.links)
+    return _rendered(view.template, place, title=view.title, cell=linked, **view.content)
+
+
+def data(view: View, form: str) -> bytes:
+    """The view as JSON or CSV."""
+    if form == "csv":
+        return comma_separated(view.table).encode()
+    found = view.document()
+    return found if isinstance(found, bytes) else json.dumps(found, ensure_ascii=False, indent=1).encode()
+
+
+def failure(problem: GpuwiseError, place: Place, title: str) -> str:
+    """Why there is no such page, as a page."""
+    return _rendered("error.html", place, title=title, message=problem)
+
+
+def _rendered(template: str, place: Place, **content: Any) -> str:
+    shared: Mapping[str, Any] = {
+        "place": place, "link": place.to, "cell": partial(cell, place, links={}), "message": None,
+        "tabled": not place.static or place.path in WITH_TABLE,
+        "menu": [
+            *(entry for entry in MENU if not (place.static and entry[0] in LIVE_ONLY)),
+            *([("/team", "Team")] if place.team else ()),
+        ],
+    }  # fmt: skip
+    return templates().get_template(template).render({**shared, **content})
+
+
+def style() -> str:
+    """The style sheet: the report's, with what only the explorer has."""
+    return "".join(templates().get_template(name).render() for name in ("style.css", "web.css"))
+
+
+@cache
+def templates() -> Environment:
+    """Own templates before the report's, with the report's filters."""
+    shared = html.templates()
+    return shared.overlay(loader=ChoiceLoader([PackageLoader("gpuwise.web"), PackageLoader("gpuwise.show")]))
+
+
+def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> Markup:
+    """A cell's text; where `links` has it, or it names a GPU of the catalog (`2 x l40s`), it leads there."""
+    if text in links:
+        return Markup('<a class="given" href="{}">{}</a>').format(place.to(links[text]), text)
+    before, found, name = text.rpartition(" x ")
+    if name not in (gpu_ids() if place.gpus is None else place.gpus):
+        return html.cited(text, sources)
+    counted = (before + found).replace(" ", "\u00a0")  # a count stays on its GPU's line
+    return Markup('{}<a href="{}">{}</a>').format(counted, place.to(f"/gpus/{name}"), name)
+
+
+@cache
+def gpu_ids() -> frozenset[str]:
+    """Of the catalog: cells that link to the page of a GPU."""
+    return frozenset(spec.id for spec in catalog.all_gpus())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +209,7 @@ def export(facts: Facts, folder: Path) -> Iterator[str]:
 
 def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
     """(path, content) of everything that the site is."""
-    yield "static/web.css", pages.style().encode()
+    yield "static/web.css", style().encode()
     for name in FILES:
         yield f"static/{name}", (STATIC / name).read_bytes()
     shown = frozenset(facts.studied)
@@ -84,10 +220,10 @@ def files(facts: Facts) -> Iterator[tuple[str, bytes]]:
                 view = address.view(facts, Asked(path=(name,) if name else ()))
             except GpuwiseError:  # nothing to say of it, so no page links to it
                 continue
-            stem = pages.file_stem(place.path)
-            yield f"{stem}.html", pages.page(view, place).encode()
+            stem = file_stem(place.path)
+            yield f"{stem}.html", page(view, place).encode()
             if address.data:
-                yield f"{stem}.csv", pages.data(view, "csv")
+                yield f"{stem}.csv", data(view, "csv")
 
 
 def warm(facts: Facts) -> None:
@@ -100,4 +236,4 @@ def warm(facts: Facts) -> None:
         for name in address.names(facts)[:1]:
             with suppress(GpuwiseError):  # nothing is known that the page would show
                 view = address.view(facts, Asked(path=(name,) if name else ()))
-                pages.page(view, Place(address.path.replace("{name}", name)))
+                page(view, Place(address.path.replace("{name}", name)))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.model.result import Interval
-from gpuwise.show.page import Page
 from gpuwise.show.table import Table
 
 # No field of a form is longer, and no form has more fields.
@@ -120,14 +119,3 @@ def bars(values: Sequence[Interval | None]) -> tuple[Bar | None, ...]:
         else None
         for v in values
     )
-
-
-def plain(page: Page) -> Page:
-    """The page with charts that it draws by itself, and the table of each other one in its place: drawing
-    that takes longer than an answer may."""
-    sections = []
-    for section in page.sections:
-        own = tuple(replace(f, drawn=None) for f in section.figures if f.marks)
-        drawn = [replace(f.table, notes=(f.caption, *f.table.notes)) for f in section.figures if not f.marks]
-        sections.append(replace(section, figures=own, tables=(*drawn, *section.tables)))
-    return replace(page, sections=tuple(sections))

@@ -3,15 +3,15 @@
 Importing this package, and asking it for specifications, imports no torch; building a job does.
 """
 
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, WorkloadSpec
-from gpuwise.workloads.registry import Workload, find, get, installed, load, names, specs, workload
+from gpuwise.model.question import Cost, RunConfig, WorkloadSpec
+from gpuwise.workloads.registry import Workload, expand, find, get, installed, load, names, specs, workload
 
 __all__ = [
     "Cost",
     "RunConfig",
     "Workload",
     "WorkloadSpec",
+    "expand",
     "find",
     "get",
     "installed",

@@ -25,8 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, WorkloadSpec
+from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import REPEATED, Workload, workload
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def answering_job(shape: BertShape, config: RunConfig, batch: int) -> Job:
         if narrow:
             # What FP8 changes shows against the same weights in bf16, which are quantised only afterwards.
             exact = inference_job(model, inputs, replace(config, compile=False), batch).step()
-            quantise(model, Precision.FP8)
+            quantise(model.layers, Precision.FP8)
             narrow_step = job.step
             job = replace(job, mismatch=lambda: relative_difference(narrow_step(), exact))
         return replace(job, feed=question_feed(inputs[0], inputs[1], (), shape.words))

@@ -39,8 +39,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, WorkloadSpec
+from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import Workload, workload
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, WorkloadSpec
+from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import REPEATED, Build, Workload, workload
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError
 from gpuwise.model.precision import PRECISIONS
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import MODES, WorkloadSpec
+from gpuwise.model.question import MODES, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import Workload
 
 if TYPE_CHECKING:

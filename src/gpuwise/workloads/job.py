@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from gpuwise.model.precision import Half, Precision
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads.input import Feed
 from gpuwise.workloads.parallel import fits, spread
 from gpuwise.workloads.switches import (
@@ -230,14 +230,9 @@ def inference_job(
     inputs: tuple[Tensor, ...],
     config: RunConfig,
     items: int,
-    *,
-    compile_mode: str | None = None,
 ) -> Job:
-    """Forward only, in evaluation mode; tuned casts weights and float inputs beforehand.
-
-    `compile_mode` is torch.compile's; "reduce-overhead" replays a CUDA graph, whose output the
-    next step overwrites.
-    """
+    """Forward only, in evaluation mode; tuned casts weights and float inputs beforehand. Where steps are
+    replayed from a CUDA graph the next one overwrites the output."""
     model.eval()
     dtype = half_of(config)
     cast = dtype is not None and config.recipe != "script"
@@ -245,9 +240,7 @@ def inference_job(
         model = model.to(dtype)
         inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in inputs)
     run: Callable[..., Any] = model
-    if config.compile and compile_mode is not None:
-        run = torch.compile(model, dynamic=False, mode=compile_mode)
-    elif by_blocks(config):
+    if by_blocks(config):
         compile_blocks(model, config)
     elif config.compile:
         run = compiled(model, config)
@@ -273,6 +266,22 @@ def inference_job(
         mismatch=mismatch if config.compile else None,
         inputs=inputs,
     )
+
+
+def as_graph(work: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    """`work` captured once, as a step that replays it."""
+    work()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = work()
+
+    # The step keeps `work`: a graph replays addresses, so what it reads must live as long as it does.
+    def step(keep: object = work) -> Tensor:
+        graph.replay()
+        return out
+
+    return step
 
 
 def mean_of_finite(norm: Callable[[], float], wanted: int) -> float:

@@ -28,8 +28,7 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpuwise.errors import InputError
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import WorkloadSpec
+from gpuwise.model.question import RunConfig, WorkloadSpec
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
 from gpuwise.workloads.registry import Workload
 

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, WorkloadSpec
+from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import Build, Workload, workload
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def copy_l2(config: RunConfig, batch: int) -> Job:
     """
     import torch
 
-    from gpuwise.workloads.job import Job
+    from gpuwise.workloads.job import Job, as_graph
 
     words = max(1, batch * l2_bytes(config) // 8 // 2 // 4)
     source = _random_bytes(4 * words, config.device)
@@ -170,24 +169,6 @@ def l2_bytes(config: RunConfig) -> int:
     if config.device == "cpu":
         return CPU_L2_BYTES
     return int(torch.cuda.get_device_properties(0).L2_cache_size)
-
-
-def as_graph(work: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """`work` captured once, as a step that replays it."""
-    import torch
-
-    work()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        out = work()
-
-    # The step keeps `work`: a graph replays addresses, so what it reads must live as long as it does.
-    def step(keep: object = work) -> Tensor:
-        graph.replay()
-        return out
-
-    return step
 
 
 @_limit("launch", "Kernel launches, empty kernel", "launch", "launch", free_cost, cpu_batch=1, gpus=1)

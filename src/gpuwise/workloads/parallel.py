@@ -32,8 +32,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import STATE_ROOM
+from gpuwise.model.question import STATE_ROOM, RunConfig
 from gpuwise.workloads.switches import blocks, by_blocks
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ def my_net(config: RunConfig, batch: int) -> Job:
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,8 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuwise.errors import InputError
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import WorkloadSpec
+from gpuwise.model.question import Mode, RunConfig, WorkloadSpec
 
 if TYPE_CHECKING:
     from gpuwise.workloads.job import Job
@@ -109,6 +109,32 @@ def find(name: str) -> tuple[Workload, ...]:
     return tuple(_remember(found) for found in foreign.ask(name))
 
 
+def expand(
+    name: str, modes: tuple[Mode, ...], methods: tuple[str, ...] = (), checkpointing: bool = False,
+    contexts: tuple[int, ...] = (),
+) -> tuple[str, ...]:  # fmt: skip
+    """Names of what is measured of a language model, with each method at each context; of anything else its
+    own. Raises InputError where such options are given for something else."""
+    asked = bool(methods or checkpointing or contexts)
+    if name in _BUILT_IN and not asked:
+        return (name,)
+    from gpuwise.workloads import llm
+
+    if not llm.is_model(name):
+        if asked and not llm.by_name(name):
+            raise InputError(
+                f"{name} is not a language model, which methods, checkpointing and contexts are of",
+                hint="such as llama-3.1-8b",
+            )
+        return (name,)
+    return tuple(
+        each
+        for method in methods or (None,)
+        for context in contexts or (None,)
+        for each in llm.names_of(name, modes, method, checkpointing, context)
+    )
+
+
 def get(name: str) -> Workload:
     """The one workload of that name. Raises InputError where there is none, or more."""
     found = find(name)
@@ -143,8 +169,8 @@ def installed() -> tuple[str, ...]:
 
 
 def _of_model(name: str) -> Workload | None:
-    """A phase of a language model by its name (`llama-3.1-8b-decode`)."""
-    if not name.endswith(("-decode", "-prefill")):
+    """What is measured of a language model, by its name (`llama-3.1-8b-decode`)."""
+    if not re.search(r"-(decode|prefill|pretrain|full|finetune|lora|qlora)(-|$)", name):
         return None
     from gpuwise.workloads.llm import by_name
 
@@ -152,6 +178,12 @@ def _of_model(name: str) -> Workload | None:
 
 
 def _built_in(name: str) -> Workload:
+    if _BUILT_IN[name] == "llm":
+        from gpuwise.workloads.llm import by_name
+
+        found = by_name(name)
+        assert found is not None
+        return found
     family = import_module(f"gpuwise.workloads.{_BUILT_IN[name]}")
     return next(w for w in vars(family).values() if isinstance(w, Workload) and w.spec.id == name)
 

@@ -17,8 +17,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, WorkloadSpec
+from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import Build, Workload, workload
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from gpuwise.errors import InputError
-from gpuwise.model.recipe import Switches
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig, Switches
 
 SEARCHES: dict[str, dict[str, bool]] = {
     "default": {},

@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuwise.model.precision import Precision
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, Mode, WorkloadSpec
+from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import REPEATED, workload
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
 from gpuwise.facts.catalog import Derived, derive
 from gpuwise.model.gpu import GpuSpec, Value
@@ -79,9 +78,9 @@ def test_published_errors_disagree(gpu_id: str, field: str, wrong: Value, comput
 
 
 def test_the_wrong_figures_of_one_article_are_those_of_the_whole_die() -> None:
-    assert catalog.full_die("GA100").cuda_cores == 8192
-    assert catalog.full_die("GA100").tensor_cores == 512
-    assert catalog.full_die("GA100").rt_cores == 0
+    assert catalog.chips()["GA100"].cuda_cores == 8192
+    assert catalog.chips()["GA100"].tensor_cores == 512
+    assert catalog.chips()["GA100"].rt_cores == 0
 
 
 @pytest.mark.parametrize(
@@ -100,15 +99,14 @@ def test_the_wrong_figures_of_one_article_are_those_of_the_whole_die() -> None:
     ],
 )
 def test_whole_dies(chip: str, sm_count: int, cuda_cores: int, tensor_cores: int) -> None:
-    die = catalog.full_die(chip)
+    die = catalog.chips()[chip]
     assert (die.sm_count, die.cuda_cores, die.tensor_cores) == (sm_count, cuda_cores, tensor_cores)
     assert die.source.title
 
 
 def test_chips_that_are_unknown_or_known_in_part() -> None:
-    with pytest.raises(NoDataError, match="GX999"):
-        catalog.full_die("GX999")
-    part = catalog.full_die("GB100")
+    assert "GX999" not in catalog.chips()
+    part = catalog.chips()["GB100"]
     assert part.sm_count is part.cuda_cores is part.tensor_cores is None
     assert part.cores_per_sm == 128
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpuwise.model.gpu import Source
-from gpuwise.model.offer import Offer
+from gpuwise.model.gpu import Offer, Source
 
 TODAY = date(2026, 11, 21)
 SOURCE = Source(id="test", title="a test", kind="third-party", read_on="2026-11-21")

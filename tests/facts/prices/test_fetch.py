@@ -16,7 +16,8 @@ import pytest
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.facts import prices
 from gpuwise.facts.prices.fetch import convert, update
-from gpuwise.model.offer import Offer
+from gpuwise.facts.prices.files import read
+from gpuwise.model.gpu import Offer
 
 TODAY = date(2026, 11, 21)
 
@@ -181,7 +182,7 @@ def test_the_file_is_one_that_users_could_write(home: Path) -> None:
     update(TODAY, library(Item()))
     (row,) = csv.DictReader((home / "prices.csv").read_text(encoding="utf-8").splitlines())
     assert row["gpu"] == "H100 80GB"
-    assert len(prices.read(home / "prices.csv", today=TODAY).offers) == 1
+    assert len(read(home / "prices.csv", today=TODAY).offers) == 1
 
 
 def test_without_gpuhunt_the_install_command_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,3 +190,10 @@ def test_without_gpuhunt_the_install_command_is_given(monkeypatch: pytest.Monkey
     with pytest.raises(MachineError, match="not installed") as caught:
         update(TODAY)
     assert caught.value.hint == 'pip install "gpuwise[prices]"'
+
+
+def test_the_cause_behind_a_failure_is_named() -> None:
+    failure = RuntimeError("failed to load all")
+    failure.__cause__ = OSError("name not known")
+    with pytest.raises(MachineError, match="OSError: name not known"):
+        update(TODAY, library(fails=failure))

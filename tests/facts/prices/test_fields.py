@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.facts.prices.read import count_of, day
+from gpuwise.facts.prices import day
+from gpuwise.facts.prices.files import count_of
 from gpuwise.model import units
 
 

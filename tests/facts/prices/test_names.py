@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.facts.prices.read import chip, seller_ids, wanted
-from gpuwise.model.offer import Offer
+from gpuwise.facts.prices import chip, seller_ids, wanted
+from gpuwise.model.gpu import Offer
 
 
 @pytest.mark.parametrize(

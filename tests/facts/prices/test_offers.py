@@ -13,9 +13,8 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, prices
-from gpuwise.facts.prices import query as load
-from gpuwise.model.gpu import SourceKind
-from gpuwise.model.offer import OfferKind
+from gpuwise.facts import prices as load
+from gpuwise.model.gpu import OfferKind, SourceKind
 
 TODAY = date(2026, 11, 23)
 SHIPPED = load.shipped()
@@ -27,7 +26,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 
 def test_every_source_is_known_dated_and_used() -> None:
-    used = {row["source"] for name in ("offers.csv", "history.csv") for row in rows(name)}
+    used = {row["source"] for name in ("offers.csv", "history.csv", "egress.csv") for row in rows(name)}
     assert used == {row["id"] for row in rows("sources.csv")}
     for source in prices.sources().values():
         assert source.kind in get_args(SourceKind)

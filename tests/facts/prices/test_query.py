@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import InputError
 from gpuwise.facts import prices
-from gpuwise.model.gpu import Source
-from gpuwise.model.offer import Offer
+from gpuwise.model.gpu import Offer, Source
 
 Make = Callable[..., Offer]
 TODAY = date(2026, 11, 21)

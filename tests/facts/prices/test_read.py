@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import prices
-from gpuwise.facts.prices import query as load
-from gpuwise.facts.prices.read import MAX_BYTES, MOST_PER_GPU, PriceList, read, read_text
+from gpuwise.facts import prices as load
+from gpuwise.facts.prices import PriceList
+from gpuwise.facts.prices.files import MAX_BYTES, MOST_PER_GPU, read, read_text
 from gpuwise.model.gpu import Source
 
 TODAY = date(2026, 11, 21)

@@ -8,8 +8,7 @@ from datetime import date
 import pytest
 
 from gpuwise.facts import prices
-from gpuwise.model.gpu import Source
-from gpuwise.model.offer import Offer
+from gpuwise.model.gpu import Offer, Source
 
 Make = Callable[..., Offer]
 ARTICLE = Source(id="a", title="an article", kind="article", read_on="2026-11-21")

@@ -10,9 +10,8 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.facts import recipes
-from gpuwise.model.recipe import Switches
+from gpuwise.model.question import RunConfig, Switches
 from gpuwise.model.result import Tuned
-from gpuwise.model.run import RunConfig
 
 from ...examples import ASKED, TUNED
 

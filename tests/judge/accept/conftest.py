@@ -10,8 +10,8 @@ import pytest
 
 from gpuwise.judge.accept import TestedCard
 from gpuwise.measure.telemetry import DeviceInfo, Wear
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Result, Telemetry
-from gpuwise.model.run import Environment, RunConfig
 
 HEALTHY = Environment(
     device="NVIDIA H200",

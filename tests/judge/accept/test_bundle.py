@@ -14,7 +14,7 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.judge.accept import TestedCard, bundle
 from gpuwise.measure.telemetry.health import Check
-from gpuwise.model.issue import Issue
+from gpuwise.model.result import Issue
 
 from .conftest import speed
 
@@ -73,7 +73,7 @@ def test_it_comes_back_and_is_the_same_file_each_time(card: Make, tmp_path: Path
     assert data == bundle.pack([one], CHECKS, "", {})
     path = tmp_path / "b.zip"
     path.write_bytes(data)
-    (back,) = bundle.unpack(path)
+    (back,) = bundle.unpack(path).cards
     assert (back.name, back.result, back.before, back.after) == (one.name, one.result, one.before, one.after)
     assert back.info is not None
     assert (back.info.index, back.info.uuid) == (2, None)
@@ -93,7 +93,7 @@ def test_a_bundle_of_a_newer_gpuwise_is_read(card: Make, tmp_path: Path) -> None
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name).decode().replace('"remap_failed"', '"yet_unknown"'))
-    (back,) = bundle.unpack(path)
+    (back,) = bundle.unpack(path).cards
     assert back.after.remap_failed is None
 
 
@@ -114,7 +114,7 @@ def test_members_together_are_bounded(card: Make, tmp_path: Path, monkeypatch: p
         sizes = {info.filename: info.file_size for info in archive.infolist()}
     read = sum(size for name, size in sizes.items() if not name.startswith("verdict"))
     monkeypatch.setattr(bundle, "MOST", read)
-    assert len(bundle.unpack(path)) == 4
+    assert len(bundle.unpack(path).cards) == 4
     monkeypatch.setattr(bundle, "MOST", read - 1)
     with pytest.raises(InputError, match="holds more than"):
         bundle.unpack(path)

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from gpuwise.judge.accept import TestedCard
-from gpuwise.judge.accept.condition import hottest, issues, throttle_shares
+from gpuwise.judge.accept.judging import condition, hottest, throttle_shares
 from gpuwise.measure.telemetry import Wear
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Telemetry
+from gpuwise.model.result import Issue, Telemetry
 
 from .conftest import HEALTHY, NEW, speed
 
@@ -20,7 +19,7 @@ Make = Callable[..., TestedCard]
 
 
 def test_a_healthy_card_has_no_reason(card: Make) -> None:
-    assert list(issues(card())) == []
+    assert list(condition(card())) == []
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def test_a_healthy_card_has_no_reason(card: Make) -> None:
     ],
 )
 def test_a_reason_fails_the_card(card: Make, changes: dict[str, Any], code: str, said: str) -> None:
-    (found,) = issues(card(**changes))
+    (found,) = condition(card(**changes))
     assert (found.code, found.severity == "invalid") == (code, True)
     assert said in found.detail
     assert found.fix
@@ -81,7 +80,7 @@ def test_a_reason_fails_the_card(card: Make, changes: dict[str, Any], code: str,
 def test_what_is_worth_a_word_fails_nothing(
     card: Make, changes: dict[str, Any], code: str, said: str
 ) -> None:
-    (found,) = issues(card(**changes))
+    (found,) = condition(card(**changes))
     assert (found.code, found.severity == "invalid") == (code, False)
     assert said in found.detail
 
@@ -100,30 +99,30 @@ def test_what_is_worth_a_word_fails_nothing(
     ],
 )
 def test_what_is_normal_is_no_reason(card: Make, changes: dict[str, Any]) -> None:
-    assert list(issues(card(**changes))) == []
+    assert list(condition(card(**changes))) == []
 
 
 def test_lanes_that_neither_slot_nor_driver_admit(card: Make) -> None:
     """A riser with eight lanes: the driver calls eight the most there is, the catalog knows better."""
     eight = {"gpu_id": "rtx-4090", "pcie_width": 8, "pcie_width_max": 8, "pcie_generation_max": 4}
-    found = next(issues(card(environment=eight, telemetry={"pcie_width": 8, "pcie_generation": 4})))
+    found = next(condition(card(environment=eight, telemetry={"pcie_width": 8, "pcie_generation": 4})))
     assert found.detail == "PCIe x8, the card has x16"
 
 
 def test_company_while_it_was_timed(card: Make) -> None:
     told = Issue(code="contended", severity="warning", detail="other processes used the GPU: 42", fix="again")
-    (found,) = issues(card(measurements=(speed("copy", 4e12, cautions=(told,)),)))
+    (found,) = condition(card(measurements=(speed("copy", 4e12, cautions=(told,)),)))
     assert found == Issue(code="busy", severity="invalid", detail=told.detail, fix="again")
 
 
 def test_a_failed_measurement_is_named(card: Make) -> None:
     broken = replace(speed("copy", 4e12), status="oom", throughput=None, error="out of memory\nmore")
-    found, _ = issues(card(measurements=(broken,), environment={"mig": True}))
+    found, _ = condition(card(measurements=(broken,), environment={"mig": True}))
     assert (found.code, found.detail) == ("failed", "copy:limit:fp32:eager:stock oom: out of memory")
 
 
 def test_a_card_that_nobody_watches_is_told_so(card: Make) -> None:
-    (found,) = issues(card(measurements=(speed("copy", 4e12, telemetry=None),)))
+    (found,) = condition(card(measurements=(speed("copy", 4e12, telemetry=None),)))
     assert (found.code, found.severity == "invalid") == ("unwatched", False)
 
 
@@ -131,7 +130,7 @@ def test_a_processor_has_no_company_and_no_heat_to_judge(card: Make) -> None:
     told = Issue(code="contended", severity="warning", detail="busy", fix="stop")
     one = speed("copy", 4e10, cautions=(told,), telemetry=Telemetry(samples=40, temperature_max_c=95.0))
     one = replace(one, config=replace(one.config, device="cpu"))
-    assert list(issues(card(measurements=(one,), info=None))) == []
+    assert list(condition(card(measurements=(one,), info=None))) == []
 
 
 def test_few_samples_prove_no_throttling(card: Make) -> None:
@@ -152,11 +151,11 @@ def test_the_healthy_card_is_one_that_tells_everything() -> None:
 
 def test_what_the_user_interrupted_fails_no_card(card: Make) -> None:
     stopped = replace(speed("copy", 4e12), status="interrupted", throughput=None)
-    (found,) = issues(card(measurements=(stopped,), telemetry={}))
+    (found,) = condition(card(measurements=(stopped,), telemetry={}))
     assert (found.code, found.severity) == ("interrupted", "warning")
 
 
 def test_a_speed_that_its_own_steps_contradict_fails_the_card(card: Make) -> None:
     told = Issue(code="tampered", severity="invalid", detail="states 2, its steps give 1", fix="again")
-    (found,) = issues(card(measurements=(speed("copy", 4e12, cautions=(told,)),)))
+    (found,) = condition(card(measurements=(speed("copy", 4e12, cautions=(told,)),)))
     assert (found.code, found.severity) == ("tampered", "invalid")

@@ -12,10 +12,8 @@ import pytest
 from gpuwise import store
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.facts.catalog import tables
 from gpuwise.judge.accept import TestedCard, known, lookup
-from gpuwise.judge.accept.card import question, speed_of
-from gpuwise.judge.accept.reference import DATA, allowed, check_last
+from gpuwise.judge.accept.card import DATA, allowed, check_last, question, speed_of
 from gpuwise.model.precision import PRECISIONS
 
 from ...examples import FROM_REST
@@ -31,8 +29,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_figure_has_a_gpu_a_source_and_a_precision() -> None:
-    sources = tables.read_sources(DATA / "sources.csv")
-    for row in tables.rows(DATA / "reach.csv"):
+    sources = catalog.read_sources(DATA / "sources.csv")
+    for row in catalog.rows(DATA / "reach.csv"):
         assert catalog.get(row["gpu_id"])
         assert sources[row["source"]].kind in ("measured", "third-party")
         assert row["precision"] in PRECISIONS
@@ -56,7 +54,7 @@ def sessions() -> dict[tuple[str, str, int | None], list[float]]:
 
 def test_our_own_figures_are_those_of_the_raw_files() -> None:
     found = sessions()
-    own = [row for row in tables.rows(DATA / "reach.csv") if row["source"] == "gpuwise-h200"]
+    own = [row for row in catalog.rows(DATA / "reach.csv") if row["source"] == "gpuwise-h200"]
     assert len(own) == 7
     for row in own:
         values = found[row["workload"], row["precision"], 1]

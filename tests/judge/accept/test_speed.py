@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from gpuwise.judge.accept import Reference, TestedCard, judge
 from gpuwise.judge.accept.card import named, question, speeds
-from gpuwise.judge.accept.speed import held_back, slow, spread
+from gpuwise.judge.accept.judging import held_back, slow, spread
+from gpuwise.model.question import Environment
 from gpuwise.model.result import Measurement, Result, Window
-from gpuwise.model.run import Environment
 
 from .conftest import speed
 

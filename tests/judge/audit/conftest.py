@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gpuwise.judge.audit import align, read
-from gpuwise.model.claim import Claim
+from gpuwise.judge.audit import document, read
+from gpuwise.model.judgement import Claim
 
 Read = Callable[..., list[tuple[str, str, str]]]
 
@@ -17,7 +17,7 @@ def claimed() -> Read:
     """(GPU as written, field, value as written) of every claim of a text."""
 
     def read_claims(text: str, name: str = "a.md") -> list[tuple[str, str, str]]:
-        found = align.claims(read.blocks_of(text, name))
+        found = document.claims(read.blocks_of(text, name))
         return [(c.gpu, c.field, c.stated) for c in found if isinstance(c, Claim)]
 
     return read_claims

@@ -15,9 +15,9 @@ import pytest
 from gpuwise.facts import catalog
 from gpuwise.judge import audit
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.kinds import family
-from gpuwise.model.claim import Finding
+from gpuwise.judge.audit.judge import family
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.judgement import Finding
 
 Values = dict[str, str]
 Error = tuple[GpuSpec, Values]
@@ -141,7 +141,7 @@ def full_die(spec: GpuSpec, beside: Sequence[GpuSpec]) -> Iterator[Values]:
     chip = spec.text("chip")
     if chip in catalog.chips():
         for field in ("cuda_cores", "tensor_cores"):
-            if count := getattr(catalog.full_die(chip), field):
+            if count := getattr(catalog.chips()[chip], field):
                 yield {field: f"{count}"}
 
 

@@ -88,7 +88,7 @@ def test_where_sources_differ_nobody_is_wrong(text: str, verdict: str) -> None:
         ("H200 SXM", "November 2023", "agrees"),
         ("H100 SXM5", "March 2022", "agrees"),
         ("B200", "January 2025", "cannot tell"),
-        ("B200", "January 2023", "differs"),
+        ("B200", "January 2023", "contradicts"),
     ],
 )
 def test_announcement_and_delivery_may_lie_apart(gpu: str, date: str, verdict: str) -> None:

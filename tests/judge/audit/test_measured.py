@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.judge.audit import speeds
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Interval, Measurement, Result, Window
-from gpuwise.model.run import Environment, RunConfig
 
 
 @pytest.fixture

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from gpuwise.model.choice import Assumptions, Need
-from gpuwise.model.gpu import Source
-from gpuwise.model.offer import Offer
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval
+from gpuwise.model.gpu import Offer, Source
+from gpuwise.model.judgement import Assumptions, Need
+from gpuwise.model.result import Interval, Record
 
 from ...records import made_up
 
@@ -35,7 +33,7 @@ def need() -> Callable[..., Need]:
         # Prices of any age, unless a test asks about their age.
         given: dict[str, Any] = {
             "workloads": (("resnet50", 1.0),), "mode": "train", "precision": "bf16",
-            "assumptions": Assumptions(max_age_days=None),
+            "assumptions": Assumptions(max_age_days=None, host_usd=1500.0, host_w=100.0),
         }  # fmt: skip
         return Need(**(given | changes))
 

@@ -11,10 +11,11 @@ from gpuwise.judge.choose.candidates import (
     DRIFT,
     LEAST_HALF,
     candidates,
+    host_of,
     offered,
     price_half,
 )
-from gpuwise.model.choice import Assumptions
+from gpuwise.model.judgement import Assumptions
 
 
 def keys(them):
@@ -128,6 +129,19 @@ def test_modules_are_sold_on_boards_and_computers_need_no_host(need, speed, offe
     them = candidates(asked, speeds, [board, computer], today=today)
     assert [(row.gpu, row.count) for row in them.rows] == [("h100-sxm5-80gb", 8), ("gb10", 1)]
     assert them.outlay.tolist() == [250_000 + 8 * 1500, 4000]
+    whole = offer("h100-sxm5-80gb", 250_000, "new", count=8, whole=True)
+    assert candidates(asked, speeds, [whole], today=today).outlay.tolist() == [250_000]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "count", "machine"),
+    [
+        ("rtx-4090", 1, "desktop"), ("rtx-4090", 4, "workstation"), ("l40s", 1, "server"),
+        ("rtx-4090", 8, "server"), ("gb10", 1, "whole computer"),
+    ],
+)  # fmt: skip
+def test_the_machine_around_a_card_has_a_class(gpu: str, count: int, machine: str) -> None:
+    assert host_of(gpu, count)[0] == machine
 
 
 def test_laptops_without_a_price_are_candidates_where_one_is_asked_for(need, speed, today: date) -> None:

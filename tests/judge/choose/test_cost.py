@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from gpuwise.judge.choose.candidates import HOURS_PER_YEAR, WEEKS_PER_YEAR, candidates
-from gpuwise.model.choice import Assumptions
+from gpuwise.model.judgement import Assumptions
 
 
 def test_rent_is_price_times_hours_of_work(need, speed, offer, today: date) -> None:
@@ -38,7 +38,7 @@ def test_owning_is_lost_value_over_hours_of_use_and_energy(need, speed, offer, t
 
 def test_a_service_is_paid_around_the_clock_and_draws_when_busy(need, speed, offer, today: date) -> None:
     day = 86_400.0
-    asked = need(items=50 * day, period_s=day, assumptions=Assumptions(years=1, host_usd=0))
+    asked = need(items=50 * day, period_s=day, assumptions=Assumptions(years=1, host_usd=0, host_w=100))
     offers = [offer("rtx-4090", 1.0), offer("rtx-4090", 1000, "new")]
     them = candidates(asked, [speed("rtx-4090", 100.0)], offers, today=today)
     assert them.per_item[0] * asked.items == pytest.approx(24.0)

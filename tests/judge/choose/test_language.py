@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.judge.choose import language
 from gpuwise.judge.choose.need import need_for
-from gpuwise.judge.choose.speeds import gather, item_of
+from gpuwise.judge.choose.speeds import alternatives, gather, item_of
 from gpuwise.model.units import parse_latency, parse_work
 
 
@@ -32,7 +31,7 @@ def test_built_in_work_keeps_its_own_measured_speeds() -> None:
 
 
 def test_what_does_not_fit_says_so_and_several_share_it() -> None:
-    found = speeds(need_for("llama-3.1-70b"), "rtx-4090", "h100-sxm5-80gb", counts=(1, 4))
+    found = speeds(need_for("llama-3.1-70b", precision="bf16"), "rtx-4090", "h100-sxm5-80gb", counts=(1, 4))
     assert "does not fit" in found["h100-sxm5-80gb", 1].refusal
     assert found["h100-sxm5-80gb", 4].throughput is not None
     assert "does not fit" in found["rtx-4090", 4].refusal
@@ -60,7 +59,7 @@ def test_other_vendors_stand_apart_and_formats_are_compared() -> None:
     need = need_for("llama-3.1-8b")
     (record,) = speeds(need, "mi300x").values()
     assert [issue.code for issue in record.issues] == ["order-of-magnitude"]
-    assert need.precision not in language.alternatives(need)
+    assert need.precision not in {other.precision for other in alternatives(need, 1)}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge.choose.need import check, need_for, presets
-from gpuwise.model.choice import Assumptions
+from gpuwise.model.judgement import Assumptions
 from gpuwise.model.units import Latency, Work
 
 IMAGES = Work(1e6, None, "image")

@@ -13,10 +13,9 @@ from gpuwise.errors import NoDataError
 from gpuwise.facts import published
 from gpuwise.judge.choose import speeds
 from gpuwise.judge.choose.speeds import PUBLISHED_HALF, alternatives, half_of, item_of, quickest
-from gpuwise.model.choice import Need
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval, Measurement, Result, Telemetry
-from gpuwise.model.run import Environment, RunConfig
+from gpuwise.model.judgement import Need
+from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.result import Interval, Measurement, Record, Result, Telemetry
 
 from ...records import made_up, predicted
 

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from gpuwise.facts import catalog
+from gpuwise.judge.choose.fit import lacking, use, uses
 from gpuwise.judge.choose.need import need_for, presets
-from gpuwise.judge.choose.uses import lacking, use, uses
 from gpuwise.model.result import Interval
 
 from ...records import made_up, predicted

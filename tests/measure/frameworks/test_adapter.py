@@ -16,12 +16,11 @@ from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble
 from gpuwise.measure.child import ColdStart
 from gpuwise.measure.engine import TimingPlan
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
-from gpuwise.measure.process import Child
-from gpuwise.measure.session import child_environment, with_framework
+from gpuwise.measure.session import Child, child_environment, with_framework
 from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor
 from gpuwise.model.precision import Precision
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement
-from gpuwise.model.run import Environment, RunConfig
 
 CONFIG = RunConfig(
     workload="resnet50",
@@ -248,7 +247,8 @@ def test_two_frameworks_never_share_a_process(name: Any, tmp_path: Any) -> None:
     config = replace(CONFIG, framework=name, device="cpu", size="toy", mode="infer", batch=1)
     own = child_environment(dict(os.environ), config, None)
     own["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
-    running = Child(config, own)
+    running = Child(own, config.framework)
+    running.order(config)
     try:
         found = [event for event in running.events() if event is not None]
         assert running.ending() is None

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from gpuwise.measure.frameworks.torch import launch as address
+from gpuwise.measure.frameworks.torch import ranks as address
 
 
 def test_the_loopback_and_what_is_unknown_are_left_to_torchrun() -> None:

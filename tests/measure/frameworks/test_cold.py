@@ -17,7 +17,7 @@ from gpuwise.measure import child, events
 from gpuwise.measure.child import ColdStart
 from gpuwise.measure.frameworks import torch as adapter
 from gpuwise.measure.frameworks.torch import TorchAdapter
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads.job import Job
 
 EAGER = RunConfig(
@@ -82,7 +82,7 @@ def test_an_error_aside_stops_no_clock(clock: Clock) -> None:
         clock.time += 50
         raise RuntimeError
     compiling(clock)(torch.ones(2))
-    assert start.first() == events.First(seconds=TRACED_S, compile_s=TRACED_S, graphs=1)
+    assert start.first() == events.First(seconds=TRACED_S, compile_s=TRACED_S, whole_s=TRACED_S, graphs=1)
 
 
 def test_compilation_is_heard_but_not_that_of_trials(clock: Clock) -> None:
@@ -94,7 +94,10 @@ def test_compilation_is_heard_but_not_that_of_trials(clock: Clock) -> None:
     compiling(clock, cached=True)(torch.ones(2))
     clock.time += 1
     told = start.first()
-    assert told == events.First(seconds=2 * TRACED_S + 1, compile_s=2 * TRACED_S, graphs=2, cached_graphs=1)
+    whole_s = 2 * TRACED_S + 1
+    assert told == events.First(
+        seconds=whole_s, compile_s=2 * TRACED_S, whole_s=whole_s, graphs=2, cached_graphs=1
+    )
 
 
 def test_nobody_listens_where_nothing_is_compiled(clock: Clock) -> None:
@@ -136,7 +139,7 @@ def test_a_rehearsed_job_is_checked_aside_and_what_is_compiled_in_it_counts(
 
     job = Job(step=step, items=4, rehearse=step, mismatch=check)
     first = first_of(job, clock, monkeypatch, COMPILED)
-    assert first == events.First(seconds=TRACED_S, compile_s=TRACED_S, graphs=1)
+    assert first == events.First(seconds=TRACED_S, compile_s=TRACED_S, whole_s=TRACED_S, graphs=1)
     assert order[:3] == ["step", "check", "step"]
 
 
@@ -151,4 +154,4 @@ def test_without_a_rehearsal_the_checks_are_where_the_start_happens(
 
     job = Job(step=lambda: run(torch.rand(8)), items=4, mismatch=check)
     first = first_of(job, clock, monkeypatch, COMPILED)
-    assert first == events.First(seconds=TRACED_S, compile_s=TRACED_S, graphs=1)
+    assert first == events.First(seconds=TRACED_S, compile_s=TRACED_S, whole_s=TRACED_S, graphs=1)

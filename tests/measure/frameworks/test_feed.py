@@ -9,8 +9,8 @@ import torch
 
 from gpuwise.errors import MachineError
 from gpuwise.measure.engine import HostClock
-from gpuwise.measure.frameworks.torch import feed
-from gpuwise.model.run import RunConfig
+from gpuwise.measure.frameworks import torch as feed
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads import get
 from gpuwise.workloads.input import ENDLESS, text_feed
 from gpuwise.workloads.job import Job

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gpuwise.measure.frameworks.torch import TorchAdapter
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 
 
 def test_what_a_cuda_graph_works_in_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,15 +13,13 @@ import torch
 
 from gpuwise import workloads
 from gpuwise.measure import events
-from gpuwise.measure.batch import share
-from gpuwise.measure.frameworks.torch import launch, ranks
-from gpuwise.measure.frameworks.torch.launch import first_failure, launch_config
-from gpuwise.measure.frameworks.torch.ranks import attributed, own_gpu, together
-from gpuwise.measure.process import Child, Rendezvous
-from gpuwise.measure.session import Progress, Session
-from gpuwise.model.recipe import Switches
+from gpuwise.measure.engine import share
+from gpuwise.measure.frameworks.torch import ranks
+from gpuwise.measure.frameworks.torch.ranks import attributed, first_failure, launch_config, own_gpu, together
+from gpuwise.measure.request import Rendezvous
+from gpuwise.measure.session import Child, Progress, Session
+from gpuwise.model.question import RunConfig, Switches
 from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import RunConfig
 from gpuwise.workloads import registry
 
 TWO = RunConfig(
@@ -104,7 +102,7 @@ def test_a_killed_rank_is_named_and_the_rest_go_on() -> None:
 
 
 def test_a_rank_that_hangs_is_named_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "WATCH_S", 0.2)
+    monkeypatch.setattr(ranks, "WATCH_S", 0.2)
     heard: list[events.Event] = []
 
     def report(event: events.Event) -> None:
@@ -117,7 +115,7 @@ def test_a_rank_that_hangs_is_named_and_ended(monkeypatch: pytest.MonkeyPatch) -
         heard.append(event)
 
     endless = replace(TWO, time_s=600.0, target_ci=1e-9)
-    launch.launch(endless, "resnet50", report, time.monotonic(), Rendezvous())
+    ranks.launch(endless, "resnet50", report, time.monotonic(), Rendezvous())
     late = [event for event in heard if isinstance(event, events.Straggler)][-1]
     assert (late.rank, late.gpu, late.silent) == (1, 1, True)
     last = heard[-1]

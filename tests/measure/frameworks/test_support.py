@@ -9,7 +9,7 @@ import pytest
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import frameworks as support
 from gpuwise.measure.frameworks.networks import NETWORKS
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 
 JAX = RunConfig(workload="resnet50", mode="train", precision="bf16", framework="jax")
 

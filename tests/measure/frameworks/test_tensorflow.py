@@ -18,7 +18,7 @@ from gpuwise.measure.frameworks import tensorflow as job  # noqa: E402
 from gpuwise.measure.frameworks.networks import NETWORKS  # noqa: E402
 from gpuwise.measure.frameworks.tensorflow import Keras  # noqa: E402
 from gpuwise.model.precision import Precision  # noqa: E402
-from gpuwise.model.run import RunConfig  # noqa: E402
+from gpuwise.model.question import RunConfig  # noqa: E402
 
 NAMES = tuple(NETWORKS)
 TOYS = tuple(name for name in NAMES if name != "resnet152")

@@ -11,9 +11,8 @@ from gpuwise import workloads
 from gpuwise.measure import events, session
 from gpuwise.measure.session import Session
 from gpuwise.measure.telemetry import DeviceInfo, Sample, ScriptedSensor
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
+from gpuwise.model.result import Issue, Measurement, Result
 
 SLOW_FILE = """\
 import os, time
@@ -81,8 +80,12 @@ class Mixed:
     """A child whose two ranks found different GPUs."""
 
     pid = 1
+    idle = False
 
     def __init__(self, *_: object) -> None:
+        pass
+
+    def order(self, *_: object, more: bool) -> None:
         pass
 
     def events(self) -> Iterator[events.Event]:

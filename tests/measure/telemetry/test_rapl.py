@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise.measure.telemetry import host
+from gpuwise.measure import telemetry
 
 
 def zone(root: Path, name: str, energy: int, most: int = 1_000_000) -> Path:
@@ -21,7 +21,7 @@ def test_packages_add_up_and_their_parts_do_not_count(tmp_path: Path) -> None:
     zone(tmp_path, "intel-rapl:0", 2_000_000)
     zone(tmp_path, "intel-rapl:1", 3_000_000)
     zone(tmp_path, "intel-rapl:0:0", 500_000)
-    found = host.host_sensor(tmp_path)
+    found = telemetry.host_sensor(tmp_path)
     assert found is not None
     assert found.sample().energy_j == pytest.approx(5.0)
     later = found.sample()
@@ -32,7 +32,7 @@ def test_packages_add_up_and_their_parts_do_not_count(tmp_path: Path) -> None:
 
 def test_the_counter_may_wrap(tmp_path: Path) -> None:
     folder = zone(tmp_path, "intel-rapl:0", 900_000)
-    found = host.host_sensor(tmp_path)
+    found = telemetry.host_sensor(tmp_path)
     assert found is not None
     before = found.sample().energy_j
     (folder / "energy_uj").write_text("100000")
@@ -44,7 +44,7 @@ def test_the_counter_may_wrap(tmp_path: Path) -> None:
 
 def test_a_counter_that_vanishes_saves_no_energy(tmp_path: Path) -> None:
     folder = zone(tmp_path, "intel-rapl:0", 900_000)
-    found = host.host_sensor(tmp_path)
+    found = telemetry.host_sensor(tmp_path)
     assert found is not None
     (folder / "energy_uj").unlink()
     with pytest.raises(OSError, match="intel-rapl:0 can no longer be read"):
@@ -52,6 +52,6 @@ def test_a_counter_that_vanishes_saves_no_energy(tmp_path: Path) -> None:
 
 
 def test_nothing_readable_is_no_sensor(tmp_path: Path) -> None:
-    assert host.host_sensor(tmp_path) is None
+    assert telemetry.host_sensor(tmp_path) is None
     (zone(tmp_path, "intel-rapl:0", 1) / "energy_uj").write_text("secret")
-    assert host.host_sensor(tmp_path) is None
+    assert telemetry.host_sensor(tmp_path) is None

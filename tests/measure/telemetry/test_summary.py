@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.measure.telemetry import Sample, cautions, summarise
-from gpuwise.measure.telemetry.summary import MOST_READINGS, energies, throttle_shares
+from gpuwise.measure.telemetry.sensor import MOST_READINGS, energies, throttle_shares
+from gpuwise.model.question import Environment
 from gpuwise.model.result import Telemetry, Window
-from gpuwise.model.run import Environment
 
 
 def window(start: float, end: float) -> Window:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from gpuwise.model.issue import Issue
-from gpuwise.model.recipe import Switches
-from gpuwise.model.result import Interval, Measurement
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig, Switches
+from gpuwise.model.result import Interval, Issue, Measurement
 
 
 def measurement(

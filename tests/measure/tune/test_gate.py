@@ -7,7 +7,7 @@ import math
 import pytest
 
 from gpuwise.measure.tune import TOLERANCE, refusal
-from gpuwise.model.issue import Issue
+from gpuwise.model.result import Issue
 
 from .conftest import measurement
 

@@ -10,9 +10,8 @@ import pytest
 
 from gpuwise.measure.session import Progress
 from gpuwise.measure.tune import FINAL_S, TRIAL_S, Tuner
-from gpuwise.model.recipe import Switches
+from gpuwise.model.question import Environment, RunConfig, Switches
 from gpuwise.model.result import Measurement, Result
-from gpuwise.model.run import Environment, RunConfig
 from gpuwise.show import tuning as report
 
 from .conftest import measurement

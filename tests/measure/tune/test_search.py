@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gpuwise.measure.tune import BATCH, Search, faster, settled
-from gpuwise.model.recipe import Switches, choices
+from gpuwise.model.question import Switches, choices
 from gpuwise.model.result import Interval, Measurement, Setting, Trial
 
 from .conftest import measurement

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from gpuwise import workloads
 from gpuwise.measure.tune import BATCH, ORDER, axes, settled
-from gpuwise.model.recipe import Switches, choices
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig, Switches, choices
 
 GPU = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 

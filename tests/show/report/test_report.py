@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gpuwise import store
 from gpuwise.facts import published
-from gpuwise.facts.published.importers import record
-from gpuwise.model.gpu import Source
-from gpuwise.model.issue import Issue
-from gpuwise.model.offer import Offer
-from gpuwise.model.recipe import Switches
+from gpuwise.facts.published import record
+from gpuwise.model.gpu import Offer, Source
+from gpuwise.model.question import Environment, RunConfig, Switches
 from gpuwise.model.result import (
     BatchTrial,
     Interval,
+    Issue,
     KernelTime,
     Measurement,
     Profile,
@@ -26,11 +24,11 @@ from gpuwise.model.result import (
     Telemetry,
     Window,
 )
-from gpuwise.model.run import Environment, RunConfig
+from gpuwise.show.charts import Bands, Mark, Part, Rows
 from gpuwise.show.html import html
-from gpuwise.show.page import Page, Section, markdown_page
+from gpuwise.show.page import Figure, Page, Section, markdown_page
 from gpuwise.show.report import ReportInput, report
-from gpuwise.store import pages
+from gpuwise.store import codec
 
 from ...records import predicted
 
@@ -95,17 +93,18 @@ def section(page: Page, name: str) -> Section:
     return next(one for one in page.sections if one.id == name)
 
 
-def rows_of(chart: object) -> list[dict[str, Any]]:
-    """Every row of data anywhere in a chart."""
-    if isinstance(chart, dict):
-        own = chart["data"]["values"] if isinstance(chart.get("data"), dict) else []
-        return [*own, *(row for key, part in chart.items() if key != "data" for row in rows_of(part))]
-    return [row for part in chart for row in rows_of(part)] if isinstance(chart, list) else []
+def marks(figure: Figure) -> tuple[Mark, ...]:
+    """The bars or ratios of a figure."""
+    (chart,) = figure.charts
+    assert isinstance(chart, Rows)
+    return chart.marks
 
 
-def drawn(found: Section) -> list[str]:
-    """The labels of the first chart's bars."""
-    return [row["label"] for row in rows_of(found.figures[0].chart)]
+def parts(figure: Figure) -> tuple[Part, ...]:
+    """The parts of a figure's first rows."""
+    chart = figure.charts[0]
+    assert isinstance(chart, Bands)
+    return chart.parts
 
 
 def names(page: Page) -> list[str]:
@@ -179,7 +178,7 @@ def test_a_gain_is_not_of_a_pair_that_differs_in_a_switch_or_a_framework_as_well
 def test_what_is_not_at_its_default_is_named() -> None:
     config = replace(measured().config, framework="jax", gpus=2, switches=Switches(pooling="triton"))
     page = of(measured(config=config), measured())
-    assert drawn(section(page, "throughput")) == [
+    assert [mark.label for mark in marks(section(page, "throughput").figures[0])] == [
         "bf16 eager tuned pooling=triton jax, batch 64, 2 GPUs",
         "bf16 eager, batch 64",
     ]
@@ -254,10 +253,9 @@ def test_kernel_time_is_of_the_fastest_of_each_precision() -> None:
     slow = profiled(measured(speed=100.0), matmul=1.0)
     other = profiled(measured("fp32", 50.0), convolution=0.5, pointwise=0.5)
     found = section(of(fast, slow, other, measured("tf32", 80.0)), "kernels")
-    assert (
-        drawn(found)
-        == ["resnet50 train bf16 eager, batch 64"] * 3 + ["resnet50 train fp32 eager, batch 64"] * 2
-    )
+    assert [part.label for part in parts(found.figures[0])] == ["resnet50 train bf16 eager, batch 64"] * 3 + [
+        "resnet50 train fp32 eager, batch 64"
+    ] * 2
     table = found.figures[0].table
     assert table.columns[2:] == ("matmul", "convolution", "pointwise", "link", "other", "slowest kernels")
     assert table.rows[0][2:] == ("60 %", "", "", "20 %", "20 %", "60 % slow_kernel")
@@ -319,7 +317,7 @@ def test_a_report_of_real_results_holds_them_byte_for_byte_and_stays_small() -> 
     text = html(page)
     assert len(text.encode()) < 36_000 * len(results)
     assert text.count("<figure>") < 40
-    assert pages.results(text.encode(), "report.html") == results
+    assert codec.results(text.encode(), "report.html") == results
     assert len(page.sections) == 11
     assert "nan" not in markdown_page(page).lower().split()
 
@@ -329,7 +327,7 @@ def test_the_first_screen_answers_with_numbers_a_chart_and_health() -> None:
     (head,) = page.headlines
     assert (head.what, head.value) == ("resnet50 train", "100.0 images/s")
     assert page.lead is not None
-    assert [mark.label for mark in page.lead.marks] == ["bf16 eager, batch 64", "fp32 eager, batch 64"]
+    assert [mark.label for mark in marks(page.lead)] == ["bf16 eager, batch 64", "fp32 eager, batch 64"]
     assert page.health.startswith("Health: no measurement is in doubt;")
     text = html(page)
     assert text.index('class="headlines"') < text.index('class="health"') < text.index("<h2")
@@ -348,7 +346,7 @@ def test_what_is_invalid_or_has_sensors_at_odds_is_no_headline() -> None:
     page = of(*rows)
     assert [head.value for head in page.headlines] == ["200.0 images/s"]
     assert page.lead is not None
-    assert {mark.colour for mark in page.lead.marks} == {"tf32", "fp32"}
+    assert {mark.colour for mark in marks(page.lead)} == {"tf32", "fp32"}
     assert "throttled" not in page.health
     assert "(above-peak 1, energy-mismatch 1)" in page.health
     table = section(page, "throughput").figures[0].table

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gpuwise.model.result import Reading, Telemetry, Window
-from gpuwise.show.report import ReportInput, report, speeds
+from gpuwise.show import report as whole
+from gpuwise.show.report import ReportInput, report
 
-from .test_report import PLACE, TODAY, limit, measured, of, rows_of, section, store_result
+from .test_report import PLACE, TODAY, limit, marks, measured, of, parts, section, store_result
 
 
 def test_a_setting_measured_in_several_sessions_is_one_bar_between_its_ends() -> None:
@@ -17,9 +18,9 @@ def test_a_setting_measured_in_several_sessions_is_one_bar_between_its_ends() ->
     fp32 = replace(store_result(measured("fp32", 50.0)), id="fp32")
     page = report(ReportInput(results=(*sessions, fp32), today=TODAY))
     (figure,) = section(page, "throughput").figures
-    first = rows_of(figure.chart)[0]
-    assert (first["value"], first["low"], first["high"]) == (100.0, 90.0, 110.0)
-    assert first["shown"] == "100.0 (90.00 to 110.0, 3 times)"
+    first = marks(figure)[0]
+    assert (first.value, first.low, first.high) == (100.0, 90.0, 110.0)
+    assert first.shown == "100.0 (90.00 to 110.0, 3 times)"
     assert len(figure.table.rows) == 2
 
 
@@ -36,7 +37,7 @@ def test_a_workload_of_one_configuration_has_no_bar_beside_workloads_of_several(
 def test_a_long_report_draws_the_most_configured_workloads_and_lists_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(speeds, "DRAWN", 1)
+    monkeypatch.setattr(whole, "DRAWN", 1)
     vit = replace(measured().config, workload="vit-b16")
     rows = [measured(config=vit), measured(config=replace(vit, precision="fp16"))]
     more = [measured(precision) for precision in ("bf16", "tf32", "fp32")]
@@ -53,7 +54,7 @@ def test_many_sessions_share_one_timeline_and_one_roofline() -> None:
     (timeline,) = section(page, "timeline").figures
     assert [row[0] for row in timeline.table.rows] == ["s0", "s1", "s2"]
     assert len(section(page, "timeline").folded) == 3
-    assert max(row["end"] for row in rows_of(timeline.chart)) == pytest.approx(100)
+    assert max(part.end for part in parts(timeline)) == pytest.approx(100)
     limits = section(page, "limits")
     assert len(limits.figures) == 1
     assert limits.tables[0].rows[1][:4] == ("matmul bf16", "900 TFLOP/s ±0.0 %", "3 times", "800 TFLOP/s")
@@ -83,18 +84,18 @@ def test_the_timeline_shows_where_samples_say_that_the_clock_was_held() -> None:
     readings = tuple(Reading(at_s=10 + s / 4, power_w=500.0, held=s in (1, 2)) for s in range(4))
     told = replace(measured().telemetry or Telemetry(samples=4), timeline=readings)
     (figure,) = section(of(measured(telemetry=told)), "timeline").figures
-    states = [(row["begin"], row["end"], row["state"]) for row in rows_of(figure.chart) if "state" in row]
+    states = [(part.begin, part.end, part.colour) for part in parts(figure)]
     assert states == [(0, 0.25, "full clock"), (0.25, 0.75, "held down"), (0.75, 1, "full clock")]
 
 
 def test_measurements_lie_end_to_end_in_the_timeline() -> None:
     later = measured("fp32", windows=(Window(step_s=(1.0,), started_s=500.0, ended_s=502.0),))
     (figure,) = section(of(measured(), later), "timeline").figures
-    first, second = (row for row in rows_of(figure.chart) if "state" in row)
-    assert (first["begin"], first["end"]) == (0, 1)
-    assert first["end"] < second["begin"] < 1.1
-    assert second["end"] - second["begin"] == pytest.approx(2)
-    assert first["state"] == "held down at times"
+    first, second = parts(figure)
+    assert (first.begin, first.end) == (0, 1)
+    assert first.end < second.begin < 1.1
+    assert second.end - second.begin == pytest.approx(2)
+    assert first.colour == "held down at times"
 
 
 def test_the_roofline_holds_what_one_gpu_reached() -> None:

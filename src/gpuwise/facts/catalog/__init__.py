@@ -7,26 +7,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.facts.catalog.derive import Derived, FullDie, Rate, chips, derive, full_die, rates
-from gpuwise.facts.catalog.load import all_gpus, fields, get, sizes_outside, sources
-from gpuwise.facts.catalog.query import Resolved, exact, find, resolve, resolve_device
+from gpuwise.facts.catalog.load import all_gpus, fields, get, read_sources, rows, sizes_outside, sources
+from gpuwise.facts.catalog.query import (
+    Match,
+    Resolved,
+    exact,
+    find,
+    matching,
+    name_key,
+    ordered,
+    resolve,
+    resolve_device,
+    select,
+    sortable,
+)
 
 if TYPE_CHECKING:
-    from gpuwise.facts.catalog.filters import Match, matching, ordered, select, sortable
+    from gpuwise.facts.catalog.derived import Derived, chips, derive, rates
     from gpuwise.facts.catalog.mention import Mention, mentions
 
-# What lists and texts alone need is loaded when it is named first.
+# What texts and the audit alone need is loaded when it is named first.
 _LATER = {
-    **dict.fromkeys(("Match", "matching", "ordered", "select", "sortable"), "filters"),
+    **dict.fromkeys(("Derived", "chips", "derive", "rates"), "derived"),
     **dict.fromkeys(("Mention", "mentions"), "mention"),
 }
 
 __all__ = [
     "Derived",
-    "FullDie",
     "Match",
     "Mention",
-    "Rate",
     "Resolved",
     "all_gpus",
     "chips",
@@ -34,14 +43,16 @@ __all__ = [
     "exact",
     "fields",
     "find",
-    "full_die",
     "get",
     "matching",
     "mentions",
+    "name_key",
     "ordered",
     "rates",
+    "read_sources",
     "resolve",
     "resolve_device",
+    "rows",
     "select",
     "sizes_outside",
     "sortable",

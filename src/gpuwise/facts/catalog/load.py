@@ -19,8 +19,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar, cast
 
 from gpuwise.errors import InputError
-from gpuwise.facts.catalog import tables
-from gpuwise.model.gpu import Fact, Field, GpuSpec, Peak, Source, Value
+from gpuwise.model.gpu import Fact, Field, GpuSpec, Peak, Source, SourceKind, Value
 
 DATA = Path(__file__).with_name("data")
 
@@ -54,31 +53,42 @@ class _Lazy(Mapping[str, Item]):
         return name in self._raw
 
 
+def rows(path: Path | str) -> list[dict[str, str]]:
+    """The rows of a CSV file with a header; a name alone is a file of the catalog."""
+    with (DATA / path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def read_sources(path: Path) -> Mapping[str, Source]:
+    """Sources by id, from columns id, title, kind, read_on, url, licence and perhaps copy_of."""
+    return MappingProxyType({
+        row["id"]: Source(
+            id=row["id"], title=row["title"], kind=cast(SourceKind, row["kind"]), read_on=row["read_on"],
+            url=row["url"] or None, licence=row["licence"] or None, copy_of=row.get("copy_of") or None,
+        )
+        for row in rows(path)
+    })  # fmt: skip
+
+
 @cache
 def fields() -> Mapping[str, Field]:
     """Every field by name, in the order of a specification chart.
 
     `peak:*` is the entry of all peaks that have no line of their own.
     """
-    return MappingProxyType(
-        {
-            row["field"]: Field(
-                name=row["field"],
-                group=row["group"],
-                # The data tests hold this column to the allowed kinds.
-                kind=cast(Literal["text", "number", "flag"], row["kind"]),
-                label=row["label"],
-                chart=row["chart"] == "yes",
-            )
-            for row in rows("fields.csv")
-        }
-    )
+    return MappingProxyType({
+        row["field"]: Field(
+            name=row["field"], group=row["group"], label=row["label"], chart=row["chart"] == "yes",
+            kind=cast(Literal["text", "number", "flag"], row["kind"]),
+        )
+        for row in rows("fields.csv")
+    })  # fmt: skip
 
 
 @cache
 def sources() -> Mapping[str, Source]:
     """Every source that a fact of the catalog cites, by id."""
-    return tables.read_sources(DATA / "sources.csv")
+    return read_sources(DATA / "sources.csv")
 
 
 @cache
@@ -158,11 +168,6 @@ def _by_id() -> Mapping[str, GpuSpec]:
     return {spec.id: spec for spec in all_gpus()}
 
 
-def rows(name: str) -> list[dict[str, str]]:
-    """The lines of a file of the catalog, by column."""
-    return tables.rows(DATA / name)
-
-
 @cache
 def _names() -> list[dict[str, str]]:
     return rows("names.csv")
@@ -181,9 +186,7 @@ def _spec(
                 stated[rule["field"]] = [[row["gpu_id"], rule["field"], *values]]
     peaks = [field for field in stated if field.startswith("peak:")]
     return GpuSpec(
-        id=row["gpu_id"],
-        name=row["name"],
-        aliases=_parts(row["aliases"]),
+        id=row["gpu_id"], name=row["name"], aliases=_parts(row["aliases"]),
         device_names=_parts(row["device_names"]),
         facts=_Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
         # Few and searched by format, so that decoding them late would save nothing.
@@ -192,7 +195,7 @@ def _spec(
             {name: lines[1:] for name, lines in stated.items() if len(lines) > 1},
             lambda lines: tuple(_fact(line) for line in lines),
         ),
-    )
+    )  # fmt: skip
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -214,12 +217,7 @@ def _fact(row: Row) -> Fact:
 def _peak(fact: Fact) -> Peak:
     _, number_format, accumulate, unit, *sparse = fact.field.split(":")
     return Peak(
-        format=number_format,
-        accumulate=accumulate,
-        unit="matrix" if unit == "matrix" else "vector",
-        flop_per_s=float(fact.value),
-        sparse=sparse == ["sparse"],
-        source=fact.source,
-        locator=fact.locator,
+        format=number_format, accumulate=accumulate, unit="matrix" if unit == "matrix" else "vector",
+        flop_per_s=float(fact.value), sparse=sparse == ["sparse"], source=fact.source, locator=fact.locator,
         note=fact.note,
-    )
+    )  # fmt: skip

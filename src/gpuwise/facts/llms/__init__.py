@@ -48,6 +48,20 @@ def _aliases() -> Mapping[str, str]:
     return {alias: name for name, row in published().items() for alias in (name, *row.get("aliases", ()))}
 
 
+def _plain(name: str) -> str:
+    """As the table writes it, without what publishers add."""
+    plain = name.split("/")[-1].casefold().replace("_", "-").removeprefix("meta-")
+    plain = re.sub(r"^(llama|gemma|phi|glm)(?=\d)", r"\1-", plain)  # "llama3" and "llama-3"
+    while plain not in _aliases() and (shorter := _SUFFIX.sub("", plain)) != plain:
+        plain = shorter
+    return plain
+
+
+def known(name: str) -> bool:
+    """Whether the table has a model of that name."""
+    return _plain(name) in _aliases()
+
+
 def is_file(name: str) -> bool:
     """Whether it means a file of the user rather than a name of the table."""
     return name.removeprefix("hf:").endswith((".json", ".gguf"))
@@ -59,10 +73,7 @@ def find(name: str) -> LanguageModel:
     (`hf:./config.json`) or of a GGUF file. Raises InputError with the nearest names."""
     if is_file(name):
         return _of_file(Path(name.removeprefix("hf:")))
-    plain = name.split("/")[-1].casefold().replace("_", "-").removeprefix("meta-")
-    plain = re.sub(r"^(llama|gemma|phi|glm)(?=\d)", r"\1-", plain)  # "llama3" and "llama-3"
-    while plain not in _aliases() and (shorter := _SUFFIX.sub("", plain)) != plain:
-        plain = shorter
+    plain = _plain(name)
     if plain in _aliases():
         full = _aliases()[plain]
         return from_config(full, published()[full]["config"])

@@ -1,61 +1,550 @@
-"""What GPUs cost: dated offers to rent or buy one, each with the source that states it.
+"""What GPUs cost: dated offers to rent or buy one, each with the source that states it, and how to pick
+among them by GPU, kind, provider, number, region, price and age.
 
-Facts shipped with gpuwise, launch prices from the catalog, the user's own files, and what
-`gpuwise prices update` fetched. Only that (`prices.fetch`, loaded when called) touches the network.
+Offers are facts shipped with gpuwise, launch prices of the catalog, the user's own files (`read`), and what
+`gpuwise prices update` fetched (`fetch`, the only place that touches the network). CSV and the stdlib only,
+so that a listing answers at once. `today` is an argument everywhere: an age is a fact of the caller's clock,
+not of the data.
+
+A seller's name may mean every variant that differs from it only in form (PCIe, SXM, NVL, Max-Q ...) or
+memory, and whose memory fits: `A100 80GB` is two variants, `RTX 4090 48GB` none, `A10G` is not `A10`,
+`RTX 6000` is not `RTX 6000 Ada`. Which variant it is stays open; nothing is guessed.
 """
 
 from __future__ import annotations
 
-from gpuwise.facts.prices.query import (
-    Change,
-    Limit,
-    Line,
-    Month,
-    Order,
-    Spread,
-    age_days,
-    changes,
-    collect,
-    current,
-    history,
-    is_quote,
-    is_stale,
-    newest,
-    offers,
-    ordered,
-    select,
-    sources,
-    spread,
-    summary,
-)
-from gpuwise.facts.prices.read import PriceList, Skipped, Wanted, read, wanted
-from gpuwise.model.offer import STALE_DAYS
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, cast, get_args
 
-__all__ = [
-    "STALE_DAYS",
-    "Change",
-    "Limit",
-    "Line",
-    "Month",
-    "Order",
-    "PriceList",
-    "Skipped",
-    "Spread",
-    "Wanted",
-    "age_days",
-    "changes",
-    "collect",
-    "current",
-    "history",
-    "is_quote",
-    "is_stale",
-    "newest",
-    "offers",
-    "ordered",
-    "read",
-    "select",
-    "sources",
-    "spread",
-    "summary",
-    "wanted",
-]
+from gpuwise import store
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+from gpuwise.model.gpu import STALE_DAYS as STALE_DAYS
+from gpuwise.model.gpu import GpuSpec, Offer, OfferKind, Source
+
+DATA = Path(__file__).with_name("data")
+FETCHED = "prices.csv"
+# Their hosts are not the provider's own machines, whatever the kind of rent.
+MARKETS = ("vast", "salad", "tensordock", "clore")
+# A provider's list replaces the one read a month before, whatever the two sources call its rows.
+LIST_DAYS = 30
+# A cent of rounding between two sources is not a change.
+LEAST_CHANGE = 0.01
+
+# Sellers print 79.6 or 80 for 80 GB, 179 for 180: more apart is another card.
+MEMORY_TOLERANCE = 0.12
+_ISO = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
+_FORM = re.compile(r"(pcie|sxm|nvl|oam|maxq|workstation|ws|server|edition|blackwell|hbm3e?)*")
+_FORMS = re.compile(_FORM.pattern.removesuffix("*"))
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*gi?b", re.IGNORECASE)
+_SXM = re.compile(r"sxm\d")
+_WORDS = re.compile(r"[a-z0-9]+")
+
+Order = Literal["price", "date", "provider"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """The most that one GPU may cost in USD: per hour (rent) or once (purchase)."""
+
+    amount: float
+    per_hour: bool
+
+    def allows(self, offer: Offer) -> bool:
+        return offer.per_hour == self.per_hour and offer.per_gpu <= self.amount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Prices of one GPU: per hour where rented, once where bought."""
+
+    lowest: float
+    median: float
+    highest: float
+    offers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What is known of one GPU, or of a family whose variant the sellers do not tell."""
+
+    gpu: str
+    gpu_ids: tuple[str, ...]
+    on_demand: Spread | None
+    spot: Spread | None
+    new: Spread | None
+    street: Spread | None
+    """Asking prices of used and new cards together."""
+    offers: int
+    newest: str
+    """ISO date of the latest rent seen, of a purchase where none is rented; empty where undated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The same offer at two times, with different prices."""
+
+    first: Offer
+    last: Offer
+
+    @property
+    def share(self) -> float:
+        """-0.25 where a quarter of the price is gone."""
+        return self.last.amount / self.first.amount - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Month:
+    """What one GPU-hour cost at a provider in one month, by one source."""
+
+    month: str
+    """ISO, like 2026-10."""
+    gpu_ids: tuple[str, ...]
+    provider: str
+    kind: str
+    term: str
+    """Of a reservation: 6m, 1y, 3y."""
+    region: str
+    median: float
+    low: float
+    high: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A row that was left out, and why."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceList:
+    """Offers, and what was left out of the files that hold them."""
+
+    offers: tuple[Offer, ...]
+    skipped: tuple[Skipped, ...] = ()
+    ignored: tuple[str, ...] = ()
+    """Columns that mean nothing here."""
+
+
+def offers(user: Sequence[Path] = (), *, today: date | None = None) -> tuple[Offer, ...]:
+    """Every offer known on `today`, by default the day it is; `user` are price files of one's own.
+
+    Raises InputError for a file that is not a table of prices.
+    """
+    return collect(user, today=today or date.today()).offers
+
+
+def collect(
+    user: Sequence[Path] = (), *, today: date, rates: Mapping[str, float] = MappingProxyType({})
+) -> PriceList:
+    """Every offer known on `today`, with the rows that were skipped."""
+    from gpuwise.facts.prices.files import read  # where there is a file to read
+
+    lists = [_fetched(today), *(read(path, today=today, rates=rates) for path in user)]
+    fixed = (*shipped(), *launch_prices())
+    # A wrong clock, not a wrong price: what is later than today is left out, and named.
+    now = today.isoformat()
+    late = [offer for offer in fixed if offer.seen_on > now]
+    unborn = [
+        Skipped(
+            file="shipped prices", line=0,
+            reason=f"{o.provider} {o.gpu} dated {o.seen_on}, after today ({now})",
+        )
+        for o in late
+    ]  # fmt: skip
+    return PriceList(
+        offers=(
+            *(fixed if not late else (offer for offer in fixed if offer.seen_on <= now)),
+            *(offer for each in lists for offer in each.offers),
+        ),
+        skipped=(*unborn, *(skip for each in lists for skip in each.skipped)),
+        ignored=tuple(column for each in lists for column in each.ignored),
+    )
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Every source of a shipped offer, by id."""
+    return catalog.read_sources(DATA / "sources.csv")
+
+
+@cache
+def shipped() -> tuple[Offer, ...]:
+    """The offers that gpuwise brings along."""
+    known = sources()
+    leaving = {row["provider"]: float(row["usd_per_gb"]) for row in catalog.rows(DATA / "egress.csv")}
+    return tuple(
+        Offer(
+            gpu=row["gpu"], gpu_ids=tuple(row["gpu_ids"].split(";")) if row["gpu_ids"] else (),
+            count=float(row["count"]), kind=cast(OfferKind, row["kind"]), amount=float(row["amount"]),
+            low=float(row["low"]) if row["low"] else None, high=float(row["high"]) if row["high"] else None,
+            provider=row["provider"], instance=row["instance"], region=row["region"], seen_on=row["seen_on"],
+            source=known[row["source"]], locator=row["locator"], note=row["note"],
+            whole=row["whole"] == "yes", egress_usd_per_gb=leaving.get(row["provider"]),
+        )
+        for row in catalog.rows(DATA / "offers.csv")
+    )  # fmt: skip
+
+
+@cache
+def launch_prices() -> tuple[Offer, ...]:
+    """What each GPU of the catalog cost when it came out, as its facts state it."""
+    return tuple(
+        Offer(
+            gpu=spec.name, gpu_ids=(spec.id,), count=1, kind="new", amount=float(fact.value),
+            provider=(spec.vendor or "vendor").lower(), seen_on=spec.text("launch") or "", source=fact.source,
+            locator=fact.locator, note="; ".join(text for text in ("launch price", fact.note) if text),
+        )
+        for spec in catalog.all_gpus()
+        if (fact := spec.facts.get("launch_price_usd")) is not None and not isinstance(fact.value, str)
+    )  # fmt: skip
+
+
+@cache
+def rates() -> Mapping[str, tuple[float, str]]:
+    """USD for one unit of a currency, and the ISO date of that rate; others are the user's to state."""
+    return {row["currency"]: (float(row["usd"]), row["seen_on"]) for row in catalog.rows(DATA / "rates.csv")}
+
+
+@cache
+def history() -> tuple[Month, ...]:
+    """Rents by month, provider, kind and region, as far back as public sources go."""
+    return tuple(
+        Month(
+            month=row["month"], gpu_ids=tuple(row["gpu_ids"].split(";")), provider=row["provider"],
+            kind=row["kind"], term=row["term"], region=row["region"], median=float(row["median"]),
+            low=float(row["low"]), high=float(row["high"]), source=row["source"],
+        )
+        for row in catalog.rows(DATA / "history.csv")
+    )  # fmt: skip
+
+
+def fetched_path() -> Path:
+    """Where `gpuwise prices update` keeps what it fetched."""
+    return store.home() / FETCHED
+
+
+def _fetched(today: date) -> PriceList:
+    path = fetched_path()
+    if not path.is_file():
+        return PriceList(offers=())
+    from gpuwise.facts.prices.files import read
+
+    source = Source(
+        id="gpuhunt", title="gpuhunt, fetched by gpuwise prices update", kind="third-party", read_on="",
+        url="https://github.com/dstackai/gpuhunt", licence="MPL-2.0",
+    )  # fmt: skip
+    try:
+        found = read(path, today=today, source=source, unknown_gpus=True)
+    except InputError as failure:
+        raise InputError(
+            str(failure), hint=f"remove {path}, or fetch it again", code="fetch-prices"
+        ) from failure
+    return replace(found, offers=tuple(_with_variant(offer) for offer in found.offers))
+
+
+def _with_variant(offer: Offer) -> Offer:
+    """The offer with the variant that the shipped facts state for its instance type.
+
+    gpuhunt says H100 for each form of it; AWS's p5.48xlarge holds the SXM one whoever lists it.
+    """
+    stated = _variants().get((offer.provider.casefold(), offer.instance))
+    if len(offer.gpu_ids) < 2 or stated is None or stated not in offer.gpu_ids:
+        return offer
+    note = "variant as other sources state it for this instance"
+    return replace(offer, gpu_ids=(stated,), note="; ".join(text for text in (offer.note, note) if text))
+
+
+@cache
+def _variants() -> Mapping[tuple[str, str], str]:
+    """The one variant of each instance type, where the shipped facts name one and no other."""
+    found: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
+    for offer in shipped():
+        if offer.instance:
+            found[offer.provider.casefold(), offer.instance].add(offer.gpu_ids)
+    single = ((key, next(iter(ids))) for key, ids in found.items() if len(ids) == 1)
+    return {key: ids[0] for key, ids in single if len(ids) == 1}
+
+
+def age_days(offer: Offer, today: date) -> int | None:
+    """Days since the price was seen; None where the source does not date it."""
+    return (today - day(offer.seen_on)).days if offer.seen_on else None
+
+
+def is_stale(offer: Offer, today: date) -> bool:
+    """Whether the price is older than `STALE_DAYS`; one without a date may be of any age."""
+    age = age_days(offer, today)
+    return age is None or age > STALE_DAYS
+
+
+def is_quote(offer: Offer) -> bool:
+    """Whether somebody asked this price; an article's illustrative range is not one."""
+    return offer.source.kind != "article"
+
+
+def select(
+    offers: Sequence[Offer], *, today: date, wanted: Wanted | None = None, kinds: Collection[str] = (),
+    providers: Collection[str] = (), count: float | None = None, region: str | None = None,
+    limit: Limit | None = None, newer_than: int | None = None,
+) -> tuple[Offer, ...]:  # fmt: skip
+    """The offers that meet every condition given; an undated one is never newer than anything.
+
+    Raises InputError for a provider of which no offer is known.
+    """
+    known = {offer.provider.casefold() for offer in offers}
+    names = {name.strip().casefold() for name in providers}
+    for name in sorted(names - known):
+        near = get_close_matches(name, known, n=3)
+        guess = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise InputError(
+            f"no offer of a provider {name!r} is known{guess}", hint=f"known: {', '.join(sorted(known))}"
+        )
+    place = (region or "").casefold()
+    oldest = (today - timedelta(days=newer_than)).isoformat() if newer_than else ""
+    return tuple(
+        offer
+        for offer in offers
+        if (wanted is None or wanted.matches(offer))
+        and (not kinds or offer.kind in kinds)
+        and (not names or offer.provider.casefold() in names)
+        and (count is None or offer.count == count)
+        and place in offer.region.casefold()
+        and (limit is None or limit.allows(offer))
+        and (newer_than is None or (offer.seen_on and day(offer.seen_on).isoformat() >= oldest))
+    )
+
+
+def series(offer: Offer) -> tuple[str | float, ...]:
+    """What stays the same when the same offer is seen again."""
+    region = offer.region.casefold()
+    # One source says "US west or central" where another names us-east-1: the list price is the same.
+    area = "us" if re.match(r"us\b", region) else region
+    # An instance type has its hardware; one source tells the variant of its GPU, another does not.
+    gpu = chip(offer.gpu) if offer.instance else offer.gpu.casefold()
+    return (offer.provider.casefold(), offer.instance, gpu, offer.count, offer.kind, area)
+
+
+def newest(offers: Sequence[Offer]) -> tuple[Offer, ...]:
+    """Of each offer only the latest sight, all of them where several share its date.
+
+    A dated sight is later than an undated one.
+    """
+    # A key costs more than all the rest: one for each offer.
+    keys = {id(offer): series(offer) if is_quote(offer) else offer for offer in offers}
+    latest: dict[object, str] = {}
+    for offer in offers:
+        key = keys[id(offer)]
+        latest[key] = max(latest.get(key, ""), offer.seen_on)
+    return tuple(offer for offer in offers if offer.seen_on == latest[keys[id(offer)]])
+
+
+def current(offers: Sequence[Offer]) -> tuple[Offer, ...]:
+    """The dated quotes of each provider's newest list: of one GPU, number and kind what was seen within
+    `LIST_DAYS` of its latest sight, by whatever source and under whatever name of a machine."""
+    groups: dict[object, list[Offer]] = defaultdict(list)
+    for offer in offers:
+        if offer.seen_on and is_quote(offer):
+            key = (offer.provider.casefold(), offer.gpu_ids or offer.gpu, offer.count, offer.kind)
+            groups[key].append(offer)
+    found = []
+    for same in groups.values():
+        last = day(max(offer.seen_on for offer in same)) - timedelta(days=LIST_DAYS)
+        found += [offer for offer in same if day(offer.seen_on) >= last]
+    return newest(found)
+
+
+def ordered(offers: Sequence[Offer], by: Order = "price", today: date | None = None) -> tuple[Offer, ...]:
+    """By price of one GPU, newest date, or provider: rent, then purchase, then illustrative. With `today`,
+    fresh prices stand before old ones and those before undated ones, of each on-demand rent first."""
+
+    def price(offer: Offer) -> tuple[bool, bool, bool, bool, int, float]:
+        old, kind = (is_stale(offer, today), get_args(OfferKind).index(offer.kind)) if today else (False, 0)
+        return not is_quote(offer), not offer.per_hour, old, old and not offer.seen_on, kind, offer.per_gpu
+
+    found = sorted(offers, key=price)
+    if by == "date":
+        found.sort(key=lambda offer: offer.seen_on, reverse=True)
+    if by == "provider":
+        found.sort(key=lambda offer: offer.provider.casefold())
+    return tuple(found)
+
+
+def spread(offers: Sequence[Offer], kind: str) -> Spread | None:
+    """Lowest, median and highest price of one GPU among offers of a kind; None without any."""
+    found = sorted(offer.per_gpu for offer in offers if offer.kind == kind and is_quote(offer))
+    if not found:
+        return None
+    # The stdlib's statistics takes longer to load than all prices.
+    middle = len(found) // 2
+    median = found[middle] if len(found) % 2 else (found[middle - 1] + found[middle]) / 2
+    return Spread(lowest=found[0], median=median, highest=found[-1], offers=len(found))
+
+
+def summary(offers: Sequence[Offer]) -> tuple[Line, ...]:
+    """One line a GPU, sorted by name; a family of unknown variant has a line of its own."""
+    groups: dict[tuple[str, ...], list[Offer]] = defaultdict(list)
+    for offer in newest([offer for offer in offers if is_quote(offer)]):
+        # A catalog entry goes by many sellers' names, a card outside the catalog only by its own.
+        groups[offer.gpu_ids or ("", offer.gpu.casefold())].append(offer)
+    return tuple(sorted(map(_line, groups.values()), key=lambda line: line.gpu.casefold()))
+
+
+def _line(offers: Sequence[Offer]) -> Line:
+    first = offers[0]
+    # A launch price is years old by nature: it says nothing of how fresh the rents are.
+    judged = [offer for offer in offers if offer.per_hour] or offers
+    return Line(
+        gpu=first.gpu_ids[0] if len(first.gpu_ids) == 1 else first.gpu, gpu_ids=first.gpu_ids,
+        on_demand=spread(offers, "on-demand"), spot=spread(offers, "spot"), new=spread(offers, "new"),
+        street=spread(offers, "street"), offers=len(offers), newest=max(offer.seen_on for offer in judged),
+    )  # fmt: skip
+
+
+def changes(offers: Sequence[Offer]) -> tuple[Change, ...]:
+    """Dated offers whose first and last sight differ in price, the steepest fall first."""
+    return tuple(sorted(_changes(offers), key=lambda change: change.share))
+
+
+def _changes(offers: Sequence[Offer]) -> Iterator[Change]:
+    sights: dict[object, list[Offer]] = defaultdict(list)
+    for offer in offers:
+        if offer.seen_on and is_quote(offer):
+            sights[series(offer)].append(offer)
+    for same in sights.values():
+        dated = sorted(same, key=lambda offer: offer.seen_on)
+        change = Change(first=dated[0], last=dated[-1])
+        if change.first.seen_on < change.last.seen_on and abs(change.share) > LEAST_CHANGE:
+            yield change
+
+
+@cache
+def day(text: str) -> date:
+    """The day of an ISO date; `2024-05` and `2024` are their first day. Raises ValueError otherwise."""
+    match = _ISO.fullmatch(text.strip())
+    try:
+        if match is not None:
+            return date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
+    except ValueError:
+        pass
+    raise ValueError(f"unreadable date {text[:30]!r}; write it like 2026-05-31")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The GPUs that were asked for, by catalog entry and, beyond the catalog, by seller's name."""
+
+    query: str
+    gpu_ids: frozenset[str]
+    words: frozenset[str] = frozenset()
+    """Words of a family; empty where one catalog entry was named."""
+
+    def matches(self, offer: Offer) -> bool:
+        """Whether the offer is, or may be, one of the GPUs asked for."""
+        if offer.gpu_ids:
+            return not self.gpu_ids.isdisjoint(offer.gpu_ids)
+        return bool(self.words) and self.words <= _words(offer.gpu)
+
+
+def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
+    """What `query` asks for: one GPU, a family ("h100", "a100 80gb") or a seller's name ("a10g").
+
+    Raises InputError with the nearest names where neither the catalog nor an offer knows it.
+    """
+    # A full name means one card, even where it is a part of another's name.
+    exact = _exact().get(catalog.name_key(query))
+    if exact is not None:
+        return Wanted(query=query, gpu_ids=frozenset({exact}))
+    words = _words(query)
+    named = {gpu_id for gpu_id, known in _known_words().items() if words and words <= known}
+    family = frozenset(named).union(seller_ids(query))
+    found = Wanted(query=query, gpu_ids=family, words=words)
+    if family or any(found.matches(offer) for offer in offers):
+        return found
+    return Wanted(query=query, gpu_ids=frozenset({catalog.find(query).id}))
+
+
+@cache
+def seller_ids(name: str) -> tuple[str, ...]:
+    """Ids of the variants that a seller's `name` may mean, sorted; none where it fits no entry."""
+    exact = _exact().get(catalog.name_key(name))
+    if exact is not None:
+        return (exact,)
+    memory, stem = _MEMORY.search(name), _stem(name)
+    if not stem:
+        return ()
+
+    def is_form_of(known: str) -> bool:
+        return known.startswith(stem) and _FORM.fullmatch(known[len(stem) :]) is not None
+
+    fitting = {
+        spec.id
+        for known, specs in _by_stem().items()
+        if is_form_of(known)
+        for spec in specs
+        if memory is None or _memory_fits(spec, float(memory[1]))
+    }
+    if memory is None and len(fitting) == 1 and not any(is_form_of(_SXM.sub("sxm", k)) for k in _exact()):
+        # `RTX 3080` fits one entry, but a card with other memory that the catalog lacks shares the name.
+        return ()
+    return tuple(sorted(fitting))
+
+
+def chip(name: str) -> str:
+    """What a name says beside form and memory: `H100 SXM5 80GB` and `NVIDIA H100` are both `h100`."""
+    return _FORMS.sub("", _stem(name))
+
+
+def _memory_fits(spec: GpuSpec, stated_gb: float) -> bool:
+    """Whether `stated_gb` is the entry's memory; sellers' GB are 10**9 or 2**30 bytes."""
+    actual = spec.memory_bytes
+    if actual is None:
+        return False
+    return any(abs(stated_gb * unit - actual) <= MEMORY_TOLERANCE * actual for unit in (1e9, 2**30))
+
+
+@cache
+def _stem(name: str) -> str:
+    """The name's key without its memory; SXM generations are one form, as sellers say just SXM."""
+    return _SXM.sub("sxm", catalog.name_key(_MEMORY.sub(" ", name)))
+
+
+def _words(name: str) -> frozenset[str]:
+    plain = re.sub(r"nvidia|geforce|amd|tesla", " ", name.casefold())
+    return frozenset(_WORDS.findall(_MEMORY.sub(r"\1gb", plain)))
+
+
+def _written(spec: GpuSpec) -> tuple[str, ...]:
+    return (spec.id, spec.name, *spec.aliases)
+
+
+@cache
+def _exact() -> Mapping[str, str]:
+    return {catalog.name_key(name): spec.id for spec in catalog.all_gpus() for name in _written(spec)}
+
+
+@cache
+def _by_stem() -> Mapping[str, tuple[GpuSpec, ...]]:
+    found: dict[str, list[GpuSpec]] = defaultdict(list)
+    for spec in catalog.all_gpus():
+        for stem in {_stem(name) for name in _written(spec)}:
+            found[stem].append(spec)
+    return {stem: tuple(specs) for stem, specs in found.items()}
+
+
+@cache
+def _known_words() -> Mapping[str, frozenset[str]]:
+    return {
+        spec.id: frozenset().union(*(_words(name) for name in _written(spec))) for spec in catalog.all_gpus()
+    }

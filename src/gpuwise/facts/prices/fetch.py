@@ -12,6 +12,8 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import socket
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,16 +26,16 @@ from typing import Any
 
 from gpuwise import store
 from gpuwise.errors import MachineError, NoDataError
-from gpuwise.facts.prices.query import fetched_path
+from gpuwise.facts.prices import MARKETS, fetched_path
 
 COLUMNS = ("gpu", "count", "kind", "amount", "currency", "per", "provider", "instance", "region", "seen_on")
 # gpuhunt's spelling of providers that the shipped facts name otherwise.
 _SAME = {"lambdalabs": "lambda", "vastai": "vast", "oci": "oracle cloud", "datacrunch": "verda"}
-# Hosts of a marketplace are not the provider's own machines.
-_MARKETS = ("vast",)
 _NO_GPU = ("google", "tenstorrent")
 # How far below its size a driver rounds a card's memory; less is a slice.
 _ROUNDED = 0.9
+# Seconds to wait for one answer.
+WAIT_S = 30.0
 _Row = dict[str, str]
 
 
@@ -119,7 +121,7 @@ def _row(item: Any, known_memory: Mapping[str, frozenset[float]], today: date) -
         raise ValueError("no price")
     share, provider = _share(item, known_memory), _provider(item.provider)
     whole = "" if share != 1 or not item.gpu_memory else f" {item.gpu_memory:g}GB"
-    kind = "spot" if item.spot else "community" if provider in _MARKETS else "on-demand"
+    kind = "spot" if item.spot else "community" if provider in MARKETS else "on-demand"
     return {
         "gpu": f"{item.gpu_name}{whole}", "count": str(Fraction(item.gpu_count) * share), "kind": kind,
         "amount": f"{item.price:.6f}", "currency": "USD", "per": "hour", "provider": provider,
@@ -146,25 +148,37 @@ def _fetch(library: Any) -> tuple[list[Any], set[str]]:
     logging.getLogger("gpuhunt").setLevel(logging.CRITICAL)
     items: list[Any] = []
     failed: dict[str, Exception] = {}
+    # It waits for a silent server for ever.
+    former_wait_s, loaded = socket.getdefaulttimeout(), set[str]()
+    socket.setdefaulttimeout(WAIT_S)
     # gpuhunt passes on whatever its providers' libraries raise; each of it means: not fetched.
     try:
         catalog = library.default_catalog()
         names = [*catalog.catalog, *(provider.NAME for provider in catalog.providers)]
+        loaded = {_provider(name) for name in names}
+        for name in names:
+            try:
+                items += catalog.query(provider=name, min_gpu_count=1)
+            except Exception as failure:  # noqa: BLE001
+                failed[_provider(name)] = failure
     except Exception as failure:
         raise _unreachable(failure) from failure
-    for name in names:
-        try:
-            items += catalog.query(provider=name, min_gpu_count=1)
-        except Exception as failure:  # noqa: BLE001
-            failed[_provider(name)] = failure
+    finally:
+        socket.setdefaulttimeout(former_wait_s)
     if failed and len(failed) == len(names):
         first = next(iter(failed.values()))
         raise _unreachable(first) from first
-    return items, set(failed)
+    # A list that could not be loaded is only logged by gpuhunt.
+    every = getattr(sys.modules.get(type(catalog).__module__), "OFFLINE_PROVIDERS", ())
+    return items, {*failed, *(_provider(name) for name in every)} - (loaded - failed.keys())
 
 
 def _unreachable(failure: Exception) -> MachineError:
-    reason = f"{type(failure).__name__}: {failure}".rstrip(": ")
+    """What failed first: an error of gpuhunt hides the one of the network."""
+    cause: BaseException = failure
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    reason = f"{type(cause).__name__}: {cause}".rstrip(": ")
     message = f"prices could not be fetched ({reason}); those fetched before stay"
     return MachineError(
         message, hint="check the network and HTTPS_PROXY, then fetch again", code="fetch-prices"

@@ -1,33 +1,282 @@
-"""Speeds that others published: importers of their formats, and a curated table of cited figures.
+"""Speeds that others published: a curated table of cited figures, and importers of result files.
 
 Every record says what ran (precision as it really ran, software), where it stands, what the publisher
 grants, and the issues that checks of physics and logic found. Never mixed with what gpuwise measured.
+
+The curated table is `data/results.csv` with `data/sources.csv`. How its rows were chosen: figures for GPUs of
+the catalog and the reference networks; for each source, GPU, count, network, mode, precision, compilation and
+class of batch (one, small, large) only the fastest; of sources whose publisher grants nothing, a few single
+figures, cited, never the whole table. Whatever an imported file holds, the only error raised is InputError.
 """
 
 from __future__ import annotations
 
-from gpuwise.facts.published.importers import FORMATS, Imported, Skipped, import_file, import_text
-from gpuwise.facts.published.table import (
-    all_results,
-    check_source,
-    check_workload,
-    plausible,
-    select,
-    sources,
-    workloads,
-)
+import csv
+import difflib
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-__all__ = [
-    "FORMATS",
-    "Imported",
-    "Skipped",
-    "all_results",
-    "check_source",
-    "check_workload",
-    "import_file",
-    "import_text",
-    "plausible",
-    "select",
-    "sources",
-    "workloads",
-]
+from gpuwise import checks, store
+from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+from gpuwise.model.gpu import Source
+from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.model.question import Framework, Mode, Question
+from gpuwise.model.result import UNSURE, Interval, Issue, Record, Records, Statement
+
+if TYPE_CHECKING:
+    from gpuwise.facts.published.formats import Figure, Origin, Skipped
+
+DATA = Path(__file__).with_name("data")
+MAX_BYTES = 256 * 2**20
+"""Logs of big runs have tens of megabytes; nothing of this size is a table of results."""
+MAX_GPUS = 100_000
+MAX_FIGURES = 10_000
+"""The largest published tables have some two thousand."""
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Every source of the curated table, by id."""
+    return catalog.read_sources(DATA / "sources.csv")
+
+
+@cache
+def all_results() -> Records:
+    """Every curated figure with the issues known of it and those that checks find."""
+    made = []
+    for row in catalog.rows(DATA / "results.csv"):
+        # A fault of the source that is known from its own files stands as `code: what is wrong`.
+        code, _, detail = row["caution"].partition(": ")
+        known = Issue(code=code, severity="warning", detail=detail, fix="do not use this figure: measure it")
+        made.append(
+            record(
+                gpu=row["gpu"], gpu_id=row["gpu_id"], gpus=int(row["n_gpus"]), workload=row["workload"],
+                mode=cast(Mode, row["mode"]), precision=row["precision"], stated=row["precision_stated"],
+                compiled={"yes": True, "no": False}.get(row["compiled"]), framework=row["framework"],
+                versions=row["software"], speed=float(row["throughput"]), item=row["item"], date=row["date"],
+                batch=int(row["batch_per_gpu"]) if row["batch_per_gpu"] else None,
+                source=sources()[row["source"]], locator=row["locator"], note=row["note"],
+                issues=(known,) if code else (),
+            )
+        )  # fmt: skip
+    return judged(made)
+
+
+def plausible(rows: Iterable[Record]) -> Records:
+    """The figures of GPUs of the catalog that no check flags."""
+    known = {spec.id for spec in catalog.all_gpus()}
+    return Records(row for row in rows if row.gpu_id in known and not row.codes)
+
+
+def select(
+    rows: Sequence[Record] | None = None, *, workload: str | None = None, mode: str | None = None,
+    precision: str | None = None, gpu_ids: Collection[str] | None = None, n_gpus: int | None = None,
+    source: str | None = None,
+) -> Records:  # fmt: skip
+    """The figures that match all that is given, in their order; of the curated table without `rows`.
+
+    `workload` may be any spelling that `names.workload_id` knows; `precision` also finds its
+    uncertain form (tf32 finds `tf32?`).
+    """
+    wanted = _workload_id(workload) if workload is not None else None
+    return Records(
+        row
+        for row in (all_results() if rows is None else rows)
+        if wanted in (None, row.question.workload)
+        and mode in (None, row.question.mode)
+        and precision in (None, row.precision, row.question.precision)
+        and (gpu_ids is None or row.gpu_id in gpu_ids)
+        and n_gpus in (None, row.gpus)
+        and (source is None or (row.source is not None and row.source.id == source))
+    )
+
+
+def workloads(rows: Sequence[Record] | None = None) -> Mapping[str, int]:
+    """How many figures there are of each workload, the most first."""
+    counts = Counter(row.question.workload for row in (all_results() if rows is None else rows))
+    return dict(counts.most_common())
+
+
+def check_workload(name: str, others: Sequence[str] = ()) -> str:
+    """The id of a workload of the curated table or of `others`.
+
+    Raises InputError with the nearest names where there is no such workload.
+    """
+    if name in others:  # as it was measured; publishers' spellings are looked up
+        return name
+    wanted, known = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
+    if wanted in known:
+        return wanted
+    near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
+    near = near or [other for other in known if wanted and wanted in other][:3]
+    guess = f"; did you mean {' or '.join(near)}?" if near else ""
+    problem = f"no speeds of a workload {name!r} are known{guess}"
+    raise InputError(problem, hint="see of which speeds are known", code="results")
+
+
+def check_source(name: str, rows: Sequence[Record] | None = None) -> str:
+    """The id of a source. Raises InputError with the nearest names where there is no such source."""
+    every = all_results() if rows is None else rows
+    known = sorted({row.source.id for row in every if row.source is not None})
+    if name in known:
+        return name
+    if not known:
+        raise InputError(f"no source is called {name!r}", hint="leave it out")
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
+    problem = f"no source is called {name!r}; did you mean {' or '.join(near)}?"
+    raise InputError(problem, hint=f"such as {near[0]}", code="source", source=near[0])
+
+
+def _workload_id(name: str) -> str:
+    from gpuwise.facts.published import names  # a ranking of all speeds asks for none by a publisher's name
+
+    return names.workload_id(name)
+
+
+def judged(rows: Sequence[Record]) -> Records:
+    """The rows, each with the issues that checks find behind its own."""
+    found = checks.judge(rows)
+    return Records(
+        replace(row, issues=(*row.issues, *issues)) if issues else row
+        for row, issues in zip(rows, found, strict=True)
+    )
+
+
+def record(
+    *, gpu: str, gpu_id: str | None, workload: str, mode: Mode, precision: str, speed: float, item: str,
+    source: Source, gpus: int = 1, stated: str = "", compiled: bool | None = None, framework: str = "",
+    versions: str = "", batch: int | None = None, date: str = "", locator: str = "", note: str = "",
+    issues: tuple[Issue, ...] = (),
+) -> Record:  # fmt: skip
+    """A published speed, in items per second of all GPUs together.
+
+    `precision` is as it ran: `tf32?` where a figure called fp32 was likely TF32, `?` where nothing tells. A
+    publisher's other frameworks than ours are named in `software` and told apart by `session`.
+    """
+    named = precision.rstrip("?")
+    known = named in PRECISIONS
+    ours = next((f for f in ("tensorflow", "jax") if framework.casefold().startswith(f)), "torch")
+    return Record(
+        question=Question(
+            workload=workload, mode=mode, precision=Precision(named) if known else None, compile=compiled,
+            batch=batch, gpus=gpus, framework=cast(Framework, ours),
+        ),
+        gpu_id=gpu_id or gpu, gpu=gpu, item=item, origin="published", basis="published",
+        # A publisher states a value without its uncertainty.
+        throughput=Interval(value=speed, low=speed, high=speed, level=None, method="stated"),
+        source=source, session=f"{source.id} {framework}".strip(), date=date, software=framework,
+        stated=Statement(precision=stated, versions=versions, locator=locator),
+        issues=(*((UNSURE,) if known and named != precision else ()), *issues),
+        notes=(note,) if note else (),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What a file held: its figures, each with its issues, and the lines that gave none."""
+
+    format: str
+    rows: Records
+    skipped: tuple[Skipped, ...] = ()
+
+
+def import_file(
+    path: Path, *, format: str | None = None, gpu: str | None = None, n_gpus: int | None = None
+) -> Imported:
+    """The figures of a file. `gpu` and `n_gpus` say what the file does not say itself.
+
+    Raises InputError where it cannot be read, is no text, or is of none of the formats.
+    """
+    data = store.read(path, largest=MAX_BYTES, hint="give the path of a result file")
+    text = decoded(data, path.name)
+    return import_text(text, name=path.name, format=format, gpu=gpu, n_gpus=n_gpus, read_on=date.today())
+
+
+def import_text(
+    text: str, *, name: str, read_on: date, format: str | None = None, gpu: str | None = None,
+    n_gpus: int | None = None,
+) -> Imported:  # fmt: skip
+    """The figures of a text; `name` is its file name, in which some formats say the GPU."""
+    from gpuwise.facts.published.formats import FORMATS, Figure, Origin  # only where a file is read
+
+    if format is not None and format not in FORMATS:
+        near = difflib.get_close_matches(format, FORMATS, n=1)
+        guess = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"unknown format {format!r}{guess}", hint=f"one of {', '.join(FORMATS)}")
+    chosen = format or next((known for known, shape in FORMATS.items() if shape.recognises(text)), None)
+    if chosen is None:
+        problem = f"{name} is none of the known formats: {', '.join(FORMATS)}"
+        raise InputError(problem, hint="name its format", code="format", file=name)
+    shape = FORMATS[chosen]
+    title = f"{name} ({shape.title})"
+    source = Source(id=name, title=title, kind="third-party", read_on=read_on.isoformat())
+    origin = Origin(name=name, source=source, gpu=gpu or "", n_gpus=n_gpus)
+    rows: list[Record] = []
+    skipped: list[Skipped] = []
+    try:
+        for found in shape.read(text, origin):
+            made = _checked(found, origin, shape.framework, read_on) if isinstance(found, Figure) else found
+            if isinstance(made, Record):
+                rows.append(made)
+            else:
+                skipped.append(made)
+            if len(rows) + len(skipped) > MAX_FIGURES:
+                problem = f"{name} has more than {MAX_FIGURES:,} figures"
+                raise InputError(problem, hint="give the part that is wanted")
+    except csv.Error as error:
+        raise InputError(f"{name} is not a whole CSV file: {error}", hint="check the file") from error
+    return Imported(format=chosen, rows=judged(rows), skipped=tuple(skipped))
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Text of a file in UTF-8 or, with its mark, UTF-16. Raises InputError for anything else."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif b"\0" in data:
+        raise InputError(f"{name} is a binary file", hint="give the text, CSV or JSON file")
+    else:
+        encoding = "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        message = f"{name} is not text in {encoding.removesuffix('-sig').upper()}: byte {error.start}"
+        raise InputError(message, hint=f"iconv -t UTF-8 {name}") from error
+
+
+def _checked(figure: Figure, origin: Origin, framework: str, today: date) -> Record | Skipped:
+    """The record of a figure, or why there is none: no positive number, an impossible count or date."""
+    from gpuwise.facts.published import names
+    from gpuwise.facts.published.formats import skipped
+
+    # What the user said about the file counts where it says nothing itself.
+    gpu = figure.gpu or origin.gpu
+    gpu_id = figure.gpu_id or names.gpu_id_of(gpu)
+    stated_count = origin.n_gpus if figure.n_gpus is None else figure.n_gpus
+    speed, count = names.number(figure.throughput), names.number(stated_count)
+    workload = names.workload_id(figure.workload)
+    # A date in the future comes from a wrong clock or a slip of the pen.
+    if figure.date > today.isoformat():
+        return skipped(figure.line, f"its date is in the future: {figure.date[:10]}")
+    if speed is None or speed <= 0:
+        return skipped(figure.line, f"no speed: {str(figure.throughput)[:40]!r}")
+    if count is None:
+        return skipped(figure.line, "says nowhere on how many GPUs it ran")
+    if not 1 <= count <= MAX_GPUS or count != int(count):
+        return skipped(figure.line, f"not a count of GPUs: {str(stated_count)[:40]!r}")
+    if not workload:
+        return skipped(figure.line, "says nowhere which network ran")
+    # What a format says that does not know its items; the network may tell.
+    return record(
+        gpu=gpu, gpu_id=gpu_id, gpus=int(count), workload=workload, mode=figure.mode, speed=speed,
+        precision=figure.precision or names.as_run(figure.stated, gpu_id), stated=figure.stated,
+        compiled=figure.compiled, framework=figure.framework or framework, versions=figure.versions,
+        batch=names.whole(figure.batch_per_gpu), date=figure.date, source=origin.source,
+        item=names.item_of(workload, figure.item) if figure.item in ("item", "sample") else figure.item,
+        locator=f"{origin.name}, line {figure.line}", note=figure.note,
+    )  # fmt: skip

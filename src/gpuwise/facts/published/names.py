@@ -7,46 +7,32 @@ by default in PyTorch and TensorFlow to this day; `precision_stated` keeps the p
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 
 from gpuwise.checks import networks
 from gpuwise.facts import catalog
 
+# Spellings that `checks.networks` does not hold.
 _SAME_WORK = {
-    "bert-base-cased": "bert-base",
-    "bert-base-squad-seq384": "bert-base",
-    "bert-large-cased": "bert-large",
-    "transformerxl-base": "transformer-xl-base",
-    "transformerxl-large": "transformer-xl-large",
-    "transformerxlbase": "transformer-xl-base",
-    "transformerxllarge": "transformer-xl-large",
-}
-"""Spellings that the yardstick of the gates does not hold."""
-
+    "bert-base-cased": "bert-base", "bert-base-squad-seq384": "bert-base", "bert-large-cased": "bert-large",
+    "transformerxl-base": "transformer-xl-base", "transformerxl-large": "transformer-xl-large",
+    "transformerxlbase": "transformer-xl-base", "transformerxllarge": "transformer-xl-large",
+}  # fmt: skip
+# First match wins. Mixed precision without a format is fp16: that is what apex, DLE and the AMP of PyTorch
+# and timm mean by it.
 _PRECISIONS = (
-    ("int8", "int8"),
-    ("fp8", "fp8"),
-    ("tf32-fp16", "fp16"),
-    ("amp_bf16", "bf16"),
-    ("bf16", "bf16"),
-    ("bfloat16", "bf16"),
-    ("tf32", "tf32"),
-    ("fp16", "fp16"),
-    ("float16", "fp16"),
-    ("half", "fp16"),
-    ("mixed", "fp16"),
-    ("amp", "fp16"),
-    ("fp32", "fp32"),
-    ("float", "fp32"),
-    ("single", "fp32"),
-)
-"""First match wins. Mixed precision without a format is fp16: that is what apex, DLE and the AMP of
-PyTorch and timm mean by it."""
+    ("int8", "int8"), ("fp8", "fp8"), ("tf32-fp16", "fp16"), ("amp_bf16", "bf16"), ("bf16", "bf16"),
+    ("bfloat16", "bf16"), ("tf32", "tf32"), ("fp16", "fp16"), ("float16", "fp16"), ("half", "fp16"),
+    ("mixed", "fp16"), ("amp", "fp16"), ("fp32", "fp32"), ("float", "fp32"), ("single", "fp32"),
+)  # fmt: skip
 
+# A number, alone or as a rate of items; milliseconds, shares and bytes are no speed of a network.
+_NUMBER = re.compile(r"([\d.eE+-]{1,40})\s*(?:(?![KMGT]?i?B\s*/)[A-Za-z]+\s*/\s*s(?:ec(?:ond)?)?)?")
 _COUNT = re.compile(r"(?<![A-Za-z0-9.])(\d{1,4})\s?x\s?(?=[A-Za-z0-9])")
+# A slice of a GPU is another machine than the GPU.
 _SLICE = re.compile(r"\bMIG\b")
-"""A slice of a GPU is another machine than the GPU."""
 _SLUG = re.compile(r"[^a-z0-9.]+")
 
 
@@ -105,3 +91,23 @@ def gpu_in(text: str) -> tuple[str, str | None, int | None]:
     if named:
         return named[0].text, named[0].gpu_ids[0] if len(named[0].gpu_ids) == 1 else None, count
     return text.strip(), gpu_id_of(label), count
+
+
+def number(value: object) -> float | None:
+    """A finite number from `1,029.62`, `938 img/s` or a JSON number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, str):
+        written = _NUMBER.fullmatch(value.replace(",", "").strip())
+        value = written[1] if written is not None else ""
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def whole(value: object) -> int | None:
+    """A positive whole number, or None."""
+    found = number(value)
+    return int(found) if found is not None and found >= 1 and found == int(found) else None

@@ -19,9 +19,8 @@ from typing import Any
 
 from gpuwise import store
 from gpuwise.errors import InputError
-from gpuwise.model.recipe import Recipe, Switches, modern, without_own_kernels
+from gpuwise.model.question import Recipe, RunConfig, Switches, modern, without_own_kernels
 from gpuwise.model.result import Interval, Tuned
-from gpuwise.model.run import RunConfig
 
 
 def folder() -> Path:

@@ -6,9 +6,17 @@
 
 from __future__ import annotations
 
-from gpuwise.judge.accept.card import Acceptance, Judged, Lookup, Reference, TestedCard
-from gpuwise.judge.accept.reference import check_last, known, lookup
-from gpuwise.judge.accept.speed import judge
+from gpuwise.judge.accept.card import (
+    Acceptance,
+    Judged,
+    Lookup,
+    Reference,
+    TestedCard,
+    check_last,
+    known,
+    lookup,
+)
+from gpuwise.judge.accept.judging import judge
 
 __all__ = [
     "Acceptance",

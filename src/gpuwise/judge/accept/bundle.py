@@ -32,7 +32,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.judge.accept.card import TestedCard, fastest
 from gpuwise.measure.telemetry import DeviceInfo, Wear
 from gpuwise.measure.telemetry.health import Check
-from gpuwise.model.result import Result
+from gpuwise.model.result import Link, Measurement, Result
 
 HEALTH = "health.json"
 # The date of every member: the same content is the same file.
@@ -46,8 +46,9 @@ LOOSE = ""
 
 
 def pack(
-    cards: Sequence[TestedCard], checks: Sequence[Check], page: str, verdict: Any, *, serials: bool = False
-) -> bytes:
+    cards: Sequence[TestedCard], checks: Sequence[Check], page: str, verdict: Any, *, serials: bool = False,
+    links: Sequence[Link] = (),
+) -> bytes:  # fmt: skip
     """The bundle's bytes; `page` is the verdict as Markdown, `verdict` as plain data."""
     files = {"verdict.md": private(page), "verdict.json": _json(verdict)}
     gpus, results = [], {}
@@ -59,7 +60,8 @@ def pack(
         wear = {"before": asdict(card.before), "after": asdict(card.after)}
         gpus.append({"name": card.name, "result": member, "refusal": card.refusal, "device": device, **wear})
         results[member] = store.encode(_private(card.result, serials)).decode()
-    files[HEALTH] = _json({"gpus": gpus, "checks": [asdict(check) for check in checks]})
+    health = {"gpus": gpus, "links": [asdict(link) for link in links]}
+    files[HEALTH] = _json({**health, "checks": [asdict(check) for check in checks]})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in (files | results).items():
@@ -82,10 +84,11 @@ class _Entry(msgspec.Struct):
 
 class _Health(msgspec.Struct):
     gpus: list[_Entry]
+    links: tuple[Link, ...] = ()
 
 
-def unpack(path: Path) -> tuple[TestedCard, ...]:
-    """The cards of a bundle. Raises InputError for another file, and for more than `MOST` bytes in it."""
+def unpack(path: Path) -> Host:
+    """The host of a bundle. Raises InputError for another file, and for more than `MOST` bytes in it."""
     room = MOST
 
     def member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -101,7 +104,7 @@ def unpack(path: Path) -> tuple[TestedCard, ...]:
     try:
         with zipfile.ZipFile(path) as archive:
             health = msgspec.json.decode(member(archive, HEALTH), type=_Health)
-            return tuple(
+            cards = tuple(
                 TestedCard(
                     name=entry.name,
                     result=store.decode(member(archive, entry.result), f"{entry.result} in {path.name}"),
@@ -112,6 +115,7 @@ def unpack(path: Path) -> tuple[TestedCard, ...]:
                 )
                 for entry in health.gpus
             )
+            return Host(name=path.stem, cards=cards, links=health.links)
     except (
         OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError,
         NotImplementedError, msgspec.MsgspecError,
@@ -175,6 +179,7 @@ class Host:
 
     name: str
     cards: tuple[TestedCard, ...]
+    links: tuple[Link, ...] = ()
 
 
 def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, str], ...]]:
@@ -184,15 +189,20 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
     nothing is found.
     """
     cards: dict[str, list[TestedCard]] = defaultdict(list)
+    links: dict[str, tuple[Link, ...]] = {}
     skipped = []
     for path, host, is_named in _files(paths):
         try:
-            cards[host] += _read(path)
+            read = _read(path)
+            cards[host] += read.cards
+            links[host] = read.links
         except InputError as error:
             if is_named:
                 raise
             skipped.append((str(path), str(error)))
-    hosts = tuple(Host(name=name, cards=_distinct(found)) for name, found in cards.items() if found)
+    hosts = tuple(
+        Host(name=name, cards=_distinct(found), links=links[name]) for name, found in cards.items() if found
+    )
     if not hosts:
         raise NoDataError(
             "no result was found", hint="an acceptance test on each host makes them", code="bundle"
@@ -220,22 +230,25 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
             yield file, own if file.suffix == ".zip" else folder, file is path
 
 
-def _read(path: Path) -> tuple[TestedCard, ...]:
+def _read(path: Path) -> Host:
     """The cards of a file, without raw step times, of which thousands of files would fill the memory, but for
     those that judge a card."""
     if path.suffix == ".zip":
-        cards = unpack(path)
+        host = unpack(path)
     else:
         result = store.load(path)
         if result.origin != "measured":
             raise InputError(f"{path} holds published figures", hint="give a result that was measured")
-        cards = (TestedCard(name=path.stem, result=result),)
-    return tuple(
-        replace(card, result=replace(card.result, measurements=tuple(
-            replace(m, windows=fastest(m), warmup_s=()) for m in card.result.measurements
-        )))
-        for card in cards
-    )  # fmt: skip
+        host = Host(name="", cards=(TestedCard(name=path.stem, result=result),))
+
+    def bare(m: Measurement) -> Measurement:
+        return replace(m, windows=m.windows if m.config.protocol == "soak" else fastest(m), warmup_s=())
+
+    cards = tuple(
+        replace(card, result=replace(card.result, measurements=tuple(map(bare, card.result.measurements))))
+        for card in host.cards
+    )
+    return replace(host, cards=cards)
 
 
 def _distinct(cards: Sequence[TestedCard]) -> tuple[TestedCard, ...]:

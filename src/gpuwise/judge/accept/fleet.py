@@ -14,16 +14,24 @@ Fewer than five cards tell no outlier. A card more than the margin below m is re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from gpuwise.judge.accept.bundle import LOOSE, Host
-from gpuwise.judge.accept.card import Acceptance, Asked, Lookup, Outcome, named, question, speeds, together
-from gpuwise.judge.accept.reference import allowed
-from gpuwise.judge.accept.speed import judge
-from gpuwise.model.issue import Issue
-from gpuwise.model.result import Interval
+from gpuwise.judge.accept.card import (
+    Acceptance,
+    Asked,
+    Lookup,
+    Outcome,
+    allowed,
+    named,
+    question,
+    speeds,
+    together,
+)
+from gpuwise.judge.accept.judging import judge
+from gpuwise.model.result import Interval, Issue
 from gpuwise.model.units import percent
 
 # The head of the file says what these are, and whose.
@@ -83,6 +91,7 @@ class Fleet:
     model_rows: tuple[ModelRow, ...]
     deviations: tuple[Deviation, ...]  # The slowest first
     skipped: tuple[tuple[str, str], ...]  # (file, why it was not read)
+    missing: tuple[tuple[str, str], ...] = ()  # (host that did not answer, why)
     margin: float
 
     @property
@@ -93,12 +102,14 @@ class Fleet:
     @property
     def outcome(self) -> Outcome:
         """That of all hosts."""
-        return together(self.passed, (acceptance.outcome for _, acceptance in self.hosts))
+        outcomes = [acceptance.outcome for _, acceptance in self.hosts]
+        return together(self.passed, [*outcomes, *(["not judged"] if self.missing else [])])  # type: ignore[list-item]
 
 
 def summarise(
-    hosts: Sequence[Host], skipped: tuple[tuple[str, str], ...], lookup: Lookup, margin: float
-) -> Fleet:
+    hosts: Sequence[Host], skipped: tuple[tuple[str, str], ...], lookup: Lookup, margin: float,
+    missing: Mapping[str, str] | None = None,
+) -> Fleet:  # fmt: skip
     """Judge every host, then every speed against all cards of its model."""
     deviations, model_rows, shares = compared(hosts, margin)
     shared = {(row.device, row.question) for row in model_rows if row.cards > 1}
@@ -126,7 +137,7 @@ def summarise(
     listed = tuple(d for d in deviations if d.outlier or d.low)
     return Fleet(
         hosts=tuple(found), host_rows=tuple(rows), model_rows=model_rows,
-        deviations=listed, skipped=skipped, margin=margin,
+        deviations=listed, skipped=skipped, margin=margin, missing=tuple((missing or {}).items()),
     )  # fmt: skip
 
 
@@ -178,7 +189,7 @@ def _judged(host: Host, lookup: Lookup, margin: float, mine: Sequence[Deviation]
     """One host with what is unlike other hosts' cards. Loose files are not a host: nothing is said of mixture
     and spread among them."""
     parts = [(card,) for card in host.cards] if host.name == LOOSE else [host.cards]
-    found = [judge(part, lookup, margin) for part in parts]
+    found = [judge(part, lookup, margin, host.links) for part in parts]
     unlike: dict[str, list[Issue]] = defaultdict(list)
     for each in mine:
         if each.outlier or each.low:

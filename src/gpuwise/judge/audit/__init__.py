@@ -14,10 +14,10 @@ from datetime import date
 from pathlib import Path
 
 from gpuwise import store
-from gpuwise.judge.audit import align, read, rents, speeds
+from gpuwise.judge.audit import document, read, speeds
 from gpuwise.judge.audit.judge import judge
 from gpuwise.judge.audit.prose import Left
-from gpuwise.model.claim import Audit, Claim, Unjudged
+from gpuwise.model.judgement import Audit, Claim, Unjudged
 
 __all__ = ["audit_file", "audit_text"]
 
@@ -31,14 +31,14 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
     Raises InputError where the text is not what its suffix says.
     """
     blocks = read.blocks_of(text, name)
-    found = list(align.claims(blocks))
+    found = list(document.claims(blocks))
     claims = [one for one in found if isinstance(one, Claim)]
     by_field = defaultdict(list)
     for claim in claims:
         by_field[claim.field].append(claim)
     findings = (
-        *judge([claim for claim in claims if claim.field not in (rents.FIELD, speeds.FIELD)]),
-        *rents.judge(by_field[rents.FIELD], today or date.today()),
+        *judge([claim for claim in claims if claim.field not in (speeds.RENT, speeds.FIELD)]),
+        *speeds.judge_rents(by_field[speeds.RENT], today or date.today()),
         *speeds.judge(by_field[speeds.FIELD]),
     )
     left = [one for one in found if isinstance(one, Left)]
@@ -46,7 +46,7 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
         file=name,
         findings=tuple(sorted(findings, key=lambda finding: finding.lines)),
         notes=read.left_out(text),
-        unknown_gpus=tuple(dict.fromkeys(m.text.strip() for m in align.mentions(blocks) if not m.gpu_ids)),
+        unknown_gpus=tuple(dict.fromkeys(m.text.strip() for m in document.mentions(blocks) if not m.gpu_ids)),
         unjudged=tuple(
             Unjudged(line=one.line, text=one.text, reason="no GPU or field to tie it to")
             for one in left[:MOST_NOTED]

@@ -9,10 +9,12 @@ from functools import lru_cache
 
 from gpuwise.checks import networks
 from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, UNITS, Token, scan
-from gpuwise.model.claim import Number
+from gpuwise.model.judgement import Number
 
 # How far rounding may lead from two: the L40S is published with 362.05 and 733.
 TWICE = 0.03
+# Fields of several GPUs that texts add up.
+SUMMED = frozenset({"memory_bytes", "memory_bytes_per_s", "cuda_cores", "tensor_cores"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
 NEAR = 40
 # Fields that a cell of the memory's label may state: "80 GB HBM2e, 2 TB/s, 5120-bit".
@@ -103,11 +105,11 @@ def label_of(text: str) -> Label:
         both=len(marks) == 2,
         hourly=CUES["hourly"].search(text) is not None,
         vector=CUES["vector"].search(text) is not None,
-        ability=capability_of(CUES["plain_ability"].sub("", text)),
+        ability=ability_of(CUES["plain_ability"].sub("", text)),
     )
 
 
-def capability_of(text: str) -> str | None:
+def ability_of(text: str) -> str | None:
     """The ability that a few words name: "FP8", "NVLink", "MIG"; None for anything else."""
     plain = text.strip(" -:*()")
     return next((f for f, name in ABILITIES.items() if re.fullmatch(name, plain, re.IGNORECASE)), None)
@@ -124,6 +126,9 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
         yield Reading(field=label.ability, values=("yes" if answer[0] else "no",), token=token)
     if label.first == "":
         return
+    if not label.text and any(t.field == "memory_type" for t in scan(cell)):
+        # Without a label a size beside its type is the memory's.
+        label = label_of("memory")
     # "16 896" is one number with a space for thousands.
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
@@ -163,6 +168,8 @@ def _of_value(
     own = own_field(cell, tokens, place)
     # "FP16 | 312 TFLOPS peak": the words beside the value name no format, the label does.
     unnamed = own == "peak:" and any(f.startswith("peak:") for f in label.fields)
+    # "NVLink | 900 GB/s bidirectional bandwidth".
+    unnamed |= own == "memory_bytes_per_s" and "link_bytes_per_s" in label.fields
     field = own if own and not unnamed else _of_label(label, cell, token)
     if field in (None, "none") or (field == "launch" and label.first != "launch"):
         return
@@ -175,7 +182,9 @@ def _of_value(
     # "3,352 AI TOPS" may count any format.
     if field == "peak:tensor" and "fl" not in token.text.lower() and token.dimension != "bare":
         return
-    reading = Reading(field=field, values=numbers, token=token)
+    # A label that speaks of a total, and a rate of one direction: of several, or half of it.
+    part = (field in SUMMED and CUES["total"].search(label.text)) or CUES["direction"].match(cell, token.end)
+    reading = Reading(field=field, values=numbers, token=token, either=bool(part))
     if not field.startswith("peak:"):
         yield reading
         return
@@ -203,11 +212,18 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     touches = before is not None and before.end == token.start and before.field.startswith("peak:")
     if before is not None and touches and dimension == "op/s":
         return before.field
+    # "80 GB, 3.35 TB/s, NVLink 900 GB/s": the word belongs to the value behind it.
+    following = tokens[place + 1 : place + 3]
+    if [t.kind for t in following] == ["field", "value"] and following[1].measures == dimension and (
+        "," in cell[token.end : following[0].start]
+        and not cell[following[0].end : following[1].start].strip(" :")
+    ):  # fmt: skip
+        return None
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
     after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
-        if len(between) <= NEAR and _FILLER.fullmatch(between.lower()):
+        if len(between) <= NEAR and between[:1] != "," and _FILLER.fullmatch(between.lower()):
             return after.field or "none"
     # "4,500 (FP8)" under a heading of another format.
     if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):
@@ -278,14 +294,18 @@ def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
     token = tokens[place]
     for step in (1, -1):
         at = place + step
+        marks: list[str] = []
         while 0 <= at < len(tokens) and tokens[at].kind != "value":
             mark = tokens[at]
             gap = cell[token.end : mark.start] if step > 0 else cell[mark.end : token.start]
             near = mark.field in ("sparse", "dense") and len(gap) < 60
             # What stands in the parentheses of another value belongs to that one.
             if near and not re.search(r"[;|.]\s|\), " if step > 0 else r"[;|.]\s|[()]", gap):
-                return mark.field == "sparse"
+                marks.append(mark.field)
             at += step
+        if marks:
+            # "312 TFLOPS dense: sparse as dense" says nothing clear.
+            return marks[0] == "sparse" if len(set(marks)) == 1 else None
     return None
 
 

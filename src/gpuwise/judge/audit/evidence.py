@@ -15,8 +15,8 @@ from typing import Literal
 from gpuwise.facts import catalog
 from gpuwise.judge.audit.cells import label_of, readings
 from gpuwise.judge.audit.words import ABILITIES
-from gpuwise.model.claim import Number
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
+from gpuwise.model.judgement import Number
 from gpuwise.model.units import of_field, si
 
 Form = Literal["value", "dense", "sparse", "vector"]
@@ -30,7 +30,7 @@ _SPARSE_SINCE = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3", "CDNA 4")
 _VECTOR_HALF = {"Pascal": 2, "Volta": 2, "Turing": 2, "Hopper": 2, "CDNA": 2, "RDNA": 2}
 # Fields that follow from the product itself, which one good source settles.
 _EXACT = frozenset(
-    {"architecture", "chip", "memory_type", "compute_capability", "pcie_generation", *ABILITIES}
+    {"launch", "architecture", "chip", "memory_type", "compute_capability", "pcie_generation", *ABILITIES}
 )
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")

@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
+from itertools import islice
 from math import floor, log10
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.kinds import GRID, Around, family, fits_form, mechanism, states, word
-from gpuwise.judge.audit.words import COUNTS
-from gpuwise.model.claim import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
+from gpuwise.judge.audit.words import ABILITIES, COUNTS
+from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
+# The block of a table's row is the table's number times this, and the row; smaller ones are sections.
+GRID = 1_000_000
 WITNESSES = 2
 # What board makers choose for themselves: a three-slot card may carry the chip of a two-slot one.
 BY_MAKER = frozenset({"slots"})
 NOT_JUDGED = frozenset({"price", "peak:"})
-# Claims about one field of one GPU that are compared with each other.
-MOST = 50
 # Where "up to" names less than the best variant by more than this, it names another variant.
 BEST = 1.05
 # Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
@@ -49,6 +48,10 @@ APART = 0.15
 FAR = 0.25
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
 EDITIONS = 0.04
+# The same of a figure that is another variant's: clocks of one chip differ by so much.
+VARIANTS = 0.045
+# A bare number that is so many times the peak, or less, is none.
+BARE = 8.0
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
 # Announcement, release and first delivery of one GPU lie this far apart.
 MONTHS = 8
@@ -60,36 +63,64 @@ SHARED = frozenset(
 VECTOR = 0.07
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
+# Claims of a group that must agree, and twice as many as contradict, for a contradiction to be sure.
+LEAST = 3
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
+# Claims about one field of one GPU among which the right value is looked for.
+LOOKED = 500
+# How near a figure must be to the right one times a prefix (278 MB for 277.5 GiB), and to the one that it is
+# taken to be.
+PREFIXED, LIKE = 0.0025, 0.011
+_PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
+_BINARY = (1.024, 1.024**2, 1.024**3)
+# Units of the catalog's fields in which texts print them: their digits are compared.
+_PRINTED = {"memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s": 1e9}
+# Fields whose digits stay right when a unit or a prefix is mistaken.
+_IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
+_UNIT = re.compile(r"\d ?[A-Za-z]")
 _COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
 
 
 def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
-    """One finding per claim, in their order, and one per pair of lines that contradict each other."""
+    """One finding per claim, in their order; those of ratios last."""
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
     claims = _narrowed([claim for claim in claims if not claim.than])
     verdicts = [_verdict(claim) for claim in claims]
-    text = Around(
-        claims, [c for c, verdict in zip(claims, verdicts, strict=True) if verdict == "contradicts"]
-    )
-    # Where more is wrong than right it is the reading that fails: columns that moved, another GPU meant.
-    keys = [(c.block // GRID, ()) if c.block >= GRID else (-c.block, c.gpu_ids) for c in claims]
-    places: dict[tuple[int, tuple[str, ...]], Counter[Verdict]] = defaultdict(Counter)
-    for key, verdict in zip(keys, verdicts, strict=True):
-        places[key][verdict] += 1
+    judged = list(zip(claims, verdicts, strict=True))
+    text = Around(claims, [claim for claim, verdict in judged if verdict == "contradicts"])
+    # Where more is wrong than right it is the reading that fails: columns that moved, another GPU meant. But
+    # values with their units in their cells cannot have moved unseen.
+    places: dict[object, Counter[str]] = defaultdict(Counter)
+    for claim, verdict in judged:
+        united = verdict == "contradicts" and _UNIT.search(claim.stated)
+        for key in (_place(claim), claim.group):
+            places[key].update((verdict, "united") if united else (verdict,))
     # A line that states the right value, too, speaks of two things: what is stated and what is reached.
-    right = {(c.line, c.gpu_ids, c.field) for c, v in zip(claims, verdicts, strict=True) if v == "agrees"}
-    failed = {k for k, n in places.items() if n["contradicts"] > max(n["agrees"], MOSTLY - 1)}
-    for place, (claim, verdict, key) in enumerate(zip(claims, verdicts, keys, strict=True)):
+    right = {(c.line, c.gpu_ids, c.field) for c, verdict in judged if c.sure and verdict == "agrees"}
+    doubted: list[int] = []
+    for place, (claim, verdict) in enumerate(judged):
+        if verdict != "contradicts":
+            continue
+        here, group = places[_place(claim)], places[claim.group]
+        trust = 2 if here["united"] == here["contradicts"] else 1
+        failed = here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+        least = LEAST - claim.group.startswith("prices")
+        weak = claim.group and group["agrees"] < max(least, 2 * group["contradicts"])
         besides = claim.block < GRID and (claim.line, claim.gpu_ids, claim.field) in right
-        if verdict == "contradicts" and (key in failed or besides):
+        # A number without a unit, so far from the peak, counts something else: images a second.
+        bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
+        known = _numbers(k.value for k in _known(claim))
+        else_ = bare and not any(1 / BARE < v / k < BARE for v in _numbers(claim.values) for k in known if k)
+        if failed or weak or besides or else_:
             verdicts[place] = "cannot tell"
-        elif verdict == "contradicts" and not _is_witnessed(claim, text):
+            doubted.append(place)
+        elif not _is_witnessed(claim, text):
             verdicts[place] = "differs"
     found = [_finding(c, v, text) for c, v in zip(claims, verdicts, strict=True)]
-    unknown = [claim for claim, verdict in zip(claims, verdicts, strict=True) if verdict == "cannot tell"]
-    return (*found, *ratios, *_disagreements(unknown))
+    for place in doubted:
+        found[place] = replace(found[place], explanation="the reading is doubtful")
+    return (*found, *ratios)
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -117,6 +148,12 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     )
 
 
+def _numbers(values: Iterable[Number | str | float]) -> list[float]:
+    """The numbers among values that a claim states, or that are known."""
+    plain = (value.value if isinstance(value, Number) else value for value in values)
+    return [value for value in plain if not isinstance(value, str)]
+
+
 def _known(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence]:
     """All evidence about the GPUs that a claim may mean, in the form that it may state."""
     every = (known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, claim.field))
@@ -140,27 +177,25 @@ def _verdict(claim: Claim) -> Verdict:
 
 
 def _is_option(claim: Claim) -> bool:
-    """Whether the value is that of another option: a smaller unified memory, or the chip in a superchip."""
+    """Whether the value is that of another option: a smaller unified memory, the chip in a superchip, or a
+    chip of the same generation, which sources name differently (GK110B and GK180)."""
+    if claim.field == "chip":
+        return any(str(v)[:2] == str(k.value)[:2] for v in claim.values for k in _known(claim))
     if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
-        largest = max((k.value for k in _known(claim) if isinstance(k.value, float)), default=0.0)
-        return all(isinstance(v, Number) and v.value <= largest for v in claim.values)
+        return max(_numbers(claim.values)) <= max(_numbers(k.value for k in _known(claim)), default=0.0)
     # GB200 and B200, GH200 and H200 are printed for each other.
-    twins = {other for gpu_id in claim.gpu_ids for other in _superchips().get(_chip(gpu_id), ())}
-    twins -= set(claim.gpu_ids) if claim.field.startswith("peak:") else twins
-    other = replace(claim, gpu_ids=tuple(twins))
-    return any(states(claim, k.value) for k in _known(other))
-
-
-def _chip(gpu_id: str) -> str:
-    """`gb200` -> b200, `h200-sxm` -> h200."""
-    return re.sub(r"^g(?=[bh]\d)", "", gpu_id.split("-")[0])
+    if not claim.field.startswith("peak:"):
+        return False
+    twins = {other for gpu_id in claim.gpu_ids for other in _twins(gpu_id)} - set(claim.gpu_ids)
+    return any(states(claim, k.value) for k in _known(replace(claim, gpu_ids=tuple(twins))))
 
 
 @cache
-def _superchips() -> Mapping[str, Sequence[str]]:
-    """The GPUs of each chip that a superchip holds, too."""
-    held = {_chip(spec.id) for spec in catalog.all_gpus() if _chip(spec.id) != spec.id.split("-")[0]}
-    return {chip: [s.id for s in catalog.all_gpus() if _chip(s.id) == chip] for chip in held}
+def _twins(gpu_id: str) -> frozenset[str]:
+    """GPUs of the chip that a superchip holds, too: B200 and GB200, H200 and GH200; none for other chips."""
+    chips = {spec.id: re.sub(r"^g(?=[bh]\d)", "", spec.id.split("-")[0]) for spec in catalog.all_gpus()}
+    same_chip = frozenset(other for other, chip in chips.items() if chip == chips[gpu_id])
+    return same_chip if len({other.split("-")[0] for other in same_chip}) > 1 else frozenset()
 
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
@@ -178,9 +213,8 @@ def _is_other_rate(claim: Claim) -> bool:
     formats = {"peak:tensor": ("fp8", "fp4"), "peak:fp16": ("fp32",), "peak:bf16": ("fp32",)}.get(
         claim.field, ()
     )
-    known = [k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}")]
-    rates = [rate for rate in known if isinstance(rate, float)]
-    values = [v.value for v in claim.values if isinstance(v, Number)]
+    rates = _numbers(k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}"))
+    values = _numbers(claim.values)
     if claim.field == "peak:tensor":
         close = any(abs(value / rate - 1) < ROUNDED for value in values for rate in rates)
         return close or mechanism(claim) is None
@@ -195,7 +229,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     # One figure of a neighbour may be equal by chance; two of a row are copied.
     chance = kind == "neighbour's row copied" and not text.of_neighbour(claim, 2)
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
-    if (chance or kind in UNTELLING) and any(_is_within(claim, known) for known in _known(claim)):
+    near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
+    if any(_is_within(claim, known, near) for known in _known(claim)):
         return False
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
@@ -215,12 +250,12 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     return True
 
 
-def _is_within(claim: Claim, known: evidence.Evidence) -> bool:
+def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
     """Whether all values of a claim lie so near a known one that editions differ as much."""
     value = known.value
     if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
         return False
-    return all(isinstance(v, Number) and abs(v.value - value) <= EDITIONS * value for v in claim.values)
+    return all(isinstance(v, Number) and abs(v.value - value) <= near * value for v in claim.values)
 
 
 def _agrees(claim: Claim) -> bool:
@@ -228,8 +263,7 @@ def _agrees(claim: Claim) -> bool:
     allowed = _known(claim)
     if not allowed:
         return False
-    known = [k.value for k in allowed if isinstance(k.value, float)]
-    stated = sorted(v.value for v in claim.values if isinstance(v, Number))
+    known, stated = _numbers(k.value for k in allowed), sorted(_numbers(claim.values))
     if claim.is_range and len(stated) == 2 and any(stated[0] * 0.99 <= v <= stated[1] * 1.01 for v in known):
         return True
     if claim.count > 1 and any(abs(s / claim.count / v - 1) < ROUNDED for s in stated for v in known if v):
@@ -243,11 +277,13 @@ def _agrees(claim: Claim) -> bool:
 
 def _is_less_than_best(claim: Claim) -> bool:
     """Whether "up to" is true of one variant but another one of those meant has more."""
-    stated = [v.value for v in claim.values if isinstance(v, Number)]
+    stated = _numbers(claim.values)
     if not claim.at_most or claim.several or not stated:
         return False
-    known = [k.value for k in _known(claim, fitting=False) if k.form in ("value", "dense")]
-    return max((v for v in known if isinstance(v, float)), default=0.0) > BEST * max(stated)
+    # Few mean the variant for pairs where they say no more than the product's name.
+    usual = replace(claim, gpu_ids=tuple(i for i in claim.gpu_ids if "nvl" not in i))
+    known = _numbers(k.value for k in _known(usual, fitting=False) if k.form in ("value", "dense"))
+    return max(known, default=0.0) > BEST * max(stated)
 
 
 def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
@@ -327,9 +363,7 @@ def _of_ratio(claim: Claim) -> Finding:
         for other in claim.than for b in evidence.of(other, claim.field)
         if isinstance(a.value, float) and isinstance(b.value, float) and a.form == b.form and b.value
     ]  # fmt: skip
-    ratios = [
-        a.value / b.value for a, b in pairs if isinstance(a.value, float) and isinstance(b.value, float)
-    ]
+    ratios = [a / b for a, b in (_numbers(e.value for e in pair) for pair in pairs)]
     # A ratio without decimals is a round word; one with them is printed to its last digit.
     rounding = RATIO if stated.digits == 1 else 0.5 * 10.0 ** (1 - stated.digits) / stated.value + ROUNDED
     rounding += ROUGH if claim.approximate or claim.at_most else 0.0
@@ -345,9 +379,7 @@ def _of_ratio(claim: Claim) -> Finding:
     if verdict == "contradicts" and not witnessed:
         verdict = "differs"
     best = (
-        f"{min(ratios):.3g}" + (f" to {max(ratios):.3g}" if max(ratios) > 1.01 * min(ratios) else "")
-        if ratios
-        else ""
+        " to ".join(dict.fromkeys(f"{ratio:.3g}" for ratio in (min(ratios), max(ratios)))) if ratios else ""
     )
     source = "; ".join(dict.fromkeys(e.named for pair in pairs for e in pair))
     explained = f"{pairs[0][0].text} over {pairs[0][1].text}" if pairs else ""
@@ -377,34 +409,163 @@ def _name(claim: Claim) -> str:
     return claim.gpu.removesuffix("'s").removesuffix("\u2019s")
 
 
-def _disagreements(claims: Sequence[Claim]) -> Iterator[Finding]:
-    """Two values for one field of one GPU where nothing tells which is right: one is wrong."""
-    alike: dict[tuple[object, ...], list[tuple[Claim, Number]]] = defaultdict(list)
-    for claim in claims:
-        single = claim.sure and claim.count == 1 and not claim.several and len(claim.gpu_ids) == 1
-        # In running text two values of a field may be of two things.
-        if (
-            single
-            and len(claim.values) == 1
-            and claim.field not in NOT_JUDGED | BY_MAKER
-            and claim.block >= GRID
+Explained = tuple[Kind, str]
+"""A kind of error, and a sentence about this one."""
+
+
+class Around:
+    """The claims of a text by place and by GPU, so that a long text is judged in linear time."""
+
+    def __init__(self, claims: Sequence[Claim], wrong: Sequence[Claim]) -> None:
+        self.near: dict[int, list[Claim]] = defaultdict(list)
+        self.of_gpu: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+        self.wrong: dict[tuple[int, tuple[str, ...]], list[Claim]] = defaultdict(list)
+        # What was found: it is asked for as a witness, and again for the answer.
+        self.explained: dict[Claim, Explained] = {}
+        for claim in claims:
+            self.near[_place(claim)[0]].append(claim)
+            for gpu_id in claim.gpu_ids:
+                self.of_gpu[gpu_id, claim.field].append(claim)
+        for claim in wrong:
+            self.wrong[claim.block, claim.gpu_ids].append(claim)
+
+    def explain(self, claim: Claim) -> Explained:
+        """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
+        if claim not in self.explained:
+            found = mechanism(claim)
+            if found is None or found[0] == "other variant":
+                found = self.of_neighbour(claim, 2) or found
+            if found is None and claim.block >= GRID:
+                found = self.of_neighbour(claim, 1)
+            self.explained[claim] = found or self.elsewhere(claim) or ("wrong value", "")
+        return self.explained[claim]
+
+    def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
+        """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
+        place = _place(claim)[0]
+        # Of the same table, or of this section and the ones before and after.
+        places = (place,) if place < 0 else (place - 1, place, place + 1)
+        near = [c for at in places for c in self.near.get(at, ()) if place >= 0 or c.block != claim.block]
+        ids = dict.fromkeys(g for c in near if len(c.gpu_ids) == 1 or not c.several for g in c.gpu_ids)
+        own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *family(gpu_id))}
+        mine = self.wrong.get((claim.block, claim.gpu_ids), ())
+        for other in (gpu_id for gpu_id in ids if gpu_id not in own):
+            if self.is_copied(claim, other) and sum(self.is_copied(c, other) for c in mine) >= least:
+                name = catalog.get(other).name
+                return "neighbour's row copied", f"this is the figure of {name}, which stands beside it"
+        return None
+
+    def is_copied(self, claim: Claim, other: str) -> bool:
+        """Whether the claim repeats what is known of another GPU."""
+        values = [known.value for known in evidence.of(other, claim.field)]
+        stated = [v.value if isinstance(v, Number) else v for v in claim.values]
+        return any(
+            v == mine or (not isinstance(v, str) and not isinstance(mine, str) and equal(v, mine))
+            for v in values for mine in stated
+        )  # fmt: skip
+
+    def elsewhere(self, claim: Claim) -> Explained | None:
+        """The same text states the right value at another place."""
+        others = (c for gpu_id in claim.gpu_ids for c in self.of_gpu.get((gpu_id, claim.field), ()))
+        for other in islice(others, LOOKED):
+            known = [k.value for gpu_id in other.gpu_ids for k in evidence.of(gpu_id, claim.field)]
+            right = any(states(other, value) for value in known)
+            if right and not other.several and other.values != claim.values:
+                return "internal contradiction", f"line {other.line} says {other.stated}"
+        return None
+
+
+def _place(claim: Claim) -> tuple[int, tuple[str, ...]]:
+    """The table of a claim, or its section and its GPU."""
+    return (-(claim.block // GRID), ()) if claim.block >= GRID else (claim.block, claim.gpu_ids)
+
+
+def mechanism(claim: Claim) -> Explained | None:
+    """A known way in which just this wrong figure comes about: a witness of its own."""
+    field, peak = claim.field, claim.field.startswith("peak:")
+    numbers = _numbers(claim.values)
+    every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
+    known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
+    pairs = [(mine, value) for value, _ in known for mine in numbers]
+    if field in ABILITIES:
+        return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
+    if peak and any(f == ("dense" if claim.sparse else "sparse") and states(claim, v) for v, f in known):
+        if claim.sparse:
+            return "dense as sparse", "this is the peak without sparsity"
+        return "sparse as dense", "reached only with 2:4 sparsity, which the text does not say"
+    if field == "link_bytes_per_s" and any(equal(2 * mine, value) for mine, value in pairs):
+        return "unit", "this is the rate of one direction; both together are twice that"
+    if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
+        # Bits for bytes, of rates alone: 8 times a memory size is another product's.
+        factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
+        for mine, factor in ((m / value, f) for m, value in pairs if value for f in factors):
+            if abs(mine / factor - 1) < PREFIXED:
+                times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
+                return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
+    for mine, value in pairs:
+        scale = 1e12 if peak else _PRINTED.get(field, 1.0)
+        ours, theirs = (re.sub(r"\D", "", f"{number / scale:.6g}") for number in (mine, value))
+        if ours != theirs and len(ours) >= 3 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
+            return "digit swap", f"the digits of {theirs} in another order"
+    if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in _BINARY):
+        return "unit", "right but for the step from decimal to binary prefixes"
+    if field == "boost_hz":
+        base = (k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, "base_hz"))
+        if any(states(claim, value) for value in base):
+            return "base as boost", "this is the base clock"
+    for gpu_id in claim.gpu_ids:
+        chip = catalog.get(gpu_id).text("chip") or ""
+        count = getattr(catalog.chips().get(chip), field, None) if field in COUNTS else None
+        if count is not None and states(claim, float(count)):
+            return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
+    for other in dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id)):
+        if other not in claim.gpu_ids and any(
+            fits_form(claim, k.form) and states(claim, k.value) for k in evidence.of(other, field)
         ):
-            value = claim.values[0]
-            # Where the catalog's own sources differ, a text may state both.
-            known = evidence.of(claim.gpu_ids[0], claim.field)
-            if isinstance(value, Number) and not any(
-                k.alternatives or _is_disputed(claim, value, replace(k, alternatives=(k.value,)))
-                for k in known
-            ):
-                alike[claim.gpu_ids, claim.field, claim.sparse].append((claim, value))
-    for group in alike.values():
-        # Of a long text's many claims the first ones show the disagreement.
-        for (a, first), (b, second) in combinations(group[:MOST], 2):
-            if same(a, first, second.value) or same(b, second, first.value):
-                continue
-            yield Finding(
-                lines=(a.line, b.line), gpu=_name(a), field=a.field, stated=f"{a.stated} / {b.stated}",
-                verdict="contradicts", kind="internal contradiction",
-                explanation=f"line {a.line} and line {b.line} cannot both be right",
-            )  # fmt: skip
-            break
+            return "other variant", f"true of {catalog.get(other).name}"
+    return None
+
+
+def equal(a: float, b: float) -> bool:
+    """Whether two figures are one figure, as copied."""
+    return abs(a - b) <= 1e-3 * max(abs(a), abs(b))
+
+
+def states(claim: Claim, value: float | str) -> bool:
+    """Whether the claim states this value, give or take its rounding."""
+    near = 0 if claim.field in COUNTS else LIKE
+    return any(
+        abs(stated.value - value) <= near * abs(value)
+        if isinstance(stated, Number) and not isinstance(value, str)
+        else word(claim.field, str(stated)) == word(claim.field, str(value))
+        for stated in claim.values
+    )
+
+
+def word(field: str, text: str) -> str:
+    """What spellings of one name have in common: "CDNA (1)" and CDNA, Ada and Ada Lovelace, DDR6."""
+    plain = re.sub(r"[^a-z0-9]", "", text.casefold())
+    if field == "architecture":
+        plain = re.sub(r"^(blackwell).*", r"\1", plain.replace("lovelace", "").removeprefix("grace"))
+        return plain.removesuffix("1")
+    return re.sub(r"^ddr(?=[567])", "gddr", plain) if field == "memory_type" else plain
+
+
+def fits_form(claim: Claim, form: evidence.Form) -> bool:
+    """Whether a value of this form may be what the claim states."""
+    if form == "vector":
+        return claim.vector
+    return form == "value" or (form == "sparse") == bool(claim.sparse)
+
+
+@cache
+def family(gpu_id: str) -> tuple[str, ...]:
+    """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
+
+    def stem(name: str) -> str:
+        # `h100-pcie-80gb` -> h100, `rtx-4090-laptop` -> rtx-4090, `l40s` -> l40.
+        match = re.match(r"(?:rtx-)?(?:pro-)?[a-z]*\d+", name)
+        return match[0] if match else name
+
+    mine = stem(gpu_id)
+    return tuple(spec.id for spec in catalog.all_gpus() if stem(spec.id) == mine and spec.id != gpu_id)

@@ -36,6 +36,10 @@ _BREAKS = frozenset(
     {"p", "div", "li", "br", "section", "article", "ul", "ol", "dt", "dd", "pre", "td", "th", "tr", "table"}
 )
 _ITEM = re.compile(r"\s*(?:[\u2022\u00b7\u25aa\u25cf\u2023*+-]|\d{1,2}[.)])\s+(?=\S)")
+_ENTRY = re.compile(
+    r"[\"'](?P<key>[\w .+()/-]{1,60})[\"']\s?:\s?"
+    r"(?:[\"'](?P<value>[^\"'{}\[\]]{1,80})[\"']|(?P<number>[\d.]{1,20})|[{\[]),?"
+)
 _LINK = r"!?\[([^\[\]\n]{0,400})\]\([^()\s]{0,600}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?[^()\n]{0,99}\)"
 # (what a text must hold, mark, what stands in its place), in this order.
 _MARKS = tuple(
@@ -100,6 +104,10 @@ def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
             raise InputError(f"{path} has {size}; an article has less than 20", hint="audit a part of it")
         data = path.read_bytes()
     except OSError as error:
+        if re.match(r"https?:/", str(path)):
+            page = str(path).replace(":/", "://", 1)
+            hint = f"save the page, or: curl -s {page} | gpuwise audit -"
+            raise InputError(f"{page} is an address; only files are read", hint=hint) from error
         message = f"cannot read {path}: {error.strerror or error}"
         raise InputError(message, hint=f"give a file: {KINDS}") from error
     return decoded(data, str(path))
@@ -211,6 +219,10 @@ def _lines(text: str, start: int, item: bool, paragraph: int) -> Iterator[Line]:
     for number, line in enumerate(text.split("\n"), start):
         mark = _ITEM.match(line)
         words = plain(line[mark.end() :] if mark else line) if len(line) <= LONGEST else ""
+        if (entry := _ENTRY.fullmatch(words)) is not None:
+            # An entry of JSON: its key is a label, and that of an object a heading.
+            said = entry["value"] or entry["number"]
+            words = entry["key"].replace("_", " ") + (f": {said}" if said else "")
         if words:
             yield Line(number, words, item or mark is not None, paragraph)
 

@@ -1,9 +1,11 @@
-"""Throughput that a text or a result file states, against physics and logic.
+"""Throughput that a text or a result file states, against physics and logic; rents against dated offers.
 
 What a figure counts (images, sequences, tokens), of which network, in which precision and on how many GPUs
 is read from the words around it. A name with several variants is judged by the fastest of them, and what a
 text leaves open is read as the case in which most is possible: inference, and the lowest precision. Of a
-result everything that is computed from the raw step times is computed again.
+result everything that is computed from the raw step times is computed again. A price per hour is stale when
+it lies wholly outside what such GPUs cost now: below the cheapest tenth or above the most expensive tenth of
+the offers, of the named providers where enough of theirs are known.
 """
 
 from __future__ import annotations
@@ -12,21 +14,21 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 
 from gpuwise import checks
 from gpuwise.checks import networks
-from gpuwise.facts import catalog
-from gpuwise.facts.published.importers import record
-from gpuwise.judge.audit.kinds import GRID
-from gpuwise.model.claim import NOT_IN_CATALOG, Claim, Finding, Kind, Number
-from gpuwise.model.gpu import Source
-from gpuwise.model.issue import Issue
-from gpuwise.model.record import Record
-from gpuwise.model.result import Measurement, Result
+from gpuwise.facts import catalog, prices
+from gpuwise.facts.published import record
+from gpuwise.judge.audit.judge import GRID
+from gpuwise.judge.audit.words import CUES
+from gpuwise.model.gpu import Offer, Source
+from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
+from gpuwise.model.result import Issue, Measurement, Record, Result
 from gpuwise.model.units import percent, si, significant
 from gpuwise.stats.interval import value_of
 
-FIELD = "throughput"
+FIELD, RENT = "throughput", "rent per hour"
 KINDS: dict[str, Kind] = {
     "above-peak": "above peak",
     "precision": "wrong precision",
@@ -47,6 +49,13 @@ DIFFERENT = 0.01
 SPARE = 1.03
 # Tables of serving often state the speed of a machine with so many GPUs under the name of one.
 IN_MACHINE = 8
+TENTH = 0.1
+# Offers of providers that the text does not name, below which they say too little.
+FEWEST = 3
+# How far outside the known range a price must lie where the text gives one figure, not a range.
+HALF = 2.0
+# Characters around a price that may name its provider.
+NEAR = 1000
 # Figures that one finding lists.
 LISTED = 12
 _PRECISION = re.compile(r"\b(fp32|tf32|fp16|bf16|fp8|fp4|int8|amp|mixed)\b", re.IGNORECASE)
@@ -200,6 +209,47 @@ def _of_tokens(claim: Claim) -> Finding:
     best = count * max(_peak(i, (), sparse=True) for i in claim.gpu_ids)
     why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in any format, on {count} GPUs"
     return _finding(claim, why, wrong=needed > SPARE * best > 0)
+
+
+def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
+    """One finding per hourly price; the words around it name the provider and the kind of offer."""
+    if not claims:
+        return
+    quotes = (
+        o for o in prices.offers(today=today) if o.per_hour and o.currency == "USD" and prices.is_quote(o)
+    )
+    offers = [o for o in prices.newest(list(quotes)) if not prices.is_stale(o, today)]
+    known = {ids: [o for o in offers if set(ids) & set(o.gpu_ids)] for ids in {c.gpu_ids for c in claims}}
+    for claim in claims:
+        text = " | ".join(claim.context)[:NEAR]
+        mine = known[claim.gpu_ids]
+        words = set(re.findall(r"[a-z0-9]+", text.casefold()))
+        named = [o for o in mine if o.provider.casefold().split(".")[0].split()[0] in words]
+        used = named or (mine if len(mine) >= FEWEST else [])
+        verdict, best, explanation = _rent(claim, text, used)
+        newest = max((offer.seen_on for offer in used), default="")
+        yield Finding(
+            lines=(claim.line,), gpu=claim.gpu, field=RENT, stated=claim.stated, verdict=verdict,
+            kind="stale price" if verdict == "contradicts" else None, best=best, explanation=explanation,
+            source=f"{len(used)} offers, newest of {newest}" if used else "",
+        )  # fmt: skip
+
+
+def _rent(claim: Claim, text: str, offers: Sequence[Offer]) -> tuple[Verdict, str, str]:
+    """(verdict, range of the offers, why) of one price."""
+    if not offers:
+        return "cannot tell", "", "too few offers known of the last half year"
+    amounts = sorted(offer.per_gpu for offer in offers)
+    low, high = amounts[int(TENTH * len(amounts))], amounts[-1 - int(TENTH * len(amounts))]
+    best = f"{low:.2f} to {high:.2f} USD"
+    stated = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
+    slack = 1.0 if len(stated) > 1 else HALF
+    # Prices for spare capacity, and those that a text dates itself, are not those of offers on demand.
+    sure = claim.sure and not claim.several and claim.count == 1 and not CUES["not_on_demand"].search(text)
+    if low / slack <= max(stated) and min(stated) <= high * slack:
+        return "agrees", best, ""
+    side = "less" if min(stated) > high * slack else "more"
+    return ("contradicts" if sure else "cannot tell"), best, f"GPUs of this kind cost {side} now"
 
 
 def judge_result(result: Result) -> tuple[Finding, ...]:

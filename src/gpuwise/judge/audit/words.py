@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from gpuwise.facts import catalog
-from gpuwise.model.claim import Number
+from gpuwise.model.judgement import Number
 
 _DATA = Path(__file__).with_name("data")
 
@@ -120,7 +120,7 @@ _MIDDLE = r"(?:(?:fp\d\d?|bf16|tf32|int8|dense|sparse|ai|tensor|peak|of)[ -]){0,
 _HOURLY = r"(?:\s?(?:usd|gpu))?\s?(?:/|per |an |a )\s?(?:gpu[ -/]?|card[ -/]?)?(?:hour|hr|h)(?![a-z])"
 _VALUE = (
     r"(?<![A-Za-z]-)(?:(?P<money>(?:US\s?)?\$|USD|[\u20ac\u00a3])\s?)?(?P<times>[248][x\u00d7]\s?(?=\d))?"
-    rf"(?P<number>{_NUMBER})(?!\d|(?:st|nd|rd|th|p|-pin)(?![a-z]))(?P<k>[kK](?![a-zA-Z]))?"
+    rf"(?P<number>{_NUMBER})(?!\d|(?:st|nd|rd|th|p|-pin)(?![a-z]))(?P<k>[kK](?![a-zA-Z]))?(?:\+(?=\s?[TG]))?"
     rf"(?:[ \u2009-]{{0,2}}(?P<middle>{_MIDDLE})(?:{_UNIT})(?-i:(?![a-z\u00b2])))?\+?(?P<hourly>{_HOURLY})?"
     r"(?P<per>\s?(?:/|per )\s?(?:w|watts?|\$|dollar|t?flops?|mm|cores?|sm|slot|u)(?![a-z]))?"
 )
@@ -128,7 +128,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 # Names by the field that they are a value of. "sparse", "dense" and "none" are marks, no fields.
 _NAMES = {
     "memory_type": r"(?-i:LPDDR\dX?|GDDR\dX?|DDR\d|HBM\d?[eE]?(?=\d{2,3} ?GB)|HBM\d[eE]?)",
-    "chip": r"(?-i:(?:G[AHKMPVB]|AD|TU)\d{3}|Navi ?\d\d)(?![0-9])",
+    "chip": r"(?-i:(?:G[AHKMPVB]|AD|TU)\d{3}[A-Z]?|Navi ?\d\d)(?![0-9])",
     "architecture": r"(?:ada[ -]?lovelace|(?:grace )?(?:black|rub)(?:well|in)(?: ultra)?|hopper|ampere|turing"
     r"|volta|pascal|maxwell|kepler|(?-i:Ada)(?! ?\d)|cdna[ -]?\d?|rdna[ -]?\d?(?:\.\d)?)(?-i:(?![a-z0-9]))",
     "pcie_generation": r"pci[ -]?e(?:xpress)?[ -]?(?:gen(?:eration)?[ .-]?)?(?P<gen>[1-6])(?:\.0|(?![\d.]))"

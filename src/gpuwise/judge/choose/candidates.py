@@ -24,17 +24,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import log, sqrt
+from functools import cache
+from math import ceil, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
+from gpuwise.judge.choose.need import DATA
 from gpuwise.judge.choose.speeds import half_of
-from gpuwise.model.choice import Assumptions, Need, Way
-from gpuwise.model.offer import RENTS, Offer
-from gpuwise.model.record import Record
-from gpuwise.predict.collectives import MODULES
+from gpuwise.model.gpu import RENTS, Offer
+from gpuwise.model.judgement import Assumptions, Need, Way
+from gpuwise.model.result import Record
+from gpuwise.predict.card import MODULES
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -48,6 +50,10 @@ LEAST_HALF = 0.05
 LEAST_BOARD = 4
 # Forms that are whole computers: they need no host beside them, and have no second GPU.
 COMPUTERS = ("laptop", "soc")
+# Days after which the price of a card says nothing of it.
+OLD_DAYS = 365
+# Laptops and small computers are sold new for about so long after their GPU came out.
+SHOP_YEARS = 3
 WEEKS_PER_YEAR = 365.25 / 7
 HOURS_PER_YEAR = 365.25 * 24
 
@@ -64,6 +70,7 @@ class Row:
     stale: bool
     speed: Record
     offer: Offer | None
+    late: bool = False  # Its price is older than the need allows
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +92,9 @@ class Candidates:
     time: Array  # Seconds of the work; NaN without an amount
     per_item: Array
     half: Array  # Half width of the cost in log space
-    ranked: Array  # Cost of an item with its price at the upper end: an old cheap price is not a bargain
+    ranked: Array  # Cost of an item, by the upper end of a stale price: an old cheap price is not a bargain
     joules: Array  # An item
+    drawn: Array  # Watts of the machine with its GPUs
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -101,19 +109,31 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         "community": need.acquire != "own" and (need.community or bool(wanted)),
         "spot": need.acquire != "own" and need.spot,
         "reserved": need.acquire != "own" and need.reserved,
+        "serverless": need.acquire != "own" and need.serverless,
     }
+    sold = need.acquire != "rent"
+    only = {*need.only, *(gpu for gpu, _ in need.sets)}
     found = [
         offer
         for offer in offers
         if offer.gpu_ids
-        and (not need.only or set(offer.gpu_ids) & set(need.only))
+        and (not only or only.intersection(offer.gpu_ids))
+        and (offer.kind != "spot" or offer.provider not in prices.MARKETS or need.community or wanted)
         and offer.seen_on
-        and allowed.get(offer.kind, need.acquire != "rent")
+        and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold))
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
     ]
     if age is not None:
-        found = [offer for offer in found if (prices.age_days(offer, today) or 0) <= age]
+        # Of a laptop the last known price is said, though too old to be ranked by; a card that was named
+        # stands with its last one behind those with fresh ones.
+        found = [
+            o
+            for o in found
+            if (days := prices.age_days(o, today) or 0) <= age
+            or (sold and o.whole)
+            or (only and not o.per_hour and days <= OLD_DAYS)
+        ]
     return prices.current([offer for offer in found if offer.per_hour or is_sold(offer)])
 
 
@@ -121,12 +141,9 @@ def is_sold(offer: Offer) -> bool:
     """Whether somebody sells just this: a card, a computer, or a board of modules."""
     form = catalog.get(offer.gpu_ids[0]).text("form")
     # What a source states of a laptop's GPU is the price of a part that nobody can buy.
-    return offer.count >= LEAST_BOARD if form in MODULES else form != "laptop" or is_own(offer)
-
-
-def is_own(offer: Offer) -> bool:
-    """Whether the user gave the price: who names a laptop there means the whole of it."""
-    return offer.source.id == "own-prices"
+    # Who names a laptop in a price of his own means the whole of it.
+    whole = offer.whole or offer.source.id == "own-prices"
+    return whole or offer.count >= LEAST_BOARD if form in MODULES else form != "laptop" or whole
 
 
 def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple[int, ...]]:
@@ -135,12 +152,18 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
     found: dict[str, set[int]] = defaultdict(lambda: {1})
     for gpu, number in Counter(need.have).items():
         found[gpu].update(range(1, number + 1))
-    for gpu in _computers(need):
+    for gpu in _computers(need, today):
         found[gpu].add(1)
     for offer in usable(need, offers, today):
         counts = {count for count, _ in machines(need, offer)}
         for gpu in offer.gpu_ids if counts else ():
             found[gpu] |= counts
+    # Who names a card is told first whether it can do the work at all, then whether anybody sells it.
+    for gpu in need.only:
+        found[gpu].add(1)
+    if need.sets:
+        sets = {gpu: {1, *(n for each, n in need.sets if each == gpu)} for gpu, _ in need.sets}
+        return {gpu: tuple(sorted(counts)) for gpu, counts in sets.items()}
     return {gpu: tuple(sorted(counts)) for gpu, counts in found.items()}
 
 
@@ -162,12 +185,13 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
     known = {(speed.gpu_id, speed.gpus): speed for speed in speeds if speed.throughput is not None}
     rows = [*_offers(need, known, usable(need, offers, today), today), *_own(need, known)]
     priced = {row.gpu for row in rows}
+    last = {o.gpu_ids[0]: o for o in offers if o.whole and len(o.gpu_ids) == 1 and o.count == 1}
     rows += [
-        Row(gpu, 1, "unpriced", np.nan, 0.0, False, known[gpu, 1], None)
-        for gpu in _computers(need)
+        Row(gpu, 1, "unpriced", np.nan, 0.0, False, known[gpu, 1], last.get(gpu))
+        for gpu in _computers(need, today)
         if gpu not in priced and (gpu, 1) in known
     ]
-    return columns(need, rows)
+    return columns(need, [row for row in rows if not need.sets or (row.gpu, row.count) in need.sets])
 
 
 def price_half(offer: Offer, today: date) -> float:
@@ -183,6 +207,8 @@ def _offers(
     fresh = {g for o in offers if not o.per_hour and not prices.is_stale(o, today) for g in o.gpu_ids}
     for offer in offers:
         stale = prices.is_stale(offer, today)
+        if offer.whole and _is_late(need, offer, today) and not (need.only or need.sets):
+            continue
         if stale and not offer.per_hour and fresh.intersection(offer.gpu_ids):
             continue  # a launch price says nothing where somebody asks a price today
         half = price_half(offer, today)
@@ -192,7 +218,13 @@ def _offers(
             if len(able) == len(found):
                 speed = min(able, key=lambda s: s.throughput.value if s.throughput else 0.0)
                 price = offer.amount * number if offer.per_hour else offer.per_gpu
-                yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer)
+                late = _is_late(need, offer, today)
+                yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer, late)
+
+
+def _is_late(need: Need, offer: Offer, today: date) -> bool:
+    age = need.assumptions.max_age_days
+    return age is not None and (prices.age_days(offer, today) or 0) > age
 
 
 def _own(need: Need, known: Mapping[tuple[str, int], Record]) -> Iterator[Row]:
@@ -203,15 +235,42 @@ def _own(need: Need, known: Mapping[tuple[str, int], Record]) -> Iterator[Row]:
             yield Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None)
 
 
-def _computers(need: Need) -> tuple[str, ...]:
-    """Laptops and small computers, where one is asked for."""
+def _computers(need: Need, today: date) -> tuple[str, ...]:
+    """Laptops and small computers that shops still sell, where one is asked for."""
     if need.form != "mobile" or need.acquire == "rent":
         return ()
+    oldest = f"{today.year - SHOP_YEARS}"
     return tuple(
         spec.id
         for spec in catalog.all_gpus()
-        if spec.text("form") in COMPUTERS and (not need.only or spec.id in need.only)
+        if spec.text("form") in COMPUTERS
+        and (spec.id in need.only if need.only else (spec.text("launch") or "") >= oldest)
     )
+
+
+@cache
+def _hosts() -> Mapping[str, list[tuple[int, float, float]]]:
+    """Class of machine -> (GPUs at most, USD, watts), rising: what it usually costs without its GPUs.
+    Assumptions, none of them a fact of a source."""
+    found: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+    for row in catalog.rows(DATA / "hosts.csv"):
+        found[row["class"]].append((int(row["gpus"]), float(row["usd"]), float(row["watts"])))
+    return found
+
+
+def host_of(gpu: str, count: int) -> tuple[str, float, float]:
+    """Class, price and watts of the machine around `count` of a GPU. Cards of the server segment need a
+    server's fans; more cards than a desktop's two need a workstation, more than four a server."""
+    spec, hosts = catalog.get(gpu), _hosts()
+    if spec.text("form") in COMPUTERS:
+        return "whole computer", 0.0, 0.0
+    fanless = spec.text("segment") == "server"
+    for name in ("server",) if fanless else ("desktop", "workstation", "server"):
+        for most, usd, watts in hosts[name]:
+            if count <= most:
+                return name, usd, watts
+    _, usd, watts = hosts["server"][-1]
+    return "several servers", usd * ceil(count / 8), watts * ceil(count / 8)
 
 
 def columns(need: Need, rows: Sequence[Row]) -> Candidates:
@@ -233,21 +292,40 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     watts = array([None if row.speed.watts is None else row.speed.watts.value for row in rows])
     watts_half = array([half_of(row.speed.watts) for row in rows])
     own = np.array([row.way not in RENTS for row in rows], dtype=bool)
+    stale = np.array([row.stale for row in rows], dtype=bool)
     have = np.array([row.way == "have" for row in rows], dtype=bool)
-    # A computer is its own host, and cards that take the place of those that are there use theirs.
-    whole = {gpu: catalog.get(gpu).text("form") in COMPUTERS for gpu in {row.gpu for row in rows}}
-    bare = np.array([row.way == "have" or whole[row.gpu] for row in rows], dtype=bool)
-    host = np.where(own & ~bare, a.host_usd * np.maximum(0.0, count - len(need.have)), 0.0)
+    # Cards that take the place of those that are there use their machine.
+    machines = [host_of(row.gpu, row.count) for row in rows]
+    free = np.array([row.way == "have" or bool(row.offer and row.offer.whole) for row in rows], dtype=bool)
+    usd = array([machine[1] for machine in machines])
+    host_w = array([machine[2] for machine in machines])
+    if a.host_usd is not None:
+        usd = np.where(usd > 0, a.host_usd * np.maximum(0.0, count - len(need.have)), 0.0)
+    elif need.have:
+        usd = np.where(count > len(need.have), usd / 2, 0.0)
+    if a.host_w is not None:
+        host_w = np.where(host_w > 0, a.host_w * count, 0.0)
+    host = np.where(own & ~free, usd, 0.0)
     outlay = np.where(own & ~have, price * count + host, 0.0)
     fixed = np.where(own, outlay * lost_share(a) / hours_of_use(need), price)
-    drawn = np.nan_to_num(watts) + a.host_w * count
+    drawn = np.nan_to_num(watts) + host_w
     busy, per_hour_items = np.ones(len(rows)), 3600 * speed * a.utilisation
     if need.items is not None and need.period_s is not None:
         busy = np.minimum(1.0, need.items / need.period_s / speed)
         per_hour_items = np.full(len(rows), need.items / need.period_s * 3600)
+    # A worker that is paid by the second costs nothing while nobody asks.
+    fixed = np.where([row.way == "serverless" for row in rows], fixed * busy, fixed)
+    if need.concurrent and need.items is None:
+        # What is worth paying for is that all are answered as quickly as was asked.
+        per_hour_items = np.full(len(rows), 3600 * need.concurrent / (need.latency_s or 1.0))
     running = np.where(own, drawn / 1000 * a.cooling * a.electricity_usd_per_kwh * busy, 0.0)
+    if need.egress_gb and need.items:
+        leaving = array([(row.offer.egress_usd_per_gb or 0.0) if row.offer else 0.0 for row in rows])
+        running = running + leaving * need.egress_gb * per_hour_items / need.items
     per_hour = fixed + running
     per_item = per_hour / per_hour_items
+    # Where the cheapest card is asked for, how much it does with its hours does not matter.
+    paid = np.where(outlay > 0, outlay, np.inf) if need.cheapest else per_item
     share = np.divide(fixed, per_hour, out=np.ones_like(fixed), where=per_hour > 0)
     # Of the energy, only what the cards draw is uncertain.
     cards = np.divide(np.nan_to_num(watts), drawn, out=np.zeros_like(drawn), where=drawn > 0)
@@ -258,8 +336,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
         time=np.full(len(rows), np.nan) if need.items is None else need.items / speed, per_item=per_item,
         half=np.hypot(np.hypot(timed_half, price_half * share), watts_half * (1.0 - share) * cards),
-        ranked=per_item * (share * np.exp(price_half) + 1 - share),
-        joules=(watts + a.host_w * count) * a.cooling / speed,
+        ranked=paid * (share * np.where(stale, np.exp(price_half), 1.0) + 1 - share),
+        joules=(watts + host_w) * a.cooling / speed, drawn=drawn,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""From a need, speeds and prices to a recommendation, and what changed where it is made again later.
+"""From a need, speeds and prices to a recommendation with its reasons, and what changed since an older one.
 
     order        cost of an item with its price at the upper end of its interval, then speed; costs are equal
                  to seven digits, for n machines side by side cost n times one only up to the last bits
@@ -25,16 +25,23 @@ import numpy as np
 
 from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import explain
-from gpuwise.judge.choose.candidates import Candidates, Mask, candidates, lost_share
-from gpuwise.judge.choose.fit import contradiction, kept, limits, rejected
-from gpuwise.model.choice import Chance, Need, Option, Recommendation
-from gpuwise.model.offer import Offer
+from gpuwise.judge.choose.candidates import (
+    Candidates,
+    Mask,
+    candidates,
+    host_of,
+    hours_a_month,
+    hours_of_use,
+    lost_share,
+)
+from gpuwise.judge.choose.fit import QUIET_W, contradiction, kept, limits, link_of, rejected
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval
-from gpuwise.model.units import usd
-from gpuwise.predict.interval import LEVEL
+from gpuwise.model.result import Interval, Issue, Record
+from gpuwise.model.units import percent, seconds, si, significant, usd
+from gpuwise.predict.card import MODULES
+from gpuwise.predict.rates import LEVEL
 
 # Options that are kept.
 MOST = 100
@@ -44,6 +51,25 @@ COMPARED = 10
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 # Smaller changes of a price or speed are rounding.
 WORTH_SAYING = 0.01
+_BASES = {
+    "measured": "measured: {}",
+    "published": "published by {}",
+    "calibrated": "predicted, with this card's own limits",
+    "transferred": "predicted from another card's measurement",
+    "spec-only": "predicted from the data sheet",
+}
+_SOLD = {"new": "new", "used": "used", "street": "used or new"}
+# Share of memory below which what stays free is worth a word.
+LITTLE = 0.1
+# Options of each number that are looked at for a pair.
+PAIRED = 20
+# Cards draw more than their board power for milliseconds, and a supply works best below its rating.
+SUPPLY = 1.3
+SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
+# Periods that people have words for, in seconds.
+_EVERY = {3600.0: "an hour", 86400.0: "a day", 604800.0: "a week", 2629800.0: "a month", 31557600.0: "a year"}
+# Cost of the second over the first below which the two are one answer to most people.
+EQUAL = 1.05
 
 
 def recommend(
@@ -64,7 +90,7 @@ def recommend(
         raise contradiction(them, found)
     options = _options(need, them, places, speeds)
     left = rejected(need, them, found, speeds)
-    changes = tuple(explain.changes(need, them, places))
+    changes = tuple(_changes(need, them, places))
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
         chances=tuple(
@@ -73,11 +99,9 @@ def recommend(
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
         changes=changes,
-        advice=(*explain.absent(need, left), *explain.advice(them, places, need, item, chance)),
+        advice=(*_absent(need, left), *_advice(them, places, need, item)),
     )  # fmt: skip
-    return replace(
-        made, answer=explain.answer(made), reasons=explain.reasons(made), runner_up=explain.runner_up(made)
-    )
+    return replace(made, answer=_answer(made), reasons=_reasons(made), runner_up=_runner_up(made))
 
 
 def with_precisions(
@@ -91,13 +115,14 @@ def with_precisions(
     for precision, speeds in alternatives.items():
         with suppress(GpuwiseError):  # nothing keeps the limits in it
             others[precision] = recommend(need, speeds, offers, today=today, item=found.item).options[0]
-    return replace(found, changes=(*found.changes, *explain.precision_changes(found.options[0], others)))
+    return replace(found, changes=(*found.changes, *_precision_changes(found.options[0], others)))
 
 
 def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[int]:
     """Places of the best candidate of each GPU, number and way, cheapest work first; of each provider apart
     where that is asked for. What has no price stands behind, the fastest first."""
-    keys = np.lexsort((1 / them.speed, them.ranked.astype(np.float32)))
+    late = np.array([row.late for row in them.rows], dtype=bool)
+    keys = np.lexsort((1 / them.speed, them.ranked.astype(np.float32), late))
     found: dict[tuple[str, int, str, str], int] = {}
     for place in keys[ok[keys]]:
         row = them.rows[place]
@@ -153,6 +178,7 @@ def _options(
             ) if known else None,
             seen_on=row.offer.seen_on if row.offer else "",
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
+            last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
             throughput=speed.throughput, basis=speed.basis,
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
             time_s=around(float(them.time[place]), float(them.speed_half[place])) if need.items else None,
@@ -167,9 +193,9 @@ def _options(
             power_w=watts * row.count if watts else None,
             speedup=float(them.speed[place]) / max(there) if there else None,
             frontier=place in best,
-            break_even_h=explain.break_even(need, them, place, rents, lost_share(need.assumptions)),
+            break_even_h=_break_even(need, them, place, rents, lost_share(need.assumptions)),
         )  # fmt: skip
-        why = explain.why(need, option, found[0] if found else option, speed, one.get(row.gpu), spec)
+        why = _why(need, option, found[0] if found else option, speed, one.get(row.gpu), spec)
         found.append(replace(option, why=tuple(why)))
     return tuple(found)
 
@@ -198,13 +224,14 @@ def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
 
 
 def _differences(old: Recommendation, new: Recommendation) -> Iterator[str]:
-    was, now = old.options[0], new.options[0]
-    if was.key != now.key:
-        yield f"first was {_name(was)}, is {_name(now)}"
+    # An older file may hold no option at all.
+    was, now = next(iter(old.options), None), new.options[0]
+    if was is not None and was.key != now.key:
+        yield f"first was {_named(was)}, is {_named(now)}"
     earlier, later = ({option.key: option for option in made.options} for made in (old, new))
     for key, option in later.items():
         if key not in earlier:
-            yield f"new: {_name(option)}, place {option.rank}"
+            yield f"new: {_named(option)}, place {option.rank}"
             continue
         before = earlier[key]
         prices = [o.price_usd.value if o.price_usd else 0.0 for o in (before, option)]
@@ -212,14 +239,349 @@ def _differences(old: Recommendation, new: Recommendation) -> Iterator[str]:
         for what, (a, b) in (("price", prices), ("speed", speeds)):
             if a > 0 and abs(b / a - 1) > WORTH_SAYING:
                 shown = f"{usd(a)} to {usd(b)}" if what == "price" else f"{a:,.4g} to {b:,.4g}"
-                yield f"{_name(option)}: {what} {shown} ({b / a - 1:+.0%})"
+                yield f"{_named(option)}: {what} {shown} ({b / a - 1:+.0%})"
         if before.basis != option.basis:
-            yield f"{_name(option)}: speed was {before.basis}, is {option.basis}"
+            yield f"{_named(option)}: speed was {before.basis}, is {option.basis}"
     for key, option in earlier.items():
         if key not in later:
-            yield f"gone: {_name(option)}, was in place {option.rank}"
+            yield f"gone: {_named(option)}, was in place {option.rank}"
 
 
-def _name(option: Option) -> str:
+def _named(option: Option) -> str:
     where = f" at {option.provider}" if option.provider else ""
     return f"{option.count} x {option.gpu_id} {option.way}{where}"
+
+
+def _answer(found: Recommendation) -> str:
+    """The first option in one sentence, or two where buying and renting were both allowed."""
+    need, first = found.need, found.options[0]
+    name = _machine(first)
+    if first.way == "have":
+        text = f"Keep {name}: nothing that keeps the limits does the work for less"
+    elif first.price_usd is None:
+        last = first.last_usd
+        seen = f"last seen at about {usd(last)} in {first.seen_on[:7]}" if last else "price unknown"
+        text = f"Take {name}, {seen}, the fastest of {len(found.options)}"
+    elif first.outlay_usd:
+        host, _, _ = host_of(first.gpu_id, first.count)
+        around = f" and a {host} for {usd(first.host_usd)}" if first.host_usd else ""
+        each = f" for each of {need.users} people" if need.users > 1 else ""
+        sold = f"{_SOLD[first.way]}, price of {first.seen_on}"
+        text = f"Buy {name}{each} at {_about(first.price_usd)} ({sold}){around}"
+    else:
+        kind = "" if first.way == "on-demand" else f", {first.way}"
+        each = f" for each of {need.users} people" if need.users > 1 else ""
+        price = f"{usd(first.price_usd.value)}/h (price of {first.seen_on}{kind})"
+        text = f"Rent {name}{each} from {first.provider} at {price}"
+    return f"{text}: {_does(found)}.{_buy_or_rent(found)}"
+
+
+def _buy_or_rent(found: Recommendation) -> str:
+    """From how many hours of use on buying pays, where both were allowed."""
+    first, owned = found.options[0], next((o for o in found.options if o.break_even_h), None)
+    if owned is None or owned.break_even_h is None or found.need.period_s is not None:
+        return ""
+    hours = f"{owned.break_even_h:,.0f} hours of use"
+    if first.outlay_usd:
+        return f" Renting is cheaper below {hours}." if owned is first else ""
+    return f" Buying {_machine(owned)} instead pays only above {hours}."
+
+
+def _does(found: Recommendation) -> str:
+    """Cost, time and speed of the work, as far as it was stated; else the speed and what an hour costs."""
+    need, first = found.need, found.options[0]
+    rate = f"{speed_of(first.throughput.value)} {found.item}s/s"
+    if need.task:
+        rate = f"{rate} with weights in {first.precision or need.precision}"
+    hourly = first.per_hour_usd or 0.0
+    if first.time_s is None:
+        if need.budget_per_month:
+            return f"{usd(hourly * hours_a_month(need))} a month, {rate}"
+        return f"{rate}, {usd(hourly)} an hour of use" if hourly and first.outlay_usd else rate
+    cost = f"{_about(first.cost_usd)} " if first.cost_usd else ""
+    if need.period_s is None:
+        return f"{cost}in {seconds(first.time_s.value)} at {rate}"
+    every, busy = _EVERY.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
+    return f"{cost}{every or f'each {seconds(need.period_s)}'}, busy {busy} of it at {rate}"
+
+
+def _reasons(found: Recommendation) -> tuple[str, ...]:
+    """The three that matter most."""
+    need, first = found.need, found.options[0]
+    others = [o for o in found.options[1:] if o.gpu_id != first.gpu_id and o.cost_per_item_usd]
+    cost, said = first.cost_per_item_usd, list[str]()
+    if cost and cost.value and others and others[0].cost_per_item_usd:
+        dearer = others[0].cost_per_item_usd.value / cost.value
+        if need.cheapest and others[0].outlay_usd:
+            dearer = others[0].outlay_usd / max(first.outlay_usd, 1.0)
+        close = "; within the uncertainty that is a tie" * (dearer < EQUAL)
+        least = "lowest price" if need.cheapest else "least cost"
+        said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
+    if first.outlay_usd:
+        said.append(setup(need, first))
+    if first.speedup is not None and first.way != "have":
+        said.insert(0, f"{significant(first.speedup)} times what you have")
+    if need.deadline_s and first.time_s:
+        said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed")
+    if need.mode == "train":
+        # How several of them talk to each other decides what they are worth together.
+        link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
+        scaling = (why for why in first.why if why.startswith(f"{first.count} reach"))
+        said += [next(scaling, link)] if first.count > 1 else []
+    known = _BASES[first.basis].partition(":")[0].partition(" by")[0]
+    said.append(f"speed: {_range(first.throughput)} {found.item}s/s within 80 %, {known}")
+    if first.memory_spare is not None:
+        size, free = catalog.get(first.gpu_id).memory_bytes or 0.0, percent(max(0.0, first.memory_spare), 0)
+        said.append(f"memory: {size / 2**30:g} GiB on each GPU, {free} of it stays free")
+    return tuple(said[:3])
+
+
+def setup(need: Need, bought: Option) -> str:
+    """What buying takes beside the card, and what is left of it."""
+    spec, a = catalog.get(bought.gpu_id), need.assumptions
+    host, _, watts = host_of(bought.gpu_id, bought.count)
+    watts = (bought.power_w or 0.0) + (watts if a.host_w is None else a.host_w * bought.count)
+    supply = next((w for w in SUPPLIES_W if w >= SUPPLY * watts), None)
+    slots, cooling = spec.number("slots"), spec.text("cooling")
+    left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
+    parts = [
+        f"{usd(bought.outlay_usd)} in all, "
+        + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
+        "" if not bought.power_w else f"{bought.power_w:g} W: "
+        + (f"a power supply of {supply} W" if supply else "several power supplies"),
+        f"{slots * bought.count:g} slots" if slots else "", f"{cooling} cooling" if cooling else "",
+        f"quiet: at most {QUIET_W:g} W of heat" if need.quiet else "",
+        f"worth {left} after {a.years:g} years",
+    ]  # fmt: skip
+    return "; ".join(part for part in parts if part)
+
+
+def _runner_up(found: Recommendation) -> str:
+    """The next GPU, and what speaks for it."""
+    first = found.options[0]
+    other = next((o for o in found.options[1:] if o.gpu_id != first.gpu_id), None)
+    if other is None:
+        return ""
+    cost, least, said = other.cost_per_item_usd, first.cost_per_item_usd, list[str]()
+    if cost and least and least.value:
+        said.append(f"{significant(cost.value / least.value)} times the cost")
+    said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
+    said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
+    price = "" if other.price_usd is None else f" at {usd(other.price_usd.value)}"
+    unit = "/h" if other.price_usd and not other.outlay_usd else ""
+    return f"{_machine(other)}, {obtained(other)}{price}{unit}: {', '.join(said)}"
+
+
+def _machine(option: Option) -> str:
+    """`one RTX 4090`, `8 x H100 SXM5 80 GB`; a laptop with its power limit, which makers set."""
+    spec = catalog.get(option.gpu_id)
+    if spec.text("form") == "laptop" and spec.power_w:
+        return f"a laptop with an {_short(option.gpu_id).partition(' Laptop')[0]} of {spec.power_w:g} W"
+    return counted(option.gpu_id, option.count)
+
+
+def counted(gpu_id: str, count: int) -> str:
+    """`one RTX 4090`, `2 x RTX 4090`."""
+    return f"one {_short(gpu_id)}" if count == 1 else f"{count} x {_short(gpu_id)}"
+
+
+def _short(gpu_id: str) -> str:
+    return catalog.get(gpu_id).name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+
+
+def obtained(option: Option) -> str:
+    """Where it comes from: `runpod, spot`, `bought used`, `yours`."""
+    last = (
+        f"last seen at {usd(option.last_usd)}, {option.seen_on[:7]}" if option.last_usd else "price not known"
+    )
+    fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
+    if option.way in ("new", "used"):
+        return f"bought {option.way}"
+    return fixed.get(option.way) or f"{option.provider}, {option.way}"
+
+
+def _about(interval: Interval) -> str:
+    return f"about {usd(interval.value)} ({usd(interval.low)} to {usd(interval.high)})"
+
+
+def _range(interval: Interval) -> str:
+    return f"{speed_of(interval.value)} ({speed_of(interval.low)} to {speed_of(interval.high)})"
+
+
+def speed_of(value: float) -> str:
+    """`968`, `1,554`, `411 G`: items a second without their unit."""
+    return significant(value) if value < 1e6 else si(value, "").strip()
+
+
+def _why(
+    need: Need, found: Option, first: Option, speed: Record, one: float | None, spec: GpuSpec
+) -> Iterator[str]:
+    """Reasons of one option, against the first; `one` is the throughput of a single GPU."""
+    faster = significant(found.throughput.value / first.throughput.value)
+    cost, least = found.cost_per_item_usd, first.cost_per_item_usd
+    if found.rank == 1 and cost:
+        yield "least cost for the work, old prices counted at their upper end"
+    elif not cost or not least or not least.value:  # without a price, or a card that is there already
+        yield f"{faster} times as fast as the first"
+    else:
+        yield f"{significant(cost.value / least.value)} times the cost of the first, {faster} times as fast"
+    if found.speedup is not None and found.way != "have":
+        yield f"{significant(found.speedup)} times what you have"
+    if found.count > 1 and one:
+        share = found.throughput.value / (found.count * one)
+        how = link_of(spec, found.count) if need.mode == "train" else "each works by itself"
+        yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how})"
+    if found.outlay_usd:
+        yield setup(need, found)
+    if found.break_even_h is not None:
+        planned = hours_of_use(need)
+        yield f"cheaper than renting after {found.break_even_h:,.0f} h of use ({planned:,.0f} h planned)"
+    if found.memory_spare is not None and found.memory_spare < LITTLE:
+        yield f"only {percent(max(0.0, found.memory_spare), 0)} of its memory stays free"
+    if found.outlay_usd and spec.text("form") in MODULES:
+        yield "a module for the board of a server, not a card for a slot"
+    if found.stale:
+        yield f"price of {found.seen_on}, old"
+    # The file of a measurement, the title of a publication.
+    where = speed.notes[0] if speed.notes else ""
+    if speed.source is not None:
+        where = speed.source.id if speed.origin == "measured" else speed.source.title
+    yield "speed " + _BASES[found.basis].format(where)
+    if speed.bound:
+        yield f"bound by {speed.bound}"
+
+
+def _changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """What would make another option the first: prices and hours of use."""
+    first = places[0]
+    if them.rows[first].way == "unpriced":
+        yield "a fresh price: prices of up to a year ago would rank them by cost"
+        return
+    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
+    if other is not None:
+        yield from _price_change(need, them, other, float(them.ranked[first]), "becomes first at")
+        stays = f"stays before {_name(them, other)} up to"
+        yield from _price_change(need, them, first, float(them.ranked[other]), stays)
+    yield from _hours(need, them, places)
+
+
+def _price_change(need: Need, them: Candidates, place: int, target: float, says: str) -> Iterator[str]:
+    """The price at which a candidate's ranked cost is `target`."""
+    price, fixed = float(them.price[place]), float(them.fixed[place])
+    if not price > 0 or not fixed > 0 or need.cheapest:
+        return
+    per_hour = target * float(them.per_hour[place]) / float(them.per_item[place])
+    old = exp(float(them.price_half[place])) if them.rows[place].stale else 1.0
+    share = (per_hour - float(them.running[place])) / old / fixed
+    wanted, unit = price * share, "/h"
+    if them.own[place]:
+        host = float(them.host[place] / them.count[place])
+        wanted, unit = (price + host) * share - host, " a card"
+    change = wanted / price - 1
+    if wanted > 0:
+        yield f"{_name(them, place)} {says} {usd(wanted)}{unit} (now {usd(price)}, {change:+.1%})"
+    else:
+        yield f"{_name(them, place)} is not first at any price: the rest of its cost alone is more"
+
+
+def _name(them: Candidates, place: int) -> str:
+    row = them.rows[place]
+    where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
+    kind = "" if row.way == "on-demand" else f" ({row.way})"
+    how = where.get(row.way) or f"from {row.offer.provider if row.offer else 'no one'}{kind}"
+    return f"{counted(row.gpu, row.count)} {how}"
+
+
+def worth_per_hour(need: Need, them: Candidates, place: int, rent: int) -> float:
+    """What renting costs for the work that an hour of an owned option does; of a service, for that hour."""
+    if need.period_s is not None:
+        return float(them.per_hour[rent])
+    return float(them.per_item[rent] * 3600 * them.speed[place]) * need.assumptions.utilisation
+
+
+def _break_even(need: Need, them: Candidates, place: int, rents: Sequence[int], lost: float) -> float | None:
+    """Hours of use from which an owned option costs less than the cheapest rent for the same work; `lost` is
+    the share of its outlay that is gone in the end. None where there is no rent, or energy costs more."""
+    if not rents or not them.outlay[place] > 0:
+        return None
+    saved = worth_per_hour(need, them, place, rents[0]) - float(them.running[place])
+    return float(them.outlay[place]) * lost / saved if saved > 0 else None
+
+
+def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """From which hours a week buying costs less than renting."""
+    own = next((p for p in places if them.outlay[p] > 0), None)
+    rent = next((p for p in places if not them.own[p]), None)
+    if own is None or rent is None or need.period_s is not None:
+        return
+    a = need.assumptions
+    worth = worth_per_hour(need, them, own, rent) - float(them.running[own])
+    if worth <= 0:
+        yield f"{_name(them, own)} never pays: its energy alone costs more than {_name(them, rent)}"
+        return
+    hours, planned = float(them.fixed[own]) * a.hours_per_week / worth, a.hours_per_week
+    if hours > 168:
+        yield f"{_name(them, own)} does not pay against {_name(them, rent)} even in use around the clock"
+    else:
+        pays = f"{_name(them, own)} costs less than {_name(them, rent)}"
+        yield f"{pays} from {hours:.1f} h a week on ({planned:g} h assumed)"
+
+
+def _absent(need: Need, left: Mapping[str, Issue]) -> Iterator[str]:
+    """Why a GPU that is there already is not an option."""
+    for gpu in dict.fromkeys(need.have):
+        if gpu in left:
+            yield f"{_short(gpu)} that you have is left out: {left[gpu].detail}"
+
+
+def _advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> Iterator[str]:
+    """Two of one against one of another, and why not to mix where they would train together: each GPU answers
+    requests by itself."""
+    if need.gpus[0] <= 1 and need.gpus[1] >= 2:
+        yield from _two_or_one(them, places)
+    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
+        return
+    # Two different cards that somebody might put into a machine of their own.
+    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
+    own = [them.rows[p].gpu for p in places if them.own[p]]
+    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
+    names = [gpu for gpu in cards if gpu in one]
+    if len(names) > 1:
+        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
+        yield (
+            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
+            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
+            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
+        )
+
+
+def _two_or_one(them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """Two of a slower GPU against one of a faster: of all such pairs the one that stands highest."""
+    ones, twos = ([p for p in places if them.rows[p].count == n][:PAIRED] for n in (1, 2))
+    pairs = [
+        (i + j, two, one)
+        for i, two in enumerate(twos)
+        for j, one in enumerate(ones)
+        if them.rows[two].gpu != them.rows[one].gpu and them.speed[two] / 2 < them.speed[one]
+    ]
+    if not pairs:
+        return
+    _, two, one = min(pairs)
+    faster = float(them.speed[two] / them.speed[one])
+    dearer = float(them.per_item[two] / max(them.per_item[one], 1e-300))
+    yield (
+        f"{_name(them, two)} or {_name(them, one)}: the two do {significant(faster)} times the work in an "
+        f"hour, at {significant(dearer)} times the cost of an item; chance that they cost less: "
+        f"{percent(chance(them, two, one), 0)}"
+    )
+
+
+def _precision_changes(first: Option, others: Mapping[str, Option]) -> Iterator[str]:
+    """What another precision would do to the first option; `others` are the first of each."""
+    for precision, other in others.items():
+        if other.cost_per_item_usd is None or first.cost_per_item_usd is None:
+            continue
+        cheaper = other.cost_per_item_usd.value / max(first.cost_per_item_usd.value, 1e-300)
+        same = (other.gpu_id, other.count) == (first.gpu_id, first.count)
+        who = "the same GPU stays first" if same else f"{_machine(other)} would be first"
+        yield f"in {precision} {who}, at {significant(cheaper)} times the cost"

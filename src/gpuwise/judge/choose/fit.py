@@ -9,25 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from datetime import date
+from functools import partial, reduce
 from math import ceil, floor
-from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.facts.catalog import tables
-from gpuwise.judge.choose.candidates import COMPUTERS, Array, Candidates, Mask, hours_a_month
-from gpuwise.model.choice import Need, Rejected
-from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.record import Record
+from gpuwise.judge.choose import speeds as known_speeds
+from gpuwise.judge.choose.candidates import (
+    COMPUTERS,
+    Array,
+    Candidates,
+    Mask,
+    candidates,
+    host_of,
+    hours_a_month,
+)
+from gpuwise.judge.choose.need import Preset, has_form, need_for, presets
+from gpuwise.judge.choose.speeds import Forecast
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.judgement import Need
+from gpuwise.model.result import Basis, Interval, Issue, Record, Result
 from gpuwise.model.units import gibibytes, seconds, significant, usd
-from gpuwise.predict.collectives import MODULES, is_linked
+from gpuwise.predict.card import MODULES, is_linked
 from gpuwise.predict.forecast import FITS
 
-DATA = Path(__file__).with_name("data")
 # Numbers on products are rounded.
 HALF_GB = 0.5
 # Least share of n times one GPU that n GPUs must reach: below it, half of them do nothing.
@@ -37,7 +46,14 @@ BUSIEST = 0.8
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
 OLDEST = 7.5
 UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
-UNPROVEN = "known by its data sheet only: no network measured on such a card is known to the predictor"
+UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
+# Upper over lower end of an interval from which on it is an order of magnitude.
+WIDEST = 10.0
+# Of a good power supply under load.
+SUPPLY_EFFICIENCY = 0.9
+# More heat than this takes fans that people hear across a desk.
+QUIET_W = 300.0
+LOUD = f"too loud beside a desk: made for a server's fans, or more than {QUIET_W:g} W of heat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +80,20 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     """Every limit that the need sets, and those that hold always: memory, evidence, worthwhile scaling."""
     specs = {row.gpu: catalog.get(row.gpu) for row in them.rows}
     found = [_fits(them), _scales(them, specs, speeds), *_card(need, them, specs)]
-    if not need.unproven:
-        rows = [row.speed for row in them.rows]
-        # On kernels without a prediction every card rests on its sheet: none is known worse than others.
-        proven = [not any(i.code == "order-of-magnitude" for i in (s.measured or s).issues) for s in rows]
-        ok, unknown = np.array(proven, dtype=bool), np.full(len(them), np.nan)
-        found.append(Limit("unproven", ok, unknown, True, lambda p: UNPROVEN, lambda v: "ok"))
     have = np.array([row.way == "have" for row in them.rows], dtype=bool)
+
+    def simple(code: str, ok: Sequence[bool] | Mask, why: str, relaxed: str = "ok") -> None:
+        unknown = np.full(len(them), np.nan)
+        found.append(Limit(code, np.asarray(ok, dtype=bool), unknown, True, lambda p: why, lambda v: relaxed))
+
+    if not need.unproven:
+        # On kernels without a prediction every card rests on its sheet: none is known worse than others.
+        simple("unproven", [is_known(row.speed) for row in them.rows], UNPROVEN)
     if need.mode != "compute" and not need.unproven:
         # Kernels compiled once run on; frameworks are built anew, and no longer for these.
         capable = {gpu: float(spec.text("compute_capability") or OLDEST) for gpu, spec in specs.items()}
         old = np.array([capable[row.gpu] < OLDEST for row in them.rows], dtype=bool)
-        unknown = np.full(len(them), np.nan)
-        found.append(Limit("software", have | ~old, unknown, True, lambda p: UNSUPPORTED, lambda v: "ok"))
+        simple("software", have | ~old, UNSUPPORTED)
     if have.any():
         # Nobody replaces a card by one that does no more.
         least = float(them.speed[have].max())
@@ -84,14 +101,32 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         found.append(Limit("", ok, them.speed, False, lambda p: "not faster than what you have",
                            lambda v: "a faster GPU"))  # fmt: skip
     # Watts and slots of one's own machine; a rented one has what it needs.
-    for code, field, most, unit in (
-        ("power", "power_w", need.power_w, "W"), ("slots", "slots", need.slots, ""),
+    board = _numbers(them, specs, "power_w") * them.count
+    host_w = np.array([host_of(row.gpu, row.count)[2] for row in them.rows], dtype=float)
+    slots = _numbers(them, specs, "slots") * them.count
+    for code, used, most, unit in (
+        ("power", board, need.power_w, "W"), ("slots", slots, need.slots, " slots"),
+        ("outlet", (board + host_w) / SUPPLY_EFFICIENCY, need.outlet_w, "W"),
     ):  # fmt: skip
         if most is not None:
-            used = np.where(them.own, _numbers(them, specs, field) * them.count, 0.0)
-            what = "takes {} " + (unit or "slots")
-            found.append(_bound(code, used, most, "{:g}".format, what, lambda v, u=unit: f"{ceil(v)}{u}"))  # type: ignore[misc]
+            used = np.where(them.own, used, 0.0)
+            say, relaxed = f"{{:.0f}}{unit}".format, partial(_rounded_up, unit.strip(" slot"))
+            found.append(_bound(code, used, most, say, "takes {}", relaxed))
+    if need.quiet:
+        fans = [specs[row.gpu].text("segment") != "server" for row in them.rows]
+        simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, "any")
     return (*found, *_time(need, them), *_money(need, them))
+
+
+def is_known(speed: Record) -> bool:
+    """Whether a speed is known well enough to be ranked: not by an order of magnitude alone."""
+    own, stated = speed.measured or speed, speed.throughput
+    wide = own.origin == "predicted" and stated is not None and stated.high >= WIDEST * stated.low
+    return not wide and not any(issue.code == "order-of-magnitude" for issue in own.issues)
+
+
+def _rounded_up(unit: str, value: float) -> str:
+    return f"{ceil(value)}{unit}"
 
 
 def kept(found: Sequence[Limit], size: int) -> Mask:
@@ -138,11 +173,14 @@ def link_of(spec: GpuSpec, count: int) -> str:
 
 def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterator[Limit]:
     """Memory and form of one GPU, wherever it stands."""
+    # Memory as the product is sold: GiB, or decimal GB where that is its number.
+    sold, stated = (_numbers(them, specs, field) for field in ("memory_sold_gb", "memory_bytes"))
+    size, say = np.asarray(np.where(np.isnan(sold), stated / 2**30, sold)), "has {:g} GB of memory".format
+    if need.least_gb:
+        what = f"does not fit: the work needs {need.least_gb:g} GB, it {{}}"
+        yield _bound("", size, need.least_gb - HALF_GB, say, what, lambda v: "a smaller model", upper=False)
     if need.memory_gb is not None:
-        (low, high), say = need.memory_gb, "has {:g} GB of memory".format
-        # Memory as the product is sold: GiB, or decimal GB where that is its number.
-        sold, stated = (_numbers(them, specs, field) for field in ("memory_sold_gb", "memory_bytes"))
-        size = np.asarray(np.where(np.isnan(sold), stated / 2**30, sold))
+        low, high = need.memory_gb
         yield _bound("memory", size, low - HALF_GB, say, "{}", lambda v: f"{floor(v)}GB..", upper=False)
         if high is not None:
             yield _bound("memory", size, high + HALF_GB, say, "{}", lambda v: f"..{ceil(v)}GB")
@@ -176,6 +214,9 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
     unit = "/h" if need.budget_per_hour else "/month" if need.budget_per_month else ""
     hours = hours_a_month(need) if need.budget_per_month else 1.0
     whole = np.where(them.own, them.outlay, them.per_item * (need.items or np.nan))
+    # What a laptop was last sold at, though that is too old to rank by.
+    last = [row.offer.amount if row.offer and row.way == "unpriced" else np.nan for row in them.rows]
+    whole = np.where(np.isnan(whole), last, whole)
     spent = need.users * (them.per_hour * hours if unit else whole)
 
     def reason(place: int) -> str:
@@ -185,7 +226,7 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
         return f"over budget: {usd(float(spent[place]))}{unit}{with_host}" if known else "no price is known"
 
     def relaxed(value: float) -> str:
-        return f"${ceil(value * 100) / 100:.2f}{unit}"
+        return f"${ceil(value * 100) / 100:.2f}{unit}" if value == value else "any"
 
     yield Limit("budget", spent <= need.budget_usd, spent, True, reason, relaxed)
 
@@ -210,25 +251,11 @@ def _numbers(them: Candidates, specs: Mapping[str, GpuSpec], field: str) -> Arra
     )
 
 
-@cache
-def forms() -> Mapping[str, tuple[str, frozenset[str]]]:
-    """What each form means: a field of the catalog and the values it may have."""
-    return {
-        row["form"]: (row["field"], frozenset(row["values"].split(";")))
-        for row in tables.rows(DATA / "forms.csv")
-    }
-
-
-def has_form(spec: GpuSpec, form: str) -> bool:
-    """Whether the GPU is of a form; only what sits in no server is a laptop or small computer."""
-    field, values = forms()[form]
-    return spec.text(field) in values and (form != "mobile" or spec.text("segment") != "server")
-
-
 def rejected(
     need: Need, them: Candidates, found: Sequence[Limit], speeds: Sequence[Record]
-) -> tuple[Rejected, ...]:
-    """Every GPU without an option, by the limits that its nearest candidate breaks."""
+) -> dict[str, Issue]:
+    """Every GPU without an option and why: the code of the limit that its nearest candidate breaks, or none
+    where it has no speed or no price."""
     fine = {row.gpu for row, ok in zip(them.rows, kept(found, len(them)), strict=True) if ok}
     broken, places = _broken(them, found), dict[str, list[int]]()
     for place, row in enumerate(them.rows):
@@ -236,19 +263,17 @@ def rejected(
     refusals: dict[str, list[str]] = {}
     for speed in speeds:
         refusals.setdefault(speed.gpu_id, []).append(speed.refusal)
-    left = []
+    left = dict[str, Issue]()
     for gpu, said in refusals.items():
         if gpu in fine:
             continue
         if gpu not in places:
-            reason = said[0] if all(said) else no_price(need, gpu)
-            left.append(Rejected(gpu_id=gpu, reason=reason))
+            left[gpu] = Issue.info("", said[0] if all(said) else no_price(need, gpu))
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
-        reason = "; ".join(limit.reason(nearest) for limit in faults)
-        left.append(Rejected(gpu_id=gpu, reason=reason, constraint=faults[0].code))
-    return tuple(left)
+        left[gpu] = Issue.info(faults[0].code, "; ".join(limit.reason(nearest) for limit in faults))
+    return left
 
 
 def no_price(need: Need, gpu: str) -> str:
@@ -259,6 +284,7 @@ def no_price(need: Need, gpu: str) -> str:
     if need.acquire == "own" and form in COMPUTERS:
         return "sold only inside a computer, and no price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
+    what = f"{what} {' or '.join(need.sold)}".strip()
     age = need.assumptions.max_age_days
     parts = (
         "no price", what, f"of {', '.join(need.providers)}" if need.providers else "",
@@ -303,3 +329,82 @@ def _way(them: Candidates, limit: Limit, place: int) -> Way:
 def _broken(them: Candidates, found: Sequence[Limit]) -> Array:
     """How many limits each candidate breaks."""
     return np.asarray(sum(((~limit.ok).astype(float) for limit in found), np.zeros(len(them))))
+
+
+Suitability = Literal["well suited", "runs", "no"]
+# What a preset may ask for -> the field of the catalog, its unit, and how it is written.
+_ASKED = {
+    "memory_gb": ("memory_bytes", 2**30, "GB of memory"),
+    "bandwidth_gbs": ("memory_bytes_per_s", 1e9, "GB/s"),
+    "fp64_tflops": ("fp64", 1e12, "TFLOP/s in FP64"),
+    "bf16_tflops": ("bf16", 1e12, "TFLOP/s in BF16"),
+    "fp16_tflops": ("fp16", 1e12, "TFLOP/s in FP16"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One GPU in one preset."""
+
+    preset: str
+    title: str
+    verdict: Suitability
+    reason: str = ""  # Of a no, or what a GPU that runs it lacks
+    item: str
+    throughput: Interval | None = None
+    basis: Basis = "spec-only"
+    cost_per_item_usd: float | None = None  # At its cheapest fresh price; None where none is known
+
+
+def uses(
+    gpu_id: str, forecast: Forecast, offers: Sequence[Offer], *, today: date,
+    results: Sequence[Result] = (), published: Sequence[Record] = (),
+) -> tuple[Use, ...]:  # fmt: skip
+    """Every preset, for one of the GPU alone."""
+    found = []
+    for name in presets():
+        need = need_for(name, gpus=(1, 1))
+        (own,) = known_speeds.gather(need, {gpu_id: (1,)}, forecast, results=results, published=published)
+        found.append(use(name, need, own, offers, today))
+    return tuple(found)
+
+
+def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date) -> Use:
+    """One preset; `own` is the speed of the GPU in it."""
+    preset, item, spec = presets()[name], known_speeds.item_of(need), catalog.get(own.gpu_id)
+    if reason := _reason(need, own, spec):
+        return Use(preset=name, title=preset.title, verdict="no", reason=reason, item=item)
+    lacks = "; ".join(lacking(preset, spec))
+    them = candidates(need, [own], offers, today=today)
+    return Use(
+        preset=name, title=preset.title, verdict="runs" if lacks else "well suited", reason=lacks, item=item,
+        throughput=own.throughput, basis=own.basis,
+        cost_per_item_usd=min((float(cost) for cost in them.per_item if cost > 0), default=None),
+    )  # fmt: skip
+
+
+def lacking(preset: Preset, spec: GpuSpec) -> list[str]:
+    """What the preset asks for and the GPU has not, with both figures."""
+    found = []
+    for asked, least in preset.well.items():
+        field, unit, words = _ASKED[asked]
+        peak = spec.peak(field) if field in ("fp64", "bf16", "fp16") else None
+        value = (peak.flop_per_s if peak else None) if "flops" in asked else spec.number(field)
+        # A card is sold by the round number above what it leaves free.
+        if value is None or round(value / unit, 1) < least:
+            has = "no source states its " if value is None else f"{significant(value / unit)} of "
+            found.append(f"{has}{words}" if value is None else f"{has}{least:g} {words}")
+    return found
+
+
+def _reason(need: Need, speed: Record, spec: GpuSpec) -> str:
+    """Why the GPU does not do this, or nothing."""
+    if need.form is not None and not has_form(spec, need.form):
+        return "not a laptop or small computer" if need.form == "mobile" else f"not {need.form}"
+    if speed.throughput is None:
+        return speed.refusal
+    if speed.fits_probability is not None and speed.fits_probability < FITS:
+        return "does not fit its memory"
+    if need.latency_s is not None and (speed.seconds is None or speed.seconds > need.latency_s):
+        return "answers too late"
+    return ""

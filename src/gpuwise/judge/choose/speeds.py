@@ -21,23 +21,23 @@ stated in closed form by the workload, and the nearer of two limits of the data 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log
 from typing import Protocol
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts import catalog, published
-from gpuwise.judge.choose import language
-from gpuwise.model.choice import Need
+from gpuwise.facts import catalog, llms, published
+from gpuwise.judge.choose.need import CONTEXTS
+from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Part
-from gpuwise.model.record import Basis, Record, refused
-from gpuwise.model.result import Interval, Result
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import Part, RunConfig
+from gpuwise.model.result import Basis, Interval, Issue, Record, Result, refused
+from gpuwise.model.units import gibibytes
 from gpuwise.predict.evidence import answers
-from gpuwise.predict.interval import LEVEL, around, step_half
-from gpuwise.stats.records import Condition, ratio_between
+from gpuwise.predict.fit import Fit, Plan, fit
+from gpuwise.predict.rates import LEVEL, around, step_half
+from gpuwise.stats.scaling import Condition, ratio_between
 from gpuwise.store import records
 from gpuwise.workloads import registry
 
@@ -49,6 +49,8 @@ PUBLISHED_HALF = 0.5
 # Share of a limit of the data sheet that a scientific kernel reaches, within a factor of two.
 REACHED = 0.5
 BATCHES = tuple(2**k for k in range(11))
+# Sequences that a language model answers or learns from at once.
+SEQUENCES = BATCHES[:9]
 # Each says less than the one before; a mix is known as little as its least known part.
 WEAKER: tuple[Basis, ...] = ("measured", "calibrated", "transferred", "published", "spec-only")
 # Parts of a question in which measurements may differ that speak for one need: any number of GPUs and,
@@ -74,7 +76,7 @@ def gather(
     Raises InputError for a workload that is unknown or that nothing can tell the cost of.
     """
     if need.task:
-        return language.gather(need, wanted)
+        return tuple(_in_best_format(need, gpu, n) for gpu, counts in wanted.items() for n in counts)
     measured = records(result for result in results if result.environment.gpu_id)
     each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
     if need.fallback is not None:
@@ -85,9 +87,17 @@ def gather(
             bare = {gpu: n for gpu, n in wanted.items() if lacking in found[gpu, n[0]].refusal}
             found |= _of_workload(other, name, bare, forecast, measured, published) if bare else {}
     if len(each) == 1:
-        return tuple(each[0].values())
+        return tuple(_in_items(record, need.passes) for record in each[0].values())
     shares = [share for _, share in need.workloads]
     return tuple(_mix([found[key] for found in each], shares) for key in each[0])
+
+
+def _in_items(record: Record, passes: float) -> Record:
+    """The speed in items of which each takes so many runs of the workload."""
+    if passes == 1 or record.throughput is None:
+        return record
+    seconds = record.seconds * passes if record.seconds else None
+    return replace(record, item="image", throughput=record.throughput.times(1 / passes), seconds=seconds)
 
 
 def _of_workload(
@@ -95,13 +105,9 @@ def _of_workload(
     measured: Sequence[Record], stated: Sequence[Record],
 ) -> dict[Key, Record]:  # fmt: skip
     config = RunConfig(
-        workload=workload,
-        content=registry.get(workload).content,
-        mode=need.mode,
-        precision=need.precision,
-        compile=need.compiled,
-        batch=need.batch,
-    )
+        workload=workload, content=registry.get(workload).content, mode=need.mode, precision=need.precision,
+        compile=need.compiled, batch=need.batch,
+    )  # fmt: skip
     own: dict[Key, list[Record]] = defaultdict(list)
     for record in measured:
         same = record.question.key(*ANY) == config.key(*ANY) and config.batch in (None, record.batch)
@@ -122,6 +128,74 @@ def _of_workload(
         unknown = _blank(config, *key, "no speed is known")
         found[key] = min(known, key=_width, default=unknown)
     return found
+
+
+def _in_best_format(need: Need, gpu: str, count: int) -> Record:
+    """The fastest of the formats that compete; the last, the shortest, only where none of the others fits."""
+    *usual, shortest = need.formats or (need.precision,)
+    native = [p for p in usual if p != Precision.FP8 or catalog.get(gpu).peak("fp8") is not None]
+    found = [_of_model(replace(need, precision=precision), gpu, count) for precision in native]
+    best = max(found, key=lambda record: record.value, default=None)
+    if best is None or best.throughput is None or _late(best, need.latency_s):
+        short = _of_model(replace(need, precision=shortest), gpu, count)
+        best = short if best is None or short.throughput is not None or best.throughput is None else best
+    return best
+
+
+def _of_model(need: Need, gpu: str, count: int) -> Record:
+    spec, tried = catalog.get(gpu), list(_tried(need, gpu, count))
+    config = RunConfig(
+        workload=need.workloads[0][0], mode=need.mode, precision=need.precision, gpus=count, compile=False
+    )
+    blank = Record(question=config, gpu_id=gpu, item="token", origin="predicted", basis="spec-only")
+    first = tried[0]
+    if not first.fits:
+        room, needed = gibibytes(first.memory_bytes), gibibytes(first.needed_bytes)
+        why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
+        return replace(blank, issues=refused(why))
+    best = max(tried, key=lambda f: (_quick(need, f), f.tokens_per_s.value if f.tokens_per_s else 0.0))
+    needed_bytes, watts = best.needed_bytes, (spec.power_w or 0.0) * count
+    detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
+    unproven = (Issue(code="order-of-magnitude", severity="warning", detail=detail),)
+    return replace(
+        blank, throughput=best.tokens_per_s, seconds=_latency(need, best), fits_probability=1.0,
+        issues=() if spec.vendor == "NVIDIA" else unproven, notes=(f"batch {best.plan.batch}",),
+        memory_bytes=Interval(
+            value=needed_bytes, low=needed_bytes, high=needed_bytes, level=None, method="sum of parts"
+        ),
+        # The board's limit: what a model draws is not predicted, and decoding draws less.
+        watts=Interval(value=watts, low=watts, high=watts, level=None, method="stated") if watts else None,
+    )  # fmt: skip
+
+
+def _tried(need: Need, gpu: str, count: int) -> Iterator[Fit]:
+    """The model at rising batches, until one does not fit."""
+    model = llms.find(need.workloads[0][0])
+    for batch in (need.concurrent or need.batch,) if need.concurrent or need.batch else SEQUENCES:
+        found = fit(
+            Plan(
+                model=model, task=need.task or "infer", weights=need.precision, batch=batch, gpus=count,
+                context=CONTEXTS[need.task or "infer"], checkpoint=need.mode == "train",
+            ),
+            gpu,
+        )  # fmt: skip
+        if batch == 1 or found.fits or batch not in SEQUENCES or need.batch or need.concurrent:
+            yield found
+        if not found.fits:
+            return
+
+
+def _latency(need: Need, found: Fit) -> float | None:
+    """Seconds to the next token of every sequence, to the first one, or of a training step."""
+    if need.latency_kind == "TTFT" and need.mode == "infer":
+        return found.first_token_s
+    speed = found.tokens_per_s
+    return found.plan.batch / speed.value if speed and need.mode == "infer" else None
+
+
+def _quick(need: Need, found: Fit) -> bool:
+    seconds = _latency(need, found)
+    return need.latency_s is None or (seconds is not None and seconds <= need.latency_s)
 
 
 def corrected(predicted: Mapping[Key, Record], measured: Mapping[Key, Record]) -> dict[Key, Record]:
@@ -295,23 +369,27 @@ def half_of(interval: Interval | None) -> float:
     return log(interval.value / interval.low) if interval and interval.low > 0 else 0.0
 
 
-# Precisions that a need without one of its own might as well use.
+# Precisions that a need without one of its own might as well use; formats that a served model might have.
 OTHERS = (Precision.FP8, Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
+FORMATS_SERVED = (Precision.BF16, Precision.FP8, Precision.INT4, Precision.Q4_K_M)
 
 
 def alternatives(need: Need, count: int) -> tuple[Need, ...]:
     """The same need with `count` GPUs in every other precision that all its workloads have."""
     if need.task:
-        return tuple(replace(need, precision=p, gpus=(count, count)) for p in language.alternatives(need))
-    each = [registry.get(name).spec.precisions for name, _ in need.workloads]
-    shared = [p for p in OTHERS if p != need.precision and all(p in own for own in each)]
-    return tuple(replace(need, precision=precision, gpus=(count, count)) for precision in shared)
+        others = list(FORMATS_SERVED) if need.task == "infer" and not need.formats else []
+    else:
+        each = [registry.get(name).spec.precisions for name, _ in need.workloads]
+        others = [p for p in OTHERS if all(p in own for own in each)]
+    return tuple(replace(need, precision=p, gpus=(count, count)) for p in others if p != need.precision)
 
 
 def item_of(need: Need) -> str:
     """What the throughput counts."""
     if need.task:
         return "token"
+    if need.passes != 1:
+        return "image"
     items = {registry.get(name).spec.item for name, _ in need.workloads}
     return items.pop() if len(items) == 1 else "item"
 

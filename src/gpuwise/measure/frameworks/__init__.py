@@ -9,9 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Framework
-from gpuwise.model.recipe import Recipe
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import Framework, Recipe, RunConfig
 
 # Those of `networks.NETWORKS`; named here so that asking costs no import.
 WORKLOADS = ("resnet50", "resnet152", "inception-v3", "googlenet", "bert-large")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
@@ -19,10 +19,8 @@ from gpuwise.errors import InputError
 from gpuwise.measure import events
 from gpuwise.measure.engine import ArrivalClock, Clock, Step
 from gpuwise.measure.frameworks import FRAMEWORKS
-from gpuwise.measure.process import Rendezvous
-from gpuwise.model.question import Framework
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, WorkloadSpec
+from gpuwise.measure.request import Rendezvous
+from gpuwise.model.question import Cost, Framework, RunConfig, WorkloadSpec
 
 
 class Job(Protocol):
@@ -130,6 +128,10 @@ class Adapter(ABC, Generic[J]):
         """A clock and the step that it times."""
         clock = ArrivalClock(self.wait)
         return clock, clock.watched(job.step)
+
+    def without_search(self) -> AbstractContextManager[None]:
+        """For one step whose speed is not asked for: its library does not search for the fastest kernels."""
+        return nullcontext()
 
     def compiler(self, config: RunConfig) -> Compiler | None:
         """What tells compilation from the rest of the first step; None where nothing does."""

@@ -35,7 +35,7 @@ from gpuwise.measure.frameworks.networks import (
     averaging,
     padding_of,
 )
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import RunConfig
 from gpuwise.workloads.bert import DECAY, LEARNING_RATE
 from gpuwise.workloads.convnet import CLASSES, SGD_DECAY, SGD_MOMENTUM, SGD_RATE, Conv, Pool
 

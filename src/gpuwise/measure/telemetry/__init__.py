@@ -1,21 +1,25 @@
-"""Watch the device and describe the machine. Reads only: no clock, limit or mode is ever set."""
+"""Watch the device and describe the machine: devices, the computer around them, and torch.
 
-from gpuwise.measure.telemetry.host import (
-    Machine,
-    TorchBuild,
-    cpu_count,
-    cpu_name,
-    disk_free_bytes,
-    environment,
-    host_sensor,
-    load_average,
-    machine,
-    memory_bytes,
-    os_name,
-    sensors,
-    speed_variables,
-    torch_build,
-)
+Reads only: no clock, limit or mode is ever set. Found in milliseconds, and without importing torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+import psutil
+
+from gpuwise import __version__
 from gpuwise.measure.telemetry.nvml import NvmlSensor, links
 from gpuwise.measure.telemetry.sensor import (
     DeviceInfo,
@@ -25,9 +29,12 @@ from gpuwise.measure.telemetry.sensor import (
     ScriptedSensor,
     Sensor,
     Wear,
+    cautions,
+    combined,
+    summarise,
     wait_until_cool,
 )
-from gpuwise.measure.telemetry.summary import cautions, combined, summarise
+from gpuwise.model.question import Environment
 
 __all__ = [
     "DeviceInfo", "Machine", "NvmlSensor", "Process", "Sample", "Sampler", "ScriptedSensor", "Sensor",
@@ -35,3 +42,264 @@ __all__ = [
     "host_sensor", "links", "load_average", "machine", "memory_bytes", "os_name", "sensors",
     "speed_variables", "summarise", "torch_build", "wait_until_cool",
 ]  # fmt: skip
+
+
+_SPEED_VARIABLES = (
+    "CUBLAS",
+    "CUDA_",
+    "CUDNN",
+    "HIP_",
+    "HSA_",
+    "MKL_",
+    "NCCL_",
+    "NVIDIA_TF32",
+    "OMP_",
+    "PYTORCH",
+    "ROCR_",
+    "TORCH",
+    "TRITON_",
+)
+# Names of addresses, hosts and credentials (NCCL_HOSTID, TORCHINDUCTOR_REDIS_HOST): no settings.
+_PRIVATE = re.compile(r"COMM_ID$|HOST(ID)?$|PASSWORD|SECRET|TOKEN|USERNAME")
+_PATH = re.compile(r"[/\\~]")
+_DEVICE_ID = re.compile(r"\b(GPU|MIG)-[0-9A-Za-z-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorchBuild:
+    """An installed torch: its version and what it was built for."""
+
+    version: str
+    cuda: str | None = None
+    hip: str | None = None
+    xpu: str | None = None
+
+
+def torch_build() -> TorchBuild | None:
+    """The torch that `import torch` would load, read from its version file (`torch.version`).
+
+    Importing torch takes over a second; this takes a millisecond. None where there is none.
+    """
+    try:
+        found = importlib.util.find_spec("torch")
+    except (ImportError, ValueError):
+        return None
+    if found is None or found.origin is None:
+        return None
+    try:
+        tree = ast.parse(Path(found.origin).with_name("version.py").read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):  # ValueError: not UTF-8, or a null byte
+        return None
+    stated: dict[str, str] = {}
+    for node in tree.body:  # `a = ...` or `a: T = ...`
+        if isinstance(node, ast.AnnAssign | ast.Assign) and isinstance(node.value, ast.Constant):
+            name = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            if isinstance(name, ast.Name) and isinstance(node.value.value, str):
+                stated[name.id] = node.value.value
+    version = stated.get("__version__")
+    if version is None:
+        return None
+    return TorchBuild(version=version, cuda=stated.get("cuda"), hip=stated.get("hip"), xpu=stated.get("xpu"))
+
+
+def cpu_name() -> str:
+    """Model name of the processor (`lscpu`), or the architecture where it is not told."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return match[1].strip() if match else platform.machine()
+
+
+def cpu_count() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else psutil.cpu_count() or 1
+
+
+def memory_bytes() -> int:
+    """Main memory of the machine; a container's own limit may be lower."""
+    return int(psutil.virtual_memory().total)
+
+
+def load_average() -> float | None:
+    """Mean number of processes that ran or waited over the last minute (`uptime`)."""
+    try:
+        return float(psutil.getloadavg()[0])
+    except OSError:  # no /proc in some containers
+        return None
+
+
+def os_name() -> str:
+    """Operating system and kernel (`uname -sr`)."""
+    return f"{platform.system()} {platform.release()}"
+
+
+def disk_free_bytes(path: Path) -> int:
+    """Free bytes where `path` is or would be (`df`)."""
+    absolute = path.absolute()
+    existing = next(folder for folder in (absolute, *absolute.parents) if folder.exists())
+    return shutil.disk_usage(existing).free
+
+
+def speed_variables(environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Environment variables that change speed, sorted by name, without what is private in them."""
+    return tuple(
+        # A path names its user, a device's unique id its owner: neither belongs in a published file.
+        (name, "<path>" if _PATH.search(value) else _DEVICE_ID.sub(r"\1-<id>", value))
+        for name, value in sorted(environ.items())
+        if name.startswith(_SPEED_VARIABLES) and not _PRIVATE.search(name)
+    )
+
+
+def sensors() -> tuple[Sensor, ...]:
+    """A sensor for each GPU that answers, NVIDIA's first, then AMD's; empty where there is none."""
+    from gpuwise.measure.telemetry import nvml
+
+    found = nvml.sensors()
+    if importlib.util.find_spec("amdsmi") is not None:
+        from gpuwise.measure.telemetry import amd
+
+        found += amd.sensors()
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Devices, torch and the computer around them."""
+
+    devices: tuple[DeviceInfo, ...]
+    torch: TorchBuild | None
+    cpu: str
+    cpu_count: int  # Cores that this process may use
+    memory_bytes: int | None = None
+    os: str | None = None
+
+
+def machine() -> Machine:
+    """Look at this machine; never raises."""
+    watched = sensors()
+    try:
+        devices = tuple(sensor.info() for sensor in watched)
+    finally:
+        for sensor in watched:
+            sensor.close()
+    return Machine(
+        devices=devices,
+        torch=torch_build(),
+        cpu=cpu_name(),
+        cpu_count=cpu_count(),
+        memory_bytes=memory_bytes(),
+        os=os_name(),
+    )
+
+
+def environment(
+    info: DeviceInfo | None, *, device: str, gpu_id: str | None = None, other_processes: int | None = None
+) -> Environment:
+    """The environment of a result. Neither host name nor unique ids are kept, but a digest of the device's.
+
+    `device` names what is measured where there is no sensor (`info` is None).
+    """
+    found = Environment(
+        device=device,
+        gpu_id=gpu_id,
+        gpuwise=__version__,
+        python=platform.python_version(),
+        os=os_name(),
+        cpu=cpu_name(),
+        cpu_count=cpu_count(),
+        other_processes=other_processes,
+        variables=speed_variables(os.environ),
+    )
+    if info is None:
+        return found
+    # 48 bits, from which the id is not found again: it is random itself.
+    card = sha256(info.uuid.encode()).hexdigest()[:12] if info.uuid else None
+    shared = ("driver", "power_limit_w", "power_limit_default_w", "sm_clock_max_hz", "memory_clock_max_hz",
+    "ecc",
+        "mig", "pcie_generation", "pcie_generation_max", "pcie_width", "pcie_width_max")  # fmt: skip
+    return replace(
+        found,
+        device=info.name,
+        card=card,
+        device_memory_bytes=info.memory_bytes,
+        **{name: getattr(info, name) for name in shared},
+    )
+
+
+# `intel-rapl:N/energy_uj` counts microjoules of one processor package (AMD too) and wraps at
+# `max_energy_range_uj`, about once an hour under load. Since 2020 most systems let only root read it.
+# Reference: https://docs.kernel.org/power/powercap/powercap.html
+ZONES = Path("/sys/class/powercap")
+
+
+@dataclass(slots=True)
+class _Zone:
+    """One processor package: the counter as last read, and what it wrapped over before."""
+
+    path: Path
+    wraps_at: int
+    last: int
+    carried: int = 0
+
+    def joules(self) -> float:
+        """Joules since the kernel began to count, across wraps. Raises OSError where it counts no more: a
+        counter that seems to stand still would be energy saved."""
+        now = _read(self.path / "energy_uj")
+        if now is None:
+            raise OSError(f"{self.path.name} can no longer be read")
+        if now < self.last:
+            self.carried += self.wraps_at
+        self.last = now
+        return (self.carried + now) / 1e6
+
+
+def host_sensor(zones: Path | None = None) -> Sensor | None:
+    """A sensor of all packages together, or None where none can be read."""
+    found = []
+    for path in sorted((zones or ZONES).glob("intel-rapl:[0-9]*")):
+        energy, most = _read(path / "energy_uj"), _read(path / "max_energy_range_uj")
+        # A second colon is a part of a package, counted in it.
+        if path.name.count(":") == 1 and energy is not None and most is not None:
+            found.append(_Zone(path, wraps_at=most, last=energy))
+    return RaplSensor(found) if found else None
+
+
+def _read(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+class RaplSensor:
+    """The processors of this host: energy, and from it the mean power since the sample before, of
+    everything that runs on them."""
+
+    def __init__(self, zones: list[_Zone]) -> None:
+        self._zones = zones
+        self._last: tuple[float, float] | None = None
+
+    def info(self) -> DeviceInfo:
+        """The processor's name."""
+        return DeviceInfo(index=0, name=cpu_name())
+
+    def sample(self) -> Sample:
+        """One reading of the energy counters."""
+        at_s, energy = time.monotonic(), sum(zone.joules() for zone in self._zones)
+        before, self._last = self._last, (at_s, energy)
+        known = before is not None and at_s > before[0]
+        power = (energy - before[1]) / (at_s - before[0]) if known and before is not None else None
+        return Sample(at_s=at_s, power_w=power, energy_j=energy)
+
+    def processes(self) -> tuple[Process, ...]:
+        """None: every process computes on a processor."""
+        return ()
+
+    def wear(self) -> Wear:
+        """The counters tell energy alone."""
+        return Wear()
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gpuwise.measure.telemetry.host import TorchBuild
+from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.measure.telemetry.sensor import COOL_C, DeviceInfo, Process, Sample
 from gpuwise.model.units import gibibytes, si
 

@@ -1,19 +1,32 @@
-"""What a device reports of itself, how it is asked, and a thread that asks while a child measures.
+"""What a device reports of itself, how it is asked, and a thread that asks while a child measures,
+and the telemetry of the timed windows that comes of it.
 
 None = the device does not report it. The comment beside a field is the column of `nvidia-smi --query-gpu=...`
 that shows the same.
+
+Energy comes from the device's counter, interpolated at the edges of each window, and is kept only where the
+integral of sampled power over the same windows agrees within 5 %: counters of some cards and drivers are
+wrong (187 J counted against 327 J sampled in the same 5 s, https://github.com/ml-energy/zeus/issues/181),
+and sampled power of some covers a part of the time only (25 % on A100 and H100,
+https://arxiv.org/abs/2312.02741).
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, median
 from types import TracebackType
 from typing import Protocol
 
-from gpuwise.model.issue import Issue
+from gpuwise.model.question import Environment
+from gpuwise.model.result import Issue, Reading, Telemetry, Window
+from gpuwise.model.units import percent, significant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,3 +266,230 @@ def wait_until_cool(
                 "improve the cooling, or let the device rest and run again",
             )
         sleep(min(poll_s, timeout_s - waited_s))
+
+
+AGREE = 0.05
+# Below this the two cannot be compared: counters tick every 20 to 100 ms (an H200 every 100 ms). Sampled
+# power is the mean of the last second on most cards, so it also starts low where a load starts: on an H200,
+# two windows of 3 s after 0.3 s of warm-up read 4.9 % less than the counter, after 4 s 0.6 % less.
+ENOUGH_S, ENOUGH_SAMPLES = 2.0, 10
+
+THROTTLED = 0.05
+POWER_CAPPED = 0.5
+# Share of samples that is worth a caution. A power cap is how large GPUs normally run, so it is named only
+# when it holds most of the time and costs more than a tenth of the clock.
+CAPPED_CLOCK = 0.9
+
+NEXT_STEPS = {
+    "power-cap": "lift the limit to its default for the full speed",
+    "thermal": "improve the cooling and run again",
+    "user-clocks": "clocks are limited by hand: reset them",
+    "power-brake": "the power supply asks for less: check the PSU and its cables",
+    "hw-slowdown": "see which slowdown the driver reports, then check cooling and power supply",
+    "sync-boost": "clocks follow a slower GPU of the group: measure it alone",
+}
+
+# Enough to draw a measurement, and a tenth of what its step times take in the file.
+MOST_READINGS = 60
+
+# (seconds, value), in order of time.
+Series = Sequence[tuple[float, float]]
+
+
+def summarise(samples: Sequence[Sample], windows: Sequence[Window]) -> Telemetry | None:
+    """Telemetry of the windows, or None where no sample fell into one."""
+    during = tuple(s for s in samples if any(w.started_s <= s.at_s <= w.ended_s for w in windows))
+    if not during:
+        return None
+    energy, integrated = energies(samples, windows)
+    if energy is not None and (
+        # The counter stands still, runs back, or sampled power contradicts it.
+        energy <= 0 or _seconds(windows) < ENOUGH_S or _disagree(energy, integrated, windows, len(during))
+    ):
+        energy = None
+    before = [s for s in samples if s.at_s < min(w.started_s for w in windows)]
+    # Of a window shorter than its averaging time, power says nothing.
+    long = _seconds(windows) >= ENOUGH_S
+    powers = [s.power_w for s in during if s.power_w is not None and long]
+    clocks = [s.sm_clock_hz for s in during if s.sm_clock_hz is not None]
+    heats = [s.temperature_c for s in during if s.temperature_c is not None]
+    return Telemetry(
+        samples=len(during),
+        power_w=energy / _seconds(windows) if energy else fmean(powers) if powers else None,
+        energy_j=energy,
+        sm_clock_hz=median(clocks) if clocks else None,
+        sm_clock_min_hz=min(clocks, default=None),
+        temperature_start_c=(before[-1] if before else samples[0]).temperature_c,
+        temperature_max_c=max(heats, default=None),
+        pcie_generation=max((s.pcie_generation for s in during if s.pcie_generation), default=None),
+        pcie_width=max((s.pcie_width for s in during if s.pcie_width), default=None),
+        throttled=throttle_shares(during),
+        timeline=timeline(samples, windows),
+    )
+
+
+def timeline(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[Reading, ...]:
+    """What the sensors said from the first window to the last, at most MOST_READINGS times."""
+    first_s, last_s = min(w.started_s for w in windows), max(w.ended_s for w in windows)
+    read = [s for s in samples if first_s <= s.at_s <= last_s]
+    kept = read[:: -(-len(read) // MOST_READINGS)] if read else []
+    return tuple(
+        Reading(
+            at_s=s.at_s,
+            power_w=s.power_w,
+            sm_clock_hz=s.sm_clock_hz,
+            temperature_c=s.temperature_c,
+            held=bool(s.throttle),
+        )
+        for s in kept
+    )
+
+
+def throttle_shares(samples: Sequence[Sample]) -> tuple[tuple[str, float], ...]:
+    """(reason, share of samples in which it was active), most frequent first."""
+    counts = Counter(reason for sample in samples for reason in sample.throttle)
+    return tuple((reason, count / len(samples)) for reason, count in counts.most_common())
+
+
+def _seconds(windows: Sequence[Window]) -> float:
+    return sum(w.ended_s - w.started_s for w in windows)
+
+
+def energies(samples: Sequence[Sample], windows: Sequence[Window]) -> tuple[float | None, float | None]:
+    """(counter, integral of power) over the windows in joules; None where a window is not covered."""
+    counter = [(s.at_s, s.energy_j) for s in samples if s.energy_j is not None]
+    power = [(s.at_s, s.power_w) for s in samples if s.power_w is not None]
+
+    def grown(series: Series, start_s: float, end_s: float) -> float:
+        return _at(series, end_s) - _at(series, start_s)
+
+    return _over(grown, counter, windows), _over(_trapezoid, power, windows)
+
+
+def _over(
+    measure: Callable[[Series, float, float], float], series: Series, windows: Sequence[Window]
+) -> float | None:
+    """Sum of `measure(series, start, end)` over windows that the series covers whole."""
+    if len(series) < 2 or not windows:
+        return None
+    if series[0][0] > min(w.started_s for w in windows) or series[-1][0] < max(w.ended_s for w in windows):
+        return None
+    return sum(measure(series, w.started_s, w.ended_s) for w in windows)
+
+
+def _at(series: Series, moment_s: float) -> float:
+    """Linear interpolation; `moment_s` must lie within the series."""
+    right = max(1, bisect_left(series, (moment_s,)))
+    (t0, v0), (t1, v1) = series[right - 1], series[min(right, len(series) - 1)]
+    return v0 if t1 == t0 else v0 + (v1 - v0) * (moment_s - t0) / (t1 - t0)
+
+
+def _trapezoid(series: Series, start_s: float, end_s: float) -> float:
+    """Integral of a value over time, linear between samples."""
+    first = bisect_left(series, (start_s,))
+    last = bisect_left(series, (end_s,), lo=first)
+    edges = (start_s, _at(series, start_s)), (end_s, _at(series, end_s))
+    points = [edges[0], *series[first:last], edges[1]]
+    return sum((b - a) * (u + v) / 2 for (a, u), (b, v) in pairwise(points))
+
+
+def _disagree(counted: float, integrated: float | None, windows: Sequence[Window], samples: int) -> bool:
+    if integrated is None or _seconds(windows) < ENOUGH_S or samples < ENOUGH_SAMPLES:
+        return False
+    return abs(counted - integrated) > AGREE * max(counted, integrated)
+
+
+def cautions(
+    telemetry: Telemetry,
+    samples: Sequence[Sample],
+    windows: Sequence[Window],
+    environment: Environment | None = None,
+) -> tuple[Issue, ...]:
+    """What in the telemetry makes a number doubtful; the start gate checks the heat.
+
+    The environment says what the card can do; without it the highest clock seen stands beside the median. A
+    card at its own power limit runs as it is sold, so that is information; a lowered limit is a warning.
+    """
+    if telemetry.samples < ENOUGH_SAMPLES:
+        return ()
+    clock_hz, most_hz = (
+        telemetry.sm_clock_hz,
+        environment.sm_clock_max_hz if environment is not None else None,
+    )
+    limit_w = environment.power_limit_w if environment is not None else None
+    default_w = environment.power_limit_default_w if environment is not None else None
+    lowered = limit_w is not None and default_w is not None and limit_w < default_w - 0.5
+    clocks = ""
+    if clock_hz is not None:
+        clocks = f"; median clock {clock_hz / 1e6:.0f} MHz"
+        seen_hz = max((s.sm_clock_hz for s in samples if s.sm_clock_hz is not None), default=None)
+        if most_hz is not None:
+            clocks += f" of {most_hz / 1e6:.0f} MHz"
+        elif seen_hz is not None:
+            clocks += f", highest seen {seen_hz / 1e6:.0f} MHz"
+    found = []
+    for reason, share in telemetry.throttled:
+        if reason == "power-cap":
+            cheap = clock_hz is not None and most_hz is not None and clock_hz > CAPPED_CLOCK * most_hz
+            if share <= POWER_CAPPED or cheap:
+                continue
+        elif share <= THROTTLED:
+            continue
+        own_limit = reason == "power-cap" and not lowered
+        found.append(
+            Issue(
+                code="power-cap" if own_limit else "throttled",
+                severity="info" if own_limit else "warning",
+                detail=f"{reason} in {percent(share, 0)} of the samples{clocks}",
+                fix="the number is that of this power limit"
+                if own_limit
+                else NEXT_STEPS.get(reason, "ask the driver for the reason"),
+            )
+        )
+    counted, integrated = energies(samples, windows)
+    if (
+        counted is not None
+        and integrated is not None
+        and _disagree(counted, integrated, windows, telemetry.samples)
+    ):
+        found.append(
+            Issue.warning(
+                "energy-mismatch",
+                f"the energy counter says {significant(counted)} J, "
+                f"sampled power {significant(integrated)} J",
+                "take the watts with care; energy is left out",
+            )
+        )
+    return tuple(found)
+
+
+def combined(each: Sequence[Telemetry | None]) -> Telemetry | None:
+    """Watts and joules summed, the lowest clocks, the highest temperatures, the worst throttling.
+
+    None where one GPU reported nothing: a sum that leaves one out would be wrong.
+    """
+    found = [telemetry for telemetry in each if telemetry is not None]
+    if not found or len(found) < len(each):
+        return None
+
+    def total(values: Sequence[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if len(known) == len(values) else None
+
+    def known(field: str) -> list[float]:
+        return [value for telemetry in found if (value := getattr(telemetry, field)) is not None]
+
+    reasons = dict.fromkeys(reason for telemetry in found for reason, _ in telemetry.throttled)
+    return Telemetry(
+        samples=min(telemetry.samples for telemetry in found),
+        power_w=total([telemetry.power_w for telemetry in found]),
+        energy_j=total([telemetry.energy_j for telemetry in found]),
+        sm_clock_hz=min(known("sm_clock_hz"), default=None),
+        sm_clock_min_hz=min(known("sm_clock_min_hz"), default=None),
+        temperature_start_c=max(known("temperature_start_c"), default=None),
+        temperature_max_c=max(known("temperature_max_c"), default=None),
+        throttled=tuple(
+            (reason, max(dict(telemetry.throttled).get(reason, 0.0) for telemetry in found))
+            for reason in reasons
+        ),
+    )

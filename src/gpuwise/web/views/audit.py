@@ -9,7 +9,7 @@ from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.audit import audit_text
 from gpuwise.judge.audit.read import decoded
-from gpuwise.model.claim import Audit, Finding
+from gpuwise.model.judgement import Audit, Finding
 from gpuwise.show import audits as report
 from gpuwise.show.gpus import label
 from gpuwise.show.table import Table

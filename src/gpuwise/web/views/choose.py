@@ -12,16 +12,16 @@ from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.jobs.choosing import choose as chosen
 from gpuwise.jobs.choosing import need_for
 from gpuwise.jobs.facts import Facts
-from gpuwise.jobs.forecasts import traced
+from gpuwise.jobs.predicting import traced
 from gpuwise.judge.choose.need import presets
 from gpuwise.model import units
-from gpuwise.model.choice import Acquire, Need, Recommendation
+from gpuwise.model.judgement import Acquire, Need, Recommendation
 from gpuwise.model.precision import Precision
+from gpuwise.model.question import WorkloadSpec
 from gpuwise.model.units import percent
-from gpuwise.model.workload import WorkloadSpec
 from gpuwise.show import choice as report
 from gpuwise.show.table import Table
-from gpuwise.store import choice as store
+from gpuwise.store.record import encode_choice
 from gpuwise.web.view import Asked, Sheet, View, bars
 from gpuwise.workloads import registry
 
@@ -76,7 +76,7 @@ def choose(facts: Facts, asked: Asked) -> View:
         title=f"Choose: {base['workload']} {base['mode']} {base['precision']}",
         template="choose.html",
         table=report.whole(found) if found else Table(columns=("GPUs",), rows=()),
-        document=lambda: store.encode(found) if found else {"error": str(problem or "")},
+        document=lambda: encode_choice(found) if found else {"error": str(problem or "")},
         content={
             **(_ranking(found) if found else {}), "found": found, "asked": asked, "base": base,
             "workloads": known(), "presets": presets(), "sliders": SLIDERS, "gpus": GPUS, "ways": WAYS,
@@ -153,8 +153,8 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
     """The answer's tables: the ranking, GPUs that a limit bars, and those without a speed or a price."""
     table = report.table(found, top=SHOWN, why=False)
     shown = report.one_of_each(found.options)[:SHOWN]
-    barred = [(r.gpu_id, r.constraint, r.reason) for r in found.rejected if r.constraint]
-    never = [(r.gpu_id, r.reason) for r in found.rejected if not r.constraint]
+    barred = [(gpu, why.code, why.detail) for gpu, why in found.rejected.items() if why.code]
+    never = [(gpu, why.detail) for gpu, why in found.rejected.items() if not why.code]
     # How sure the first place is, and what would change it.
     certainty = [f"The first costs less than the second with a chance of {percent(c.probability, 0)}."
                  for c in found.chances[:1]]  # fmt: skip

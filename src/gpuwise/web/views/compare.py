@@ -8,7 +8,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.record import Record
+from gpuwise.model.result import Record
 from gpuwise.model.units import times
 from gpuwise.show import gpus as report
 from gpuwise.show import page, predictions
@@ -17,10 +17,10 @@ from gpuwise.show.gpus import short
 from gpuwise.show.page import References
 from gpuwise.show.prices import EXACTLY, RENTS, bought, exact, rent
 from gpuwise.show.records import KINDS, TWO_GPUS, of_kind
-from gpuwise.show.results import spanned
+from gpuwise.show.results import throughput
 from gpuwise.show.table import Table
-from gpuwise.stats.records import ratio_between
-from gpuwise.web.view import Asked, Bar, Sheet, View, bars, plain
+from gpuwise.stats.scaling import ratio_between
+from gpuwise.web.view import Asked, Bar, Sheet, View, bars
 
 MOST = 6
 
@@ -90,8 +90,7 @@ def _work(specs: Sequence[GpuSpec], found: Sequence[Record]) -> Sheet:
                 found_times = times(ratio_between(each[0], p, ignoring=TWO_GPUS).value)
                 ratio = found_times.shown(f"{found_times}x")
             named = f"{kind.title} ({kind.named})" if p is each[0] else ""
-            speed = spanned(p.throughput, p.item) if p.throughput else ""
-            rows.append((named, p.gpu_id, speed, ratio, p.bound or "", p.refusal))
+            rows.append((named, p.gpu_id, throughput(p), ratio, p.bound or "", p.refusal))
     table = Table(
         columns=("kind of work", "GPU", "forecast", "of the first", "bound by", "why not"),
         rows=tuple(rows),
@@ -120,7 +119,7 @@ def article(facts: Facts, asked: Asked) -> View:
     contest = reporting.contest(facts, specs)
     if not comparable(contest.forecasts, specs):
         raise NoDataError("no kind of work is forecast on all GPUs", hint="compare their specifications")
-    made = plain(whole(contest))
+    made = whole(contest)
     table = report.side_by_side(specs)
     return View(
         title=made.title, template="article.html", table=table, document=lambda: page.document(made),

@@ -12,7 +12,7 @@ from gpuwise.show import gpus as report
 from gpuwise.show import page
 from gpuwise.show.card import card
 from gpuwise.show.table import Table
-from gpuwise.web.view import Asked, Sheet, View, plain
+from gpuwise.web.view import Asked, Sheet, View
 from gpuwise.web.views.compare import neighbours
 
 # Words of `gpuwise gpus` for form and segment.
@@ -107,7 +107,7 @@ def _row(spec: GpuSpec, rent: float | None) -> tuple[str, ...]:
 def one(facts: Facts, asked: Asked) -> View:
     """Everything known of one GPU. Raises InputError where the name is none."""
     spec = facts.gpu(asked.path[0])
-    whole = plain(card(reporting.card(facts, spec)))
+    whole = card(reporting.card(facts, spec))
     return View(
         title=spec.name,
         template="gpu.html",

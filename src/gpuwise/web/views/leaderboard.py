@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts.catalog import matching
 from gpuwise.jobs.facts import Facts
-from gpuwise.jobs.forecasts import traced
+from gpuwise.jobs.predicting import traced
 from gpuwise.model import units
 from gpuwise.show import leaderboard as report
 from gpuwise.show.gpus import short
@@ -18,7 +16,6 @@ from gpuwise.web.views.predict import choice
 
 # Rows that are shown at once; the others by a click.
 TOP = 40
-NARROW = 340
 USUAL = "resnet50"
 
 
@@ -54,10 +51,6 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
         problem = error
     ordered = report.ranked(found, metric, sort)
     street = metric == "street"
-    drawn = find_spec("vl_convert") is not None
-    wide, narrow = (
-        report.prices_chart(found, street=street, width=width) if drawn else None for width in (0, NARROW)
-    )
     item = found[0].record.item if found else ""
     return View(
         title=f"{asks.spec.title}: {asks.mode} in {asks.precision}",
@@ -70,7 +63,8 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
             "titles": {name: one.title for name, one in METRICS.items()}, "units": units, "name": short,
             "asked": asked, "metric": metric, "metrics": METRICS, "kind": kind, "classes": CLASSES,
             "sort": sort, "unit": METRICS[metric].unit(item) if item else "", "figure": report.figure,
-            "workloads": traced(), "counts": COUNTS, "chart": wide, "narrow": narrow, "street": street,
+            "workloads": traced(), "counts": COUNTS,
+            "chart": report.prices_chart(found, street=street), "street": street,
             "message": problem, "prices": report.prices_table(found, street=street),
         },
     )  # fmt: skip

@@ -9,24 +9,22 @@ from typing import cast
 from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts import catalog, published
 from gpuwise.jobs.facts import Facts
-from gpuwise.jobs.forecasts import traced
+from gpuwise.jobs.predicting import traced
 from gpuwise.model.precision import Precision
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval, Result
-from gpuwise.model.run import RunConfig
+from gpuwise.model.question import Mode, RunConfig, WorkloadSpec
+from gpuwise.model.result import Interval, Record, Result
 from gpuwise.model.units import percent
-from gpuwise.model.workload import Mode, WorkloadSpec
 from gpuwise.show import predictions as report
 from gpuwise.show.records import COUNTS
-from gpuwise.show.results import rate, speed
+from gpuwise.show.results import throughput
 from gpuwise.show.scaling import table as measured_table
 from gpuwise.show.table import Table
-from gpuwise.stats.records import curves
+from gpuwise.stats.scaling import curves
 from gpuwise.stats.scaling import series as measured_series
 from gpuwise.web.view import Asked, Sheet, View, bars
 
 # Columns that a narrow screen reaches by scrolling; what bounds a forecast and backs it comes before.
-LAST = ("step", "first token", "peak memory", "fits", "power", "power, 80 %", "per joule", "why not")
+LAST = ("step", "first token", "peak memory", "fits", "power (80 %)", "per joule", "why not")
 MACHINES = tuple(str(count) for count in COUNTS)
 MOST_BATCH = 2**14
 # GPUs whose scaling is shown where none is asked for: NVLink beside PCIe.
@@ -84,7 +82,7 @@ def predict(facts: Facts, asked: Asked) -> View:
         bars=bars([p.throughput for p in given]),
         legend="throughput and its 80 % interval",
         sorts={
-            "GPU": "name", "throughput": "speed", "peak memory": "memory", "power": "power",
+            "GPU": "name", "throughput (80 %)": "speed", "peak memory": "memory", "power (80 %)": "power",
             "per joule": "efficiency",
         },
     )  # fmt: skip
@@ -135,7 +133,7 @@ def _curves(found: Sequence[Record]) -> Sheet:
     shares = [scaled[p.gpu_id].share(p) if p.throughput and p.gpu_id in scaled else None for p in found]
     rows = tuple(
         (
-            p.gpu_id, str(p.gpus), str(p.batch or ""), rate(p.value, p.item) if p.throughput else "",
+            p.gpu_id, str(p.gpus), str(p.batch or ""), throughput(p),
             percent(share.value, 0) if share else "", p.bound or "", p.refusal,
         )
         for p, share in zip(found, shares, strict=True)
@@ -170,7 +168,7 @@ def _published(workload: str) -> Sheet:
             shares.append(share)
             rows.append((
                 r.gpu_id, r.question.label("workload", "batch", "gpus"), str(r.gpus),
-                speed(r.throughput, r.item), percent(share.value, 0), r.source.title if r.source else "",
+                throughput(r), percent(share.value, 0), r.source.title if r.source else "",
             ))  # fmt: skip
     table = Table(
         columns=("GPU", "work", "GPUs", "throughput", "of perfect", "source"), rows=tuple(rows),

@@ -12,16 +12,14 @@ from gpuwise.facts import catalog, published
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
-from gpuwise.model.question import WORK
-from gpuwise.model.record import Record
-from gpuwise.model.result import Interval, Result
-from gpuwise.model.workload import MODES
+from gpuwise.model.question import MODES, WORK
+from gpuwise.model.result import Interval, Record, Result
 from gpuwise.show import records as speeds
 from gpuwise.show import results
 from gpuwise.show.report import ReportInput, report
 from gpuwise.show.table import Table
-from gpuwise.store import pages
-from gpuwise.web.view import Asked, Sheet, View, bars, plain
+from gpuwise.store import codec
+from gpuwise.web.view import Asked, Sheet, View, bars
 
 SHOWN = tuple(mode for mode in MODES if mode != "limit")
 # Results that the list shows from the start.
@@ -148,8 +146,8 @@ def uploaded(facts: Facts, data: bytes, name: str) -> View:
     """
     if not data:
         raise InputError("no file was sent", hint="choose a result file: RESULT.json")
-    report_file = name.lower().endswith(pages.SUFFIXES)
-    found = pages.results(data, name) if report_file else (store.decode(data, name),)
+    report_file = name.lower().endswith(codec.SUFFIXES)
+    found = codec.results(data, name) if report_file else (store.decode(data, name),)
     if len(found) > 1:
         raise InputError(f"{name} is a report of {len(found)} results", hint="upload one of its result files")
     if len(found[0].measurements) > MOST_MEASUREMENTS:
@@ -164,7 +162,7 @@ def _shown(facts: Facts, result: Result) -> View:
     """A result in its place: bars, cautions, limits, beside published and forecast figures."""
     material = reporting.material(facts, (result,))
     try:
-        whole = plain(report(material))
+        whole = report(material)
     except (ValueError, ArithmeticError, KeyError, AssertionError) as error:
         # A file may be well formed and still say what no machine does: negative times, endless numbers.
         raise InputError(

@@ -8,28 +8,43 @@ that cannot run, keys and values are repeated for the next best.
 Three ways through it: `forward` (all positions, training), `prefill` (fills a cache, last position)
 and `decode` (one token a sequence against a full cache).
 
-Head and cross entropy together, in chunks of tokens.
+A mixture of experts multiplies the rows of each expert's tokens by its weights, all experts in one grouped
+product; which token goes where stays on the device.
 
-Logits of 16,384 tokens over a vocabulary of 128,256 take 4 GB in bf16, and their gradient as much
-again. Here a chunk's logits live only until their loss and gradients are known, both of which are
-computed forward: the gradient with respect to logits is softmax(logits) - onehot(target), so no
-product is computed twice, and backward only scales. The idea is that of Cut Your Losses
-(arXiv:2411.09009) and of Liger (arXiv:2410.10989).
+Head and cross entropy together, in chunks of tokens: logits of 16,384 tokens over a vocabulary of 128,256
+take 4 GB in bf16, and their gradient as much again. Here a chunk's logits live only until their loss and
+gradients are known, both of which are computed forward: the gradient with respect to logits is
+softmax(logits) - onehot(target), so no product is computed twice, and backward only scales. The idea is that
+of Cut Your Losses (arXiv:2411.09009) and of Liger (arXiv:2410.10989).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
+from unittest import mock
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpuwise.workloads.llm import DecoderShape
+from gpuwise.errors import InputError
+from gpuwise.model.llm import LanguageModel
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import RunConfig
+from gpuwise.workloads import job as jobs
+from gpuwise.workloads.input import text_feed
+from gpuwise.workloads.job import Job, as_graph, dtype_of, inference_job, relative_difference, set_precision
+from gpuwise.workloads.llm import NARROW, RANK, Decoding, Method, must_recompute
+from gpuwise.workloads.models.quantized import FEW, HAS_TRITON, Fp8Linear, NarrowLinear, quantise
+from gpuwise.workloads.parallel import given_memory
 
 INITIAL_STD = 0.02
 NORM_EPS = 1e-5
+# Base of the rotary frequencies. The long-context rescaling of Llama 3.1 is left out: same cost.
+THETA = 500_000.0
+BLOCK = 64  # Rows at the end of the cache that decode steps write in turn
 
 Layer = tuple[Tensor, Tensor]  # Keys and values of one layer, each (B, K, T, D)
 
@@ -56,10 +71,10 @@ class Norm(Part):
         return functional.rms_norm(x, weight.shape, weight, NORM_EPS).to(x.dtype)
 
 
-def rotary_table(shape: DecoderShape, positions: int, device: torch.device) -> Tensor:
+def rotary_table(shape: LanguageModel, positions: int, device: torch.device) -> Tensor:
     """Cosine and sine of position / theta^(2 i / D): (2, T, D / 2), Su et al. 2021, arXiv:2104.09864."""
     steps = torch.arange(0, shape.head_size, 2, device=device, dtype=torch.float32) / shape.head_size
-    angles = torch.outer(torch.arange(positions, device=device, dtype=torch.float32), shape.theta**-steps)
+    angles = torch.outer(torch.arange(positions, device=device, dtype=torch.float32), THETA**-steps)
     return torch.stack((angles.cos(), angles.sin()))
 
 
@@ -79,17 +94,18 @@ def has_flash(device: str) -> bool:
 class Attention(nn.Module):
     """Causal self-attention in which `heads / kv_heads` query heads share one key and value head."""
 
-    def __init__(self, shape: DecoderShape) -> None:
+    def __init__(self, shape: LanguageModel) -> None:
         super().__init__()
         self.shape, self.flash = shape, True
-        self.qkv = nn.Linear(shape.hidden, shape.hidden + 2 * shape.kv_width, bias=False)
-        self.output = nn.Linear(shape.hidden, shape.hidden, bias=False)
+        self.query, self.key = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
+        self.qkv = nn.Linear(shape.hidden, self.query + 2 * self.key, bias=False)
+        self.output = nn.Linear(self.query, shape.hidden, bias=False)
 
     def forward(
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
     ) -> Tensor:  # (B, T, C) -> (B, T, C)
-        s, (batch, length, hidden) = self.shape, x.shape
-        parts = torch.split(self.qkv(x), [s.hidden, s.kv_width, s.kv_width], dim=-1)
+        s, (batch, length, _) = self.shape, x.shape
+        parts = torch.split(self.qkv(x), [self.query, self.key, self.key], dim=-1)
         query, key, value = (p.view(batch, length, -1, s.head_size).transpose(1, 2) for p in parts)
         query, key = rotate(query, table), rotate(key, table)  # (B, H, T, D), (B, K, T, D)
         if cache is not None and position is not None:
@@ -103,7 +119,7 @@ class Attention(nn.Module):
                 key, value = (each.repeat_interleave(s.heads // s.kv_heads, 1) for each in (key, value))
                 grouped = False
             y = functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=grouped)
-        out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, hidden))
+        out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, self.query))
         return out
 
     def _shares_heads(self, query: Tensor) -> bool:
@@ -128,10 +144,10 @@ class Attention(nn.Module):
 class FeedForward(nn.Module):
     """down(silu(gate x) * up x), Shazeer 2020, arXiv:2002.05202."""
 
-    def __init__(self, shape: DecoderShape) -> None:
+    def __init__(self, hidden: int, inner: int) -> None:
         super().__init__()
-        self.gate_up = nn.Linear(shape.hidden, 2 * shape.inner, bias=False)
-        self.down = nn.Linear(shape.inner, shape.hidden, bias=False)
+        self.gate_up = nn.Linear(hidden, 2 * inner, bias=False)
+        self.down = nn.Linear(inner, hidden, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
         gate, up = self.gate_up(x).chunk(2, dim=-1)
@@ -139,14 +155,54 @@ class FeedForward(nn.Module):
         return y
 
 
+class Experts(Part):
+    """Of E feed-forward networks each token passes the `chosen` that a router scores highest, weighted by the
+    softmax of their scores, and the shared one where there is any (Shazeer et al. 2017, arXiv:1701.06538)."""
+
+    def __init__(self, shape: LanguageModel) -> None:
+        super().__init__()
+        self.chosen, width = shape.chosen, shape.expert_inner
+        self.router = nn.Linear(shape.hidden, shape.experts, bias=False)
+        self.gate_up = nn.Parameter(torch.empty(shape.experts, 2 * width, shape.hidden))
+        self.down = nn.Parameter(torch.empty(shape.experts, shape.hidden, width))
+        self.shared = FeedForward(shape.hidden, shape.shared_inner) if shape.shared_inner else None
+
+    def initialise(self) -> None:
+        for weight in (self.gate_up, self.down):
+            nn.init.normal_(weight, std=INITIAL_STD)
+
+    def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
+        rows = x.flatten(0, -2)  # (N, C)
+        scores, chosen = self.router(rows).float().topk(self.chosen, dim=-1)  # (N, k)
+        # Rows of one expert lie together; `order` has the place of each among all choices.
+        order = chosen.flatten().argsort(stable=True)
+        experts = torch.arange(len(self.gate_up), device=x.device)
+        ends = (chosen.flatten()[:, None] == experts).sum(0).cumsum(0).to(torch.int32)
+        mine = rows[order // self.chosen]  # (N k, C)
+        gate, up = self._grouped(mine, self.gate_up, ends).chunk(2, dim=-1)
+        found = self._grouped(functional.silu(gate) * up, self.down, ends)
+        back = found[order.argsort()].unflatten(0, chosen.shape)  # type: ignore[no-untyped-call]  # (N, k, C)
+        y = (back * scores.softmax(-1).to(back.dtype)[..., None]).sum(1)
+        if self.shared is not None:
+            y = y + self.shared(rows)
+        out: Tensor = y.view(x.shape)
+        return out
+
+    def _grouped(self, rows: Tensor, weights: Tensor, ends: Tensor) -> Tensor:
+        """Each row times the transpose of its expert's weights: (N, K), (E, M, K), (E) -> (N, M)."""
+        found: Tensor = torch._grouped_mm(rows, weights.to(rows.dtype).mT, offs=ends)
+        return found
+
+
 class Block(Part):
     """Attention and feed-forward, each after a norm and added to the stream."""
 
-    def __init__(self, shape: DecoderShape) -> None:
+    def __init__(self, shape: LanguageModel, *, dense: bool = True) -> None:
         super().__init__()
         self.shape = shape
         self.norm1, self.attention = Norm(shape.hidden), Attention(shape)
-        self.norm2, self.feed_forward = Norm(shape.hidden), FeedForward(shape)
+        self.norm2 = Norm(shape.hidden)
+        self.feed_forward = FeedForward(shape.hidden, shape.inner) if dense else Experts(shape)
 
     def forward(
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
@@ -160,7 +216,8 @@ class Block(Part):
         """Shrink the last weights of both branches; see `Decoder.initialise`."""
         depth = (2 * self.shape.layers) ** -0.5
         self.attention.output.weight.mul_(depth)
-        self.feed_forward.down.weight.mul_(depth * INITIAL_STD)
+        down = self.feed_forward.down
+        (down if isinstance(down, nn.Parameter) else down.weight).mul_(depth * INITIAL_STD)
 
 
 class Decoder(nn.Module):
@@ -168,11 +225,11 @@ class Decoder(nn.Module):
 
     table: Tensor
 
-    def __init__(self, shape: DecoderShape, positions: int) -> None:
+    def __init__(self, shape: LanguageModel, positions: int) -> None:
         super().__init__()
         self.shape, self.positions, self.recompute = shape, positions, False
         self.embedding = nn.Embedding(shape.vocabulary, shape.hidden)
-        self.layers = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(Block(shape, dense=i < shape.dense_layers) for i in range(shape.layers))
         self.norm = Norm(shape.hidden)
         self.head = None if shape.tied else nn.Linear(shape.hidden, shape.vocabulary, bias=False)
         self.register_buffer("table", torch.empty(2, positions, shape.head_size // 2))
@@ -183,17 +240,19 @@ class Decoder(nn.Module):
         return self.embedding.weight if self.head is None else self.head.weight
 
     @torch.no_grad()
-    def initialise(self) -> None:
-        """Random weights. Branches end in smaller ones, by 1 / sqrt(2 L) as GPT-2's and the feed-forward
-        once more by 0.02, so that they add to the stream and do not drown it, as in a trained network.
-        With 0.02 throughout each layer multiplies the rounding of those before: fp8 was 34 % off in 1b's
-        logits."""
-        for module in reversed(tuple(self.modules())):  # a block after what it holds
+    def initialise(self, part: nn.Module | None = None) -> None:
+        """Random weights, of one part or of all.
+
+        Branches end in smaller ones, by 1 / sqrt(2 L) as GPT-2's and the feed-forward once more by 0.02, so
+        that they add to the stream and do not drown it, as in a trained network. With 0.02 throughout each
+        layer multiplies the rounding of those before: fp8 was 34 % off in 1b's logits."""
+        for module in reversed(tuple((part or self).modules())):  # a block after what it holds
             if isinstance(module, nn.Linear | nn.Embedding):
                 nn.init.normal_(module.weight, std=INITIAL_STD)
             elif isinstance(module, Part):
                 module.initialise()
-        self.table.copy_(rotary_table(self.shape, self.positions, self.table.device))
+        if part is None:
+            self.table.copy_(rotary_table(self.shape, self.positions, self.table.device))
 
     def logits(self, x: Tensor) -> Tensor:  # (..., C) -> (..., V)
         return functional.linear(x, self.head_weight)
@@ -239,7 +298,7 @@ class Cache(nn.Module):
     compiled into a copy of the whole.
     """
 
-    def __init__(self, shape: DecoderShape, batch: int, tokens: int, like: Tensor) -> None:
+    def __init__(self, shape: LanguageModel, batch: int, tokens: int, like: Tensor) -> None:
         super().__init__()
         self.count, size = shape.layers, (batch, shape.kv_heads, tokens, shape.head_size)
         for i in range(self.count):
@@ -252,7 +311,7 @@ class Cache(nn.Module):
         return tuple((self.get_buffer(f"keys{i}"), self.get_buffer(f"values{i}")) for i in range(self.count))
 
 
-def outline(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str) -> Decoder:
+def outline(shape: LanguageModel, positions: int, dtype: torch.dtype, device: str) -> Decoder:
     """A decoder for `device`, yet without memory, on the meta device."""
     with torch.device("meta"):
         model = Decoder(shape, positions).to(dtype)
@@ -263,10 +322,22 @@ def outline(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str
     return model
 
 
-def build_decoder(shape: DecoderShape, positions: int, dtype: torch.dtype, device: str) -> Decoder:
-    """A decoder with random weights, made in `dtype` where it will live: no copy in fp32 comes before."""
-    model = outline(shape, positions, dtype, device).to_empty(device=device)
-    model.initialise()
+def build_decoder(
+    shape: LanguageModel, positions: int, dtype: torch.dtype, device: str, narrow: Precision | None = None
+) -> Decoder:
+    """A decoder with random weights, made in `dtype` where it will live: no copy in fp32 comes before, and of
+    `narrow` layers only one is ever wide."""
+    model = outline(shape, positions, dtype, device)
+    if narrow is None:
+        model.to_empty(device=device).initialise()
+        return model
+    for name, part in model.named_children():
+        for each in part if isinstance(part, nn.ModuleList) else (part,):
+            each.to_empty(device=device)
+            model.initialise(each)
+            if name == "layers":
+                quantise(each, narrow)
+    model.table = rotary_table(shape, positions, torch.device(device)).to(dtype)
     return model
 
 
@@ -292,13 +363,48 @@ class Decode(nn.Module):
         return self.decoder.decode(tokens, self.cache, position)
 
 
-RANK, ALPHA = 16, 32
+class FusedDecode(nn.Module):
+    """`Decode` by gpuwise's own kernels: six a layer, for 16-bit activations and at most 64 sequences."""
+
+    def __init__(self, decoder: Decoder, cache: Cache) -> None:
+        super().__init__()
+        self.decoder, self.cache = decoder, cache
+
+    def forward(self, tokens: Tensor, position: Tensor) -> Tensor:  # (B, 1), (1,) -> (B, V)
+        from gpuwise.workloads.kernels.decode import attend, product
+
+        decoder = self.decoder
+        x: Tensor = decoder.embedding(tokens[:, 0])  # (B, C)
+        for layer, (keys, values) in zip(decoder.layers, self.cache.layers(), strict=True):
+            assert isinstance(layer, Block)
+            attention, feed = layer.attention, layer.feed_forward
+            qkv = product(x, *stored(attention.qkv), norm=layer.norm1.weight, eps=NORM_EPS)
+            y = attend(qkv, keys, values, decoder.table, position, decoder.shape.heads)
+            x = product(y, *stored(attention.output), residual=x)
+            if isinstance(feed, Experts):
+                x = x + feed(layer.norm2(x)[:, None])[:, 0]
+                continue
+            y = product(x, *stored(feed.gate_up), norm=layer.norm2.weight, eps=NORM_EPS, gated=True)
+            x = product(y, *stored(feed.down), residual=x)
+        return product(x, decoder.head_weight, norm=decoder.norm.weight, eps=NORM_EPS)
+
+
+def stored(linear: nn.Module) -> tuple[Any, ...]:
+    """Weights, scales, zero points and their format, as `kernels.decode.product` takes them."""
+    if isinstance(linear, NarrowLinear):
+        return linear.weight, linear.scale, linear.zero, linear.kind
+    if isinstance(linear, Fp8Linear):
+        return linear.weight, linear.row_scale, None, Precision.FP8
+    return (linear.weight,)
+
+
+ALPHA = 32
 
 
 class LoraLinear(Part):
-    """`base`, frozen, plus one adapter for each of the `parts` into which its outputs fall."""
+    """`base`, frozen, of any format, plus one adapter for each of the `parts` into which its outputs fall."""
 
-    def __init__(self, base: nn.Linear, parts: Sequence[int], rank: int = RANK) -> None:
+    def __init__(self, base: nn.Linear | NarrowLinear, parts: Sequence[int], rank: int = RANK) -> None:
         super().__init__()
         self.base, self.rank, self.scale = base.requires_grad_(False), rank, ALPHA / rank
         device = base.weight.device
@@ -324,19 +430,23 @@ class LoraLinear(Part):
 
 
 def add_lora(model: Decoder, rank: int = RANK) -> Decoder:
-    """Freeze everything and put adapters, kept in fp32, on all linear layers but the head. In place."""
+    """Freeze everything and put adapters, kept in fp32, on all linear layers but head, routers and experts.
+    In place."""
     # Adapters are made after this, so they alone are trained.
     model.requires_grad_(False)
-    c, k, f = model.shape.hidden, model.shape.kv_width, model.shape.inner
     for block in model.layers:
-        for owner, name, parts in (
-            (block.attention, "qkv", (c, k, k)),
-            (block.attention, "output", (c,)),
-            (block.feed_forward, "gate_up", (f, f)),
-            (block.feed_forward, "down", (c,)),
-        ):
+        assert isinstance(block, Block)
+        attention, feed = block.attention, block.feed_forward
+        places: list[tuple[nn.Module, str, tuple[int, ...]]] = [
+            (attention, "qkv", (attention.query, attention.key, attention.key)),
+            (attention, "output", (model.shape.hidden,)),
+        ]
+        if isinstance(feed, FeedForward):
+            inner = feed.down.in_features
+            places += [(feed, "gate_up", (inner, inner)), (feed, "down", (model.shape.hidden,))]
+        for owner, name, parts in places:
             base = getattr(owner, name)
-            assert isinstance(base, nn.Linear)
+            assert isinstance(base, nn.Linear | NarrowLinear)
             setattr(owner, name, LoraLinear(base, parts, rank))
     return model
 
@@ -392,3 +502,125 @@ def chunked_cross_entropy(
     rows, trains = hidden.flatten(0, 1), weight.requires_grad
     loss: Tensor = _ChunkedCrossEntropy.apply(rows, weight, targets.flatten(), chunk, trains)  # type: ignore[no-untyped-call]
     return loss
+
+
+# So small that some hundred steps do not fit the one batch: a fitted one has vanishing gradients, which
+# draw less power. With all weights in bf16 a smaller one would round away altogether.
+LEARNING_RATES: dict[Method, float] = {"pretrain": 1e-6, "full": 5e-6, "lora": 1e-5, "qlora": 1e-5}
+
+
+def training_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
+    """One fixed batch of random tokens, each with the next as its target; LoRA trains the adapters only."""
+    shape, tokens, method = asked.model, asked.tokens, cast("Method", asked.step)
+    set_precision(config)
+    # Pre-training keeps fp32 weights and casts them for each product; the others have the precision's own.
+    dtype = torch.float32 if method == "pretrain" else dtype_of(config.precision)
+    adapts = method in ("lora", "qlora")
+    if method == "qlora":
+        model = add_lora(build_decoder(shape, tokens, dtype, config.device, narrow=Precision.NF4))
+    else:
+        model = outline(shape, tokens, dtype, config.device)
+        given_memory(add_lora(model) if adapts else model, config)
+    model.recompute = asked.checkpointed
+    if method == "lora" and config.device == "cuda" and not asked.checkpointed:
+        # Computing activations again costs one more forward of the layers and does not pay where they fit:
+        # 2,048 tokens of an 8b layer fill a GPU already. It pays in reach, as an 8b sequence keeps 13 GB.
+        free = torch.cuda.mem_get_info()[0]
+        model.recompute = must_recompute(shape, batch, tokens, free, dtype.itemsize)
+    inputs, targets = random_tokens(shape, batch, tokens, config.device)
+    rate = LEARNING_RATES["pretrain" if method == "full" and dtype == torch.float32 else method]
+    optimizer = torch.optim.AdamW(
+        [parameter for parameter in model.parameters() if parameter.requires_grad],
+        lr=rate, weight_decay=0.0 if adapts else 0.1, fused=True,
+    )  # fmt: skip
+
+    def loss(hidden: Tensor) -> Tensor:
+        return chunked_cross_entropy(hidden, model.head_weight, targets)
+
+    job = jobs.training_job(model, (inputs,), loss, optimizer, config, batch * tokens)
+    return job if adapts else replace(job, feed=text_feed(inputs, targets, shape.vocabulary))
+
+
+def random_tokens(shape: LanguageModel, batch: int, tokens: int, device: str) -> tuple[Tensor, Tensor]:
+    """Inputs and targets, (B, T) each: the targets are the inputs one position on."""
+    sequence = torch.randint(shape.vocabulary, (batch, tokens + 1), device=device)
+    return sequence[:, :-1].contiguous(), sequence[:, 1:].contiguous()
+
+
+def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
+    """The job of one phase. Its mismatch is against eager; with weights of 8 bits against bf16 ones; with 4
+    bits, which change an answer by themselves, against the same ones widened by torch.
+
+    The bf16 network is built first, so it must fit even where only the narrow one is timed.
+    """
+    shape, tokens, decodes = asked.model, asked.tokens, asked.step == "decode"
+    set_precision(config)
+    narrow = config.precision in NARROW
+    model = build_decoder(shape, tokens, dtype_of(config.precision), config.device)
+    cache = Cache(shape, batch, tokens, model.table)
+    network: nn.Module = Decode(model, cache) if decodes else Prefill(model, cache)
+    prompt = torch.randint(shape.vocabulary, (batch, 1 if decodes else tokens), device=config.device)
+    position = torch.full((1,), tokens - 1, device=config.device)
+    inputs = (prompt, position) if decodes else (prompt,)
+    asks = config.switches.decode == "triton"
+    own = decodes and (asks or config.precision in (Precision.INT8, Precision.INT4))
+    # Before quantising: it is done in place.
+    expected = None
+    eager = replace(config, compile=False)
+    if config.precision == Precision.INT4:
+        quantise(model.layers, config.precision)
+        with mock.patch.object(NarrowLinear, "plain", True):
+            expected = inference_job(network, inputs, eager, batch).step()
+    elif narrow or config.compile or own:
+        expected = inference_job(network, inputs, eager, batch).step()
+        if narrow:
+            quantise(model.layers, config.precision)
+    # A prediction records torch's operators on another device.
+    if own and model.table.device.type == "cuda" and HAS_TRITON:
+        if batch <= FEW and model.table.element_size() == 2:
+            return fused_job(FusedDecode(model, cache), inputs, tokens, expected, config)
+        if asks:
+            why = f"gpuwise's decoding kernels take 16 bits and at most {FEW} sequences"
+            raise InputError(why, hint="leave out the switch decode=triton")
+    # A step of decoding is too short for the host to launch it kernel by kernel.
+    graph = replace(config, switches=replace(config.switches, graph="on")) if decodes else config
+    job = inference_job(network, inputs, graph, batch if decodes else batch * tokens)
+    step = job.step
+    if expected is not None:
+        # The third call is compared: a CUDA graph replays from then on.
+        job = replace(job, mismatch=lambda: relative_difference([step() for _ in range(3)][-1], expected))
+    if not decodes:
+        return job
+    # Every timed step goes on to the next token and row; the comparison above must not.
+    return replace(job, step=lambda: advance(step(), prompt, position, tokens))
+
+
+def fused_job(
+    network: nn.Module, inputs: tuple[Tensor, ...], tokens: int, expected: Tensor | None, config: RunConfig
+) -> Job:
+    """Steps by gpuwise's kernels, next token included; what is compiled elsewhere is one CUDA graph here."""
+    prompt, position = inputs
+    first = prompt.clone()
+
+    @torch.inference_mode()
+    def both() -> Tensor:
+        return advance(network(prompt, position), prompt, position, tokens)
+
+    step = as_graph(both) if config.compile else both
+
+    def mismatch() -> float:
+        assert expected is not None
+        prompt.copy_(first)
+        position.fill_(tokens - 1)
+        return relative_difference(step(), expected)
+
+    return Job(step=step, items=len(prompt), inputs=inputs, mismatch=mismatch)
+
+
+def advance(logits: Tensor, tokens: Tensor, position: Tensor, context: int) -> Tensor:
+    """Feed the likeliest token back and go to the next row of the last block, all on the device."""
+    block = min(BLOCK, context)
+    with torch.inference_mode():
+        torch.argmax(logits, dim=-1, keepdim=True, out=tokens)
+        position.add_(1 + block - context).remainder_(block).add_(context - block)
+    return logits

@@ -1,20 +1,24 @@
-"""Linear layers with 8-bit weights, for inference. Scales come from the largest magnitude, no calibration.
+"""Linear layers with weights of 8 or 4 bits, for inference and as the frozen base of QLoRA. No calibration.
 
-- int8, weights only: w ~ scale * q, one scale an output channel, q in [-127, 127]. The product runs
-  in the type of x, so what is saved is memory and its traffic, not arithmetic:
-  y = (x q^T) * scale. On a GPU with Triton a few rows are multiplied by the 8-bit weights as they are
-  (few_rows.py); else a 16-bit copy is written and read again, which costs more than it saves.
+- int8, weights only: w ~ scale * q, one scale an output channel, q in [-127, 127].
+- int4, weights only: w ~ scale * (q - zero), q in [0, 15], one scale and zero point for each 128 inputs of an
+  output channel, as AWQ and GPTQ store them.
+- nf4, weights only: the 16 quantiles of a normal distribution times the largest magnitude of each 64 weights
+  (Dettmers et al. 2023, arXiv:2305.14314), whose scales are in bf16 here and not quantised once more.
 - fp8 (e4m3, largest value 448; Micikevicius et al. 2022, arXiv:2209.05433), weights and activations:
   one scale a tensor, the activations' taken anew from every input; the product itself runs in FP8
   with the fast accumulation that inference uses. Needs compute capability 8.9 or higher.
 
+Weights alone save memory and its traffic, not arithmetic: up to 64 rows gpuwise's kernel widens them in
+registers (`kernels.decode`); for more rows a 16-bit copy is written once and multiplied.
 Embedding, head, norms and the key-value cache stay as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -27,8 +31,17 @@ Network = TypeVar("Network", bound=nn.Module)
 FP8 = torch.float8_e4m3fn
 FP8_MAX = 448.0
 TINY = 1e-12
-# Most rows that are multiplied by 8-bit weights as they are.
+# Most rows that are multiplied by narrow weights as they are.
 FEW = 64
+# Weights that share a scale.
+GROUP, NF4_GROUP = 128, 64
+# Quantiles of the normal distribution, of which one is zero (appendix E of the paper).
+NF4 = (
+    -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
+    -0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725,
+    0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023,
+    1.0,
+)  # fmt: skip
 HAS_TRITON = find_spec("triton") is not None
 
 
@@ -46,38 +59,121 @@ def to_fp8(x: Tensor) -> tuple[Tensor, Tensor]:
     return (x.float() / scale).clamp(-FP8_MAX, FP8_MAX).to(FP8), scale
 
 
-class Int8Linear(nn.Module):
-    """Weight-only: dequantised in the product."""
+def _split(x: Tensor, dim: int, *sizes: int) -> Tensor:
+    """One side as several; torch's method has no types."""
+    found: Tensor = x.unflatten(dim, sizes)  # type: ignore[no-untyped-call]
+    return found
+
+
+def to_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(N, K) -> words (N, K / 8) int32, scales (N, K / 128) bf16 and zero points (N, K / 128) uint8.
+
+    Element i of word j is weight 128 (j // 16) + 16 i + j % 16: what a kernel reads for one i lies side by
+    side. K is a multiple of 128.
+    """
+    groups = _split(weight.detach().float(), 1, -1, GROUP)  # (N, K / 128, 128)
+    low, high = groups.amin(-1).clamp_max(0), groups.amax(-1).clamp_min(0)
+    scale = ((high - low) / 15).clamp_min(TINY).to(torch.bfloat16)
+    zero = (-low / scale.float()).round().clamp(0, 15)
+    q = (groups / scale.float()[..., None] + zero[..., None]).round().clamp(0, 15).to(torch.int32)
+    shifts = 4 * torch.arange(8, dtype=torch.int32, device=weight.device)[:, None]
+    # No two elements share a bit, so the sum is the word; it wraps into the sign as a bit pattern does.
+    words = (_split(q, -1, 8, 16) << shifts).sum(-2, dtype=torch.int32).flatten(1)
+    return words, scale, zero.to(torch.uint8)
+
+
+def from_int4(words: Tensor, scale: Tensor, zero: Tensor, dtype: torch.dtype) -> Tensor:
+    """The weights (N, K) that `to_int4` stored."""
+    shifts = 4 * torch.arange(8, dtype=torch.int32, device=words.device)[:, None]
+    q = (_split(words, 1, -1, 1, 16) >> shifts & 15).flatten(2).to(dtype)  # (N, K / 128, 128)
+    return ((q - zero.to(dtype)[..., None]) * scale.to(dtype)[..., None]).flatten(1)
+
+
+def to_nf4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(N, K) -> two level numbers a byte (N, K / 2) uint8, largest magnitudes (N, K / 64) bf16, levels."""
+    groups = _split(weight.detach().float(), 1, -1, NF4_GROUP)
+    scale = groups.abs().amax(-1).clamp_min(TINY).to(torch.bfloat16)
+    levels = torch.tensor(NF4, device=weight.device)
+    # The level next to a value is the number of midpoints below it.
+    code = torch.bucketize(groups / scale.float()[..., None], (levels[1:] + levels[:-1]) / 2).to(torch.uint8)
+    low, high = _split(code, -1, 2, -1).unbind(-2)
+    return (low | high << 4).flatten(1), scale, levels
+
+
+def from_nf4(pairs: Tensor, scale: Tensor, levels: Tensor, dtype: torch.dtype) -> Tensor:
+    """The weights (N, K) that `to_nf4` stored."""
+    halves = _split(pairs, 1, -1, 1, NF4_GROUP // 2)
+    code = torch.cat((halves & 15, halves >> 4), dim=-2).flatten(2)  # (N, K / 64, 64)
+    return (levels.to(dtype)[code.int()] * scale.to(dtype)[..., None]).flatten(1)
+
+
+def from_int8(weight: Tensor, scale: Tensor, zero: None, dtype: torch.dtype) -> Tensor:
+    """The weights (N, K) that `to_int8` stored."""
+    return weight.to(dtype) * scale.to(dtype)[:, None]
+
+
+# How weights alone are stored, and made wide again from weights, scales and zero points or levels.
+STORED: dict[Precision, tuple[Callable[..., tuple[Tensor, ...]], Callable[..., Tensor]]] = {
+    Precision.INT8: (to_int8, from_int8),
+    Precision.INT4: (to_int4, from_int4),
+    Precision.NF4: (to_nf4, from_nf4),
+}
+
+
+class NarrowLinear(nn.Module):
+    """Weights alone are narrow: they are widened in the product."""
 
     weight: Tensor
     scale: Tensor
+    zero: Tensor | None
+    plain = False  # Whether torch multiplies, for a comparison with gpuwise's kernel
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, linear: nn.Linear, kind: Precision) -> None:
         super().__init__()
-        weight, scale = to_int8(linear.weight)
+        self.kind, self.in_features, self.out_features = kind, linear.in_features, linear.out_features
+        weight, scale, *zero = STORED[kind][0](linear.weight)
         self.register_buffer("weight", weight)
-        # In fp32: of a scale in bf16, torch.compile makes a kernel that is 80 times too slow on a GPU.
+        # INT8's are in fp32: of one in bf16, torch.compile makes a kernel that is 80 times too slow on a GPU.
         self.register_buffer("scale", scale)
+        self.register_buffer("zero", zero[0] if zero else None)
+
+    def wide(self, dtype: torch.dtype) -> Tensor:
+        """The weights (N, K) as they are multiplied."""
+        return STORED[self.kind][1](self.weight, self.scale, self.zero, dtype)
 
     def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
         # The kernel pays where the weights' traffic decides: a few rows, in 16 bits, on a GPU with Triton.
         rows = x.flatten(0, -2)
-        y = self._kernel(rows) if _has_kernel(rows) else self._product(rows)
+        few = on_gpu(rows) and rows.element_size() == 2 and len(rows) <= FEW
+        if few and self.kind != Precision.NF4 and not self.plain:
+            y = self._kernel(rows)
+        elif self.kind == Precision.INT8:
+            # Scales are per output, so they come out of the sum.
+            y = (functional.linear(rows, self.weight.to(rows.dtype)) * self.scale).to(rows.dtype)
+        else:
+            y = _Frozen.apply(rows, self.kind, self.weight, self.scale, self.zero)  # type: ignore[no-untyped-call]
         return y.view(*x.shape[:-1], -1)
 
-    def _product(self, rows: Tensor) -> Tensor:
-        return (functional.linear(rows, self.weight.to(rows.dtype)) * self.scale).to(rows.dtype)
-
     def _kernel(self, rows: Tensor) -> Tensor:
-        from gpuwise.workloads.kernels.few_rows import few_rows
+        from gpuwise.workloads.kernels.decode import narrow_product
 
-        found: Tensor = few_rows(rows, self.weight, self.scale)
+        found: Tensor = narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
         return found
 
 
-def _has_kernel(rows: Tensor) -> bool:
-    """Whether these are so few rows on a GPU that the weights' traffic decides."""
-    return on_gpu(rows) and rows.element_size() == 2 and len(rows) <= FEW
+class _Frozen(torch.autograd.Function):
+    """rows times the transpose of narrow weights, which are widened again for the gradient: kept wide until
+    then, those of all layers would be in memory at once."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, kind: Precision, *stored: Tensor | None) -> Tensor:
+        ctx.kind = kind
+        ctx.save_for_backward(*stored)
+        return functional.linear(rows, STORED[kind][1](*stored, rows.dtype))
+
+    @staticmethod
+    def backward(ctx: Any, *above: Any) -> tuple[Tensor | None, ...]:
+        return above[0] @ STORED[ctx.kind][1](*ctx.saved_tensors, above[0].dtype), None, None, None, None
 
 
 def on_gpu(rows: Tensor) -> bool:
@@ -90,12 +186,14 @@ class Fp8Linear(nn.Module):
 
     weight: Tensor
     scale: Tensor
+    row_scale: Tensor
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         weight, scale = to_fp8(linear.weight)
         self.register_buffer("weight", weight)
         self.register_buffer("scale", scale)
+        self.register_buffer("row_scale", scale.expand(len(weight)).contiguous())  # as kernels take it
         self.bias = linear.bias
 
     def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
@@ -112,17 +210,10 @@ class Fp8Linear(nn.Module):
         return y.view(*x.shape[:-1], -1)
 
 
-KINDS: dict[Precision, type[Int8Linear] | type[Fp8Linear]] = {
-    Precision.INT8: Int8Linear,
-    Precision.FP8: Fp8Linear,
-}
-
-
-def quantise(model: Network, precision: Precision) -> Network:
-    """Put 8-bit layers in place of all linear layers in `model.layers`, one at a time. In place."""
-    layers = model.layers
-    assert isinstance(layers, nn.ModuleList)
-    for name, linear in list(layers.named_modules()):
-        if isinstance(linear, nn.Linear):
-            layers.set_submodule(name, KINDS[precision](linear))
-    return model
+def quantise(root: Network, precision: Precision) -> Network:
+    """Put narrow layers in place of all linear ones below a module but routers, one at a time. In place."""
+    for name, linear in list(root.named_modules()):
+        if isinstance(linear, nn.Linear) and not name.endswith("router"):
+            narrow = Fp8Linear(linear) if precision == Precision.FP8 else NarrowLinear(linear, precision)
+            root.set_submodule(name, narrow)
+    return root

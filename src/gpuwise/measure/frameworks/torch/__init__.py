@@ -1,28 +1,39 @@
-"""PyTorch behind the `Adapter`: jobs of the workloads, memory, compilation, the numbers' references."""
+"""PyTorch behind the `Adapter`: jobs of the workloads, memory, compilation, references, input from the host.
+
+With input from the host, workers prepare whole batches, a thread pins them, a second stream copies the next
+one while the device computes the present one: the usual way to hide input (torch.utils.data, pinned memory,
+non_blocking). The queue is emptied before anything is timed; a full one would hide slow workers.
+"""
 
 from __future__ import annotations
 
 import gc
 import math
+import shutil
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
 
 from gpuwise import workloads
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import events
 from gpuwise.measure.engine import Clock, HostClock, Step, run_steps
+from gpuwise.measure.events import Fed
 from gpuwise.measure.frameworks.adapter import Adapter, Aside
-from gpuwise.measure.process import Rendezvous
-from gpuwise.measure.request import lacking
-from gpuwise.model.run import RunConfig
-from gpuwise.model.workload import Cost, WorkloadSpec
+from gpuwise.measure.request import Rendezvous, lacking
+from gpuwise.measure.telemetry import cpu_count
+from gpuwise.model.question import Cost, RunConfig, WorkloadSpec
 from gpuwise.workloads import Workload, foreign
+from gpuwise.workloads.input import Feed, Sample
 from gpuwise.workloads.job import Job
 
 SIGNS_OF_NO_MEMORY = ("can't allocate memory", "ALLOC_FAILED", "not enough memory", "out of memory")
@@ -200,6 +211,15 @@ class TorchAdapter(Adapter[Job]):
             torch.compiler.reset()
         _give_back(config.device)
 
+    @contextmanager
+    def without_search(self) -> Iterator[None]:
+        """cuDNN's search (51 s for EfficientNet-B3 on an H200) is for the step that is timed."""
+        searched, torch.backends.cudnn.benchmark = torch.backends.cudnn.benchmark, False
+        try:
+            yield
+        finally:
+            torch.backends.cudnn.benchmark = searched
+
     def compiler(self, config: RunConfig) -> Inductor | None:
         return Inductor() if config.compile else None
 
@@ -213,7 +233,7 @@ class TorchAdapter(Adapter[Job]):
         known = sdpa_kernel(SDPBackend.MATH) if config.device == "cpu" else nullcontext()
         try:
             job = self.build(replace(config, compile=False), min(batch, 2))
-            with known, FlopCounterMode(display=False) as counter:
+            with known, self.without_search(), FlopCounterMode(display=False) as counter:
                 job.step()
         except Exception as error:  # noqa: BLE001  no count is no reason not to measure
             print(f"operations not counted: {type(error).__name__}: {error}")
@@ -246,8 +266,6 @@ class TorchAdapter(Adapter[Job]):
             return 0.0, 1.0, output.numel()
 
     def with_input(self, config: RunConfig, job: Job, clock: Clock) -> tuple[Step, events.Fed]:
-        from gpuwise.measure.frameworks.torch.feed import fed
-
         return fed(config, job, clock)
 
     def look_into(
@@ -269,7 +287,7 @@ class TorchAdapter(Adapter[Job]):
     def launch(self, config: RunConfig, report: events.Report, began: float, rendezvous: Rendezvous) -> bool:
         if config.gpus == 1:
             return False
-        from gpuwise.measure.frameworks.torch.launch import launch
+        from gpuwise.measure.frameworks.torch.ranks import launch
 
         launch(config, self.reference, report, began, rendezvous)
         return True
@@ -288,3 +306,89 @@ def captured(segments: list[dict[str, Any]]) -> int:
 
 
 ADAPTER = TorchAdapter
+
+
+# Batches that each worker prepares in advance.
+AHEAD = 2
+# Of the step alone; the pipeline alone is timed for as many windows of one batch from every worker.
+WINDOWS, STEPS = 3, 10
+SHARED = Path("/dev/shm")
+
+
+Batches = Iterator[Sample]
+
+
+def fed(config: RunConfig, job: Job, clock: Clock) -> tuple[Callable[[], Tensor], Fed]:
+    """The step with a new batch each time, and what step and pipeline do alone.
+
+    Raises MachineError where the workload has no pipeline, or its batches do not fit the shared memory.
+    """
+    if job.feed is None:
+        raise MachineError(f"{config.workload} has no input pipeline", hint="leave out the input")
+    workers, batch = max(1, cpu_count() - 1), job.inputs[0].shape[0]
+    run_steps(job.step, clock, STEPS)
+    alone = tuple(run_steps(job.step, clock, STEPS) for _ in range(WINDOWS))
+    batches = prepared(job.feed, batch, workers, config.device)
+    # The pipeline's batches while nothing takes the processor from it.
+    host = HostClock()
+    run_steps(lambda: next(batches), host, (AHEAD + 1) * workers)
+    pipeline = tuple(
+        (sum(run_steps(lambda: next(batches), host, workers)) / workers,) for _ in range(WINDOWS)
+    )
+    step = with_input(job, job.feed, batches, config.device)
+    run_steps(step, clock, AHEAD * workers)
+    return step, Fed(workers=workers, pipeline_s=pipeline, alone_s=alone)
+
+
+def prepared(feed: Feed, batch: int, workers: int, device: str) -> Batches:
+    """Batches without end, in pinned memory where a GPU is to fetch them."""
+    check_room(feed, batch, workers)
+    return iter(
+        DataLoader(
+            feed.samples,
+            batch_size=batch,
+            num_workers=workers,
+            prefetch_factor=AHEAD,
+            pin_memory=device == "cuda",
+        )
+    )
+
+
+def check_room(feed: Feed, batch: int, workers: int) -> None:
+    """Raise MachineError where the batches in the queue do not fit the memory that processes share."""
+    sample: Sample = feed.samples[0]
+    needed = sum(tensor.nbytes for tensor in sample) * batch * workers * (AHEAD + 1)
+    if SHARED.exists() and shutil.disk_usage(SHARED).free < needed:
+        raise MachineError(
+            f"the input pipeline needs {needed / 2**30:.1f} GiB of shared memory, more than {SHARED} has",
+            hint="give the container more (--shm-size), or take a smaller batch",
+        )
+
+
+def with_input(job: Job, feed: Feed, batches: Batches, device: str) -> Callable[[], Tensor]:
+    """A step that takes the next batch first; on a GPU the one after it is copied meanwhile."""
+    fetch = _ahead(batches) if device == "cuda" else batches
+
+    def step() -> Tensor:
+        with torch.no_grad():
+            feed.place(next(fetch))
+        return job.step()
+
+    return step
+
+
+def _ahead(batches: Batches) -> Batches:
+    """The same batches on the GPU, copied on a stream of their own: the host is ahead of the device, so
+    each copy runs while the step before it computes."""
+    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+
+    def copied() -> Sample:
+        with torch.cuda.stream(aside):
+            return tuple(tensor.to("cuda", non_blocking=True) for tensor in next(batches))
+
+    while True:
+        ready, here = copied(), torch.cuda.current_stream()
+        here.wait_stream(aside)
+        for tensor in ready:
+            tensor.record_stream(here)
+        yield ready

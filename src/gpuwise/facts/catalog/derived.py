@@ -1,0 +1,179 @@
+"""What a GPU's chip, units, clocks and rates imply, beside what its sources state.
+
+    vector and matrix peaks   multiprocessors x operations per clock x clock
+    sparse peak               2 x dense peak (2:4 structured sparsity)
+    memory bandwidth          bus width x data rate per pin / 8
+    cores                     multiprocessors x cores of one multiprocessor
+
+Stated peaks are the vendor's own product, rounded, of the same factors, so that a difference of more
+than 1 % has a reason: another clock, another variant, the full die, or an error. Products are sold with
+a part of the die switched off (an A100 has 108 of the 128 multiprocessors of GA100), and a figure of the
+full die printed for the product is a common error, so the dies are data, too.
+"Multiprocessor" is NVIDIA's SM and AMD's compute unit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from gpuwise.facts.catalog import load
+from gpuwise.model.gpu import GpuSpec, Source
+
+TOLERANCE = 0.01
+"""Vendors round to three digits, at worst 0.5 %; their clocks are rounded too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullDie:
+    """A chip with nothing switched off; the counts are None where no source gives the whole die."""
+
+    chip: str
+    sm_count: int | None
+    cores_per_sm: int
+    """CUDA cores, on AMD stream processors."""
+    tensor_cores_per_sm: int
+    rt_cores_per_sm: int
+    source: Source
+
+    @property
+    def cuda_cores(self) -> int | None:
+        """CUDA cores, on AMD stream processors, of the whole die."""
+        return None if self.sm_count is None else self.sm_count * self.cores_per_sm
+
+    @property
+    def tensor_cores(self) -> int | None:
+        return None if self.sm_count is None else self.sm_count * self.tensor_cores_per_sm
+
+    @property
+    def rt_cores(self) -> int | None:
+        return None if self.sm_count is None else self.sm_count * self.rt_cores_per_sm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Dense operations of one multiprocessor in one clock; a multiply-add counts as two."""
+
+    format: str
+    accumulate: str
+    unit: str
+    operations: int
+    source: Source
+
+    @property
+    def field(self) -> str:
+        """The field of the peak that it gives: `peak:fp16:fp32:matrix`."""
+        return f"peak:{self.format}:{self.accumulate}:{self.unit}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """One computed field, in SI units, beside the stated one."""
+
+    field: str
+    stated: float | None
+    """None where no source states it."""
+    derived: float
+    formula: str
+    """In words: `sm_count x 1024 x boost_hz`."""
+    inputs: tuple[tuple[str, float], ...]
+    """The facts that went in, by field."""
+
+    @property
+    def difference(self) -> float | None:
+        """Stated over computed, less one; None where nothing is stated."""
+        return None if self.stated is None else self.stated / self.derived - 1
+
+    @property
+    def agrees(self) -> bool | None:
+        """True where both agree within rounding; None where nothing is stated."""
+        return None if self.difference is None else abs(self.difference) <= TOLERANCE
+
+
+@cache
+def chips() -> Mapping[str, FullDie]:
+    """The chips of which units are known, by name."""
+    return MappingProxyType(
+        {
+            row["chip"]: FullDie(
+                chip=row["chip"], sm_count=int(row["sm_count"]) if row["sm_count"] else None,
+                cores_per_sm=int(row["cores_per_sm"]), rt_cores_per_sm=int(row["rt_cores_per_sm"] or 0),
+                tensor_cores_per_sm=int(row["tensor_cores_per_sm"] or 0),
+                source=load.sources()[row["source"]],
+            )
+            for row in load.rows("chips.csv")
+        }
+    )  # fmt: skip
+
+
+@cache
+def _rates_of_chips() -> Mapping[str, list[tuple[str, Rate]]]:
+    """(segment or empty, rate) by chip."""
+    found: dict[str, list[tuple[str, Rate]]] = defaultdict(list)
+    for row in load.rows("rates.csv"):
+        rate = Rate(
+            format=row["format"], accumulate=row["accumulate"], unit=row["unit"],
+            operations=int(row["operations"]), source=load.sources()[row["source"]],
+        )  # fmt: skip
+        found[row["chip"]].append((row["segment"], rate))
+    return found
+
+
+def rates(spec: GpuSpec) -> tuple[Rate, ...]:
+    """What one multiprocessor of this GPU computes in a clock; GeForce cards have lower matrix rates."""
+    found = _rates_of_chips().get(spec.text("chip") or "", ())
+    return tuple(rate for only, rate in found if only in ("", spec.text("segment")))
+
+
+def derive(spec: GpuSpec) -> tuple[Derived, ...]:
+    """Everything that can be computed of this GPU from its own facts and its chip's rates."""
+    return tuple(_derived(spec))
+
+
+def _derived(spec: GpuSpec) -> Iterator[Derived]:
+    peaks = {peak.field: peak.flop_per_s for peak in spec.peaks}
+
+    def beside(field: str, formula: str, value: float, *inputs: tuple[str, float]) -> Derived:
+        stated = peaks.get(field) if field.startswith("peak:") else spec.number(field)
+        return Derived(field=field, stated=stated, derived=value, formula=formula, inputs=inputs)
+
+    die, units = chips().get(spec.text("chip") or ""), spec.number("sm_count")
+    cores = "stream_processors" if spec.vendor == "AMD" else "cuda_cores"
+    # Without units nothing follows of cores and peaks: boards of unannounced parts, Gaudi, Apple.
+    if units is not None and die is not None:
+        each = {
+            cores: die.cores_per_sm,
+            "tensor_cores": die.tensor_cores_per_sm,
+            "rt_cores": die.rt_cores_per_sm,
+        }
+        for field, of_one in each.items():
+            if of_one:  # a chip without a kind of core gives no row for it
+                yield beside(field, f"sm_count x {of_one}", int(units) * of_one, ("sm_count", units))
+    for rate in rates(spec) if units is not None else ():
+        # Hopper states matrix peaks, fp64 apart, at a lower clock.
+        lower = rate.unit == "matrix" and rate.format != "fp64" and "tensor_hz" in spec.facts
+        clock = spec.number(clock_field := "tensor_hz" if lower else "boost_hz")
+        if clock is None or units is None:
+            continue
+        counted, number, operations = "sm_count", units, rate.operations
+        # The well-known form of fp32: cores x 2 x clock.
+        if die and rate.format == "fp32" and rate.unit == "vector":
+            counted, number, operations = cores, units * die.cores_per_sm, operations // die.cores_per_sm
+        formula, inputs = (
+            f"{counted} x {operations} x {clock_field}",
+            ((counted, number), (clock_field, clock)),
+        )
+        yield beside(rate.field, formula, number * operations * clock, *inputs)
+    for peak in spec.peaks:
+        dense = peak.field.removesuffix(":sparse")
+        if peak.sparse and dense in peaks:
+            yield beside(peak.field, f"2 x {dense}", 2 * peaks[dense], (dense, peaks[dense]))
+    bits, per_pin = spec.number("memory_bus_bits"), spec.number("memory_transfers_per_s")
+    if bits is not None and per_pin is not None:
+        inputs = (("memory_bus_bits", bits), ("memory_transfers_per_s", per_pin))
+        yield beside(
+            "memory_bytes_per_s", "memory_bus_bits x memory_transfers_per_s / 8", bits * per_pin / 8, *inputs
+        )

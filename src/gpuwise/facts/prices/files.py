@@ -1,0 +1,203 @@
+"""Read a price file: a CSV of the user's own, or the one that `gpuwise prices update` wrote.
+
+Columns in any order: gpu and amount are needed; count, kind, currency, per, provider, instance, region,
+seen_on, note and whole (`yes` of a computer with its GPUs) are optional. A row that cannot be used is
+skipped, with its line and the reason; a file that is not such a table raises InputError. Every accepted offer
+is in USD, positive and not of the future.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import cast, get_args
+
+from gpuwise.errors import InputError
+from gpuwise.facts.prices import PriceList, Skipped, day, seller_ids
+from gpuwise.model import units
+from gpuwise.model.gpu import RENTS, Offer, OfferKind, Source
+
+# Some 50,000 offers.
+MAX_BYTES = 5_000_000
+# USD; the most expensive offer known is below 30: more is a price of something else.
+MOST_PER_GPU_HOUR = 1_000.0
+MOST_PER_GPU = 1_000_000.0
+
+NEEDED = ("gpu", "amount")
+OPTIONAL = ("count", "kind", "currency", "per", "provider", "instance", "region", "seen_on", "note", "whole")
+COLUMNS = ", ".join((*NEEDED, *OPTIONAL))
+_OTHER_NAMES = {"price": "amount", "date": "seen_on", "gpus": "count", "unit": "per"}
+
+_COUNT = re.compile(r"\d{1,6}(\.\d{1,6})?(/\d{1,4})?", re.ASCII)
+
+
+def read(
+    path: Path, *, today: date, rates: Mapping[str, float] = MappingProxyType({}),
+    source: Source | None = None, unknown_gpus: bool = False,
+) -> PriceList:  # fmt: skip
+    """The offers of a price file; `rates` are USD for one unit of another currency.
+
+    Raises InputError where the file cannot be read as a table of prices.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as failure:
+        raise InputError(f"cannot read {path}: {failure.strerror}", hint="check the path") from failure
+    if len(data) > MAX_BYTES:
+        message = f"{path} is larger than {MAX_BYTES / 1e6:.0f} MB, the most that a price file may have"
+        raise InputError(message, hint="give a CSV of prices only")
+    if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path} is a binary file", hint=f"give a CSV with the columns {COLUMNS}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        problem = f"{path}: byte {failure.start} is not UTF-8"
+        raise InputError(problem, hint="save it as CSV in UTF-8") from failure
+    own = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
+    found = read_text(
+        text, path.name, today=today, rates=rates, source=source or own, unknown_gpus=unknown_gpus
+    )
+    if source is not None:
+        return found
+    # Who gives a price of his own today means that it holds today.
+    dated = (replace(o, seen_on=o.seen_on or today.isoformat()) for o in found.offers)
+    return replace(found, offers=tuple(dated))
+
+
+def read_text(
+    text: str, name: str, *, today: date, rates: Mapping[str, float] = MappingProxyType({}), source: Source,
+    unknown_gpus: bool = False,
+) -> PriceList:  # fmt: skip
+    """The offers in the text of a price file called `name`. Raises InputError for another text."""
+    text = text.removeprefix("\ufeff")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    # Spreadsheets of half of Europe write semicolons, for the comma is their decimal point.
+    reader = csv.reader(io.StringIO(text), delimiter=max((",", ";", "\t"), key=first.count))
+    try:
+        lines = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+    except csv.Error as failure:
+        message = f"{name}, line {reader.line_num}: {failure}"
+        raise InputError(message, hint="give a CSV: one offer a line") from failure
+    if not lines:
+        raise InputError(f"{name} is empty", hint=f"its first line names the columns: {COLUMNS}")
+    columns, ignored = _header(lines[0][1], name)
+    offers: list[Offer] = []
+    skipped: list[Skipped] = []
+    for line, cells in lines[1:]:
+        row = {column: cells[i].strip() for column, i in columns.items() if i < len(cells)}
+        try:
+            offers.append(_offer(row, f"line {line}", today, rates, source, unknown_gpus))
+        except ValueError as reason:
+            skipped.append(Skipped(file=name, line=line, reason=str(reason)))
+    return PriceList(offers=tuple(offers), skipped=tuple(skipped), ignored=ignored)
+
+
+# Further ones are ignored: each is compared with every known name.
+MOST_COLUMNS = 100
+
+
+def _header(cells: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Where each known column stands, and the columns that are ignored."""
+    known: dict[str, int] = {}
+    ignored: list[str] = []
+    for i, cell in enumerate(cells[:MOST_COLUMNS]):
+        word = cell.strip().casefold().replace(" ", "_")
+        column = _OTHER_NAMES.get(word, word)
+        if column in known:
+            raise InputError(f"{name} has two columns {column!r}", hint="remove one of them")
+        if column in NEEDED or column in OPTIONAL:
+            known[column] = i
+            continue
+        # A mistyped `curency` that was ignored would turn euros into dollars.
+        if near := get_close_matches(word[:40], (*NEEDED, *OPTIONAL), n=1, cutoff=0.8):
+            message = f"{name} has a column {cell.strip()!r}; did you mean {near[0]!r}?"
+            raise InputError(message, hint=f"columns: {COLUMNS}")
+        ignored.append(_plain(cell)[:40])
+    if missing := [column for column in NEEDED if column not in known]:
+        raise InputError(f"{name} has no column {missing[0]!r}", hint=f"columns: {COLUMNS}")
+    return known, tuple(ignored)
+
+
+def _offer(
+    row: Mapping[str, str], locator: str, today: date, rates: Mapping[str, float], source: Source,
+    unknown_gpus: bool,
+) -> Offer:  # fmt: skip
+    """One row as an offer. Raises ValueError with the reason where it cannot be used."""
+    gpu = _plain(row.get("gpu", ""))
+    if not gpu:
+        raise ValueError("no GPU is named")
+    gpu_ids = seller_ids(gpu[:80])
+    if not gpu_ids and not unknown_gpus:
+        raise ValueError(f"unknown GPU {gpu[:40]!r}")
+    money = units.read_money(row.get("amount", ""))
+    if money.amount <= 0:
+        raise ValueError(f"an amount of {money.amount:g} is not a price")
+    kind, per = _kind(row.get("kind", ""), row.get("per", ""), money.per)
+    count = count_of(row.get("count") or "1")
+    amount, note = _usd(money, row.get("currency", ""), rates)
+    amount *= count if per == "gpu-hour" else 1
+    # A slice may cost little; its rate for a whole GPU still has to be plausible.
+    if not 0 < amount / count <= (MOST_PER_GPU_HOUR if kind in RENTS else MOST_PER_GPU):
+        raise ValueError(f"{amount / count:,.4g} USD for one GPU is not a plausible price")
+    seen_on = row.get("seen_on", "")
+    if seen_on and day(seen_on) > today:
+        raise ValueError(f"dated {seen_on}, after today ({today.isoformat()})")
+    return Offer(
+        gpu=gpu, gpu_ids=gpu_ids, count=count, kind=kind, amount=amount,
+        provider=_plain(row.get("provider", "")) or "own file", instance=_plain(row.get("instance", "")),
+        region=_plain(row.get("region", "")), seen_on=seen_on, source=source, locator=locator,
+        note="; ".join(text for text in (_plain(row.get("note", "")), note) if text),
+        whole=row.get("whole", "").casefold() in ("yes", "true", "1"),
+    )  # fmt: skip
+
+
+def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
+    """Kind of the offer and what its amount is for; each may tell the other."""
+    stated = {unit for unit in (units.read_unit(column) if column else None, suffix) if unit}
+    if len(stated) > 1:
+        raise ValueError(f"the amount is for two things: {' and '.join(sorted(stated))}")
+    per = stated.pop() if stated else None
+    word = kind.casefold().replace("_", "-").replace(" ", "-") or ("new" if per == "once" else "on-demand")
+    if word not in get_args(OfferKind):
+        raise ValueError(f"unknown kind {kind[:30]!r}; known: {', '.join(get_args(OfferKind))}")
+    per = per or ("hour" if word in RENTS else "once")
+    if (per == "once") == (word in RENTS):
+        raise ValueError(f"kind {word} with an amount per {per}")
+    return cast(OfferKind, word), per
+
+
+def _usd(money: units.Money, column: str, rates: Mapping[str, float]) -> tuple[float, str]:
+    """The amount in USD, and a note on the rate where it was converted."""
+    stated = {code for code in (units.read_currency(column) if column else None, money.currency) if code}
+    if len(stated) > 1:
+        raise ValueError(f"two currencies: {' and '.join(sorted(stated))}")
+    code = stated.pop() if stated else "USD"
+    if code == "USD":
+        return money.amount, ""
+    if code not in rates:
+        raise ValueError(f"in {units.read_currency(code)}: no rate was given")
+    return money.amount * rates[code], f"{money.amount:g} {code} at {rates[code]:g} USD"
+
+
+def _plain(text: str) -> str:
+    """One line of printable text: a file never controls the terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def count_of(text: str) -> float:
+    """GPUs in an offer: `8`, `0.5` or `1/6` for a slice of one. Raises ValueError for anything else."""
+    # The pattern bounds the work: Fraction("1e999999999") would never return.
+    parts = text.strip().split("/") if _COUNT.fullmatch(text.strip()) else ["0"]
+    divisor = float(parts[1]) if len(parts) > 1 else 1.0
+    value = float(parts[0]) / divisor if divisor else 0.0
+    if value <= 0:
+        raise ValueError(f"unreadable number of GPUs {text[:30]!r}")
+    return value

@@ -1,0 +1,757 @@
+r"""The shapes of other people's result files: how each is recognised, and how its figures are read.
+
+timm, CSV, a line a model. Device, precision, layout and versions stand in the name of the file,
+`benchmark-train-amp-nhwc-pt112-cu113-rtx3090.csv`, with `-dynamo` for a compiled run.
+
+    model,train_samples_per_sec,train_step_time,train_batch_size,train_img_size,param_count
+    resnet50,1210.5,423.0,512,224,25.56
+
+Lambda (lambdal/deeplearning-benchmark), CSV, a line a machine. The precision stands in the name of the file;
+"fp32" ran with TF32 on GPUs that have it. The same repository keeps batch sizes in the same form (`-bs-`).
+
+    ,ssd,bert_large_squad,resnet50
+    2xA100_PCIe_v2,600.0,210.0,2400.0
+
+SuperBench, JSON lines, a line a node; both ways of naming a metric; `:3` behind one is the rank of an
+independent copy. It casts the whole model for float16, its float32 is TF32 unless --force_fp32, and it
+reports one process: a figure without ranks is the speed of one GPU, also where several trained together.
+
+    {"node": "n1", "resnet_models/pytorch-resnet50/throughput_train_float16": 1830.2, ...}
+
+milabench, JSON or its printed report. With n > 1 it ran n independent copies, one a GPU, and `perf` is the
+mean of one; neither form names the GPU. The precision stands in the benchmark's name, or nowhere.
+
+    {"resnet50": {"n": 1, "train_rate": {"mean": 212.2, ...}, "per_gpu": {"0": {"mean": 212.2}}}, ...}
+    bench      | fail | n | ngpu |   perf | sem% | ...
+    bert-fp16  |    0 | 8 |    1 | 155.08 |  0.3 | ...
+
+MLPerf Training, logs: `:::MLLOG {json}` lines, other output between them. The best evidence first: the median
+of the `throughput` that the run itself tracked; samples / (run_stop - run_start), evaluation included; else
+1 / (run_stop - run_start), item "run". A run that was aborted gives the first only. MLCommons verifies none.
+
+AIME (aime-team/pytorch-benchmarks), logs: the setting of a run, then its steps. Without the final mean, the
+mean of the steps after its ten warm-up steps counts. Its "fp32" is IEEE arithmetic for BERT in eager mode
+only: `--compile` sets TF32, and cuDNN's convolutions use it anyway.
+
+    2 GPU(s) used for benchmark:
+    0: NVIDIA A100 80GB PCIe
+    Model: resnet50
+    Epoch [1 / 1], Step [20 / 60], Loss: 7.01,  Images per second: 2450.1
+    Total mean images per second in training: 2447
+
+Articles, Markdown: a row a network and precision, a column for each number of GPUs; an empty network repeats
+the one above. GPU, batch sizes and date come from the text around it.
+
+    | Neural Network | Precision | 1 GPU | 2 GPUs | 4 GPUs |
+    | --- | --- | --- | --- | --- |
+    | ResNet50 | FP16 | 812.5 | 1601 | 3150 |
+
+NVIDIA's Deep Learning Examples, READMEs: a column with "throughput" in its name is a speed, unless it is a
+speedup or a scaling. GPU, system and purpose stand in the headings above, the container in the text above.
+
+    ##### Training performance: NVIDIA DGX A100 (8x A100 80GB)
+    | **GPUs** | **Throughput - TF32** | **Throughput - mixed precision** | ... speedup ... |
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from statistics import fmean, median
+from typing import Any, NamedTuple
+
+from gpuwise.errors import InputError
+from gpuwise.facts.published import names
+from gpuwise.facts.published.names import number, whole
+from gpuwise.model.gpu import Source
+from gpuwise.model.question import Mode
+from gpuwise.model.result import Issue
+
+Skipped = tuple[int, Issue]
+"""(line, why) of a line that gave no figure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What is known of a file besides its text."""
+
+    name: str  # File name without its folders; some formats say half of it there
+    source: Source
+    gpu: str = ""  # Where the user says it and the file does not
+    n_gpus: int | None = None  # Likewise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure as read: numbers still as the file wrote them."""
+
+    line: int
+    throughput: object
+    workload: str
+    mode: Mode = "train"
+    item: str = "image"
+    stated: str = ""  # The precision as the publisher calls it
+    gpu: str = ""
+    gpu_id: str | None = None
+    n_gpus: object = None
+    batch_per_gpu: object = None
+    precision: str | None = None  # As it ran; None derives it from `stated` and the GPU
+    compiled: bool | None = None
+    framework: str = ""
+    versions: str = ""
+    date: str = ""
+    note: str = ""
+
+
+Read = Iterator[Figure | Skipped]
+
+
+def skipped(line: int, reason: str) -> Skipped:
+    """A line that gives no figure."""
+    return line, Issue.invalid("skipped", reason)
+
+
+def uneven(line: int, cells: Sequence[str], columns: Sequence[str]) -> Skipped:
+    """A row that has not as many cells as the header."""
+    return skipped(line, f"has {len(cells)} cells, the header {len(columns)}")
+
+
+# --- timm ---
+
+_TIMM_HEADER = re.compile(r"\ufeff?model,(?:[^\n]*,)?(?:infer_|train_)?samples_per_sec\b")
+_TIMM_NAME = re.compile(
+    r"benchmark-(?:infer|train)-(?P<stated>[a-z0-9_]+)-(?P<layout>nchw|nhwc)-pt(?P<torch>\d+)-(?P<cuda>cu\d+)"
+    r"-(?P<gpu>[a-z0-9_]+?)(?P<dynamo>-dynamo)?\.csv",
+    re.IGNORECASE,
+)
+# Image size at which our workloads and most published figures run.
+_USUAL_SIZE = {"inception-v3": 299, "efficientnet-b4": 380}
+_SIZE = 224
+
+
+def timm(text: str, origin: Origin) -> Read:
+    """One figure a line and mode."""
+    stated = gpu = versions = ""
+    compiled = None
+    if (said := _TIMM_NAME.search(origin.name)) is not None:
+        label = re.sub(r"(?<=[a-z])(?=\d)|(?<=\d)(?=maxq)", " ", said["gpu"].casefold())
+        candidates = (label, f"rtx {label}", f"rtx {label} blackwell max q")
+        gpu = next((known for known in candidates if names.gpu_id_of(known)), label)
+        # pt112 is 1.12, pt240 is 2.4.0: version 1 had no patch number in these names.
+        digits = said["torch"]
+        torch = f"1.{digits[1:]}" if digits[0] == "1" else ".".join(digits)
+        versions = f"torch {torch} {said['cuda']} {said['layout'].lower()}"
+        stated, compiled = said["stated"].lower(), said["dynamo"] is not None
+    lines = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))
+    columns = lines.fieldnames or []
+    modes = [prefix for prefix in ("train_", "infer_", "") if f"{prefix}samples_per_sec" in columns]
+    if "model" not in columns or not modes:
+        problem = f"{origin.name} lacks the columns model and samples_per_sec"
+        raise InputError(problem, hint="import timm's benchmark-*.csv")
+    for row in lines:
+        if None in row or None in row.values():
+            yield skipped(lines.line_num, "has not as many cells as the header")
+            continue
+        network = row["model"].split(".")[0]
+        usual = _USUAL_SIZE.get(names.workload_id(network), _SIZE)
+        for prefix in modes:
+            size = whole(row.get(f"{prefix}img_size"))
+            yield Figure(
+                line=lines.line_num, throughput=row[f"{prefix}samples_per_sec"],
+                # Another image size is other work: it must not stand in one table with the usual one.
+                workload=network if size in (None, usual) else f"{network} {size} px",
+                mode="train" if prefix == "train_" else "infer", stated=stated, gpu=gpu,
+                gpu_id=names.gpu_id_of(gpu), n_gpus=1, batch_per_gpu=row.get(f"{prefix}batch_size"),
+                compiled=compiled, versions=versions, note=f"{size} px" if size is not None else "",
+            )  # fmt: skip
+
+
+# --- Lambda ---
+
+_LAMBDA_ITEMS = {
+    "ssd": "image", "maskrcnn": "image", "resnet50": "image", "bert_base_squad": "sequence",
+    "bert_large_squad": "sequence", "gnmt": "token", "ncf": "sample", "tacotron2": "mel frame",
+    "transformerxlbase": "token", "transformerxllarge": "token", "waveglow": "audio sample",
+}  # fmt: skip
+_COUNTED_WRONG = "from 8 fast GPUs on, the script counted more BERT samples than it processed"
+
+
+def _is_lambda(text: str) -> bool:
+    """Whether the header has an empty first cell and at least two of Lambda's networks."""
+    head = text[:4096].splitlines()
+    cells = head[0].strip().split(",") if head else []
+    return len(cells) > 2 and not cells[0].strip() and len(_LAMBDA_ITEMS.keys() & set(cells)) >= 2
+
+
+def lambda_(text: str, origin: Origin) -> Read:
+    """Every cell that holds a speed; a zero means that the run failed."""
+    if re.search(r"(^|[-_])bs([-_.]|$)", origin.name):
+        problem = f"{origin.name} holds batch sizes, not speeds"
+        raise InputError(problem, hint="import the train-throughput file")
+    lines = csv.reader(io.StringIO(text))
+    columns = [column.strip() for column in next(lines, [])]
+    precision = re.search(r"(fp16|fp32|amp|bf16)", origin.name.casefold())
+    for row in filter(any, lines):
+        at = lines.line_num
+        if len(row) != len(columns):
+            yield uneven(at, row, columns)
+            continue
+        gpu, gpu_id, count = names.gpu_in(row[0])
+        for column, cell in zip(columns[1:], row[1:], strict=True):
+            if number(cell) == 0:
+                yield skipped(at, f"{column}: no figure (0)")
+                continue
+            yield Figure(
+                line=at, throughput=cell, workload=column, item=_LAMBDA_ITEMS.get(column, "item"), gpu=gpu,
+                stated=precision[1] if precision else "", gpu_id=gpu_id, n_gpus=count or 1, compiled=False,
+                note=_COUNTED_WRONG if column.startswith("bert") and (count or 1) >= 8 else "",
+            )  # fmt: skip
+
+
+# --- SuperBench ---
+
+_METRIC = re.compile(
+    r"(?:.*/)?(?:pytorch|tensorflow|onnxruntime|tensorrt)-(?P<model>[^/]{1,60})/"
+    r"(?:throughput_(?P<mode>train|inference)_(?P<stated>[a-z0-9]+)"
+    r"|(?P<stated2>[a-z0-9]+)_(?P<mode2>train|inference)_throughput)(?::(?P<rank>\d{1,4}))?"
+)
+_SUPERBENCH = re.compile(r"throughput_train_|_train_throughput")
+# Networks that SuperBench takes from torchvision at 224 px; its BERT and GPT-2 are other work than ours
+# (another head, another sequence length).
+_TORCHVISION = re.compile(r"(resnet|vgg|densenet)\d+")
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip("\ufeff \r\n\t").startswith("{")
+
+
+def superbench(text: str, origin: Origin) -> Read:
+    """One figure a node, model, mode and precision."""
+    for at, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        if not isinstance(node := _object(line), dict):
+            yield skipped(at, "is not a JSON object")
+            continue
+        found: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+        for key, value in node.items():
+            if (metric := _METRIC.fullmatch(key)) is not None:
+                mode, stated = metric["mode"] or metric["mode2"], metric["stated"] or metric["stated2"]
+                found[metric["model"], mode, stated].append(value)
+        for (model, mode, stated), values in found.items():
+            speeds = [speed for value in values if (speed := number(value)) is not None]
+            if len(speeds) < len(values):
+                yield skipped(at, f"{model} {mode} {stated}: a rank without a number")
+                continue
+            ours, copies = _TORCHVISION.fullmatch(model) is not None, len(speeds)
+            yield Figure(
+                line=at, throughput=sum(speeds), workload=model if ours else f"superbench-{model}",
+                mode="train" if mode == "train" else "infer", item="image" if ours else "sample",
+                stated=stated, n_gpus=copies, compiled=False,
+                note=f"{copies} independent copies, one a GPU" if copies > 1 else "one process",
+            )  # fmt: skip
+
+
+def _object(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+# --- milabench ---
+
+_SUFFIX = re.compile(r"(.{1,200}?)-((?:tf32-)?(?:fp16|bf16|fp32|tf32))")
+# Same work as ours: torchvision's networks at 224 px. `-noio` trains on images that are in memory.
+_IMAGES = frozenset({"resnet50", "resnet50-noio", "resnet152"})
+
+
+def milabench(text: str, origin: Origin) -> Read:
+    """One figure a benchmark."""
+    if not _is_json(text):
+        yield from _milabench_report(text)
+        return
+    try:
+        summary = json.loads(text.lstrip("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is not a whole JSON document: {error}", hint="milabench summary FOLDER") from error
+    # Lines where the quoted names stand first; looking each name up anew would take quadratic time.
+    lines: dict[str, int] = {}
+    for at, line in enumerate(text.splitlines(), start=1):
+        for name in line.split('"')[1::2]:
+            lines.setdefault(name, at)
+    for name, bench in summary.items():
+        rate = bench.get("train_rate") if isinstance(bench, dict) else None
+        if not isinstance(rate, dict):
+            yield skipped(lines.get(name, 1), f"{name[:40]}: no train_rate")
+            continue
+        per_gpu = bench.get("per_gpu")
+        copies = per_gpu.values() if isinstance(per_gpu, dict) else ()
+        means = [number(copy.get("mean")) for copy in copies if isinstance(copy, dict)]
+        speeds = [mean for mean in means if mean is not None]
+        speed, gpus = (sum(speeds), len(speeds)) if len(speeds) > 1 else (rate.get("mean"), 1)
+        yield _of_milabench(lines.get(name, 1), name, speed, gpus)
+
+
+def _milabench_report(text: str) -> Read:
+    found = _report_header(text)
+    if found is None:
+        raise InputError("holds no milabench report", hint="milabench report, or its summary.json")
+    start, columns = found
+    for at, line in enumerate(text.splitlines()[start:], start=start + 1):
+        cells = _report_cells(line)
+        # Rules between rows, and rows without the name of a benchmark.
+        if not cells or len(cells) == len(columns) - 1 or set(line.strip()) <= set("-=| +"):
+            continue
+        if len(cells) != len(columns):
+            yield uneven(at, cells, columns)
+            continue
+        row = dict(zip(columns, cells, strict=True))
+        copies, gpus, speed = whole(row["n"]), whole(row.get("ngpu", "1")), number(row["perf"])
+        if copies is None or gpus is None or speed is None:
+            yield skipped(at, f"{row['bench'][:40]}: no run succeeded")
+        else:
+            yield _of_milabench(at, row["bench"], speed * copies, copies * gpus)
+
+
+def _report_header(text: str) -> tuple[int, list[str]] | None:
+    """(lines up to and with it, columns) of the report's header."""
+    for at, line in enumerate(text[:200_000].splitlines(), start=1):
+        cells = _report_cells(line)
+        if {"fail", "n", "perf", "sem%"} <= set(cells):
+            return at, cells if cells[0] == "bench" else ["bench", *cells]
+    return None
+
+
+def _report_cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")] if "|" in line else line.split()
+
+
+def _of_milabench(line: int, name: str, speed: object, gpus: int) -> Figure:
+    found = _SUFFIX.fullmatch(name)
+    stated = found[2] if found else ""
+    network = name.removesuffix("-noio") if name in _IMAGES else f"milabench-{found[1] if found else name}"
+    inputs = "images in memory" if name.endswith("-noio") else "with its input pipeline"
+    return Figure(
+        line=line, throughput=speed, workload=network, item="image" if name in _IMAGES else "item",
+        stated=stated, n_gpus=gpus,
+        # A name like bert-fp32 means IEEE arithmetic: milabench has a tf32 one beside it.
+        precision=names.precision_of(stated) if found else "?",
+        note=f"{gpus} GPUs: independent copies, or one job; {inputs}" if gpus > 1 else inputs,
+    )  # fmt: skip
+
+
+# --- MLPerf ---
+
+MARK = ":::MLLOG"
+_GPUS_OF_LOG = re.compile(r"\bn_gpu: (\d{1,4})\b|\bgpus (\d{1,4}) mparams|--nproc_per_node[= ](\d{1,4})\b")
+_NODES = re.compile(r"\s*(\d{1,4})\s?x")
+# ResNet-50 v1.5 at 224 px is our work, with a real input pipeline; BERT pre-trains on sequences of up to 512
+# tokens with the padding left out, so it is not.
+_MLPERF_WORK = {
+    "resnet": ("resnet50", "image"), "bert": ("mlperf-bert-large", "sequence"),
+    "ssd": ("mlperf-retinanet", "image"), "maskrcnn": ("mlperf-maskrcnn", "image"),
+    "unet3d": ("mlperf-unet3d", "image"), "llama2_70b_lora": ("mlperf-llama2-70b-lora", "sequence"),
+    "llama31_8b": ("mlperf-llama31-8b", "sequence"),
+}  # fmt: skip
+# More "epochs" than this are a count of samples: BERT's logs put it into epoch_num.
+_EPOCHS = 1000
+UNVERIFIED = "result not verified by MLCommons Association"
+
+
+@dataclass(slots=True, kw_only=True)
+class _MlperfRun:
+    """What one log says."""
+
+    line: int = 1
+    first: dict[str, Any] = field(default_factory=dict)  # First value of every key
+    tracked: list[float] = field(default_factory=list)
+    samples: float = 0.0
+    epochs: float = 0.0
+    started_ms: float | None = None
+    stopped_ms: float | None = None
+    status: str = ""
+    gpus_per_node: int | None = None
+    half: bool = False
+
+    def note(self, event: dict[str, Any], at: int) -> None:
+        key, value, more = event["key"], event.get("value"), event.get("metadata")
+        time_ms, more = number(event.get("time_ms")), more if isinstance(more, dict) else {}
+        self.first.setdefault(key, value)
+        if key == "run_start" and self.started_ms is None:
+            self.started_ms, self.line = time_ms, at
+        elif key == "run_stop":
+            self.stopped_ms, self.status = time_ms, str(more.get("status") or value or "")
+        elif key == "tracked_stats" and isinstance(value, dict):
+            self.tracked += [speed for speed in [number(value.get("throughput"))] if speed]
+        if self.started_ms is not None and key != "run_start":
+            self.samples = max(self.samples, number(more.get("samples_count")) or 0)
+            self.epochs = max(self.epochs, number(more.get("epoch_num")) or 0)
+
+    def speed(self) -> tuple[float, str] | None:
+        """(items per second, how it was found)"""
+        if self.tracked:
+            return median(self.tracked), f"median of {len(self.tracked)} tracked speeds"
+        if self.started_ms is None or self.stopped_ms is None or self.status not in ("success", ""):
+            return None
+        elapsed = (self.stopped_ms - self.started_ms) / 1e3
+        if elapsed <= 0:
+            return None
+        # `train_samples` is the size of the data set, so it counts once an epoch.
+        size = number(self.first.get("train_samples"))
+        samples = self.samples or (self.epochs if self.epochs > _EPOCHS else 0.0)
+        if not samples and size is not None and self.epochs >= 1:
+            samples = size * self.epochs
+        if samples > 0:
+            return samples / elapsed, f"{samples:,.0f} samples in {elapsed / 60:.2f} min, evaluation included"
+        return 1 / elapsed, f"time to train {elapsed / 60:.2f} min"
+
+    def figure(self, origin: Origin) -> Figure | Skipped:
+        """Its speed, or that it has none."""
+        if (speed := self.speed()) is None:
+            return skipped(self.line, "a run without a speed and without a successful end")
+        said = {
+            name: str(self.first.get(f"submission_{name}") or "") for name in ("benchmark", "platform", "org")
+        }
+        benchmark, nodes = said["benchmark"], _NODES.match(said["platform"])
+        workload, item = _MLPERF_WORK.get(benchmark, (f"mlperf-{benchmark}" if benchmark else "", "sample"))
+        # All GPUs of the run: of one node, times the nodes; what the user says comes first.
+        gpus = origin.n_gpus
+        if gpus is None and self.gpus_per_node is not None:
+            gpus = self.gpus_per_node * (int(nodes[1]) if nodes else 1)
+        total = whole(self.first.get("global_batch_size"))
+        try:
+            began = datetime.fromtimestamp((self.started_ms or 0) / 1e3, UTC).date().isoformat()
+        except (ValueError, OverflowError, OSError):
+            began = ""
+        return Figure(
+            line=self.line, throughput=speed[0], workload=workload, stated="fp16" if self.half else "",
+            item="run" if speed[1].startswith("time") else item, n_gpus=gpus,
+            batch_per_gpu=total // gpus if total is not None and gpus and total % gpus == 0 else None,
+            versions=said["platform"][:80], date=began if self.started_ms else "",
+            note=f"{said['org'][:60]}; {speed[1]}; {UNVERIFIED}".lstrip("; "),
+        )  # fmt: skip
+
+
+def mlperf(text: str, origin: Origin) -> Read:
+    """One figure a run; a new run begins where the log starts anew."""
+    run = _MlperfRun()
+    for at, line in enumerate(text.splitlines(), start=1):
+        where = line.find(MARK)
+        if where < 0:
+            # Ordinary output may say how many GPUs a node uses, and the format.
+            found = _GPUS_OF_LOG.search(line[:2000]) if run.gpus_per_node is None else None
+            if found is not None:
+                run.gpus_per_node = int(found[1] or found[2] or found[3])
+            run.half = run.half or "16-bits training: True" in line
+            continue
+        event = _object(line[where + len(MARK) :])
+        if not isinstance(event, dict) or not isinstance(event.get("key"), str):
+            yield skipped(at, "is not a whole MLLOG event")
+            continue
+        if event["key"] == "run_start" and run.stopped_ms is not None:
+            yield run.figure(origin)
+            run = _MlperfRun(line=at, first=run.first, gpus_per_node=run.gpus_per_node, half=run.half)
+        run.note(event, at)
+    yield run.figure(origin)
+
+
+# --- AIME ---
+
+_START = re.compile(r"(\d{1,4}) GPU\(s\) used for benchmark:")
+_FIELD = re.compile(r"([A-Za-z][\w -]{2,40}?)\s?: (.{0,200})")
+_DEVICE = re.compile(r"\d{1,3}: (.{2,100})")
+_STEP = re.compile(r"Epoch \[\d+ / \d+\], Step \[(\d+) / \d+\].*?(Images|Sequences) per second: ([\d.]+)")
+_MEAN = re.compile(r"Total mean (images|sequences) per second in (training|evaluation): (\S+)")
+WARM_UP_STEPS = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class _AimeRun:
+    """What one run's log said so far."""
+
+    line: int
+    n_gpus: int
+    gpus: list[str] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
+    steps: list[tuple[int, str, str]] = field(default_factory=list)  # (line, item, speed) after the warm-up
+    means: list[tuple[int, str, Mode, str]] = field(default_factory=list)  # (line, item, mode, speed)
+
+    def figures(self) -> Read:
+        """One figure a mode."""
+        if len(set(self.gpus)) > 1:
+            yield skipped(self.line, "different GPUs ran together: " + ", ".join(sorted(set(self.gpus))))
+            return
+        # A mean of 0 is what the script prints for "not run".
+        found = [mean for mean in self.means if number(mean[3]) != 0]
+        speeds = [rate for _, _, text in self.steps if (rate := number(text)) is not None]
+        if not found and speeds:
+            found = [(self.steps[0][0], self.steps[0][1], "train", str(fmean(speeds)))]
+        if not found:
+            yield skipped(self.line, "the run has no speed after its warm-up")
+        said = self.fields.get
+        gpu, stated = self.gpus[0] if self.gpus else "", said("Precision", "")
+        compiled = {"True": True, "False": False}.get(said("Compile-Mode", ""))
+        versions = (f"torch {said('PyTorch-version', '')}", f"CUDA {said('Cuda-version', '')}")
+        for line, items, mode, mean_speed in found:
+            own_fp32 = items == "sequences" and names.precision_of(stated) == "fp32" and compiled is False
+            yield Figure(
+                line=line, throughput=mean_speed, workload=said("Model", ""), mode=mode,
+                item=items.removesuffix("s"), stated=stated, precision="fp32" if own_fp32 else None, gpu=gpu,
+                gpu_id=names.gpu_id_of(gpu), n_gpus=self.n_gpus, compiled=compiled,
+                batch_per_gpu=said("Local train batch size") or said("Local batch size"),
+                versions=" ".join(part for part in versions if not part.endswith(" ")),
+                date=said("Benchmark start", "")[:10].replace("/", "-"),
+            )  # fmt: skip
+
+
+def aime(text: str, origin: Origin) -> Read:
+    """One figure a run and mode."""
+    run: _AimeRun | None = None
+    for at, line in enumerate(map(str.strip, text.splitlines()), start=1):
+        if (start := _START.match(line)) is not None:
+            if run is not None:
+                yield from run.figures()
+            run = _AimeRun(line=at, n_gpus=int(start[1]))
+        elif run is None:
+            continue
+        elif len(run.gpus) < run.n_gpus and (device := _DEVICE.match(line)):
+            run.gpus.append(device[1])
+        elif mean := _MEAN.search(line):
+            run.means.append((at, mean[1], "train" if mean[2] == "training" else "infer", mean[3]))
+        elif step := _STEP.match(line):
+            if (whole(step[1]) or 0) > WARM_UP_STEPS:
+                run.steps.append((at, step[2].casefold(), step[3]))
+        elif said := _FIELD.fullmatch(line):
+            run.fields.setdefault(said[1].strip(), said[2].strip())
+    if run is not None:
+        yield from run.figures()
+
+
+# --- Markdown ---
+
+_RULE = re.compile(r"\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
+_MARKS = re.compile(r"[*`]+|<[^>]{0,80}>")
+_GPUS = re.compile(r"(\d{1,4})\s*x?\s*gpus?", re.IGNORECASE)
+_PUBLISHED = re.compile(r"^datePublished:\s*\w{3} (\w{3} \d{1,2} \d{4})", re.MULTILINE)
+_BATCH = re.compile(r"\b(FP16|FP32|TF32|BF16)\b[^.|\n]{0,80}?batch size of (\d{1,6})", re.IGNORECASE)
+
+
+class PipeTable(NamedTuple):
+    """One table: plain cells, rows as long as the file has them."""
+
+    line: int  # Of the header, counted from 1
+    headings: tuple[str, ...]  # Above it, the outermost first
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...]  # (line, cells)
+
+
+def pipe_tables(text: str) -> Iterator[PipeTable]:
+    """Every pipe table of `text`, in its order.
+
+    A Markdown library would cut rows with too many cells, which are reported here.
+    """
+    lines = text.splitlines()
+    headings: dict[int, str] = {}
+    at = 0
+    while at < len(lines):
+        level = len(lines[at]) - len(lines[at].lstrip("#"))
+        below = lines[at + 1].strip() if at + 1 < len(lines) and "|" in lines[at] else ""
+        if 1 <= level <= 6 and lines[at][level : level + 1].isspace():
+            said = _plain(lines[at][level:].strip().rstrip("#"))
+            headings = {k: v for k, v in headings.items() if k < level} | {level: said}
+        # The length is bounded, so that no input is slow.
+        elif "|" in below and len(below) < 2_000 and _RULE.fullmatch(below):
+            columns, rows = _cells(lines[at]), []
+            for index in range(at + 2, len(lines)):
+                if "|" not in lines[index]:
+                    break
+                rows.append((index + 1, _cells(lines[index])))
+            yield PipeTable(
+                at + 1, tuple(headings[level] for level in sorted(headings)), columns, tuple(rows)
+            )
+            at += 1 + len(rows)
+        at += 1
+
+
+def _plain(text: str) -> str:
+    """A cell or heading without bold, code and HTML marks."""
+    return " ".join(_MARKS.sub("", text).replace("\\|", "|").split())
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return tuple(_plain(cell) for cell in re.split(r"(?<!\\)\|", inner))
+
+
+def article(text: str, origin: Origin) -> Read:
+    """The figures of every table of this form."""
+    # The first title that names one GPU says whose figures these are.
+    starts = ("title:", "# ")
+    titles = (line.split(" ", 1)[-1].strip(' "') for line in text.splitlines() if line.startswith(starts))
+    named = (names.gpu_in(re.split(r"[:?!]| - ", title[:200])[0])[:2] for title in titles)
+    gpu, gpu_id = next((pair for pair in named if pair[1] is not None), ("", None))
+    batches = {found[1].casefold(): found[2] for found in _BATCH.finditer(text)}
+    script = "tf_cnn_benchmarks" if "tf_cnn_benchmarks" in text else ""
+    published = _PUBLISHED.search(text)
+    try:
+        date = datetime.strptime(published[1], "%b %d %Y").date().isoformat() if published else ""
+    except ValueError:
+        date = ""
+    for table in pipe_tables(text):
+        counts, network = _gpu_columns(table), ""
+        for line, cells in table.rows if counts else ():
+            network = cells[0] or network
+            if len(cells) != len(table.columns):
+                yield uneven(line, cells, table.columns)
+                continue
+            for column, count in counts.items():
+                yield Figure(
+                    line=line, throughput=cells[column], workload=network, stated=cells[1], gpu=gpu,
+                    gpu_id=gpu_id, n_gpus=count, batch_per_gpu=batches.get(cells[1].casefold()),
+                    framework="TensorFlow" if script else "", versions=script, date=date,
+                )  # fmt: skip
+
+
+def _gpu_columns(table: PipeTable) -> dict[int, int]:
+    """Column -> number of GPUs; empty where the table has another form."""
+    head = [column.casefold() for column in table.columns[:2]]
+    if len(head) < 2 or not re.search("network|model", head[0]) or "precision" not in head[1]:
+        return {}
+    found = {i: _GPUS.fullmatch(column) for i, column in enumerate(table.columns)}
+    return {i: int(count[1]) for i, count in found.items() if count is not None}
+
+
+_NO_SPEED = re.compile(r"speed-?\s?up|scaling|ratio|x factor", re.IGNORECASE)
+_PRECISION = re.compile(r"tf32|fp32|fp16|bf16|int8|mixed precision|\bamp\b|\bmixed\b", re.IGNORECASE)
+_CONTAINER = re.compile(r"(\d\d\.\d\d)(?:-[a-z0-9]{1,40})?-?(?:py3)?\s{1,9}NGC container", re.IGNORECASE)
+_UNIT = re.compile(
+    r"(im(?:a)?ge?s?|sequences?|sentences?|tokens?|samples?|items?|frames?)\s*/", re.IGNORECASE
+)
+_NVIDIA_ITEMS = {"im": "image", "seq": "sequence", "sen": "sequence", "tok": "token", "fra": "frame"}
+_README_TITLE = re.compile(r"(.{1,200}?)\s+for\s+(\w[\w ]*)", re.IGNORECASE)
+# NVIDIA's systems tell the form of their GPUs (its system guides): all of these hold SXM modules.
+_SYSTEMS = (
+    ("DGX A100|DGX-A100", r"80\s?GB", "a100-sxm4-80gb"), ("DGX A100|DGX-A100", r"40\s?GB", "a100-sxm4-40gb"),
+    ("DGX H100|DGX-H100", "", "h100-sxm5-80gb"), (r"DGX-?\s?1\b", r"16\s?GB?", "v100-sxm2-16gb"),
+    (r"DGX-?\s?1\b", r"32\s?GB?", "v100-sxm2-32gb"),
+)  # fmt: skip
+
+
+def nvidia(text: str, origin: Origin) -> Read:
+    """Every figure of every table about performance."""
+    lines = text.splitlines()
+    for table in pipe_tables(text):
+        if not (columns := _speed_columns(table)):
+            continue
+        said = " / ".join(table.headings)
+        title = _README_TITLE.match(table.headings[0])
+        mode: Mode = "infer" if "inference" in said.casefold() else "train"
+        workload = title[1] if title else table.headings[0]
+        # BERT's README holds several tasks, told apart by their headings.
+        if workload.casefold().split()[:1] == ["bert"]:
+            tuned = re.search("fine-?tuning|squad", said, re.IGNORECASE)
+            workload = "bert-large" if tuned else "bert-large-pretrain"
+        containers = list(_CONTAINER.finditer("\n".join(lines[max(0, table.line - 60) : table.line])))
+        release = containers[-1][1] if containers else ""
+        precision = _PRECISION.search(table.headings[-1])
+        gpu, gpu_id, gpus = _gpu_of_headings(table.headings)
+        for line, cells in table.rows:
+            if len(cells) != len(table.columns):
+                yield uneven(line, cells, table.columns)
+                continue
+            row = dict(zip(map(str.casefold, table.columns), cells, strict=True))
+            batch = next((cell for column, cell in row.items() if "batch" in column), "")
+            length = next((number(c) for column, c in row.items() if "sequence length" in column), None)
+            # GPUs of one row: its own column, else one for inference, else what the heading says.
+            own = next((c for col, c in row.items() if "gpus" in col.split() or col == "gpu"), None)
+            count = number(own)
+            # Another sequence length is other work; the checks know two of BERT's.
+            another = length not in (None, 384) and workload.startswith("bert-large")
+            for column in columns:
+                cell = cells[column]
+                if cell.strip().casefold() in ("", "-", "n/a", "na", "oom"):
+                    yield skipped(line, f"no speed: {cell!r}")
+                    continue
+                unit = _UNIT.search(cell + "/") or _UNIT.search(table.columns[column])
+                word = unit[1].casefold() if unit else "item"
+                items = (i for start, i in _NVIDIA_ITEMS.items() if word.startswith(start))
+                ran = _PRECISION.search(table.columns[column]) or precision
+                yield Figure(
+                    line=line, throughput=cell, mode=mode, item=next(items, word.removesuffix("s")),
+                    workload=f"bert-large-s{length:.0f}" if another else workload, gpu=gpu, gpu_id=gpu_id,
+                    stated=ran[0].casefold() if ran else "",
+                    n_gpus=count if count is not None else 1 if mode == "infer" else gpus,
+                    batch_per_gpu=batch if re.fullmatch(r"\s*\d+\s*", batch) else None,
+                    framework=title[2].strip() if title else "",
+                    versions=f"NGC {release}" if release else "",
+                    date=f"20{release.replace('.', '-')}" if release else "",
+                )  # fmt: skip
+
+
+def _speed_columns(table: PipeTable) -> list[int]:
+    """Columns of speeds; none where no heading speaks of performance."""
+    if not any(re.search("performance|throughput|latency", h, re.IGNORECASE) for h in table.headings):
+        return []
+    named = enumerate(table.columns)
+    return [i for i, name in named if "throughput" in name.casefold() and not _NO_SPEED.search(name)]
+
+
+def _gpu_of_headings(headings: tuple[str, ...]) -> tuple[str, str | None, int | None]:
+    """(name, id, count) from the innermost heading that names a GPU or a system."""
+    for heading in reversed(headings):
+        name, found, count = names.gpu_in(heading)
+        for system, memory, gpu_id in _SYSTEMS:
+            if re.search(system, heading) and re.search(memory, heading):
+                return name if len(name) < 40 else heading, gpu_id, count
+        # A name that is all of the heading is none: the heading speaks of no GPU.
+        if found is not None or name != heading.strip():
+            return name, found, count
+    return "", None, None
+
+
+class Format(NamedTuple):
+    """How one shape is recognised and read."""
+
+    title: str
+    recognises: Callable[[str], bool]
+    read: Callable[[str, Origin], Read]
+    framework: str = ""  # Where a figure does not say its own
+
+
+FORMATS: Mapping[str, Format] = {
+    "mlperf": Format("MLPerf Training log", lambda text: MARK in text, mlperf, "MLPerf Training"),
+    "aime": Format(
+        "log of AIME's PyTorch benchmarks", lambda text: "GPU(s) used for benchmark:" in text, aime,
+        "PyTorch (AIME)",
+    ),
+    "superbench": Format(
+        "SuperBench results-summary.jsonl",
+        lambda text: _is_json(text) and _SUPERBENCH.search(text) is not None, superbench,
+        "PyTorch (SuperBench)",
+    ),
+    "milabench": Format(
+        "milabench summary or report",
+        lambda text: (_is_json(text) and '"train_rate"' in text) or _report_header(text) is not None,
+        milabench, "PyTorch (milabench)",
+    ),
+    "timm": Format(
+        "timm benchmark CSV", lambda text: _TIMM_HEADER.match(text[:4096]) is not None, timm, "PyTorch (timm)"
+    ),
+    "lambda": Format("Lambda throughput CSV", _is_lambda, lambda_, "PyTorch"),
+    "article": Format(
+        "article with a table of networks and GPU counts",
+        lambda text: any(_gpu_columns(table) for table in pipe_tables(text)), article,
+    ),
+    "nvidia": Format(
+        "README of NVIDIA's Deep Learning Examples",
+        lambda text: any(_speed_columns(table) for table in pipe_tables(text)), nvidia,
+    ),
+}  # fmt: skip
+"""By name, the surest to recognise first."""

@@ -1,0 +1,362 @@
+"""The verdict on the cards of a host: what the state of each says against it, and whether it is slow.
+
+    hot        the clock was lowered for heat in more than 5 % of all samples, or the highest
+               temperature came within 2 degrees of where the card slows down (85 C where it does not say)
+    throttled  lowered in more than 5 % of all samples for any other reason but the power limit, at which
+               large GPUs normally run, and a display
+    power-cap  the limit is below the card's default
+    pcie       fewer lanes or an older generation than card or slot have; the generation is judged under
+               load, because idle cards lower it
+    ecc        uncorrected errors in the card's life, corrected ones that came while it was measured, a
+               failed or pending remap of memory rows
+    slow       high end of the 95 % interval of (speed / reference)   <  1 - margin
+    spread     high end of the card's own interval                    <  (1 - margin) x upper median of
+               the cards of that model in the host, itself included
+
+Counters and thresholds are NVML's: https://docs.nvidia.com/deploy/nvml-api/. Of a speed the whole interval
+must be below, so noise refuses no card, and the margin is never less than what good cards of the kind are
+known to differ by. The upper median makes the faster of two cards the measure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean, median_high, median_low, mode
+
+from gpuwise.facts import catalog
+from gpuwise.judge.accept.card import (
+    Acceptance,
+    Judged,
+    Lookup,
+    Reference,
+    TestedCard,
+    allowed,
+    fastest,
+    named,
+    question,
+    speed_of,
+    speeds,
+)
+from gpuwise.measure.telemetry.sensor import ENOUGH_SAMPLES, NEXT_STEPS, THROTTLED
+from gpuwise.model.result import Issue, Link, Measurement, Result, Severity
+from gpuwise.model.units import gibibytes, percent
+from gpuwise.stats.interval import ratio_of
+
+# Where the card does not say at which temperature it slows down; and how near to that is too near.
+HOT_C = 85.0
+NEAR_C = 2.0
+# Reasons for a lowered clock that are no fault: large GPUs run at their power limit, a display asks for it.
+HARMLESS = frozenset({"power-cap", "display-clocks"})
+# Drivers round the power limit.
+TOLERANCE_W = 0.5
+
+
+def condition(card: TestedCard) -> Iterator[Issue]:
+    """Everything that speaks against the card by itself."""
+    yield from session(card)
+    yield from settings(card)
+    yield from link(card)
+    yield from faults(card)
+    yield from heat(card)
+
+
+def session(card: TestedCard) -> Iterator[Issue]:
+    """What did not run, or not alone, and what the file states against its own steps."""
+    if card.refusal:
+        yield _issue("busy", f"not measured: {card.refusal}", "end what holds it")
+    elif not card.result.measurements:
+        yield _issue("failed", "nothing was measured", "gpuwise doctor")
+    for m in card.result.measurements:
+        why = f": {m.error.splitlines()[0]}" if m.error else ""
+        # Somebody pressed Ctrl-C: that says nothing of the card.
+        stopped: Severity = "warning" if m.status == "interrupted" else "invalid"
+        if m.status != "ok":
+            yield _issue(
+                "interrupted" if m.status == "interrupted" else "failed",
+                f"{m.config.key('batch')} {m.status}{why}",
+                "run it again alone: gpuwise bench " + m.config.workload, stopped,
+            )  # fmt: skip
+        for issue in m.cautions:
+            if issue.code == "tampered":
+                yield _issue("tampered", f"{m.config.key('batch')}: {issue.detail}", issue.fix)
+    if not card.on_gpu:
+        return
+    contended = [c for m in card.result.measurements for c in m.cautions if c.code == "contended"]
+    if contended:
+        yield _issue("busy", contended[0].detail, contended[0].fix)
+    elif count := card.result.environment.other_processes:
+        yield _issue(
+            "busy", f"{count} other process{'es' if count > 1 else ''} on the card",
+            "end them and measure again: nvidia-smi lists them",
+        )  # fmt: skip
+
+
+def settings(card: TestedCard) -> Iterator[Issue]:
+    """What an administrator set: MIG, the power limit."""
+    found = card.result.environment
+    if found.mig:
+        yield _issue(
+            "mig", "MIG is on: a slice was measured, not the card",
+            "an administrator can turn it off: nvidia-smi -mig 0",
+        )  # fmt: skip
+    limit, default = found.power_limit_w, found.power_limit_default_w
+    if limit is not None and default is not None and limit < default - TOLERANCE_W:
+        yield _issue(
+            "power-cap", f"power limit {limit:.0f} W, below the default {default:.0f} W",
+            f"an administrator can lift it: nvidia-smi -pl {default:.0f}",
+        )  # fmt: skip
+
+
+def link(card: TestedCard) -> Iterator[Issue]:
+    """Lanes and generation of PCIe: as the telemetry saw them under load, else as the session began."""
+    found, watched = card.result.environment, [m.telemetry for m in card.result.measurements if m.telemetry]
+    # A GPU that the catalog does not hold (any more) has no stated link.
+    spec = next((spec for spec in catalog.all_gpus() if spec.id == found.gpu_id), None)
+    lanes = spec.number("pcie_lanes") if spec else None
+    able = spec.number("pcie_generation") if spec else None
+    widths = [t.pcie_width for t in watched if t.pcie_width] + (
+        [found.pcie_width] if found.pcie_width else []
+    )
+    # A riser with eight lanes makes the driver call eight the most there is; the catalog knows better.
+    most = int(max(found.pcie_width_max or 0, lanes or 0))
+    if widths and max(widths) < most:
+        yield _issue(
+            "pcie", f"PCIe x{max(widths)}, the card has x{most}",
+            "seat it again, in a slot with all lanes and without a riser",
+        )  # fmt: skip
+    loaded = max((t.pcie_generation for t in watched if t.pcie_generation), default=None)
+    now, slot = loaded or found.pcie_generation, found.pcie_generation_max
+    if now is not None and slot is not None and now < slot:
+        when = "under load" if loaded else "when the session began (idle cards lower it)"
+        yield _issue(
+            "pcie", f"PCIe generation {now} {when}, card and slot can do {slot}",
+            "seat it again, without a riser; see the BIOS for a limited link speed",
+            "invalid" if loaded else "warning",
+        )  # fmt: skip
+    elif slot is not None and able is not None and slot < able:
+        yield _issue(
+            "pcie", f"PCIe generation {slot} in this slot, the card has {able:.0f}",
+            "expect slower transfers, or use a slot of the card's generation", "warning",
+        )  # fmt: skip
+
+
+def faults(card: TestedCard) -> Iterator[Issue]:
+    """Errors of the memory."""
+    found, before = card.after, card.before
+    replace = "ask the vendor for another card: nvidia-smi -q -d ECC"
+    if found.ecc_uncorrected:
+        yield _issue("ecc", f"{found.ecc_uncorrected} uncorrected memory errors in its life", replace)
+    if found.remap_failed:
+        yield _issue("ecc", "a memory row could not be remapped: no spare is left", replace)
+    if found.remap_pending:
+        restart = "reset the GPU or restart the host, then test again"
+        yield _issue("ecc", "a memory row waits to be remapped", restart)
+    new = (found.ecc_corrected or 0) - (before.ecc_corrected or 0)
+    if new > 0:
+        yield _issue("ecc", f"{new} corrected memory errors came while it was measured", replace)
+    elif found.ecc_corrected or found.rows_remapped:
+        corrected, rows = found.ecc_corrected or 0, found.rows_remapped or 0
+        yield _issue(
+            "ecc", f"{corrected} corrected memory errors and {rows} remapped rows in its life",
+            "a new card has none; look again in a week whether they grow", "warning",
+        )  # fmt: skip
+
+
+def heat(card: TestedCard) -> Iterator[Issue]:
+    """Temperature, and clocks that were lowered."""
+    shares, highest = throttle_shares(card.result), hottest(card.result)
+    advice = "improve the cooling: airflow, dust, a free slot beside it, the room"
+    slows_c = card.after.slowdown_c
+    if (lowered := shares.get("thermal", 0.0)) > THROTTLED:
+        at = "" if highest is None else f", up to {highest:.0f} °C"
+        yield _issue("hot", f"clock lowered for heat in {percent(lowered, 0)} of the samples{at}", advice)
+    elif card.on_gpu and highest is not None and highest >= (HOT_C if slows_c is None else slows_c - NEAR_C):
+        slows = "" if slows_c is None else f"; it slows down at {slows_c:.0f} °C"
+        yield _issue("hot", f"{highest:.0f} °C{slows}", advice)
+    for cause, share in shares.items():
+        if cause not in HARMLESS and cause != "thermal" and share > THROTTLED:
+            why = NEXT_STEPS.get(cause, "see why: nvidia-smi -q -d PERFORMANCE")
+            yield _issue("throttled", f"clock lowered by {cause} in {percent(share, 0)} of the samples", why)
+    done = [m for m in card.result.measurements if m.status == "ok"]
+    if card.on_gpu and done and not any(m.telemetry for m in done):
+        yield _issue(
+            "unwatched", "the driver reported neither heat nor clocks, so they are not judged",
+            "gpuwise doctor", "warning",
+        )  # fmt: skip
+
+
+def _issue(code: str, detail: str, fix: str, severity: Severity = "invalid") -> Issue:
+    return Issue(code=code, severity=severity, detail=detail, fix=fix)
+
+
+def hottest(result: Result) -> float | None:
+    """Highest temperature of all timed windows, C."""
+    seen = [m.telemetry.temperature_max_c for m in result.measurements if m.telemetry is not None]
+    return max((c for c in seen if c is not None), default=None)
+
+
+def throttle_shares(result: Result) -> dict[str, float]:
+    """Share of all samples of the session by cause; empty where there are too few to judge."""
+    watched = [m.telemetry for m in result.measurements if m.telemetry is not None]
+    samples = sum(seen.samples for seen in watched)
+    if samples < ENOUGH_SAMPLES:
+        return {}
+    shares: dict[str, float] = defaultdict(float)
+    for seen in watched:
+        for cause, share in seen.throttled:
+            shares[cause] += share * seen.samples / samples
+    return shares
+
+
+# Cards of one airflow differ by some degrees; by more, one of them gets less of it.
+HOTTER_C = 10.0
+
+
+def judge(
+    cards: Sequence[TestedCard], lookup: Lookup, margin: float, links: tuple[Link, ...] = ()
+) -> Acceptance:
+    """Judge each card by itself, against its references and against the others of the host.
+
+    `margin` is the share by which a speed may be below what it is compared with.
+    """
+    unlike = spread(cards, margin)
+    references = {card.name: lookup(card.result) for card in cards}
+    asked = Counter((card.result.environment.device, q) for card in cards for q in speeds(card.result))
+    judged = []
+    for card in cards:
+        found = (
+            *condition(card),
+            *(issue for known in references[card.name] for issue in slow(card, known, margin)),
+            *held_back(card, margin),
+            *(issue for m in card.result.measurements for issue in faded(m, margin)),
+            *unlike.get(card.name, ()),
+        )
+        known = {q for reference in references[card.name] for q in speeds(reference.result)}
+        compared = sum(
+            q in known or asked[card.result.environment.device, q] > 1 for q in speeds(card.result)
+        )
+        judged.append(Judged(card=card, issues=found, compared=compared))
+    return Acceptance(
+        cards=tuple(judged),
+        host=(*mixed(cards), *(issue for link in links for issue in weak(link, links))),
+        links=links,
+        margin=margin,
+        references=tuple(dict.fromkeys(each.name for known in references.values() for each in known)),
+    )
+
+
+def mixed(cards: Sequence[TestedCard]) -> tuple[Issue, ...]:
+    """An issue where name, memory or power limit differ, which the buyer of equal cards expects to agree."""
+    models: Counter[str] = Counter()
+    for card in cards:
+        found = card.result.environment
+        memory = f" {gibibytes(found.device_memory_bytes)}" if found.device_memory_bytes else ""
+        watts = f" {found.power_limit_default_w:.0f} W" if found.power_limit_default_w else ""
+        models[f"{found.device}{memory}{watts}"] += 1
+    if len(models) < 2:
+        return ()
+    listed = ", ".join(f"{count} x {name}" for name, count in models.most_common())
+    return (
+        Issue.invalid(
+            "mixed",
+            f"different models in one host: {listed}",
+            "ask for equal cards: together they run at the pace of the slowest",
+        ),
+    )
+
+
+def weak(one: Link, links: Sequence[Link]) -> Iterator[Issue]:
+    """Where a pair of cards has fewer NVLinks than most pairs of the host, or none where they have them."""
+    lanes = {link: int(link.path[2:]) if link.path.startswith("NV") else 0 for link in links}
+    usual = mode(lanes.values())
+    if lanes[one] < usual:
+        has = f"{lanes[one]} NVLinks" if lanes[one] else f"no NVLink ({one.path})"
+        yield Issue.invalid(
+            "link",
+            f"cards {one.a} and {one.b} have {has}, most pairs here {usual}",
+            "reseat the bridge or the board: nvidia-smi nvlink -s names the link that is down",
+        )
+
+
+def faded(m: Measurement, margin: float) -> Iterator[Issue]:
+    """Of a soak: whether the last quarter is slower than the first by more than the margin."""
+    quarter = len(m.windows) // 4
+    if m.config.protocol != "soak" or not quarter:
+        return
+    first, last = (
+        fmean(fmean(w.step_s) for w in part) for part in (m.windows[:quarter], m.windows[-quarter:])
+    )
+    if first < (1 - margin) * last:
+        yield Issue.invalid(
+            "soak",
+            f"{named(question(m))}: {percent(1 - first / last)} slower at the end than in the beginning",
+            "see heat, clocks and power over time in its result; then improve the cooling",
+        )
+
+
+def slow(card: TestedCard, reference: Reference, margin: float) -> Iterator[Issue]:
+    """Each speed that is below the reference's by more than the margin."""
+    wanted, gpu_id = speeds(reference.result), card.result.environment.gpu_id
+    for asked, mine in speeds(card.result).items():
+        if asked not in wanted:
+            continue
+        found = ratio_of(wanted[asked], mine)
+        if found.high < 1 - allowed(gpu_id, asked, margin):
+            yield Issue(
+                code="slow",
+                severity="invalid" if reference.same_code else "warning",
+                detail=f"{named(asked)} {percent(1 - found.value)} below {reference.name}",
+                fix="see heat, clocks, power limit and link above; then measure again alone",
+            )
+
+
+def held_back(card: TestedCard, margin: float) -> Iterator[Issue]:
+    """Limits whose median is below their fastest window by more than the margin. That is how large cards run;
+    of a processor, where other programs do it, it is not worth a word."""
+    for m in card.result.measurements if card.on_gpu else ():
+        best, usual = speed_of(m), m.throughput
+        if m.status != "ok" or not fastest(m) or best is None or usual is None:
+            continue
+        if usual.value < (1 - margin) * best.value:
+            yield Issue.info(
+                "power-cap",
+                f"{named(question(m))} fell {percent(1 - usual.value / best.value)} below its fastest "
+                "burst, by which it is judged: clocks are lowered under the power limit",
+                "nothing: what it sustains is judged by training and inference",
+            )
+
+
+def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issue]]:
+    """Issues by the name of the card that is slower or hotter than the cards of its model."""
+    found: dict[str, list[Issue]] = defaultdict(list)
+    models = defaultdict(list)
+    for card in cards:
+        models[card.result.environment.device].append(card)
+    for same in (same for same in models.values() if len(same) > 1):
+        each = {card.name: speeds(card.result) for card in same}
+        gpu_id = same[0].result.environment.gpu_id
+        for asked in dict.fromkeys(q for mine in each.values() for q in mine):
+            rates = {name: mine[asked] for name, mine in each.items() if asked in mine}
+            # Of two cards the faster is the measure, or neither could ever be slow.
+            middle = median_high(rate.value for rate in rates.values())
+            for name, rate in rates.items():
+                if rate.high < (1 - allowed(gpu_id, asked, margin)) * middle:
+                    below = percent(1 - rate.value / middle)
+                    issue = Issue.invalid(
+                        "spread",
+                        f"{named(asked)} {below} below the median of the {len(rates)} cards",
+                        "measure again; then exchange slots: does the fault follow the card?",
+                    )
+                    found[name].append(issue)
+        heats = {card.name: heat for card in same if (heat := hottest(card.result)) is not None}
+        cool = median_low(heats.values()) if heats else 0.0
+        for name, heat in heats.items():
+            if heat > cool + HOTTER_C:
+                issue = Issue.warning(
+                    "hot",
+                    f"{heat:.0f} °C, {heat - cool:.0f} above the median of the {len(heats)} cards",
+                    "look at its fan, airflow and seat",
+                )
+                found[name].append(issue)
+    return found

@@ -1,0 +1,291 @@
+"""Walk through a document: what each heading, table, line and paragraph speaks of, and what it claims."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpuwise.facts import catalog
+from gpuwise.judge.audit import grid, layout, prose
+from gpuwise.judge.audit.cells import label_of, own_field, readings
+from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
+from gpuwise.judge.audit.prose import Left, Text
+from gpuwise.judge.audit.read import Block, Heading, Line, Table
+from gpuwise.judge.audit.words import CUES, Token, scan
+from gpuwise.model.judgement import Claim
+
+# The level of a heading that is only a short line: below all marked ones.
+PLAIN = 7
+# So many lines below the name of a chip its counts may still be meant.
+DIE_LINES = 8
+# Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
+SHORT, TITLE, PAIRS = 24, 90, 600
+# A line of a paragraph that is at least so long may go on in the next.
+WRAPPED = 50
+# Behind a label its unit or its words in parentheses, then what parts it from its value.
+_LABELLED = re.compile(
+    r"(?i:[ _](?:in )?(?:[gt]i?b(?:/s|ps)?|tflops|watts?|w|[mg]hz|nm|bits?))?\s?(?:\([^)]{0,60}\))?\s?"
+    r"(?::|=|\u2014| - |\u2013)\s?"
+)
+_ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
+_NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
+
+
+def texts_of(block: Block) -> Iterator[str]:
+    """Every cell of a table, or the one text of another block."""
+    if isinstance(block, Table):
+        yield from (cell.text for row in block.rows for cell in row)
+    else:
+        yield block.text
+
+
+def mentions(blocks: Sequence[Block]) -> Iterator[catalog.Mention]:
+    """Every GPU that a document names."""
+    for block in blocks:
+        for text in texts_of(block):
+            yield from catalog.mentions(text, unknown=True)
+
+
+def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
+    """Every claim of a document, and every value that found no GPU or field."""
+    notes = [t for block in blocks for t in texts_of(block) if "pars" in t]
+    starred: bool | None = any(
+        CUES["sparse_mark"].search(text) or CUES["sparse_note"].match(text) for text in notes
+    )
+    # A footnote without a star in the text is about every rate.
+    star = re.compile(r"\d[\w /]{0,12}[*\u2217]")
+    if starred and not any(star.search(text) for block in blocks for text in texts_of(block)):
+        starred = None
+    # Lines that speak of a chip without a GPU: counts below them may be those of the whole die.
+    dies = []
+    for block in blocks:
+        tokens = () if isinstance(block, Table) or len(block.text) > 400 else scan(block.text)
+        named = {t.field if t.kind == "name" else t.kind for t in tokens}
+        if not isinstance(block, Table) and "chip" in named and "gpu" not in named:
+            dies.append(block.line)
+    for found in _Walk(blocks, starred).found():
+        at = bisect_right(dies, found.line)
+        near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
+        whole = near and isinstance(found, Claim) and found.field not in IN_CONTEXT
+        yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
+
+
+class _Walk:
+    """The headings passed so far, and what the text speaks of."""
+
+    def __init__(self, blocks: Sequence[Block], starred: bool | None) -> None:
+        self.blocks = blocks
+        self.scope = Scope(starred=starred)
+        self.headings: dict[int, Subject | None] = {}
+        self.recent: Subject | None = None
+        self.tables, self.section = 0, 1
+        # The fields that the last heading names, and where its value may stand below.
+        self.topic, self.below = label_of(""), 0
+
+    @property
+    def about(self) -> Subject | None:
+        """The GPU of the deepest heading that names one."""
+        named = [level for level, found in self.headings.items() if found is not None]
+        return self.headings[max(named)] if named else None
+
+    def found(self) -> Iterator[Claim | Left]:
+        at = 0
+        while at < len(self.blocks):
+            block = self.blocks[at]
+            at += 1
+            if isinstance(block, Heading):
+                self.heading(block.level, block.text, block.line)
+                # A heading may claim something itself: "RTX 4090 (24 GB)".
+                yield from self.prose([Line(block.line, block.text, False, 0)])
+            elif isinstance(block, Table):
+                yield from self.table(grid.Grid(block.rows, self.scope))
+            else:
+                run = [block]
+                while at < len(self.blocks) and isinstance(line := self.blocks[at], Line):
+                    run.append(line)
+                    at += 1
+                yield from self.lines(run)
+
+    def heading(self, level: int, text: str, line: int) -> None:
+        """Enter a section: its GPU holds until a heading of this or a higher level."""
+        found, before = subject_of(text), self.about
+        named = found is not None
+        self.headings = {above: one for above, one in self.headings.items() if above < level}
+        if found is None and level == PLAIN and before is not None:
+            # A plain line without a GPU may be a heading below the last one or the end of its section;
+            # one that is made of words for fields is a part of the specification.
+            fields = [t for t in scan(text) if t.kind == "field" and t.field]
+            part = fields and len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
+            found = before if part else replace(before, sure=False)
+        self.headings[level] = found
+        self.recent = None
+        pair = layout.side_by_side(text)
+        kept = found is None or not named or any(set(found.gpu_ids) & set(p.gpu_ids) for p in self.scope.pair)
+        self.scope = replace(self.scope, title=text, pair=pair or (self.scope.pair if kept else ()))
+        self.topic, self.below = label_of("" if named else text), line + 2
+        self.section += 1
+
+    def table(self, table: grid.Grid) -> Iterator[Claim]:
+        self.tables += 1
+        table.scope = replace(self.scope, about=self.recent or self.about, pair=table.scope.pair)
+        yield from table.claims(self.tables)
+
+    def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
+        paragraph: list[Line] = []
+        for part in layout.parts(run, self.scope):
+            joins = (
+                isinstance(part, Line) and paragraph and not part.item
+                and part.paragraph == paragraph[-1].paragraph
+                and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
+            )  # fmt: skip
+            if not joins:
+                yield from self.prose(paragraph)
+                paragraph = []
+            if isinstance(part, grid.Grid):
+                yield from self.table(part)
+            elif not joins and self.is_title(part):
+                self.heading(PLAIN, part.text, part.line)
+                # So short a line may still be a sentence: "The T4 supports FP8."
+                gpus = [t for t in scan(part.text) if t.kind == "gpu"]
+                yield from prose.abilities(part.text, gpus, None, part.line, self.section)
+            elif pairs := [] if joins else list(_pairs(part.text)) or self.headed(part):
+                yield from self.pairs(part, pairs)
+            else:
+                paragraph.append(part)
+        yield from self.prose(paragraph)
+
+    def is_title(self, line: Line) -> bool:
+        """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
+        text, tokens = line.text, scan(line.text) if len(line.text) <= TITLE else ()
+        if len(text) > TITLE or (":" in text.rstrip(":")[:-1] and not tokens):
+            return False
+        start = _NUMBERED.match(text)
+        if any(
+            t.kind == "value" and (t.dimension != "bare" or own_field(text, tokens, n))
+            and not (start and t.end < start.end())
+            for n, t in enumerate(tokens)
+        ):  # fmt: skip
+            return False
+        gpu = next((t for t in tokens if t.kind == "gpu"), None)
+        if gpu is not None:
+            ends = text.endswith((".", ",", ";"))
+            return (gpu.start < 40 and not ends) or (gpu.start < 4 and len(text) < 60)
+        words = text.split()
+        if line.item or len(words) > 8 or text[-1] in ".,;" or not (text[0].isupper() or start):
+            return False
+        if not tokens or start:
+            return len(words) > 1 and text[-1] != ":"
+        # "Memory Bandwidth" above lines of a GPU and a value each; a chip alone.
+        return all(t.kind == "field" for t in tokens) or (len(words) == 1 and tokens[0].field == "chip")
+
+    def headed(self, line: Line) -> list[tuple[str, str]]:
+        """A value, or a GPU and its value, under a heading that names the field: a pair with its label."""
+        text = line.text
+        tokens = scan(text) if self.topic.fields and len(text) < TITLE else ()
+        if len(tokens) == 1 and tokens[0].kind == "value" and line.line <= self.below and len(text) < SHORT:
+            # The value of a list of specifications that has labels and values on a line each.
+            words = text[: tokens[0].start] + text[tokens[0].end :]
+            return [(self.topic.text, text)] if len(re.sub(r"\W", "", words)) < 6 else []
+        if [t.kind for t in tokens] != ["gpu", "value"] or tokens[0].start > 9:
+            return []
+        return [(f"{text[: tokens[0].end]} {self.topic.text}", text[tokens[0].end :])]
+
+    def prose(self, paragraph: Sequence[Line]) -> Iterator[Claim | Left]:
+        if not paragraph:
+            return
+        starts: list[tuple[int, int]] = []
+        offset = 0
+        for line in paragraph:
+            starts.append((offset, line.line))
+            offset += len(line.text) + 1
+        above = " ".join(line.text for line in paragraph)
+        # Items of a list speak of what the heading or the sentence above them does.
+        opening = self.scope.opening if paragraph[0].item else above if above.endswith(":") else ""
+        self.scope = replace(self.scope, above=above, opening=opening)
+        scope = replace(self.scope, about=self.recent or self.about)
+        for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
+            if not isinstance(found, Subject):
+                yield found
+            elif not paragraph[0].item or (self.about is None and subject_of(above[:40]) == found):
+                # What an item speaks of in passing is not what the next one does.
+                self.recent = found
+
+    def pairs(self, line: Line, pairs: Sequence[tuple[str, str]]) -> Iterator[Claim | Left]:
+        """Claims of "VRAM: 24 GB" about the GPU above it, or about one that stands before the label."""
+        owner = self.recent or self.about
+        for label, value in pairs:
+            owner = subject_of(label) or owner
+            gpus = [t for t in scan(value) if t.kind == "gpu"]
+            if len(value) > grid.LONGEST or (gpus and not label_of(label).fields):
+                yield from self.prose([line])
+                return
+            # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
+            parts = _shared(value, gpus) if gpus else [(owner, value)]
+            for one, text in parts:
+                for reading in readings(label_of(label), text, starred=self.scope.starred):
+                    if one is None:
+                        yield Left(line.line, reading.token.text)
+                        continue
+                    mine = of_form(one, text, reading.token)
+                    claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2)
+                    said = (line.text, self.scope.title) if claim.field in IN_CONTEXT else ()
+                    yield replace(claim, context=said)
+
+
+def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str]]:
+    """The parts of a value that names several GPUs: what stands between two names is the first one's."""
+    ends = [g.end for g in gpus]
+    spans = zip(ends, [*(g.start for g in gpus[1:]), len(value)], strict=True)
+    if any(t.kind == "value" for t in scan(value[: gpus[0].start])):
+        # "750 W (one), 550 W for the other": such a name owns what stands before it.
+        if not all(value[g.start - 1] == "(" or CUES["binds"].search(value, 0, g.start) for g in gpus):
+            return []
+        spans = zip([0, *ends[:-1]], [g.start for g in gpus], strict=True)
+    return [(subject([gpu]), value[a:b]) for gpu, (a, b) in zip(gpus, spans, strict=True)]
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
+    tokens = scan(text) if len(text) <= PAIRS else ()
+    labels = {t.start for t in tokens if t.kind == "field"}
+    if any(match.end() not in labels for match in _ENDS.finditer(text)):
+        # Sentences, not "VRAM: 24 GB. TDP: 450 W."
+        return
+    # Of each pair, where its label and its value begin.
+    starts: list[tuple[int, int]] = []
+    for place, token in enumerate(tokens):
+        behind = starts[-1][1] if starts else 0
+        if token.kind != "field" or not token.field or token.start < behind:
+            continue
+        after = _LABELLED.match(text, token.end)
+        lead = text[behind : token.start]
+        first = (
+            not starts and not any(t.kind == "value" for t in tokens[:place])
+            and len(re.sub(r"\W", "", lead)) <= SHORT and not re.search(r"[.,;:]\s", lead)
+        )  # fmt: skip
+        spaced = after is not None and lead[-1:] == " " and ":" in after[0]
+        parted = starts and (spaced or re.search(r"[,;|/\u00b7.]\s?(?:\w{1,20} )?$", lead))
+        if after is not None and after.end() < len(text) and (first or parted):
+            starts.append((0 if first else token.start, after.end()))
+        elif first and (glued := _glued(text, tokens, place)):
+            starts.append((0, glued))
+        elif first and len(text) < 48 and [t.kind for t in tokens[place + 1 :]] == ["value"]:
+            gap = text[token.end : tokens[-1].start].strip()
+            # "TDP 450 W" and nothing else on the line.
+            if gap in ("", "dense") and len(text) - tokens[-1].end < 6 and not lead.strip():
+                starts.append((0, token.end))
+    for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):
+        yield text[begin:end].rstrip(" :=-\u2013\u2014"), text[end : following[0]].rstrip(" ,;|/\u00b7")
+
+
+def _glued(text: str, tokens: Sequence[Token], place: int) -> int:
+    """Where the value that touches a label begins: "TDP300 W", "FP16 dense312 TFLOPS"; 0 where none does."""
+    for token in tokens[place + 1 :]:
+        if token.kind == "value":
+            label = text[tokens[place].end : token.start]
+            return token.start if re.fullmatch(r"(?:[A-Za-z ()]{0,20}[A-Za-z)])?", label) else 0
+        if token.field not in ("dense", "sparse", "peak:", "peak:tensor"):
+            return 0
+    return 0

@@ -1,0 +1,355 @@
+"""Give every cell of a table to a GPU and a field, by the orientation that explains the table best."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+
+from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit.cells import Label, Reading, label_of, readings
+from gpuwise.judge.audit.judge import GRID
+from gpuwise.judge.audit.read import Cell
+from gpuwise.judge.audit.words import COUNTS, CUES, Token, scan
+from gpuwise.model.judgement import Claim
+
+# In how many of the first columns the name of a row's GPU is looked for.
+NAME_COLUMNS = 4
+# A second orientation that explains so much of what the best one does leaves the table open.
+NEARLY = 0.9
+# The share of values that the catalog must confirm where the order of the GPUs is taken from a title.
+SETTLED = 0.6
+# GPUs of a machine whose count is not said.
+IN_MACHINE = 8
+# Characters; a longer cell is prose, and a longer name no name.
+LONGEST, NAME = 300, 80
+# Fields of which other words of the row say what was measured or offered.
+IN_CONTEXT = frozenset({"throughput", "rent per hour"})
+_TIMES = re.compile(
+    r"[x\u00d7]\s?(?P<a>\d{1,3})\s*$|(?<![A-Za-z\d.,])(?P<b>\d{1,3})[ -]?x?\s?(?:GPUs?|cards?)\b",
+    re.IGNORECASE,
+)
+_PRODUCT = re.compile(r"\W*(?:gpu|model|card|graphics card|accelerator|product|name)s?\W*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The GPU that a place of a document speaks of."""
+
+    text: str
+    gpu_ids: tuple[str, ...]
+    several: bool = False
+    """Different products: "A100 and H100"."""
+    count: int = 1
+    sure: bool = True
+    """False where a heading between may have changed the subject: sure where most claims agree with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a place of a document speaks of before it begins."""
+
+    about: Subject | None = None
+    pair: tuple[Subject, ...] = ()
+    """The GPUs that a title sets side by side, in its order."""
+    title: str = ""
+    above: str = ""
+    """The paragraph above; that with a colon above a list is its opening."""
+    opening: str = ""
+    starred: bool | None = False
+    """A footnote says that * is sparse; None where it says so of all rates."""
+
+
+def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | None:
+    """The GPU or GPUs that a name, a cell or a heading speaks of; a machine's name counts its GPUs."""
+    gpus = [t for t in scan(text) if t.kind == "gpu"] if tokens is None else tokens
+    found = subject(gpus)
+    if found is None or found.count > 1:
+        return found
+    # Words beside the names: not those of "Server Edition".
+    ends = zip([0, *(t.end for t in gpus)], [*(t.start for t in gpus), len(text)], strict=True)
+    machine = any(CUES["machine"].search(text, start, end) for start, end in ends)
+    if times := _TIMES.search(text):
+        return replace(found, count=max(1, int(times["a"] or times["b"])))
+    machine = machine or any(re.search(r"NVL ?\d\d\b(?! ?GB)", t.text) for t in gpus)
+    return replace(found, count=IN_MACHINE) if machine else found
+
+
+def subject(gpus: Sequence[Token]) -> Subject | None:
+    """The subject that these GPUs make. Variants of one product name are one subject."""
+    if not gpus:
+        return None
+    ids = tuple(dict.fromkeys(gpu_id for t in gpus for gpu_id in t.gpu_ids))
+    first, rest = gpus[0], gpus[1:]
+    # "A100 (A100-SXM4-80GB)" narrows; "A100 vs H100" is two.
+    shared = set(first.gpu_ids).intersection(*(t.gpu_ids for t in rest))
+    several = not shared and any(t.gpu_ids != first.gpu_ids or t.text != first.text for t in rest)
+    if shared and rest:
+        ids = tuple(gpu_id for gpu_id in ids if gpu_id in shared)
+    text = " / ".join(t.text for t in gpus) if several else first.text
+    return Subject(text, ids, several, max(t.count for t in gpus))
+
+
+def name_of(text: str) -> Subject | None:
+    """The GPU of a cell that is its name: nothing but names and a few words."""
+    tokens = scan(text) if len(text) <= NAME else ()
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    if not gpus:
+        return None
+    before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
+    named = sum(t.end - t.start for t in gpus)
+    if named < 0.35 * len(re.sub(r"\([^)]*\)|\W", "", text)):
+        return None
+    return None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """One reading with its owner."""
+
+    cell: Cell
+    owner: Subject
+    reading: Reading
+    row: int
+    column: int
+    label: str
+    known: bool
+    """Whether the catalog has this value of the owner."""
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        return (self.cell.line, self.row, self.column, self.reading.field, self.owner.gpu_ids)
+
+
+@dataclass(slots=True)
+class Grid:
+    """The typed cells of a table, and what can be told from its first row and columns."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+    """The first row may or may not be the header; rows may be ragged."""
+    scope: Scope
+    trusted: bool = True
+    """False where the rows are guessed from plain lines: sure where most of it agrees with the catalog."""
+    header: tuple[Cell, ...] = ()
+    labels: list[Label] = field(default_factory=list)
+    columns: dict[int, Subject] = field(default_factory=dict)
+    counting: int | None = None
+    ragged: bool = False
+
+    def __post_init__(self) -> None:
+        width = Counter(map(len, self.rows[1:])).most_common(1)[0][0] if len(self.rows) > 1 else 0
+        # A header that is one cell short lacks the corner above the labels.
+        if self.rows and len(self.rows[0]) + 1 == width and name_of(self.rows[0][0].text) is not None:
+            self.rows = ((Cell(self.rows[0][0].line, ""), *self.rows[0]), *self.rows[1:])
+        self.header = self.rows[0] if self.rows else ()
+        # Otherwise nobody knows which column a cell of a ragged table belongs to.
+        self.ragged = len(self.rows) > 1 and len(self.header) != width
+        self.labels = [label_of(cell.text) for cell in self.header]
+        self.columns = {i: s for i, cell in enumerate(self.header) if (s := name_of(cell.text)) is not None}
+        first = self.rows[1][0].text if len(self.rows) > 1 and self.rows[1] else ""
+        if 0 in self.columns and len(self.columns) > 1 and name_of(first) is None:
+            # "A100 vs H100 | A100 | H100": the corner is a title.
+            corner = set(self.columns[0].gpu_ids)
+            if any(corner & set(s.gpu_ids) for i, s in self.columns.items() if i):
+                del self.columns[0]
+        counting = [i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())]
+        self.counting = counting[0] if counting else None
+
+    def claims(self, block: int) -> Iterator[Claim]:
+        """Every claim of the table, under the orientation that explains it best."""
+        options = [list(self.by_row()), list(self.by_column(self.columns, self.rows[1:], 1))]
+        options += [list(self.about_side()), list(self.about_top())]
+        pairs = [list(one) for one in self.by_pair()]
+        pairs = [one for one in pairs if sum(p.known for p in one) >= SETTLED * len(one) and len(one) > 3]
+        ranked = sorted([*options, *pairs], key=explained, reverse=True)
+        best, second = ranked[0], ranked[1]
+        clear = explained(second) < NEARLY * explained(best) or {p.said for p in second} <= {
+            p.said for p in best
+        }
+        settled = sum(p.known for p in best) >= SETTLED * len(best)
+        # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
+        doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1}
+        for placed in best:
+            owner, row = placed.owner, placed.row
+            moved = self.ragged or len(self.rows[row]) > len(self.header)
+            sure = (clear or settled) and not moved and (row, owner.text) not in doubled
+            sure = sure and (self.trusted or settled)
+            top = self.columns.get(placed.column)
+            place = placed.column if top is not None and top.text == owner.text else row
+            claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
+            if claim.field in IN_CONTEXT:
+                context = (placed.label, *self.around(placed), f"{self.scope.title} | {self.scope.above}")
+                claim = replace(claim, context=context)
+            yield claim
+
+    def worth(self) -> float:
+        """How much of the table its columns of GPUs explain."""
+        if self.columns:
+            return explained(list(self.by_column(self.columns, self.rows[1:], 1)))
+        return max((explained(list(one)) for one in self.by_pair()), default=0.0)
+
+    def around(self, placed: _Placed) -> Iterator[str]:
+        """The cells of a row with their labels, other figures apart, and the label above the value."""
+        tops = {i: cell.text for i, cell in enumerate(self.header)}
+        for column, cell in enumerate(self.rows[placed.row]):
+            label = self.labels[column].first if column < len(self.labels) else None
+            if column != placed.column and label not in IN_CONTEXT and column not in self.columns:
+                yield f"{tops.get(column, '')} {cell.text}"
+        yield tops.get(placed.column, "")
+
+    def by_row(self) -> Iterator[_Placed]:
+        """GPUs down the side, fields along the top."""
+        owner: Subject | None = None
+        name = 0
+        # Beside VRAM or CPUs, plain RAM is the machine's.
+        vram = any(CUES["machine_beside"].search(cell.text) for cell in self.header)
+        for number, row in enumerate(self.rows[1:], 1):
+            found = next(
+                ((s, i) for i, cell in enumerate(row[:NAME_COLUMNS]) if (s := name_of(cell.text))), None
+            )
+            if found is not None:
+                name = found[1]
+                owner = self.narrowed(found[0], row, name)
+            elif not row or row[min(name, len(row) - 1)].text.strip():
+                # A blank name continues the row above; any other one is of something unknown.
+                owner = None
+            for column, cell in enumerate(row[: len(self.labels)] if owner else ()):
+                label = self.labels[column]
+                ram = vram and CUES["plain_memory"].fullmatch(label.text.strip()) is not None
+                if owner and column != name and not ram:
+                    yield from self.placed(cell, label, self.counted(owner, row), number, column)
+
+    def by_column(
+        self, columns: dict[int, Subject], rows: Sequence[Sequence[Cell]], start: int
+    ) -> Iterator[_Placed]:
+        """GPUs along the top, fields down the side."""
+        section = ""
+        for number, row in enumerate(rows if columns else (), start):
+            texts = [cell.text for cell in row]
+            first = texts[0] if texts and 0 not in columns else next((t for t in texts if t.strip()), "")
+            # A row of one text, alone or in every cell, is the title of those below.
+            if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
+                section = first
+                continue
+            label = label_of(first)
+            if not label.fields and section:
+                label = label_of(f"{section} {first}")
+            for column, owner in columns.items():
+                if column < len(row) and row[column].text != first:
+                    yield from self.placed(row[column], label, self.counted(owner, row), number, column)
+
+    def by_pair(self) -> Iterator[Iterator[_Placed]]:
+        """The GPUs of the title as columns, in any order, where the table itself names none."""
+        pair = self.scope.pair
+        if len(self.header) != len(pair) + 1 or not 1 < len(pair) < 4:
+            return
+        own = {gpu_id for one in self.columns.values() for gpu_id in one.gpu_ids}
+        if own & {gpu_id for one in pair for gpu_id in one.gpu_ids}:
+            # A header may name chips of which a product has the name, but not the title's own GPUs.
+            return
+        for order in permutations(pair):
+            yield self.by_column(dict(enumerate(order, 1)), self.rows, 0)
+
+    def about_side(self) -> Iterator[_Placed]:
+        """One GPU outside the table, or named by a row of it: labels in the first column, values beside."""
+        owner = None if self.columns else self.scope.about
+        for number, row in enumerate(self.rows if not self.columns else ()):
+            named = name_of(row[0].text) if row else None
+            product = len(row) > 1 and _PRODUCT.fullmatch(row[0].text) and name_of(row[1].text)
+            if product or (named is not None and len([c for c in row if c.text.strip()]) == 1):
+                owner = product or named
+            elif named is None and owner is not None and not owner.several and len(row) > 1:
+                label = label_of(row[0].text)
+                for column, cell in enumerate(row[1:], 1):
+                    if label.first == "throughput":
+                        yield from self.speeds(cell, label, self.counted(owner, row), number, column)
+                        continue
+                    # A number without a unit may as well be a rank or a score; and of several columns
+                    # without GPUs nobody says whose they are.
+                    counted = label.first in COUNTS
+                    bare = label.unit is None and not counted and re.fullmatch(r"\d{1,3}", cell.text.strip())
+                    sure = owner.sure and not bare and len(row) < 4 and column == 1
+                    yield from self.placed(cell, label, replace(owner, sure=sure), number, column)
+
+    def speeds(self, cell: Cell, label: Label, owner: Subject, row: int, column: int) -> Iterator[_Placed]:
+        """Of a network's row the cells that are one number without a label of its own are speeds."""
+        top = self.labels[column] if column < len(self.labels) else label_of("")
+        # "1 GPU | 2 GPUs | 4 GPUs" along the top.
+        times = _TIMES.fullmatch(top.text.strip())
+        owner = replace(owner, count=int(times["b"])) if times and times["b"] else owner
+        if row and column != self.counting and top.first in (None, "throughput"):
+            for placed in self.placed(cell, label, owner, row, column):
+                if placed.reading.token.text == cell.text.strip("~\u2248 "):
+                    yield placed
+
+    def about_top(self) -> Iterator[_Placed]:
+        """One GPU outside the table: labels along the top."""
+        owner = None if self.columns else self.scope.about
+        for number, row in enumerate(self.rows[1:] if owner and not owner.several else (), 1):
+            # Rows of other GPUs are theirs.
+            if owner is None or any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text)):
+                continue
+            for column, cell in enumerate(row[: len(self.labels)]):
+                label = self.labels[column]
+                # Several rows of specifications are of several things; a speed's row says what it is of.
+                sure = owner.sure and (len(self.rows) == 2 or label.first in IN_CONTEXT or label.hourly)
+                mine = self.counted(replace(owner, sure=sure), row)
+                yield from self.placed(cell, label, mine, number, column)
+
+    def placed(self, cell: Cell, label: Label, owner: Subject, row: int, column: int) -> Iterator[_Placed]:
+        found = readings(label, cell.text, starred=self.scope.starred) if len(cell.text) <= LONGEST else ()
+        for reading in found:
+            mine = of_form(owner, cell.text, reading.token)
+            yield _Placed(cell, mine, reading, row, column, label.text, is_known(mine, reading))
+
+    def narrowed(self, owner: Subject, row: Sequence[Cell], name: int) -> Subject:
+        """The variants that a column for form or memory leaves: "H100 | SXM5"."""
+        for column, cell in enumerate(row[: len(self.header)]):
+            if len(owner.gpu_ids) < 2 or column == name or len(cell.text) >= 24:
+                continue
+            if CUES["variant"].search(self.header[column].text):
+                owner = variant(owner, cell.text)
+        return owner
+
+    def counted(self, owner: Subject, row: Sequence[Cell]) -> Subject:
+        """The owner as often as a column for the count of GPUs says."""
+        at = self.counting
+        text = row[at].text.strip() if at is not None and at < len(row) else ""
+        return replace(owner, count=max(1, int(text))) if re.fullmatch(r"\d{1,5}", text, re.ASCII) else owner
+
+
+def variant(owner: Subject, words: str) -> Subject:
+    """The variants of the owner that these words leave; the owner where they say nothing."""
+    found = subject_of(f"{owner.text} {words}")
+    narrower = found is not None and 0 < len(found.gpu_ids) < len(owner.gpu_ids)
+    return replace(owner, gpu_ids=found.gpu_ids) if found is not None and narrower else owner
+
+
+def of_form(owner: Subject, text: str, token: Token) -> Subject:
+    """The variant that words behind a value name: "700 W (SXM), 350 W (PCIe)"."""
+    form = CUES["form"].match(text, token.end) if len(owner.gpu_ids) > 1 and not owner.several else None
+    return variant(owner, form["form"]) if form else owner
+
+
+def is_known(owner: Subject, reading: Reading) -> bool:
+    """Whether the catalog has one of the values of one of the GPUs."""
+    return any(evidence.supports(i, reading.field, v) for i in owner.gpu_ids[:8] for v in reading.values)
+
+
+def explained(placed: Sequence[_Placed]) -> float:
+    """How much of a table an orientation explains: values that fit, and those that the catalog confirms."""
+    return float(sum(1 + one.known for one in placed))
+
+
+def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool) -> Claim:
+    """The claim that a reading makes of its owner."""
+    return Claim(
+        line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
+        stated=reading.token.text, block=block, approximate=reading.token.approximate,
+        at_most=reading.token.at_most, is_range=reading.token.is_range, sparse=reading.sparse,
+        vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
+        sure=sure and not reading.either,
+        group="" if owner.sure else " ".join(owner.gpu_ids),
+    )  # fmt: skip

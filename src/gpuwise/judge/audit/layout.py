@@ -1,0 +1,484 @@
+"""Find tables in plain lines: cells parted by pipes, tabs or spaces, one a line, or run together.
+
+Each reader proposes a table that begins at a line. GPUs stand before their values, or a title names them in
+order; labels stand before their values, between the values of two GPUs, or once before each. Which of these
+it is, the number of values that fit their labels, and those that the catalog confirms, decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from itertools import pairwise
+
+from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit.cells import Label, label_of, readings
+from gpuwise.judge.audit.grid import Grid, Scope, Subject, claim_of, subject
+from gpuwise.judge.audit.judge import mechanism
+from gpuwise.judge.audit.read import Cell, Line
+from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
+
+# Characters of a line that may be one cell of a table, and of one that may be a row or a header.
+SHORT, ROW = 64, 300
+MOST_GPUS = 12
+# Lines between two labels of a table with a cell on each line, and of such a table.
+MOST_LINES, LONGEST = 40, 400
+# Characters of one number of a row that ran together.
+DIGITS = 10
+# What a number is worth as a field of its GPU: right, wrong in a known way, or merely of likely size.
+RIGHT, EXPLAINED, LIKELY = 2.0, 1.5, 0.5
+# By so much the best way to split digits must be better than the next.
+CLEAR = 1.0
+
+_MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
+_GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}")
+_GLUE = re.compile(
+    rf"(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
+)
+_NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20})?")
+_PARTED = re.compile(r" ?\| ?| ?\t ?| {3,40}|\s\u2502\s")
+_RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
+_PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
+_TITLE = re.compile(r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.I)
+_VERSUS = re.compile(
+    r"\W*(?:v\.?s?\.?|versus|or|and|against|compared (?:to|with)|/|\||,)\W*(?:the |nvidia |amd )*", re.I
+)
+_NUMBERS = re.compile(r"[\d.,]{2,60}")
+_NUMBER = re.compile(r"(?!0\d)(?:\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,3})?)")
+_CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
+_NONE = re.compile(r"(?:No|None|N/?A|TBD|Not \w+|[\u2013\u2014\u2717-])(?: \([^)\d]*\))?")
+_NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][A-Z]?[a-zA-Z]*\d{2,}|[A-Z][a-z]{3,} )")
+_PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
+
+Rows = list[tuple[Cell, ...]]
+Found = tuple[Rows, int, bool] | None
+"""The rows of a table with their header, the index of the line behind it, whether its cells are certain."""
+
+
+def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
+    """The lines, with those that are rows of a table replaced by it."""
+    whole: list[Line] = []
+    for line in lines:
+        label, value = (li.text.strip() for li in whole[-2:]) if len(whole) > 1 else ("", "")
+        if line.text.strip() == "|" and "|" not in value and re.fullmatch(r"[^|]+\|", label):
+            # A value and its last pipe stand on lines of their own.
+            whole[-2:] = [replace(whole[-1], text=f"{label} {value}")]
+        else:
+            whole.append(line)
+    readers: tuple[Callable[[Sequence[Line], int, Scope], Found], ...]
+    readers = (_delimited, _under_fields, _in_one_line, _under_gpus, _rows_of_lines, _columns_of_lines)
+    at = 0
+    while at < len(whole):
+        found = next((one for reader in readers if (one := reader(whole, at, scope)) is not None), None)
+        if found is None:
+            named = whole[at : at + 3]
+            between = len(named) == 3 and _TITLE.fullmatch(named[1].text.strip()) is not None
+            # "Tesla K80, Model Name, Tesla P40" on three lines names both columns.
+            title = f"{named[0].text} vs {named[2].text}" if between else whole[at].text
+            scope = replace(scope, pair=side_by_side(title) or scope.pair)
+            yield whole[at]
+            at += 1
+        else:
+            rows, at, certain = found
+            yield Grid(tuple(rows), scope, certain)
+
+
+def side_by_side(text: str) -> tuple[Subject, ...]:
+    """The GPUs that a title compares, "X vs Y"; empty for any other text."""
+    tokens = scan(text) if len(text) <= ROW and text[-1:] not in ".;" else ()
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    if not 1 < len(gpus) < 4 or len({g.gpu_ids for g in gpus}) < len(gpus):
+        return ()
+    joined = all(_VERSUS.fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
+    named = tuple(one for gpu in gpus if (one := subject([gpu])) is not None)
+    return named if joined and not any(t.kind == "value" for t in tokens) else ()
+
+
+def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Lines with pipes, tabs or wide gaps between the cells."""
+    rows: Rows = []
+    at = start
+    while at < len(lines):
+        text = lines[at].text
+        # Fields that name their values between pipes ("VRAM: 24 GB | TDP: 450 W") are pairs, not cells.
+        if at == start and _PAIRED.search(text):
+            return None
+        if _RULE.fullmatch(text):
+            at += 1
+            continue
+        cells = _PARTED.split(text.strip("| "))
+        if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
+            break
+        named = sum(kind(part) == "G" for part in cells)
+        if not rows and named == 1 and any(t.kind == "value" for part in cells for t in scan(part)):
+            # Without a header each row is a list of its own: "RTX 4090 | 24 GB | 450 W".
+            return None
+        if rows and named > 1:
+            # The header of the next table.
+            break
+        rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
+        at += 1
+    return (rows, at, True) if len(rows) > 1 else None
+
+
+def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """A line of field words, then lines that begin with a GPU: its values go to the fields in order."""
+    columns = _columns(lines[start].text)
+    rows: Rows = [tuple(Cell(lines[start].line, name) for name in ("GPU", *columns))]
+    at = start + 1
+    while columns and at < len(lines) and (row := _row(lines[at], columns)) is not None:
+        rows.append(row)
+        at += 1
+    return (rows, at, True) if len(rows) > 1 else None
+
+
+def _columns(text: str) -> list[str]:
+    """The labels of a line of field words and few others; "FP16/BF16 (TFLOPS)" is one label."""
+    tokens = scan(text) if len(text) <= ROW and ":" not in text else ()
+    ends: list[list[int]] = []
+    for token in tokens:
+        if token.kind in ("value", "gpu"):
+            return []
+        if token.kind != "field":
+            continue
+        joined = bool(ends) and text[ends[-1][1] : token.start].strip(" ") in ("/", "(", "&")
+        if joined or (ends and token.field in ("peak:", "peak:tensor")):
+            ends[-1][1] = token.end
+        else:
+            ends.append([token.start, token.end])
+    named = sum(b - a for a, b in ends)
+    rest = CUES["plain_header"].sub("", text)
+    if len(ends) < 2 or (named < 0.6 * len(re.sub(r"\W", "", text)) and named < len(rest) - 14):
+        return []
+    stops = [a for a, _ in ends[1:]] + [len(text)]
+    return [text[a:stop].strip() for (a, _), stop in zip(ends, stops, strict=True)]
+
+
+def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
+    """A GPU and its values under these columns; None for a line that is not such a row."""
+    text = line.text
+    tokens = scan(text) if len(text) <= ROW else ()
+    if not tokens or tokens[0].kind != "gpu" or tokens[0].start > 16:
+        return None
+    name, behind = tokens[0].end, tokens[1:]
+    sold = re.search(r"[\s(]{1,3}(?=\d{1,3} ?GB$)", tokens[0].text)
+    if sold and not any(t.dimension == "bytes" for t in tokens) and (
+        any("memory_bytes" in label_of(column).fields for column in columns)
+    ):  # fmt: skip
+        # The size that tells variants apart stands in the column for it.
+        name = tokens[0].start + sold.start()
+        behind = tuple(replace(t, start=t.start + name, end=t.end + name) for t in scan(text[name:]))
+    values = [t for t in behind if t.kind in ("value", "name") and t.dimension != "other"]
+    if not values:
+        return None
+    starts = {column: values[number].start for number, column in _aligned(values, columns)}
+    bounds = [*sorted(starts.values()), len(text)]
+    cells = [text[:name]]
+    for column in range(len(columns)):
+        start = starts.get(column, len(text))
+        cells.append(text[start : next((b for b in bounds if b > start), start)].strip())
+    return tuple(Cell(line.line, cell) for cell in cells)
+
+
+def _aligned(values: Sequence[Token], columns: Sequence[str]) -> list[tuple[int, int]]:
+    """(value, column) pairs in order, as many as possible, the values of a plain kind first.
+
+    Bare numbers fit many columns: they are placed only where there are as many as columns for them.
+    """
+    fits = [[_fit(value, label_of(column).first or "") for column in columns] for value in values]
+
+    @cache
+    def best(i: int, j: int) -> tuple[float, tuple[tuple[int, int], ...]]:
+        """The weight and the pairs of the values from i on under the columns from j on."""
+        if i == len(values) or j == len(columns):
+            return 0.0, ()
+        options = [best(i, j + 1), best(i + 1, j)]
+        if fits[i][j]:
+            weight, others = best(i + 1, j + 1)
+            options.append((weight + fits[i][j], ((i, j), *others)))
+        return max(options, key=lambda one: one[0])
+
+    pairs = list(best(0, 0)[1])
+    taken = {j for _, j in pairs}
+    bare = {i for i, value in enumerate(values) if value.dimension == "bare"}
+    # A bare number left over, or a column of numbers left empty: who knows which belongs where.
+    empty = any(fits[i][j] for i in bare for j in range(len(columns)) if j not in taken)
+    if empty or bare - {i for i, _ in pairs}:
+        return [(i, j) for i, j in pairs if i not in bare]
+    return pairs
+
+
+def _fit(value: Token, field: str) -> float:
+    """How well a value belongs to a field: surely, as a number without a unit, or as a word for none."""
+    if not field:
+        return 0.0
+    dimension = FIELDS[field].dimension
+    if value.kind == "name":
+        return 1.5 if value.field == field else 0.5 if value.field == "none" else 0.0
+    if value.dimension == "bare":
+        return 0.9 if dimension not in ("text", "none") else 0.0
+    return 1.5 if value.measures == dimension or (field == "price" and value.dimension == "usd") else 0.0
+
+
+def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """A whole table in one line: GPUs, then each label with as many values as there are GPUs."""
+    line = lines[start]
+    tokens = scan(line.text) if len(line.text) * 2 > ROW and line.text[-1:] != "." else ()
+    lead = next((n for n, t in enumerate(tokens) if t.kind != "gpu"), 0)
+    if not 1 < lead < MOST_GPUS or any(t.kind == "gpu" for t in tokens[lead:]):
+        return None
+    labels = [t.start for a, t in pairwise(tokens) if t.kind == "field" != a.kind]
+    cut = [*labels, len(line.text)]
+    rows = [
+        row for a, b in pairwise(cut)
+        if (row := _values_of(replace(line, text=line.text[a:b].strip()), tokens[:lead]))
+    ]  # fmt: skip
+    header = tuple(Cell(line.line, name) for name in ("", *(t.text for t in tokens[:lead])))
+    return ([header, *rows], start + 1, False) if sum(len(row) > 1 for row in rows) > 2 else None
+
+
+def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """A line of several GPUs, then lines that begin with a field: as many values as GPUs, in order."""
+    text = lines[start].text
+    if len(text) > ROW or text.endswith((".", "?", "!")) or start + 1 >= len(lines):
+        return None
+    if _PARTED.search(lines[start + 1].text):
+        return None
+    if _GLUED.search(text):
+        text = _GLUE.sub("\t", text)
+    tokens = scan(text)
+    gpus = [t for t in tokens if t.kind == "gpu"]
+    if not 1 < len(gpus) <= MOST_GPUS or any(t.kind == "value" for t in tokens):
+        return None
+    rows: Rows = []
+    at, missed = start + 1, 0
+    # One line of something else may stand between two rows.
+    while at < len(lines) and missed < 2:
+        row = _values_of(lines[at], gpus)
+        missed = 0 if row else missed + 1
+        rows += [row] if row else []
+        at += 1
+    at -= missed
+    if not any(len(row) > 1 for row in rows) or (len(rows) < 2 and at < len(lines)):
+        return None
+    return [tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus))), *rows], at, True
+
+
+def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
+    """A field and as many values as there are GPUs; None for a line that is something else."""
+    text = line.text
+    tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
+    first = next((n for n, t in enumerate(tokens) if t.kind in ("value", "name")), 0)
+    labels = [t for t in tokens[:first] if t.kind == "field"]
+    if not labels or any(t.kind == "gpu" for t in tokens):
+        return None
+    label = label_of(text[: tokens[first].start])
+    main = [t for t in tokens[first:] if t.field == "none" or any(_fit(t, f) for f in label.fields)]
+    # With a unit on some of them, what has none is something else.
+    if len({t.dimension for t in main if t.field != "none"}) > 1:
+        main = [t for t in main if t.dimension != "bare"]
+    if len(main) == len(gpus) and main[0] is tokens[first]:
+        ends = [*(t.start for t in main[1:]), len(text)]
+        pieces = [text[t.start : end] for t, end in zip(main, ends, strict=True)]
+        # The last cell of a run-together line goes without the words of the next column.
+        cut = ((piece, _NEXT_CELL.search(piece, 4)) for piece in pieces)
+        cells = [piece[: match.start()] if match else piece for piece, match in cut]
+        return tuple(Cell(line.line, cell.strip()) for cell in (label.text, *cells))
+    rest = text[labels[-1].end :]
+    digits = _NUMBERS.fullmatch(rest) is not None
+    cells = list(_split(rest, label, gpus)) if digits else _CAPITAL.split(rest)
+    # Cells that capitals part, "Yes (600 GB/s)No": each one value of the label's kind or a word for none.
+    values = [scan(cell) for cell in cells if not _NONE.fullmatch(cell.strip())]
+    if len(cells) == len(gpus) and values and all(
+        len(one) == 1 and any(_fit(one[0], f) > (0 if digits else 1) for f in label.fields) for one in values
+    ):  # fmt: skip
+        return tuple(Cell(line.line, cell.strip()) for cell in (text[: labels[-1].end], *cells))
+    # A row that belongs to the table, though nobody can tell its values apart.
+    return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
+
+
+def _split(digits: str, label: Label, gpus: Sequence[Token]) -> Sequence[str]:
+    """Numbers that ran together, one for each GPU; empty where two splits explain them about as well."""
+
+    def worth(part: str, gpu: Token) -> float | None:
+        reading, owner = next(readings(label, part), None), subject([gpu])
+        if reading is None or owner is None:
+            return None
+        stated = reading.values[0]
+        known = [k.value for i in gpu.gpu_ids for k in evidence.of(i, reading.field)]
+        values = [value for value in known if isinstance(value, float) and value]
+        if isinstance(stated, str) or not values:
+            return 0.0
+        near = 0.0 if reading.field in COUNTS else evidence.CLOSE
+        if any(abs(stated.value - value) <= near * value for value in values):
+            return RIGHT
+        if mechanism(claim_of(reading, owner, 0, 0, True)):
+            return EXPLAINED
+        return LIKELY if any(0.5 < stated.value / value < 2 for value in values) else 0.0
+
+    @cache
+    def best(at: int, column: int) -> list[tuple[float, tuple[str, ...]]]:
+        """The two likeliest splits of what is left over what GPUs are left."""
+        if column == len(gpus) or at == len(digits):
+            return [(0.0, ())] if column == len(gpus) and at == len(digits) else []
+        found: list[tuple[float, tuple[str, ...]]] = []
+        for end in range(at + 1, min(at + DIGITS, len(digits)) + 1):
+            part = digits[at:end]
+            score = worth(part, gpus[column]) if _NUMBER.fullmatch(part) else None
+            if score is not None:
+                found += ((score + rest, (part, *others)) for rest, others in best(end, column + 1))
+        return sorted(found, reverse=True)[:2]
+
+    found = best(0, 0)
+    if not found or (len(found) == 2 and found[0][0] - found[1][0] < CLEAR):
+        return ()
+    numbers = found[0][1]
+    unknown = sum((worth(part, gpu) or 0.0) < EXPLAINED for part, gpu in zip(numbers, gpus, strict=True))
+    # Of digits alone all but one number must be known ones.
+    return numbers if "," in digits or unknown < min(2, len(numbers)) else ()
+
+
+@lru_cache(maxsize=4096)
+def kind(text: str) -> str:
+    """G for a GPU's name, F for a field's label, V for all else."""
+    tokens = scan(text) if len(text) <= SHORT else ()
+    if not tokens:
+        return "V"
+    covered = sum(t.end - t.start for t in tokens)
+    if len(tokens) == 1 and tokens[0].kind == "gpu" and tokens[0].start < 12:
+        return "G" if covered >= 0.5 * len(text) else "V"
+    if all(t.kind == "field" or t.field in ("sparse", "dense") for t in tokens):
+        return "F" if covered >= 0.45 * len(CUES["plain_label"].sub("", text)) else "V"
+    return "V"
+
+
+def _run(lines: Sequence[Line], at: int, of: str) -> int:
+    """How many lines of one kind begin here."""
+    end = at
+    while end < len(lines) and end - at <= MOST_GPUS and kind(lines[end].text) == of:
+        end += 1
+    return end - at
+
+
+def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Labels on a line each, then a GPU and a value for each label on lines of their own."""
+    title = _TITLE.fullmatch(lines[start].text.strip()) is not None
+    fields = _run(lines, start + title, "F")
+    at = start + title + fields
+    if fields < 2 or not _run(lines, at, "G"):
+        return None
+    header = tuple(Cell(li.line, li.text) for li in lines[start:at])
+    rows = [header if title else (Cell(header[0].line, "GPU"), *header)]
+    while at < len(lines) and kind(lines[at].text) == "G":
+        after = at + 1
+        while after < len(lines) and after - at <= fields + 1 and kind(lines[after].text) != "G":
+            after += 1
+        # A row with an empty cell is a line short: nobody knows which one.
+        if after - at == fields + 1:
+            rows.append(tuple(Cell(li.line, li.text) for li in lines[at:after]))
+        at = after
+    return rows, at, True
+
+
+def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """GPUs on a line each, or those of the title, then labels and values on a line each."""
+    gpus = _run(lines, start, "G")
+    # A GPU that nobody knows may stand beside one that is known.
+    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(lines[start + gpus].text):
+        gpus += 1
+    first = set(scan(lines[start].text)[0].gpu_ids) if gpus else set[str]()
+    if gpus == 1 and len(scope.pair) == 2 and any(first & set(one.gpu_ids) for one in scope.pair):
+        # The first GPU of the title stands above the columns of both.
+        gpus, start = 0, start + 1
+    above = lines[start - 1].text if start else "." * (SHORT + 1)
+    if not gpus and len(above) <= SHORT and kind(above) != "G" and not side_by_side(above):
+        # Lines that belong together are looked at once, from the first one.
+        return None
+    count = gpus or len(scope.pair)
+    end = start + gpus
+    while end < len(lines) and end - start < LONGEST and len(lines[end].text) <= SHORT:
+        if kind(lines[end].text) == "G" or side_by_side(lines[end].text):
+            break
+        end += 1
+    body = lines[start + gpus : end]
+    if (not gpus and count < 2) or not any(kind(li.text) == "F" for li in body):
+        return None
+    # Without their own names the columns are the title's GPUs, in an order that the values tell.
+    header = [tuple(Cell(lines[start].line, li.text) for li in lines[start : start + gpus])] if gpus else []
+    header = [(Cell(lines[start].line, ""), *row) for row in header]
+    found = []
+    for pattern in (_before, _repeated, _between):
+        rows, last = pattern(body, count)
+        table = header + [tuple(Cell(li.line, li.text) for li in row) for row in rows]
+        found.append((Grid(tuple(table), scope).worth(), table, start + gpus + last))
+    # Of two ways that explain as much the first is the usual one.
+    worth, table, last = max(found, key=lambda one: one[0])
+    rivals = [one for one in found if one[0] >= 0.9 * worth and one[1] != table]
+    if len(table) < 3 or (not gpus and rivals):
+        return None
+    return table, last, gpus > 0
+
+
+Arranged = tuple[list[tuple[Line, ...]], int]
+"""Rows of a label and its values, and the index behind the last of these lines."""
+
+
+def _before(body: Sequence[Line], count: int) -> Arranged:
+    """Label, value, value: differences in percent may stand beside them, and labels that nobody knows."""
+    rows: list[tuple[Line, ...]] = []
+    at = end = 0
+    while at < len(body):
+        after = at + 1
+        while after < len(body) and after - at <= MOST_LINES and kind(body[after].text) == "V":
+            after += 1
+        values = [li for li in body[at + 1 : after] if not _PERCENT.fullmatch(li.text)]
+        # A value more than there are GPUs: the label is not the one of all of them.
+        more = any(scan(li.text) for li in values[count : count + 1])
+        if kind(body[at].text) == "F" and len(values) >= count and not more:
+            rows.append((body[at], *values[:count]))
+            end = body.index(values[count - 1], at) + 1
+        at = after
+    return rows, end
+
+
+def _between(body: Sequence[Line], count: int) -> Arranged:
+    """Value, label, value: the first and the second GPU's."""
+    rows: list[tuple[Line, ...]] = []
+    at, end = 1, 0
+    while at < len(body) - 1 and count == 2:
+        values, label = (body[at - 1].text, body[at + 1].text), label_of(body[at].text)
+        if kind(body[at].text) == "F" and all(kind(t) == "V" and any(readings(label, t)) for t in values):
+            rows.append((body[at], body[at - 1], body[at + 1]))
+            at, end = at + 3, at + 2
+        else:
+            at += 1
+    return rows, end
+
+
+def _repeated(body: Sequence[Line], count: int) -> Arranged:
+    """Label, value, label, value: the label once for each GPU, with one or more values; and in front of the
+    first label as many lines for each GPU, whose words say what they are."""
+    labels = [n for n, li in enumerate(body) if kind(li.text) == "F"]
+    rows: list[tuple[Line, ...]] = []
+    lead = body[: labels[0]]
+    size = len(lead) // count
+    columns = [lead[n * size : (n + 1) * size] for n in range(count)]
+    shapes = [[[t.kind + t.field + t.dimension for t in scan(li.text)] for li in one] for one in columns]
+    if lead and len(lead) == size * count and all(shape == shapes[0] for shape in shapes):
+        rows += [(replace(lead[0], text=""), *cells) for cells in zip(*columns, strict=True)]
+    ends = [*labels, len(body)]
+    segments = [body[a:b] for a, b in pairwise(ends)]
+    at = end = 0
+    while at + count <= len(segments):
+        group = segments[at : at + count]
+        if len({segment[0].text for segment in group}) > 1 or count < 2:
+            at += 1
+            continue
+        for k in range(1, max(map(len, group))):
+            cells = (one[k] if k < len(one) else replace(one[0], text="") for one in group)
+            rows.append((group[0][0], *cells))
+        at += count
+        end = ends[at]
+    return (rows if end else []), end

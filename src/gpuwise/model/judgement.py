@@ -1,0 +1,273 @@
+"""What the product judges: GPUs for somebody's work (`choose`), and claims of a text about GPUs (`audit`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpuwise.model import Shown
+from gpuwise.model.gpu import STALE_DAYS
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import Mode
+from gpuwise.model.result import Basis, Interval, Issue
+
+SCHEMA = 1  # Version of a recommendation file. History: 1 = first (2026-11).
+
+Acquire = Literal["own", "rent", "both"]
+Way = Literal[
+    "on-demand", "community", "spot", "reserved", "serverless", "new", "used", "street", "have", "unpriced"
+]
+"""How a GPU is obtained: the kinds of offers; it is there already; or it is for sale at no known price."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What the cost of owning rests on; none of it is a fact of a GPU."""
+
+    electricity_usd_per_kwh: float = 0.20
+    hours_per_week: float = 40.0  # Hours a week in which owned GPUs work
+    years: float = 3.0
+    host_usd: float | None = None
+    """Share of the machine around it, for each GPU; None: by the class of machine (`data/hosts.csv`)."""
+    host_w: float | None = None  # What that share draws; likewise
+    cooling: float = 1.3  # Watts taken from the grid for each watt of the machine
+    depreciation: float = 0.30
+    """Share of its value that card and host lose in a year; the rest is had back at the end."""
+    utilisation: float = 1.0  # Share of the paid hours in which the GPUs work
+    max_age_days: int | None = STALE_DAYS
+    """Older prices are left out; None keeps them, with wider intervals. Undated ones are never ranked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What is to be done, and within which limits. None: no limit."""
+
+    workloads: tuple[tuple[str, float], ...]  # (workload, share of the time); shares sum to 1
+    mode: Mode
+    task: Literal["", "infer", "full", "lora", "qlora"] = ""  # Of a language model by name; else empty
+    precision: Precision
+    fallback: Precision | None = None  # What a GPU without that precision may use instead
+    formats: tuple[Precision, ...] = ()
+    """Weights of a served model that compete: each GPU takes the fastest of all but the last, and the last
+    only where none of them fits."""
+    title: str = ""  # What was asked for, where the workload stands for something else
+    concurrent: int = 0
+    """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""
+    cheapest: bool = False  # Rank purchases by what is paid at once
+    passes: float = 1.0  # Runs of the workload that one item takes: an image of a larger diffusion model
+    least_gb: float = 0.0  # Memory that the work needs beyond what the workload says
+    compiled: bool = True
+    batch: int | None = None  # Items a step on each GPU; None = the fastest that fits
+    items: float | None = None  # Work, in items of the workload
+    period_s: float | None = None
+    """The work comes again in every such period: a service. None: it is done once."""
+    deadline_s: float | None = None
+    budget_usd: float | None = None
+    budget_per_hour: bool = False
+    budget_per_month: bool = False
+    acquire: Acquire = "both"
+    spot: bool = False  # Rent that may be interrupted is allowed
+    community: bool = False  # So are hosts of a marketplace
+    reserved: bool = False  # And rent with a commitment of months or years
+    serverless: bool = False  # And rent by the second of use
+    sold: tuple[str, ...] = ()  # Kinds of purchases: new, used, street; empty: all
+    egress_gb: float = 0.0  # What leaves the provider, in all or each period
+    unproven: bool = False  # Cards of vendors of which the predictor saw no network are ranked like others
+    users: int = 1  # People who work at the same time, each with such a machine
+    notes: tuple[str, ...] = ()  # How words of the question were read
+    providers: tuple[str, ...] = ()  # Empty: every provider
+    only: tuple[str, ...] = ()  # Ids of the GPUs to choose among; empty: every GPU
+    sets: tuple[tuple[str, int], ...] = ()  # GPUs and how many of each, where only these are compared
+    memory_gb: tuple[float, float | None] | None = None
+    """Least and most memory of one GPU, by the number on the product."""
+    power_w: float | None = None  # Of all GPUs in one's own machine together, by their board power
+    slots: float | None = None  # Of all GPUs in one's own machine together
+    outlet_w: float | None = None  # What the whole machine may draw from the wall
+    quiet: bool = False  # An own machine that people sit beside
+    form: str | None = None
+    gpus: tuple[int, int] = (1, 1)
+    latency_s: float | None = None  # Most time from one token to the next, or to the first
+    latency_kind: Literal["TPOT", "TTFT"] = "TPOT"  # Which of the two
+    have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
+    assumptions: Assumptions = Assumptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One way to get the work done: so many GPUs of a kind, rented or bought somewhere."""
+
+    rank: int
+    gpu_id: str
+    count: int
+    way: Way
+    provider: str
+    instance: str = ""
+    region: str = ""
+    price_usd: Interval | None  # Of all GPUs: an hour of rent, or the purchase of the cards; None: not known
+    seen_on: str  # ISO date on which the price was seen; empty where that is not known
+    price_source: str  # Who states it; empty for what is there already
+    stale: bool
+    last_usd: float | None = None  # What it was last sold at, where that is too old to be ranked
+    throughput: Interval
+    basis: Basis
+    precision: str = ""  # Where it is not the one of the need
+    time_s: Interval | None = None  # Of the work, or of one period's; None where no amount was given
+    cost_usd: Interval | None = None  # Of the work; of one period's where it comes again
+    cost_per_item_usd: Interval | None  # None where the price is not known
+    energy_j_per_item: float | None = None
+    memory_spare: float | None = None  # Share of each GPU's memory that stays free
+    outlay_usd: float = 0.0  # Cards and host shares, paid at once, of all users
+    host_usd: float = 0.0  # Of these, the host shares
+    per_hour_usd: float | None = None  # Of use: rent, or capital and energy; of all users
+    power_w: float | None = None  # Board power of all GPUs together
+    speedup: float | None = None  # Over what is there already
+    break_even_h: float | None = None
+    """Hours of use from which owning costs less than the cheapest rent of the same work."""
+    frontier: bool = False  # No other option is both faster and cheaper
+    why: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, int, str, str]:
+        """What makes two options the same in two recommendations."""
+        return (self.gpu_id, self.count, self.way, self.provider)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """Whether the first option costs less than another, from the intervals of both."""
+
+    other: int  # Rank of the other
+    probability: float
+
+    @property
+    def told_apart(self) -> bool:
+        """At 80 %, the level of the intervals."""
+        return self.probability >= 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation(Shown):
+    """Options by cost of the work, what was left out and why, and what would change the answer."""
+
+    schema: int = SCHEMA
+    made_on: str  # ISO date; prices are as known on it
+    need: Need
+    item: str
+    options: tuple[Option, ...]
+    answer: str = ""  # The first option in one sentence
+    reasons: tuple[str, ...] = ()  # The three that matter most
+    runner_up: str = ""
+    rejected: Mapping[str, Issue] = field(default_factory=dict)
+    """GPUs that no option has, each with the limit that comes nearest to being overcome; a code such as
+    `memory`, empty where it has no speed or no price."""
+    chances: tuple[Chance, ...] = ()  # Of the first against each of the next
+    changes: tuple[str, ...] = ()  # What would change the answer
+    advice: tuple[str, ...] = ()  # Two of one against one of another; mixing GPUs
+
+
+Verdict = Literal["agrees", "contradicts", "differs", "cannot tell"]
+"""`differs`: another value than the catalog's, which rests on one source only."""
+
+Kind = Literal[
+    "digit swap",
+    "full die for product",
+    "sparse as dense",
+    "dense as sparse",
+    "other variant",
+    "neighbour's row copied",
+    "unit",
+    "stale price",
+    "internal contradiction",
+    "wrong value",
+    "above peak",
+    "wrong precision",
+    "scaling over 100 %",
+    "exactly linear",
+    "exact halves",
+    "repeated value",
+    "order against FLOPs",
+    "counted samples",
+    "caution",
+    "capability",
+    "base as boost",
+    "wrong ratio",
+    "wrong sum",
+]
+
+
+NOT_IN_CATALOG = "not in the catalog"  # The explanation of a finding about a GPU that nobody can judge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A number as printed."""
+
+    value: float  # In the SI base unit of its field
+    digits: int  # Significant digits printed, trailing zeros of whole numbers left out: 2000 has one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One field of one GPU (or of any of several variants) as a text states it."""
+
+    line: int  # Counted from 1
+    gpu: str  # The GPU as written
+    gpu_ids: tuple[str, ...]  # All it may mean. Several different GPUs where the text leaves open which.
+    field: str  # A field of the catalog; `peak:<format>` or `peak:tensor` for arithmetic peaks
+    values: tuple[Number | str, ...]  # Several where one cell holds several: "40/80"
+    stated: str  # The value as written
+    block: int = 0  # Claims of one table row, list or section about one GPU share a block
+    approximate: bool = False
+    at_most: bool = False  # "up to": the best of the variants is meant
+    sparse: bool | None = None  # True where the text says so; None where it says nothing
+    vector: bool = False  # The text speaks of the ordinary cores, not of the matrix units
+    several: bool = False
+    """`gpu_ids` are different products, so that disagreement with all of them proves little."""
+    is_range: bool = False  # The values are the ends of a range: "600-900 W"
+    count: int = 1  # Of "8x H100": how many GPUs the value may be the sum of
+    total: bool = False  # The text says that the value is the sum over `count` GPUs
+    than: tuple[str, ...] = ()  # Of a ratio, such as "2.4 times the memory of": the GPU compared with
+    more: bool = False  # Of a ratio: "more" or "faster", which may mean one more than the times
+    context: tuple[str, ...] = ()  # Of a speed or a rent: the words around it, the closest first
+    sure: bool = True  # False where a second reading of the layout explains the text nearly as well
+    group: str = ""  # Sure where most claims of its group agree: of the GPU of a heading further up, say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What became of one claim, or of several lines that share one fault."""
+
+    lines: tuple[int, ...]
+    gpu: str
+    field: str
+    stated: str
+    verdict: Verdict
+    kind: Kind | None = None  # Set where the verdict is "contradicts"
+    best: str = ""  # The best known value, as printed
+    source: str = ""  # Where the best value was read
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """A value that looks like a GPU's and was not judged."""
+
+    line: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What was found in one file, and what was not judged."""
+
+    file: str
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()  # What to know about the reading itself: encoding, rows left out
+    unknown_gpus: tuple[str, ...] = ()  # GPUs that the file names and the catalog does not have
+    unjudged: tuple[Unjudged, ...] = ()  # Values that could not be tied to a GPU and a field
+
+    def count(self, verdict: Verdict) -> int:
+        """Findings with this verdict."""
+        return sum(finding.verdict == verdict for finding in self.findings)

@@ -1,0 +1,551 @@
+"""What a report is made of, and what it says of the hardware: limits, kernels, power, energy, machine.
+
+roof(x) = min(compute limit, x * memory limit), x in operations per byte (Williams, Waterman and Patterson,
+2009); both limits are measured, by a matrix product in each precision and a memory copy.
+energy of a million items = watts / (items per second) * 1e6 / 3.6e6 kWh; its rent = rent of an hour /
+(items per second * 3600) * 1e6.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import groupby, pairwise
+from typing import Any
+
+from gpuwise import store
+from gpuwise.facts import prices
+from gpuwise.model.gpu import Offer
+from gpuwise.model.question import HOW, WORK
+from gpuwise.model.result import Measurement, Record, Result, Telemetry
+from gpuwise.model.units import Amount, percent, seconds, si, significant, usd, watts, whole
+from gpuwise.show.charts import LETTER, WIDTH, Bands, Mark, Part, Plot, Point, Rows, Series, linear, roofline
+from gpuwise.show.page import Figure, References, Section, said
+from gpuwise.show.prices import MILLION, exact, million
+from gpuwise.show.results import (
+    by_work,
+    codes,
+    counted,
+    environment,
+    fix,
+    per_joule,
+    rate,
+    slowest,
+    some,
+    speed,
+)
+from gpuwise.show.table import Table
+
+# Rows of a table that is shown from the start; longer ones are folded.
+FEW = 8
+# Bars of kernel time at most, and of workloads whose energy is drawn: those measured in the most precisions.
+KERNEL_BARS, ENERGY_DRAWN = 12, 3
+# Sessions that have a chart each; more are drawn in one, a row each.
+DETAILED = 2
+# Between two measurements on the time axis, as a share of all.
+GAP = 0.006
+JOULES_PER_KWH = 3.6e6
+# Kinds of kernels in the order they are drawn, and those that are shown together with others.
+KINDS = ("matmul", "convolution", "attention", "normalisation", "pointwise", "link", "other")
+AS = {"transfer": "link", "collective": "link", "copy": "other"}
+# What the clock did -> height of its part of a row, a difference that needs no colours. `at times`: no
+# samples were kept that would say when.
+CLOCKS = {"full clock": 1.0, "held down at times": 0.75, "held down": 0.5, "unknown": 0.25}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportInput:
+    """Everything that a report may show; nothing is read from disk or clock after this."""
+
+    results: tuple[Result, ...]
+    published: tuple[Record, ...] = ()
+    """Of the same GPUs, without those that a check of plausibility flags."""
+    offers: tuple[Offer, ...] = ()
+    predicted: Mapping[tuple[str, str], Record] = field(default_factory=dict)
+    """(gpu_id, key of the question that ran) -> its prediction."""
+    today: date
+    every: tuple[Record, ...] = ()
+    """A record for each measurement; made from the results."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "every", store.records(self.results))
+
+    @property
+    def speeds(self) -> tuple[Record, ...]:
+        """Of workloads that have a throughput; limits are apart."""
+        return tuple(r for r in self.every if r.question.mode != "limit" and r.throughput is not None)
+
+    @property
+    def limits(self) -> tuple[Record, ...]:
+        """Measured limits of the hardware."""
+        return tuple(r for r in self.every if r.question.mode == "limit" and r.throughput is not None)
+
+    @property
+    def sensed(self) -> tuple[Telemetry, ...]:
+        """What sensors said, where they said anything."""
+        return tuple(t for r in self.every if (t := raw(r).telemetry) is not None and t.samples)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Names of the devices, each once."""
+        return tuple(dict.fromkeys(result.environment.device for result in self.results))
+
+    @property
+    def gpu_ids(self) -> tuple[str, ...]:
+        """Catalog entries of the devices, each once."""
+        ids = (result.environment.gpu_id for result in self.results)
+        return tuple(dict.fromkeys(gpu_id for gpu_id in ids if gpu_id))
+
+
+def raw(record: Record) -> Measurement:
+    """The measurement behind a record of a result, which has one."""
+    assert record.raw is not None
+    return record.raw
+
+
+def days(results: Sequence[Result]) -> str:
+    """`2026-11-20 to 2026-11-21`: when they were made."""
+    found = sorted({result.created_at[:10] for result in results})
+    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
+def limits(given: ReportInput) -> Section:
+    """The measured limits beside the data sheet, and a roofline for each device that has both."""
+    figures = [figure for device in given.devices if (figure := _roofline(device, given)) is not None]
+    found: dict[tuple[str, str], list[Record]] = {}
+    for row in sorted(given.limits, key=lambda row: -row.value):
+        device = row.gpu if len(given.devices) > 1 else ""
+        found.setdefault((row.question.label(), device), []).append(row)
+    # A card that was cool in one session and hot in another reaches two limits: the highest of each, and the
+    # lowest where there are several sessions.
+    table = Table.of(
+        (
+            {
+                "limit": name,
+                "device": device,
+                "reached (95 %)": speed(of[0].throughput, of[0].item),
+                "dense peak": percent(mfu) if (mfu := raw(of[0]).mfu) else "",
+                "measured": f"{len(of)} times" if len(of) > 1 else "",
+                "lowest": rate(of[-1].value, of[0].item) if len(of) > 1 else "",
+                "cautions": codes(issue for row in of for issue in row.issues),
+            }
+            for (name, device), of in sorted(found.items())
+        ),
+        title="Measured limits",
+        notes=("dense peak: share of the data sheet's",),
+    )
+    text = (
+        "A point on its roof uses all of the nearer limit; the roofs are the most that the device reached in "
+        f"{'any of the sessions' if len(given.results) > 1 else 'the same session'}, not the data sheet."
+    )
+    return Section(
+        id="limits", title="Distance to the limits", text=(text,) if figures else (),
+        figures=tuple(figures), tables=(table,) if table.rows else (),
+    )  # fmt: skip
+
+
+def roofs(rows: Sequence[Record]) -> list[tuple[str, float, float]]:
+    """(precision, operations a second, bytes a second): the most that a device reached."""
+    compute: dict[str, float] = {}
+    memory = 0.0
+    for row in rows:
+        if row.question.workload == "copy":
+            memory = max(memory, row.value)
+        elif row.question.workload == "matmul" and row.question.precision:
+            precision = row.question.precision
+            compute[precision] = max(compute.get(precision, 0.0), row.value)
+    return [(precision, most, memory) for precision, most in compute.items() if most and memory]
+
+
+def _roofline(device: str, given: ReportInput) -> Figure | None:
+    """Each measurement of which operations and bytes are known, under the device's roofs."""
+    found = roofs([row for row in given.limits if row.gpu == device])
+    points, rows = [], []
+    for row in given.speeds:
+        m = raw(row)
+        if row.gpu == device and m.flop_per_item and m.bytes_per_item:
+            intensity, each = m.flop_per_item / m.bytes_per_item, row.value * m.flop_per_item / row.gpus
+            points.append((row.question.label(*HOW), str(row.question.precision or "?"), intensity, each))
+            rows.append({
+                "measurement": row.question.label(),
+                "operations per byte": significant(intensity),
+                "reached by a GPU": si(each, "FLOP/s"),
+                "of the nearer limit": f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else "",
+            })  # fmt: skip
+    if not found or not points:
+        return None
+    # Two hundred points hide the roof; the fastest of each are what came closest to it.
+    fastest = {point[:2]: point for point in sorted(points, key=lambda point: point[3])}
+    note = "bytes are the least that a step must move; what is moved in fact is more"
+    return Figure(
+        charts=(roofline(list(fastest.values()), found),),
+        table=Table.of(rows, title="Points of the roofline", notes=(note,)),
+        caption=f"Roofline of {device}: the fastest of each workload in each precision, out of "
+        f"{counted(len(points), 'measurement')}.",
+    )
+
+
+def kernels(given: ReportInput) -> Section:
+    """Kinds of kernels and the slowest by name, of the fastest answer to each question in each precision."""
+    best: dict[tuple[str, str], Record] = {}
+    profiled = [row for row in given.speeds if (p := raw(row).profile) is not None and p.kernel_s > 0]
+    for row in sorted(profiled, key=lambda row: -row.value):
+        best.setdefault((row.question.label(*HOW), row.question.precision or "?"), row)
+    parts = [(row, shares(row)) for row in profiled if any(row is one for one in best.values())]
+    title = "Where the time goes"
+    if not parts:
+        return Section(id="kernels", title=title)
+    kinds = [kind for kind in KINDS if any(each.get(kind) for _, each in parts)]
+    table = Table.of(
+        (
+            {
+                "measurement": row.question.label(*HOW),
+                "configuration": row.question.label(*WORK),
+                "bound by": verdict.bound if (verdict := raw(row).verdict) else "",
+                **{kind: percent(each[kind], 0) if each.get(kind) else "" for kind in kinds},
+                "slowest kernels": slowest(raw(row), 3),
+            }
+            for row, each in parts
+        ),
+        title="Kernel time by kind",
+    )
+    drawn = []
+    for row, each in parts[:KERNEL_BARS]:
+        begin = 0.0
+        for kind in (kind for kind in KINDS if each.get(kind, 0.0) > 0):
+            room = LETTER * (len(kind) + 1) < each[kind] * WIDTH
+            end = min(1.0, begin + each[kind])
+            drawn.append(Part(
+                label=row.question.label(), begin=begin, end=end, colour=kind, shown=kind if room else ""
+            ))  # fmt: skip
+            begin = end
+    some = f", {KERNEL_BARS} of {len(parts)}" if len(parts) > KERNEL_BARS else ""
+    figure = Figure(
+        charts=(Bands(parts=tuple(drawn), title="share of kernel time"),),
+        table=table,
+        caption=f"Kernel time of a step by kind, the fastest configuration of each precision{some}.",
+    )
+    text = (
+        "From up to ten steps under torch's profiler, after everything was timed. A step may also wait, "
+        "for the host or for input: that is in what bounds it."
+    )
+    alone = len(parts) == 1  # one bar says nothing that its row does not
+    return Section(
+        id="kernels", title=title, text=(text,), figures=() if alone else (figure,),
+        tables=(table,) if alone else (),
+    )  # fmt: skip
+
+
+def shares(row: Record) -> Mapping[str, float]:
+    """Share of each kind in the kernel time of a profiled measurement."""
+    profile = raw(row).profile
+    assert profile is not None
+    found: dict[str, float] = defaultdict(float)
+    for each in profile.kernels:
+        found[AS.get(each.kind, each.kind)] += each.seconds / profile.kernel_s
+    return found
+
+
+def energy(given: ReportInput, cited: References) -> Section:
+    """Items per joule, and what a million items take of energy and of rent."""
+    title = "Energy and cost of an item"
+    rents = {gpu_id: exact(given.offers, gpu_id) for gpu_id in given.gpu_ids}
+    spreads = {gpu_id: prices.spread(offers, "on-demand") for gpu_id, offers in rents.items()}
+    if not any(row.items_per_joule for row in given.speeds) and not any(rents.values()):
+        return Section(id="energy", title=title)
+    # A device is half of a machine that trains: readers multiply its figure by their bill.
+    lines = ["Energy is of the device alone: host, cooling and idle time come on top."]
+    for gpu_id, found in spreads.items():
+        if found is None:
+            lines.append(f"No on-demand rent of {gpu_id} is known, so no cost is given.")
+            continue
+        newest = max(offer.seen_on for offer in rents[gpu_id]) or "an unknown day"
+        marks = cited.mark(*(offer.source for offer in rents[gpu_id]))
+        lines.append(
+            f"The rent of {gpu_id} is the median of {found.offers} on-demand offers, {usd(found.median)} "
+            f"per GPU-hour ({usd(found.lowest)} to {usd(found.highest)}), the newest of {newest} {marks}."
+        )
+    rows, drawn = [], []
+    for name, alike in by_work(given.speeds).items():
+        best: dict[str, Record] = {}
+        for row in sorted(alike, key=lambda row: (row.items_per_joule or 0.0, row.value), reverse=True):
+            best.setdefault(row.question.precision or "?", row)
+        for precision, row in best.items():
+            each, rent, watt = row.items_per_joule, spreads.get(row.gpu_id), row.watts
+            how = row.question.label(*WORK) + (f", {row.gpu_id}" if len(given.devices) > 1 else "")
+            kwh = MILLION / each / JOULES_PER_KWH if each else 0.0
+            rows.append({
+                "measurement": name,
+                "configuration": how,
+                "efficiency": per_joule(each, row.item) if each else "",
+                "mean power": watts(watt.value) if watt else "",
+                "energy of a million": Amount(f"{significant(kwh)} kWh", kwh, "kWh") if each else "",
+                "rent of a million": million(row.value, rent.median * row.gpus) if rent else "",
+            })  # fmt: skip
+            if each:
+                drawn.append(Mark(
+                    label=how, value=each, low=each, high=each, group=name, colour=precision,
+                    shown=per_joule(each, row.item),
+                ))  # fmt: skip
+    table = Table.of(rows, title="Most efficient configuration of each precision")
+    number = Counter(mark.group for mark in drawn).most_common(ENERGY_DRAWN)
+    chosen = tuple(mark for mark in drawn if any(mark.group == group and n > 1 for group, n in number))
+    caption = "Items per joule of the device alone, the most efficient configuration of each precision."
+    figures = (Figure(table=table, caption=caption, charts=(Rows(marks=chosen),)),) if chosen else ()
+    return Section(
+        id="energy", title=title, text=tuple(lines), figures=figures, tables=() if figures else (table,)
+    )
+
+
+def timeline(given: ReportInput) -> Section:
+    """At what power and clock each measurement ran: a chart a session, of many sessions a row for each."""
+    sessions = sorted((r for r in given.results if _timed(r)), key=lambda r: r.created_at)
+    detailed = len(sessions) <= DETAILED
+    text = (
+        "Timed windows end to end, without the searching, compiling and cooling between them. A clock "
+        "is held down when the device says so: by its power limit, its temperature, or its owner."
+    )
+    return Section(
+        id="timeline", title="Telemetry over time", text=(text,) if sessions else (),
+        figures=tuple(map(_session, sessions)) if detailed else (_overview(sessions),),
+        folded=() if detailed else tuple(map(_telemetry, sessions)),
+    )  # fmt: skip
+
+
+def _session(result: Result) -> Figure:
+    spans = list(_spans(result))
+    clocks = Bands(
+        parts=tuple(part for _, _, parts in spans for part in parts),
+        title="seconds of timed windows, end to end",
+    )
+    drawn: list[Series] = []
+    for m, shift, _ in spans:
+        if mean := _power(m):
+            ends = (m.windows[0].started_s + shift, m.windows[-1].ended_s + shift)
+            drawn.append(
+                Series(name="", hue="blue", points=tuple(Point(x=x, y=mean, dot=False) for x in ends))
+            )
+        readings = m.telemetry.timeline if m.telemetry else ()
+        sampled = tuple(
+            Point(x=r.at_s + shift, y=r.power_w, dot=False) for r in readings if r.power_w is not None
+        )
+        drawn += [Series(name="", hue="ink", points=sampled)] if sampled else []
+    limit, end = result.environment.power_limit_w, clocks.axis.ends[1]
+    if limit and drawn:
+        line = tuple(Point(x=x, y=limit, dot=False) for x in (0.0, end))
+        drawn.append(Series(name="", hue="muted", dashed=True, points=line))
+    said = f"power of a GPU, W{f'; dashed: its limit of {limit:.0f} W' if limit else ''}"
+    power = Plot(
+        x=clocks.axis,
+        y=linear(said, [p.y for each in drawn for p in each.points]),
+        series=tuple(drawn),
+        height=130,
+    )
+    held = sum(_held(m.telemetry) > 0 for m in _timed(result))
+    return Figure(
+        charts=(clocks, power) if drawn else (clocks,),
+        table=_telemetry(result),
+        caption=f"{_name(result)}: clocks were held down in {held} of {counted(len(spans), 'measurement')}.",
+    )
+
+
+def _overview(sessions: Sequence[Result]) -> Figure:
+    """A row for each session, all of one length in percent, without the power; the longest where many."""
+    rows, parts = [], []
+    longest = sorted(sessions, key=lambda r: -sum(map(_length, _timed(r))))[: 2 * FEW]
+    for result in sessions:
+        timed = _timed(result)
+        sensed = [m.telemetry for m in timed if m.telemetry]
+        powers = [(power, _length(m)) for m in timed if (power := _power(m))]
+        # A long measurement counts for more than a short one.
+        mean = sum(power * length for power, length in powers) / (sum(length for _, length in powers) or 1)
+        hottest = max((one.temperature_max_c for one in sensed if one.temperature_max_c), default=None)
+        held = sum(_held(one) > 0 for one in sensed)
+        rows.append({
+            "session": result.id,
+            "measurements": whole(len(timed)),
+            "timed": seconds(sum(map(_length, timed))),
+            "power of a GPU": watts(mean) if mean else "",
+            "highest temperature": _celsius(hottest),
+            "clock held down in": Amount(f"{held} of {len(sensed)}", held) if sensed else "",
+        })  # fmt: skip
+        if result in longest:
+            spans = list(_spans(result, result.id))
+            unit = spans[-1][2][-1].end / 100
+            parts += [
+                Part(label=p.label, begin=p.begin / unit, end=p.end / unit, colour=p.colour, height=p.height)
+                for _, _, each in spans
+                for p in each
+            ]
+    some = f", the {len(longest)} longest drawn" if len(longest) < len(sessions) else ""
+    return Figure(
+        charts=(Bands(parts=tuple(parts), title="percent of a session's timed windows"),),
+        table=Table.of(rows),
+        caption=f"{counted(len(sessions), 'session')}, a row each: when clocks were held down{some}.",
+    )
+
+
+def _name(result: Result) -> str:
+    return f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
+
+
+def _timed(result: Result) -> list[Measurement]:
+    return [m for m in result.measurements if m.windows]
+
+
+def _length(m: Measurement) -> float:
+    return m.windows[-1].ended_s - m.windows[0].started_s
+
+
+def _power(m: Measurement) -> float | None:
+    """Mean power of each GPU, watts."""
+    return m.telemetry.power_w / m.config.gpus if m.telemetry and m.telemetry.power_w else None
+
+
+def _celsius(found: float | None) -> str:
+    return Amount(f"{found:.0f} °C", found, "°C") if found else ""
+
+
+def _held(sensed: Telemetry | None) -> float:
+    """Share of the samples with the most frequent reason for a lowered clock; 0 to 1."""
+    return max((share for _, share in sensed.throttled), default=0.0) if sensed else 0.0
+
+
+def _spans(result: Result, label: str = "") -> Iterator[tuple[Measurement, float, list[Part]]]:
+    """(measurement, seconds by which it is moved, what the clock did): one after another with a gap.
+
+    Where no samples were kept that say when, a part is what the clock did over all.
+    """
+    timed = _timed(result)
+    gap, at = GAP * sum(map(_length, timed)), 0.0
+    for m in timed:
+        begin, end = m.windows[0].started_s, m.windows[-1].ended_s
+        readings = m.telemetry.timeline if m.telemetry else ()
+        found: list[tuple[float, float, str]] = []
+        if len(readings) < 2:
+            held = _held(m.telemetry)
+            known = m.telemetry is not None and m.telemetry.samples
+            state = "held down" if held >= 1 else "held down at times" if held else "full clock"
+            found.append((begin, end, state if known else "unknown"))
+        else:
+            # A sample stands until the next one, and the first from the beginning.
+            spans = list(pairwise((begin, *(each.at_s for each in readings[1:]), end)))
+            for down, group in groupby(zip(readings, spans, strict=True), key=lambda one: one[0].held):
+                times = [time for _, span in group for time in span]
+                found.append((times[0], times[-1], "held down" if down else "full clock"))
+        shift = at - begin
+        name = label or ("limits" if m.config.mode == "limit" else m.config.label(*HOW))
+        yield (
+            m,
+            shift,
+            [
+                Part(label=name, begin=first + shift, end=last + shift, colour=state, height=CLOCKS[state])
+                for first, last, state in found
+            ],
+        )
+        at += _length(m) + gap
+
+
+def _telemetry(result: Result) -> Table:
+    rows = []
+    for m in _timed(result):
+        sensed, power = m.telemetry, _power(m)
+        clock = sensed.sm_clock_hz if sensed else None
+        reasons = [f"{reason} {percent(share, 0)}" for reason, share in sensed.throttled] if sensed else []
+        rows.append({
+            "measurement": m.config.label("batch"),
+            "began (UTC)": m.started_at[11:19],
+            "length": seconds(_length(m)),
+            "power of a GPU": watts(power) if power else "",
+            "median clock": Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
+            "highest temperature": _celsius(sensed.temperature_max_c) if sensed else "",
+            "samples": whole(sensed.samples) if sensed else "",
+            "clock held down": ", ".join(reasons),
+        })  # fmt: skip
+    return Table.of(rows, title=f"{_name(result)} ({result.id})")
+
+
+def machine(given: ReportInput) -> Section:
+    """The health of each session in a list; folded what all found, and what differs between them."""
+    points = said("report", "machine", results=given.results, watts=watts, **sensed(given))
+    title = "Machine and its health"
+    return Section(
+        id="machine", title=title, points=tuple(dict.fromkeys(points)), folded=_environments(given)
+    )
+
+
+def sensed(given: ReportInput) -> dict[str, Any]:
+    """What the sensors said of all sessions together, for sentences."""
+    held = [t for t in given.sensed if t.throttled]
+    return {
+        "held": len(held), "sensed": len(given.sensed),
+        "reasons": ", ".join(dict.fromkeys(reason for t in held for reason, _ in t.throttled)),
+        "hottest": max((t.temperature_max_c for t in given.sensed if t.temperature_max_c), default=None),
+    }  # fmt: skip
+
+
+def _environments(given: ReportInput) -> tuple[Table, ...]:
+    """One table of what is common, and one of what differs, a row for each environment."""
+    # Each variable apart, so that the one that differs is seen.
+    each = [
+        {name: text for name, text in environment(place).rows if name != "variables"} | dict(place.variables)
+        for place in (result.environment for result in given.results)
+    ]
+    several = len({fields.get("card") for fields in each}) > 1
+    alike: dict[tuple[tuple[str, str], ...], list[str | None]] = {}
+    for fields in each:
+        # Of several cards of a kind only their number is of interest.
+        card = fields.pop("card", None) if several else None
+        alike.setdefault(tuple(fields.items()), []).append(card)
+    found = []
+    for items, cards in alike.items():
+        number = len({card for card in cards if card})
+        found.append((dict(items) | ({"cards": str(number)} if number else {}), len(cards)))
+    every = list(dict.fromkeys(field for fields, _ in found for field in fields))
+    common = [field for field in every if len({fields.get(field) for fields, _ in found}) == 1]
+    sessions = counted(len(given.results), "session")
+    first = Table(
+        title=f"{' and '.join(given.devices)}, {sessions}, {days(given.results)}",
+        columns=("environment", "found"),
+        rows=tuple((field, found[0][0][field]) for field in common),
+    )
+    differing = [field for field in every if field not in common]
+    if not differing:
+        return (first,)
+    rows = (
+        {"in": counted(number, "session"), **{field: fields.get(field, "") for field in differing}}
+        for fields, number in sorted(found, key=lambda one: -one[1])
+    )
+    return first, Table.of(rows, title="What differs")
+
+
+def cautions(given: ReportInput) -> Section:
+    """A row for each kind of issue with what to do about it; behind them every one with its measurement."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    each: dict[tuple[str, str], list[str]] = {}
+    for m in map(raw, given.every):
+        for issue in m.cautions:
+            name = m.config.label("batch")
+            kinds.setdefault((issue.code, fix(issue)), []).append(name)
+            each.setdefault((issue.code, issue.detail), []).append(name)
+    if not kinds:
+        none = f"None: no measurement of {counted(len(given.every), 'measurement')} has one."
+        return Section(id="cautions", title="Cautions", text=(none,))
+    summed = Table.of(
+        {"caution": code, "times": whole(len(of)), "of": some(of), "next step": step}
+        for (code, step), of in sorted(kinds.items())
+    )
+    full = Table.of(
+        {"caution": code, "of": ", ".join(dict.fromkeys(of)), "what": detail}
+        for (code, detail), of in sorted(each.items())
+    )
+    return Section(id="cautions", title="Cautions", tables=(summed,), folded=(full,))
+
+
+def reproduce(given: ReportInput) -> Section:
+    """The command of each session, and what checks whether the figures reproduce."""
+    every = (words for r in given.results for words in (r.command, *(c.command for c in r.resumed)))
+    code = "\n".join(dict.fromkeys(words for words in every if words))
+    return Section(id="reproduce", title="How to reproduce", text=said("report", "reproduce"), code=code)

@@ -1,0 +1,449 @@
+"""The report of one or more results: the answer first, then a section for each thing that they tell.
+
+What the hardware did is in `hardware`, and sentences in `templates/report.txt`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from gpuwise import store
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import HOW, WORK, Question
+from gpuwise.model.result import Interval, Record
+from gpuwise.model.units import percent, significant, times, whole
+from gpuwise.show import results as tables
+from gpuwise.show import serving
+from gpuwise.show.charts import Mark, Rows, curves
+from gpuwise.show.hardware import (
+    FEW,
+    ReportInput,
+    cautions,
+    days,
+    energy,
+    kernels,
+    limits,
+    machine,
+    raw,
+    reproduce,
+    sensed,
+    timeline,
+)
+from gpuwise.show.page import Figure, Headline, Page, References, Section, said
+from gpuwise.show.results import amount, by_work, counted, over_sessions, rate, settings, speed, speed_marks
+from gpuwise.show.scaling import shown
+from gpuwise.show.table import Table
+from gpuwise.stats import scaling as stats
+from gpuwise.stats.scaling import Condition, ratio_between
+
+__all__ = ["ReportInput", "chart", "report"]
+
+HEADLINES = 3
+# Workloads and modes that have a chart, and bars of each: of more, those with the most configurations, and
+# the fastest.
+DRAWN, BARS = 5, 10
+# Charts over the batch, and over GPUs: of more, those with the most points.
+CURVES = 2
+# The distance to what others say is of interest although software, batch and scripts differ.
+_OTHERS: tuple[Condition, ...] = (
+    "origin", "session", "batch", "recipe", "switches", "framework", "compile", "input", "content", "gpus",
+)  # fmt: skip
+
+
+def report(given: ReportInput) -> Page:
+    """The report of one or more results; sections that have nothing to say are left out."""
+    cited = References()
+    sections = (
+        throughput(given),
+        speedups(given),
+        serving.section(given.results),
+        scaling(given, cited),
+        energy(given, cited),
+        timeline(given),
+        limits(given),
+        kernels(given),
+        against(given, cited),
+        cautions(given),
+        reproduce(given),
+        machine(given),
+    )
+    leading = _best(given)
+    versions = sorted({version for r in given.results for version in r.environment.software})
+    works = {row.question.workload for row in given.speeds}
+    ok, total = sum(raw(row).status == "ok" for row in given.every), len(given.every)
+    done = f"{ok} of {total} measurements" if ok < total else counted(total, "measurement")
+    done += f" of {counted(len(works), 'workload')} in {counted(len(given.results), 'session')}"
+    return Page(
+        title=f"{' and '.join(given.devices)}: measured for deep learning",
+        subtitle=" · ".join((*versions, done, days(given.results))),
+        headlines=tuple(_headline(same) for same in leading),
+        lead=_lead(given, [same[0] for same in leading]),
+        health=health(given),
+        summary=summary(given, leading),
+        # A long table is there for who looks for a row of it, and in nobody else's way.
+        sections=tuple(
+            replace(
+                one,
+                tables=tuple(table for table in one.tables if len(table.rows) <= FEW),
+                folded=(*(table for table in one.tables if len(table.rows) > FEW), *one.folded),
+            )
+            for one in sections
+        ),
+        sources=cited.sources,
+        made_on=given.today.isoformat(),
+        data=tuple(store.compact(result) for result in given.results),
+    )
+
+
+def chart(given: ReportInput) -> Rows | None:
+    """Every speed in one drawing, a block for each workload and mode; None without a speed."""
+    every = by_work(given.speeds).values()
+    marks = [mark for rows in every for mark in speed_marks(rows, devices=given.devices)]
+    return Rows(marks=tuple(marks), title="precision") if marks else None
+
+
+def _best(given: ReportInput) -> list[list[Record]]:
+    """The sessions of the fastest setting of each workload, those with the most settings first, as many as
+    there are headlines.
+
+    Of one GPU where one was measured. An invalid number, or one whose sensors contradict each other, is none.
+    """
+    found = []
+    for rows in by_work([row for row in given.speeds if row.leads]).values():
+        # Four GPUs are always faster than one: a headline of both would compare counts, not cards.
+        one = [row for row in rows if row.gpus == 1] or rows
+        found.append((len(rows), settings(one, devices=given.devices)[0][1]))
+    return [same for _, same in sorted(found, key=lambda pair: -pair[0])][:HEADLINES]
+
+
+def _headline(same: Sequence[Record]) -> Headline:
+    middle = same[len(same) // 2]
+    found, m = middle.throughput, raw(middle)
+    assert found is not None
+    several = len(same) > 1
+    low, high = (same[-1].value, same[0].value) if several else (found.low, found.high)
+    of = f"in {len(same)} sessions" if several else "95 % interval"
+    share = [f"{percent(m.mfu, 0)} of the data sheet's peak" if m.mfu else ""]
+    share += [f"{percent(m.limit_share, 0)} of its {m.limit} limit" if m.limit_share else ""]
+    means = [middle.question.label(*WORK), *share]
+    return Headline(
+        what=middle.question.label(*HOW),
+        value=rate(found.value, middle.item),
+        interval=f"{amount(low, middle.item)} to {amount(high, middle.item)}, {of}" if low < high else "",
+        means="; ".join(part for part in means if part),
+    )
+
+
+def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
+    """The fastest of each precision of the workloads in the headlines, on as many GPUs as these."""
+    marks, rows = [], []
+    for head in headed:
+        fastest: dict[str, list[Record]] = {}
+        alike = [r for r in given.speeds if r.leads and r.gpus == head.gpus and r.gpu_id == head.gpu_id]
+        for _, same in settings(by_work(alike)[head.question.label(*HOW)]):
+            fastest.setdefault(same[0].question.precision or "?", same)
+        marks += speed_marks([r for same in fastest.values() for r in same], devices=given.devices)
+        rows += [
+            {"what": same[0].question.label(), "throughput": over_sessions(same)} for same in fastest.values()
+        ]
+    if len(marks) < 2:  # a lone bar is as long as its room and says nothing
+        return None
+    return Figure(
+        table=Table.of(rows), charts=(Rows(marks=tuple(marks)),),
+        caption="The fastest of each precision, with its interval; a longer bar is faster.",
+    )  # fmt: skip
+
+
+def health(given: ReportInput) -> str:
+    """In a line: how many measurements to doubt, the highest temperature, what held clocks down."""
+    doubted = [row for row in given.every if row.codes]
+    named = Counter(code for row in doubted for code in row.codes)
+    (line,) = said(
+        "report", "health", doubted=len(doubted), total=counted(len(given.every), "measurement"),
+        codes=", ".join(f"{code} {count}" for code, count in named.most_common(3)), **sensed(given),
+    )  # fmt: skip
+    return line
+
+
+def summary(given: ReportInput, leading: Sequence[Sequence[Record]]) -> tuple[str, ...]:
+    """What compiling gains, the limits and the energy."""
+    reached: dict[str, str] = {}
+    for row in sorted(given.limits, key=lambda row: row.value):
+        # Links and caches have tables of their own; these two bound most steps.
+        if row.question.workload in ("matmul", "copy") and row.usable:
+            share = f" ({percent(mfu, 0)})" if (mfu := raw(row).mfu) else ""
+            reached[row.question.label()] = f"{row.question.label()} {rate(row.value, row.item)}{share}"
+    efficient = [
+        f"{one.question.label(*HOW)} {significant(one.items_per_joule)} {one.item}s"
+        for one, *_ in leading
+        if one.items_per_joule
+    ]
+    return said(
+        "report", "summary", gains=sorted(pair.gain.value for pair in compiled_pairs(given)),
+        limits=", ".join(sorted(reached.values())), efficient=efficient[0] if efficient else "",
+    )  # fmt: skip
+
+
+def throughput(given: ReportInput) -> Section:
+    """Bars with 95 % intervals, a chart for each workload and mode, the other workloads, what did not end."""
+    found = by_work(given.speeds)
+    number = {name: len(settings(rows)) for name, rows in found.items()}
+    # Most configurations first: there a chart shows what a table hides.
+    several = sorted((name for name in found if number[name] > 1), key=lambda name: -number[name])
+    drawn = [name for name in found if name in several[:DRAWN]]
+    figures = []
+    for name in drawn:
+        marks = speed_marks(found[name], devices=given.devices)
+        more = f", {BARS} of {len(marks)} configurations" if len(marks) > BARS else ""
+        figures.append(Figure(
+            table=_table(name, found[name], given).without({"workload"}),
+            charts=(Rows(marks=tuple(marks[:BARS])),),
+            caption=f"{marks[0].group}: the fastest first{more}.",
+        ))  # fmt: skip
+    # A lone bar would say nothing: it is as long as its room.
+    rest = [row for name, rows in found.items() if name not in drawn for row in rows]
+    title = "Other workloads" if drawn else "Each workload in one configuration"
+    failed = Table.of(
+        (
+            {
+                "measurement": m.config.label("batch"),
+                "status": m.status,
+                "why": (m.error or "").split("\n")[0],
+            }
+            for m in map(raw, given.every)
+            if m.status != "ok"
+        ),
+        title="Not completed",
+    )
+    text = (
+        "Items per second with the 95 % interval of the step times; of several sessions the middle one, "
+        "between the slowest and the fastest."
+    )
+    return Section(
+        id="throughput", title="Throughput", text=(text,), figures=tuple(figures),
+        tables=tuple(table for table in (_table(title, rest, given), failed) if table.rows),
+    )  # fmt: skip
+
+
+def _table(title: str, rows: Sequence[Record], given: ReportInput) -> Table:
+    """A row for each setting."""
+    cells = []
+    for name, of in by_work(rows).items():
+        for label, same in settings(of, devices=given.devices):
+            middle = raw(same[len(same) // 2])
+            row = tables.measurement_row(middle)
+            # The label says how it was run, the columns from the throughput on what came of it.
+            outcome = list(row)[list(row).index("throughput (95 %)") :]
+            row["throughput (95 %)"] = over_sessions(same) if middle.status == "ok" else middle.status
+            row["cautions"] = tables.codes(issue for each in same for issue in raw(each).cautions)
+            cells.append({"workload": name, "configuration": label, **{key: row[key] for key in outcome}})
+    return Table.of(cells, title=title)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two measurements of a session that differ in one part of their question, and what this part gains."""
+
+    base: Record
+    other: Record
+    gain: Interval
+
+
+def compiled_pairs(given: ReportInput) -> list[Pair]:
+    """Compiled over eager."""
+    return _pairs(given, "compile", lambda question: replace(question, compile=False))
+
+
+def _pairs(given: ReportInput, part: Condition, base_of: Callable[[Question], Question]) -> list[Pair]:
+    """Each measurement with the one of its session that ran the base of its question, at the same batch."""
+
+    def asked(row: Record, question: Question) -> tuple[object, ...]:
+        return row.session, row.gpu_id, question, raw(row).workload_version
+
+    # A gain over a number that is wrong would be wrong too.
+    found = {asked(row, row.question): row for row in given.speeds if row.usable}
+    pairs = []
+    for row in found.values():
+        question = base_of(row.question)
+        base = found.get(asked(row, question)) if question != row.question else None
+        if base is not None:
+            pairs.append(Pair(base=base, other=row, gain=ratio_between(base, row, ignoring=(part,))))
+    return sorted(pairs, key=lambda pair: (pair.other.question.label(*HOW), -pair.gain.value))
+
+
+def speedups(given: ReportInput) -> Section:
+    """Compiled over eager, and each reduced precision over real fp32."""
+    reduced = _pairs(given, "precision", lambda question: replace(question, precision=Precision.FP32))
+    figures = [
+        _gains(pairs, title, caption)
+        for pairs, title, caption in (
+            (
+                compiled_pairs(given), "compiled over eager",
+                "What compiling gains, by workload and precision",
+            ),
+            (reduced, "speed over fp32", "What a reduced precision gains over real fp32, TF32 off"),
+        )
+        if pairs
+    ]  # fmt: skip
+    text = "Each ratio is of two measurements of one session that differ in nothing else."
+    return Section(
+        id="speed-ups", title="Compile and mixed precision", text=(text,) if figures else (),
+        figures=tuple(figures),
+    )  # fmt: skip
+
+
+def _gains(pairs: Sequence[Pair], title: str, caption: str) -> Figure:
+    alike: dict[tuple[str, str], list[Interval]] = {}
+    for pair in pairs:
+        asked = pair.other.question
+        alike.setdefault((asked.label(*HOW), asked.label(*WORK)), []).append(pair.gain)
+    marks = []
+    for (group, label), same in alike.items():
+        middle = same[len(same) // 2].value
+        marks.append(Mark(
+            label=label + (f", {len(same)} sessions" if len(same) > 1 else ""), group=group, value=middle,
+            low=min(g.low for g in same), high=max(g.high for g in same), colour=label.split(" ", 1)[0],
+            shown=f"{middle:.2f}x",
+        ))  # fmt: skip
+    # Of many those that gain the most and the least: what lies between is in the table.
+    ordered = sorted(marks, key=lambda mark: -mark.value)
+    kept = ordered if len(marks) <= FEW else [*ordered[: FEW // 2], *ordered[-FEW // 2 :]]
+    ends = min(pair.gain.value for pair in pairs), max(pair.gain.value for pair in pairs)
+    table = Table.of(
+        (
+            {
+                "measurement": pair.other.question.label("batch"),
+                "batch": whole(pair.other.batch) if pair.other.batch else "",
+                "base": rate(pair.base.value, pair.base.item),
+                "speed": rate(pair.other.value, pair.other.item),
+                "ratio (95 %)": times(pair.gain.value, pair.gain.low, pair.gain.high, 3),
+            }
+            for pair in pairs
+        ),
+        title=title,
+    )
+    return Figure(
+        charts=(Rows(marks=tuple(mark for mark in marks if mark in kept), ratio=True, title=title),),
+        table=table,
+        caption=f"{caption}: {ends[0]:.2f} to {ends[1]:.2f} times the speed, {len(pairs)} pairs.",
+    )  # fmt: skip
+
+
+def scaling(given: ReportInput, cited: References) -> Section:
+    """A chart over the batch for each workload, and over GPUs for each measured or published series."""
+    by_batch = sorted(_by_batch(given), key=lambda figure: -len(figure.table.rows))
+    measured = {row.question.workload for row in given.speeds}
+    known = [row for row in given.published if row.question.workload in measured]
+    figures, tables = shown(stats.curves((*given.speeds, *known)), cited)
+    return Section(
+        id="scaling",
+        title="Scaling",
+        figures=(*by_batch[:CURVES], *figures[:CURVES]),
+        tables=tables,
+        folded=tuple(figure.table for figure in (*by_batch[CURVES:], *figures[CURVES:])),
+    )
+
+
+def _by_batch(given: ReportInput) -> list[Figure]:
+    """From the trials of the batch search and from measurements at several batches, of one GPU."""
+    every: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for row in (row for row in given.speeds if row.gpus == 1):
+        m, asked = raw(row), row.question
+        points = every[asked.label(*HOW), m.item][asked.label("workload", "mode", "batch")]
+        for trial in m.batch_trials:
+            if trial.items_per_s and trial.compiled == m.config.compile:
+                # A trial is short: a measurement of that batch says more.
+                points.setdefault(trial.batch, trial.items_per_s)
+        if m.batch and m.throughput:
+            points[m.batch] = m.throughput.value
+    figures = []
+    note = "trials of the batch search are short; the batch that was kept has its full measurement"
+    for (title, item), found in every.items():
+        lines = {
+            name: [Mark(label=str(n), value=v, low=v, high=v) for n, v in sorted(points.items())]
+            for name, points in found.items()
+            if len(points) > 1
+        }
+        rows = (
+            {"configuration": name, "batch": whole(int(m.label)), "throughput": rate(m.value, item)}
+            for name, marks in lines.items()
+            for m in marks
+        )
+        if lines:
+            figures.append(Figure(
+                charts=(curves(lines, item=item),),
+                table=Table.of(rows, title=f"{title} by batch size", notes=(note,)),
+                caption=f"{title}: throughput by batch size.",
+            ))  # fmt: skip
+    return figures
+
+
+def against(given: ReportInput, cited: References) -> Section:
+    """Each measurement over every figure that answers the same question."""
+    found = [
+        (row, other, f"{other.date} {cited.mark(other.source)}".strip())
+        for row in given.speeds
+        for other in given.published
+        if matches(row, other)
+    ]
+    for row in given.speeds:
+        forecast = given.predicted.get((row.gpu_id, row.question.key()))
+        if forecast is not None and forecast.throughput is not None:
+            found.append((row, forecast, "gpuwise predict"))
+    title = "Against published and predicted"
+    if not found:
+        return Section(id="against", title=title)
+    rows, marks, inside = [], [], []
+    for row, other, where in found:
+        theirs, ratio = other.throughput, ratio_between(other, row, ignoring=_OTHERS)
+        assert theirs is not None
+        held = theirs.low <= row.value <= theirs.high
+        predicted = other.origin == "predicted"
+        inside += [held] if predicted else []
+        name, item = row.question.label(), row.item
+        span = f"{rate(theirs.low, item)} to {rate(theirs.high, item)}" if theirs.low < theirs.high else ""
+        rows.append({
+            "measurement": name,
+            "measured": speed(row.throughput, item),
+            "other": other.origin,
+            "its speed": rate(theirs.value, item),
+            "its interval": span,
+            "ratio": times(ratio.value, digits=3),
+            "interval holds it": ("inside" if held else "outside") if predicted else "",
+            "from": where,
+        })  # fmt: skip
+        marks.append(Mark(
+            label=name, value=ratio.value, low=ratio.low, high=ratio.high, colour=other.origin,
+            group=f"over {other.origin}", shown=f"{ratio.value:.2f}x",
+        ))  # fmt: skip
+    # Of many those farthest from 1, where something is to be understood.
+    kept = sorted(marks, key=lambda mark: -max(mark.value, 1 / mark.value))[: 2 * FEW]
+    some = f", the {len(kept)} farthest apart of {len(marks)}" if len(kept) < len(marks) else ""
+    holds = f" {sum(inside)} of {len(inside)} predicted intervals hold the measurement." if inside else ""
+    text = (
+        "Measured here over what others published of this GPU (same network, mode, precision, "
+        "compilation and number of GPUs) or over the prediction; above 1 the measurement is faster. "
+        "Software, batch and scripts differ between sources, so a distance is a question, not a fault."
+    )
+    figure = Figure(
+        charts=(Rows(
+            marks=tuple(sorted(kept, key=lambda mark: mark.group)), ratio=True, title="measured over other",
+        ),),
+        table=Table.of(rows, title="Measured against others"),
+        caption=f"Measured over other speeds, {len(found)} pairs{some}.{holds}",
+    )  # fmt: skip
+    return Section(id="against", title=title, text=(text,), figures=(figure,))
+
+
+def matches(row: Record, other: Record) -> bool:
+    """True where a published figure answers what was measured."""
+    mine, theirs = row.question, other.question
+    return (
+        other.gpu_id == row.gpu_id
+        and mine.size == "full"
+        and theirs.gpus == mine.gpus
+        and (theirs.workload, theirs.mode, theirs.precision) == (mine.workload, mine.mode, mine.precision)
+        and theirs.compile in (None, mine.compile)
+    )

@@ -1,0 +1,144 @@
+"""`gpuwise accept --hosts`: bundles come back over ssh, who does not answer is named, and the certificate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpuwise.errors import InputError
+from gpuwise.judge.accept import TestedCard, bundle, judge
+from gpuwise.judge.accept.judging import faded, weak
+from gpuwise.measure.cluster import Remote, read_hosts
+from gpuwise.measure.engine import timing_plan
+from gpuwise.measure.session import soak_ends
+from gpuwise.measure.telemetry import DeviceInfo, Wear
+from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.result import Interval, Link, Measurement, Result, Window
+
+Call = Callable[..., tuple[int, str, str]]
+SSH = """#!/bin/sh
+for word; do last=$word; done
+while [ "${1#-}" != "$1" ]; do shift; shift; done
+case $1 in
+    dead) echo "ssh: connect to host dead port 22: Connection timed out" >&2; exit 255;;
+    *) echo "$last" > "$BUNDLES/$1.asked"; echo "all pass" >&2; cat "$BUNDLES/$1.zip";;
+esac
+"""
+
+
+def card(name: str, value: float, number: int) -> TestedCard:
+    speed = Measurement(
+        config=RunConfig(workload="copy", mode="limit", precision="fp32"), workload_version=1, status="ok",
+        item="byte", started_at="2026-11-23T00:00:00+00:00",
+        throughput=Interval(value=value, low=0.99 * value, high=1.01 * value, method="bursts"),
+    )  # fmt: skip
+    place = Environment(device="NVIDIA H200", gpu_id="h200-sxm", card=f"{number:012x}")
+    result = Result(
+        id=f"r{number}", created_at=f"2026-11-23T00:00:{number:02}+00:00", command="gpuwise accept",
+        environment=place, measurements=(speed,),
+    )  # fmt: skip
+    return TestedCard(name=name, result=result, info=DeviceInfo(index=number % 8, name="NVIDIA H200"))
+
+
+@pytest.fixture
+def rack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two hosts of two cards, of which one is slow; `dead` does not answer."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    ssh = folder / "ssh"
+    ssh.write_text(SSH)
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setenv("BUNDLES", str(tmp_path))
+    links = (Link(a=0, b=1, path="NV18", peer=True),)
+    for host, (one, two) in {"node1": (4.26e12, 4.25e12), "node2": (4.27e12, 2.1e12)}.items():
+        start = 2 * int(host[-1])
+        cards = [card("GPU 0", one, start), card("GPU 1", two, start + 1)]
+        (tmp_path / f"{host}.zip").write_bytes(bundle.pack(cards, (), "page", {}, links=links))
+    (tmp_path / "hosts").write_text("node1  # the first\n\nnode2 /opt/gpuwise\ndead\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_rack_is_judged_by_the_bundles_of_its_hosts(gpuwise: Call, rack: Path) -> None:
+    words = ("accept", "--hosts", "hosts", "--suite", "limits", "--time", "2s")
+    code, out, err = gpuwise(*words, "--json")
+    found = json.loads(out)
+    assert code == 1
+    worst = found["hosts"][0]
+    assert (worst["host"], worst["cards"], worst["passed"]) == ("node2", 2, 1)
+    assert [each["host"] for each in found["missing"]] == ["dead"]
+    assert "Connection timed out" in found["missing"][0]["why"]
+    assert "/opt/gpuwise accept --suite limits --quiet --time 2s" in (rack / "node2.asked").read_text()
+    # Who has answered is not asked again; who has not is.
+    (rack / "node1.asked").unlink()
+    code, _, err = gpuwise(*words, "-o", "certificate.html")
+    assert code == 1
+    assert "dead" in err
+    assert not (rack / "node1.asked").exists()
+    page = (rack / "certificate.html").read_text()
+    assert page.count("NV18") == 2
+    assert "did not answer" in page
+
+
+def test_a_rack_of_which_one_host_is_missing_does_not_pass(gpuwise: Call, rack: Path) -> None:
+    (rack / "hosts").write_text("node1\ndead\n")
+    code, _, err = gpuwise("accept", "--hosts", "hosts")
+    assert code == 5
+    assert "dead" in err
+    (rack / "hosts").write_text("dead\n")
+    assert gpuwise("accept", "--hosts", "hosts", "--folder", "other")[0] == 4
+
+
+def test_a_bundle_keeps_the_links_of_its_host(rack: Path) -> None:
+    (host,), skipped = bundle.gather([rack / "node1.zip"])
+    assert host.links == (Link(a=0, b=1, path="NV18", peer=True),)
+    assert skipped == ()
+
+
+def test_hosts_are_a_line_each() -> None:
+    assert read_hosts("a\n# none\nb  python -m gpuwise\n") == (Remote("a"), Remote("b", "python -m gpuwise"))
+    for text in ("", "# none", "a\na", "-oProxyCommand=x", "a/b"):
+        with pytest.raises(InputError):
+            read_hosts(text)
+
+
+def test_a_pair_with_fewer_nvlinks_than_the_others_fails_the_host() -> None:
+    links = tuple(Link(a=a, b=b, path="NV18", peer=True) for a in range(4) for b in range(a + 1, 4))
+    assert not any(list(weak(link, links)) for link in links)
+    down = (replace(links[0], path="NV17"), *links[1:])
+    assert [link for link in down if list(weak(link, down))] == [down[0]]
+    found = judge([card("GPU 0", 4.2e12, 1)], lambda result: (), 0.05, down)
+    assert [(issue.code, issue.severity) for issue in found.host] == [("link", "invalid")]
+    assert not found.passed
+    pcie = tuple(replace(link, path="NODE") for link in links)
+    assert not any(list(weak(link, pcie)) for link in pcie)
+
+
+def soak(*steps_s: float) -> Measurement:
+    windows = tuple(Window(step_s=(s,) * 4, started_s=i, ended_s=i + 1) for i, s in enumerate(steps_s))
+    config = RunConfig(workload="resnet50", mode="train", precision="bf16", protocol="soak", time_s=3600.0)
+    return Measurement(
+        config=config, workload_version=1, status="ok", item="image", started_at="", windows=windows
+    )
+
+
+def test_a_card_that_fades_in_a_soak_is_refused() -> None:
+    assert not list(faded(soak(*[0.1] * 12), 0.05))
+    assert [issue.code for issue in faded(soak(*[0.1] * 8, *[0.11] * 4), 0.05)] == ["soak"]
+    assert not list(faded(soak(*[0.1] * 8, *[0.104] * 4), 0.05))
+
+
+def test_a_soak_runs_its_time_and_is_stopped_where_a_card_errs() -> None:
+    plan = timing_plan(soak(0.1).config)
+    assert plan.windows > 10**6
+    assert plan.window_s == pytest.approx(36.0)
+    steady = soak(*[0.1] * 10).windows
+    assert soak_ends(steady, Wear(ecc_uncorrected=3), Wear(ecc_uncorrected=3)) == ""
+    assert "uncorrected" in soak_ends(steady, Wear(ecc_uncorrected=4), Wear(ecc_uncorrected=3))
+    assert soak_ends(soak(*[0.1] * 10, 0.2).windows, Wear(), Wear()) == ""  # one window may be slow
+    assert "longer" in soak_ends(soak(*[0.1] * 10, 0.2, 0.2).windows, Wear(), Wear())

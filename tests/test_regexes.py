@@ -1,0 +1,205 @@
+"""Every regular expression of the product takes linear time on text that is made to slow it down.
+
+They are found by themselves: each literal first argument of a function of `re` in src, and each compiled
+pattern that a module holds. The texts repeat what the expression itself repeats, so that it backtracks from
+every place where it may.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from re import _constants as sre  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+
+import pytest
+
+import gpuwise
+from gpuwise.jobs.auditing import AuditRequest, audit
+from gpuwise.model.units import read_money
+
+SOURCE = Path(gpuwise.__file__).parent
+LENGTHS = (300, 2000, 10_000)
+# A linear one needs less than a millisecond, a quadratic one some hundred.
+MOST_S = 0.05
+ANCHORED = {"match", "fullmatch"}
+FUNCTIONS = {"search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"}
+# What they read is short or was cut before: (file, how the pattern begins).
+BOUNDED = (
+    # What somebody typed into a shell or a field of at most 200 characters.
+    ("cli/", ""),
+    ("judge/choose/", ""),
+    ("stats/comparison.py", r"\s*(?:(slower|faster)"),
+    ("model/units.py", r"\s*([0-9]*\.?[0-9]+)"),
+    # A name of at most LONGEST_NAME characters, and an amount of LONGEST_MONEY without double spaces.
+    ("facts/catalog/query.py", r"(\d+)[\s_-]*gi?b"),
+    ("facts/prices/__init__.py", r"(\d+(?:\.\d+)?)\s*gi?b"),
+    ("model/units.py", r"(?P<before>us"),
+    # Lines of an article are cut, and their spaces are single, before a pattern sees them.
+    ("judge/audit/", ""),
+)
+
+
+def patterns() -> Iterator[tuple[str, str, int, bool]]:
+    """(file, pattern, flags, searched) of each literal pattern, and of each that a module holds.
+
+    One that is only ever matched from the start of a text is not searched.
+    """
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+    nodes = [(path, node) for path, tree in trees.items() for node in ast.walk(tree)]
+    # `_NAME.fullmatch(...)`: how a compiled pattern is used, in its own module or else in any.
+    uses: dict[tuple[Path | None, str], set[str]] = {}
+    for path, node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=method):
+                for where in (path, None):
+                    uses.setdefault((where, owner), set()).add(method)
+    for path, node in nodes:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=function),
+                args=[ast.Constant(value=str() as text), *_],
+            ) if function in FUNCTIONS:
+                yield str(path.relative_to(SOURCE)), text, flags_of(node), function not in ANCHORED
+    for path in trees:
+        name = str(path.relative_to(SOURCE))
+        module = f"gpuwise.{name.removesuffix('.py').replace('/', '.').removesuffix('.__init__')}"
+        if any(part in module for part in (".kernels", ".frameworks", "__main__", ".__init__")):
+            continue
+        found: list[tuple[str, object]] = list(vars(importlib.import_module(module)).items())
+        for variable, value in found:
+            if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                used = uses.get((path, variable), uses.get((None, variable), set())) & FUNCTIONS
+                searched = not used or not used <= ANCHORED
+                yield name, value.pattern, value.flags & ~int(re.UNICODE), searched
+            elif isinstance(value, dict):
+                found += [(variable, inner) for inner in value.values()]
+            elif isinstance(value, tuple | list):
+                found += [(variable, inner) for inner in value]
+
+
+def flags_of(call: ast.Call) -> int:
+    """Of the attributes of `re` among the arguments."""
+    names = [part.attr for part in ast.walk(call) if isinstance(part, ast.Attribute)]
+    return sum({int(re.RegexFlag[name]) for name in names if name in re.RegexFlag.__members__})
+
+
+def samples(parsed: object, depth: int = 0) -> Iterator[str]:
+    """Short texts that parts of an expression match, the bodies of its repetitions first."""
+    for op, argument in parsed:  # type: ignore[attr-defined]
+        if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+            yield one(argument[2])
+            yield from samples(argument[2], depth + 1)
+        elif op is sre.SUBPATTERN:
+            yield from samples(argument[3], depth + 1)
+        elif op is sre.BRANCH:
+            for branch in argument[1]:
+                yield from samples(branch, depth + 1)
+        elif op in (sre.ASSERT, sre.ASSERT_NOT):
+            yield from samples(argument[1], depth + 1)
+
+
+def one(parsed: object) -> str:
+    """A text that an expression matches, more or less."""
+    said = ""
+    for op, argument in parsed:  # type: ignore[attr-defined]
+        if op is sre.LITERAL:
+            said += chr(argument)
+        elif op is sre.NOT_LITERAL:
+            said += "a" if argument != ord("a") else "b"
+        elif op is sre.ANY:
+            said += "a"
+        elif op is sre.IN:
+            said += member(argument)
+        elif op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+            said += one(argument[2]) * max(1, argument[0])
+        elif op is sre.SUBPATTERN:
+            said += one(argument[3])
+        elif op is sre.BRANCH:
+            said += one(argument[1][0])
+    return said
+
+
+def member(choices: list[tuple[object, object]]) -> str:
+    """A character of a class."""
+    classes = {
+        sre.CATEGORY_DIGIT: "1", sre.CATEGORY_SPACE: " ", sre.CATEGORY_WORD: "a", sre.CATEGORY_NOT_DIGIT: "a",
+        sre.CATEGORY_NOT_SPACE: "a", sre.CATEGORY_NOT_WORD: " ",
+    }  # fmt: skip
+    if choices[0][0] is sre.NEGATE:
+        body = "".join(chr(c) for op, c in choices if op is sre.LITERAL and isinstance(c, int))
+        return next(c for c in "a1 .\t<" if c not in body)
+    op, argument = choices[0]
+    if op is sre.LITERAL:
+        return chr(argument)  # type: ignore[arg-type]
+    if op is sre.RANGE:
+        return chr(argument[0])  # type: ignore[index]
+    return classes.get(argument, "a")
+
+
+def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """(beginning, what is repeated behind it)."""
+    parsed = _parser.parse(pattern.pattern, pattern.flags)
+    bodies = [*dict.fromkeys(body for body in samples(parsed) if body)][:6]
+    whole = one(parsed)[:50]
+    pairs = [first + second for first, second in product(bodies, repeat=2) if first != second][:6]
+    starts = dict.fromkeys(("", whole, whole[: len(whole) // 2]))
+    yield from product(starts, [*bodies, *pairs, *([whole] if whole else [])])
+
+
+def slow_on(pattern: re.Pattern[str], *, searched: bool) -> str | None:
+    """The text on which a pattern takes too long; None where it is fast on all that are tried."""
+    for start, body in attacks(pattern):
+        for length in LENGTHS:  # where the growth is cubic, the longest would take hours
+            text = start + (body * length)[:length] + "\x00"
+            took = timed(pattern, text, searched)
+            if took > MOST_S:  # once more, since the machine has other work
+                took = timed(pattern, text, searched)
+            if took > MOST_S:
+                return f"{took:.2f} s on {start!r} + {body!r}, {length} characters"
+    return None
+
+
+def timed(pattern: re.Pattern[str], text: str, searched: bool) -> float:
+    began = time.thread_time()
+    if searched:
+        pattern.sub("", text)
+    else:
+        pattern.match(text)
+        pattern.fullmatch(text)
+    return time.thread_time() - began
+
+
+def test_no_expression_takes_more_than_linear_time() -> None:
+    found = {(text, flags, searched): where for where, text, flags, searched in patterns()}
+    slow = [
+        f"{where}: {text}\n    {attack}"
+        for (text, flags, searched), where in found.items()
+        if not any(where.startswith(file) and text.startswith(start) for file, start in BOUNDED)
+        and (attack := slow_on(re.compile(text, flags), searched=searched)) is not None
+    ]
+    assert len(found) > 200
+    assert not slow, "\n".join(slow)
+
+
+@pytest.mark.parametrize("part", [" ", "\xa0\t", " ,", "Aa", "1", "gpu, ", "('s", "<td>", "x 1 GB "])
+def test_an_article_takes_linear_time(part: str) -> None:
+    text = f"The RTX 4090{(part * 20_000)[:20_000]} has 24 GB\n"
+    took_s = []
+    for _ in range(2):  # the first loads facts
+        began = time.thread_time()
+        audit(AuditRequest(text=text))
+        took_s.append(time.thread_time() - began)
+    assert min(took_s) < 2.0
+
+
+def test_an_amount_of_spaces_is_no_amount() -> None:
+    began = time.thread_time()
+    with pytest.raises(ValueError, match="amount"):
+        read_money(f"us$ 1 {' ' * 100_000}z")
+    assert time.thread_time() - began < 0.5

@@ -1,0 +1,266 @@
+"""Changed files through every verb that reads one, in search of inputs that the program does not survive.
+
+    python tools/fuzz.py --seconds 120          # as continuous integration does
+    python tools/fuzz.py --count 20000 --seed 7 # some twenty minutes on one core
+
+Good files (results, a report, prices, articles, a bundle, published logs) are changed at random: bytes,
+lines, cells, JSON values. Each goes through one verb, in the process of a worker. What must hold of every
+call: an exit code of 0 to 5, less than LONGEST_S of processor time, less than MOST_BYTES more memory, and no
+control character in what is printed. Each broken rule is printed with its call, and its file is kept.
+Exit code 1 where there was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import multiprocessing
+import os
+import queue
+import random
+import re
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+LONGEST_S = 2.0
+# An audit looks at every figure, and its longest honest article takes some seconds.
+LONGEST_AUDIT_S = 10.0
+MOST_BYTES = 500 * 2**20
+# After so much wall time a worker is ended: it hangs.
+HANGS_S = 60.0
+# Until each verb has loaded what it needs, on a machine that has other work.
+STARTS_S = 600.0
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+PRICES = (
+    "gpu,amount,kind,count,seen_on,provider,currency\nRTX 4090,0.40,on-demand,1,2026-11-01,c,USD\n"
+    "H100 SXM5 80GB,2.10,spot,8,2026-11-10,cloud,USD\nRTX 3090,700,used,1,2026-11-02,shop,EUR\n"
+)
+AIME = (
+    "OS: Linux, 6.8.0\nDevice-name: box\n2 GPU(s) used for benchmark:\n0: NVIDIA A100-SXM4-80GB\n"
+    "1: NVIDIA A100-SXM4-80GB\nAvailable GPUs on device: 2\nCuda-version: 12.1\nPytorch-version: 2.1.0\n"
+    "CPU: AMD EPYC\nUsed model: resnet50\nBatch size: 64\nPrecision: fp16\nMean images/sec: 1200.5\n"
+)
+# Values that programs trip over.
+HOSTILE: tuple[Any, ...] = (
+    None, True, 0, -1, -5.5, 1e308, -1e308, 1e15, 5e-324, 2**63, 10**400, "", "x" * 5000, "\x1b[31mred\x07",
+    "\ud800", "=cmd|'/c calc'!A0", "../../../x", "<script>", [], {}, [[]], "nan", "NaN", "2026-13-45",
+)  # fmt: skip
+TOKENS = (
+    b"\x00", b"\x1b]0;x\x07", b"\xff\xfe", b"\r", b"\x85", b"NaN", b"-Infinity", b"1e999", b'"', b"{",
+    b"[" * 3000,
+    b"|" * 400, b"<!--" * 200, b'<script type="application/vnd.gpuwise+json">', b",,,,",
+    b"99999999999999999999",
+    "\u202e\u2028".encode(), b"RTX 4090 Ti Super Laptop ", b" GB/s ", b"$0/h", b"\n\n\n", b"- " * 500,
+)  # fmt: skip
+
+
+def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Seed files by kind, and the verbs that read one; `FILE` is the changed file, `GOOD` a sound result."""
+    h200 = ROOT / "results" / "h200"
+    good = folder / "good.json"
+    shutil.copy(h200 / "repeat-1.json", good)
+    text = {"prices.csv": PRICES, "aime.log": AIME}
+    for name, content in text.items():
+        (folder / name).write_text(content)
+    quiet(["report", str(good), "-o", str(folder / "report.html")])
+    quiet(["choose", "resnet50", "--gpu", "rtx-4090,l4", "-o", str(folder / "choice.json")])
+    quiet(["results", "resnet50", "-o", str(folder / "results.csv")])
+    results = [str(good), *(str(h200 / name) for name in ("repeat-2.json", "resnet50-tuned.json"))]
+    return {
+        "result": ([each for each in results if Path(each).exists()], [
+            ["show", "FILE"], ["show", "FILE", "--full", "--chart"], ["show", "FILE", "--json"],
+            ["compare", "GOOD", "FILE"], ["compare", "FILE", "GOOD", "--json"], ["report", "FILE"],
+            ["report", "FILE", "-o", "OUT.html"], ["audit", "FILE"], ["accept", "FILE"],
+            ["merge", "FILE", "GOOD"],
+            ["results", "resnet50", "--file", "FILE"], ["show", "FILE", "-o", "OUT.csv"],
+            ["predict", "resnet50", "--gpu", "h200-sxm", "--calibrate", "FILE"],
+        ]),
+        "report": ([str(folder / "report.html")], [["show", "FILE"], ["audit", "FILE"], ["report", "FILE"]]),
+        "choice": ([str(folder / "choice.json")], [["choose", "FILE"]]),
+        "prices": ([str(folder / "prices.csv")], [
+            ["prices", "rtx-4090", "--prices", "FILE"], ["prices", "--prices", "FILE", "--json"],
+        ]),
+        "article": ([str(ROOT / "examples" / "article.md"), str(ROOT / "README.md")], [
+            ["audit", "FILE"], ["audit", "--all", "FILE"], ["audit", "FILE", "--json"],
+        ]),
+        "log": ([str(folder / "aime.log"), str(folder / "results.csv")], [
+            ["results", "--import", "FILE"], ["results", "--import", "FILE", "--json"], ["audit", "FILE"],
+        ]),
+    }  # fmt: skip
+
+
+def quiet(words: list[str]) -> tuple[int, str]:
+    """Exit code and everything that was printed."""
+    from gpuwise.cli.main import run
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            run(words)
+        except SystemExit as leave:
+            return int(leave.code or 0), said.getvalue()
+    return 0, said.getvalue()
+
+
+def changed(data: bytes, suffix: str, other: bytes, chance: random.Random) -> bytes:
+    """The file with one to four changes."""
+    ways: list[Callable[[bytes, bytes, random.Random], bytes]] = [_bytes, _bytes, _token, _lines, _spliced]
+    if suffix == ".json":
+        ways += [_value] * 8
+    if suffix in (".csv", ".md"):
+        ways += [_cell] * 4
+    for _ in range(chance.randint(1, 4)):
+        data = chance.choice(ways)(data, other, chance)
+    return data
+
+
+def _bytes(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    place = chance.randrange(len(data) + 1)
+    match chance.randrange(3):
+        case 0:
+            return data[:place]
+        case 1:
+            return data[:place] + chance.randbytes(chance.randint(1, 8)) + data[place + 1 :]
+        case _:
+            return data[:place] + data[place + chance.randint(1, 200) :]
+
+
+def _token(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    place = chance.randrange(len(data) + 1)
+    return data[:place] + chance.choice(TOKENS) * chance.choice((1, 1, 1, 50)) + data[place:]
+
+
+def _lines(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    lines = data.split(b"\n")
+    place = chance.randrange(len(lines))
+    return b"\n".join([*lines[:place], *[lines[place]] * chance.choice((0, 2, 2, 300)), *lines[place + 1 :]])
+
+
+def _spliced(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    return data[: chance.randrange(len(data) + 1)] + other[chance.randrange(len(other) + 1) :]
+
+
+def _cell(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    parts = re.split(rb"([,|\n])", data)
+    parts[chance.randrange(len(parts))] = str(chance.choice(HOSTILE)).encode("utf-8", "surrogatepass")
+    return b"".join(parts)
+
+
+def _value(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    """JSON with another value somewhere, or without a key."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return _bytes(data, other, chance)
+    at = document
+    while isinstance(at, dict | list) and at:
+        key: Any = chance.choice(list(at)) if isinstance(at, dict) else chance.randrange(len(at))
+        inner = at[key]
+        if not isinstance(inner, dict | list) or not inner or chance.random() < 0.15:
+            if chance.random() < 0.2:
+                del at[key]
+            elif isinstance(inner, float | int) and abs(inner) < 1e300 and chance.random() < 0.5:
+                at[key] = inner * chance.choice((0, -1, 1.5, 1e6, 1e-6, 1e300))
+            else:
+                at[key] = chance.choice(HOSTILE)
+            break
+        at = inner
+    return json.dumps(document).encode("utf-8", "surrogatepass")
+
+
+def worker(seed: int, until: float, count: int, found: Any) -> None:
+    """Try inputs one after the other; (what, call, broken rule) and a sign of life for each go to `found`."""
+    chance = random.Random(seed)
+    folder = Path(tempfile.mkdtemp(prefix="gpuwise-fuzz-"))
+    os.environ.update(GPUWISE_HOME=str(folder / "home"), CUDA_VISIBLE_DEVICES="", NO_COLOR="1")
+    os.chdir(folder)
+    kinds = calls(folder)
+    every = [data for files, _ in kinds.values() for data in (Path(name).read_bytes() for name in files)]
+    for files, verbs in kinds.values():
+        for verb in verbs:  # what a verb loads is no part of the file's time
+            quiet([{"FILE": files[0], "GOOD": str(folder / "good.json")}.get(word, word) for word in verb])
+    for number in range(count):
+        if time.time() > until:
+            break
+        kind = chance.choice(list(kinds))
+        files, verbs = kinds[kind]
+        seed_file = Path(chance.choice(files))
+        file = folder / f"input{seed_file.suffix}"
+        file.write_bytes(changed(seed_file.read_bytes(), seed_file.suffix, chance.choice(every), chance))
+        verb = chance.choice(verbs)
+        words = [{"FILE": str(file), "GOOD": str(folder / "good.json")}.get(word, word) for word in verb]
+        found.put(("begins", " ".join(verb), str(file)))
+        began, held = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        code, said = quiet(words)
+        took, now = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        broken = []
+        if not 0 <= code <= 5:
+            broken.append(f"exit {code}: {said.strip()[-300:]}")
+        if took > (LONGEST_AUDIT_S if verb[0] == "audit" else LONGEST_S):
+            broken.append(f"{took:.1f} s")
+        if (now - held) * 1024 > MOST_BYTES:
+            broken.append(f"{(now - held) // 1024} MiB more")
+        if control := CONTROL.search(said):
+            broken.append(
+                f"prints {control[0]!r}: {said[max(0, control.start() - 60) : control.start() + 20]!r}"
+            )
+        kept = ""
+        if broken:
+            kept = str(folder / f"kept-{seed}-{number}{seed_file.suffix}")
+            shutil.copy(file, kept)
+        found.put(("ends", " ".join(verb), "; ".join(broken), kept, code))
+    found.put(("done",))
+
+
+def main() -> int:
+    """Start one worker after the other until all inputs are tried; a worker that hangs is a finding."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--count", type=int, default=10**9)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    given = parser.parse_args()
+    until, tried, broken, seed = time.time() + given.seconds, 0, 0, given.seed
+    codes: Counter[int] = Counter()
+    context = multiprocessing.get_context("spawn")
+    while tried < given.count and time.time() < until:
+        found = context.Queue()
+        process = context.Process(target=worker, args=(seed, until, given.count - tried, found), daemon=True)
+        process.start()
+        call, done = "", False
+        while not done:
+            try:
+                message = found.get(timeout=HANGS_S if call else STARTS_S)
+            except queue.Empty:
+                print(f"hangs or died: {call or 'the start'}", flush=True)
+                broken += 1
+                process.kill()
+                break
+            if message[0] == "begins":
+                call = " ".join(message[1:])
+            elif message[0] == "ends":
+                tried += 1
+                codes[message[4]] += 1
+                if message[2]:
+                    broken += 1
+                    print(f"{message[1]}: {message[2]}\n  {message[3]}", flush=True)
+            done = message[0] == "done"
+        process.join()
+        seed += 1
+    print(
+        f"{tried} inputs, seed {given.seed}: {broken} broke a rule; exit codes {dict(sorted(codes.items()))}"
+    )
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
