@@ -98,7 +98,7 @@ class CompareRequest:
     results: tuple[Result, ...]
     names: tuple[str, ...] = ()  # What to call each in the table; their ids where none are given
     fail_if: Condition | None = None
-    """A gate: the exit status is 1 where a comparison meets it, as `stats.parse_condition("slower>5%")`."""
+    """A gate: the exit status is 1 where a comparison meets it, as of `parse_condition("slower>5%")`."""
 
 
 Compared = tuple[tuple[Result, tuple[Comparison, ...]], ...]

@@ -171,7 +171,8 @@ def is_model(name: str, mode: str | None) -> bool:
     """Whether a name means a language model of `facts.llms` rather than a built-in workload."""
     if name.startswith(SERVED) or name in _FAMILY or (mode in TASKS[1:] and name in _SIZES):
         return True
-    if name in registry.names() or name.casefold() in ALIASES:
+    ours = {name + ending for endings in ENDINGS.values() for ending in endings}
+    if ours & set(registry.names()) or name.casefold() in ALIASES:
         return False
     try:
         llms.find(name)
