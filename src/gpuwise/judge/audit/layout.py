@@ -49,7 +49,7 @@ _NUMBERS = re.compile(r"[\d.,]{2,60}")
 _NUMBER = re.compile(r"(?!0\d)(?:\d{1,3}(?:,\d{3})+|\d{1,6}(?:\.\d{1,3})?)")
 _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=\S)")
 _NONE = re.compile(r"(?:No|None|N/?A|TBD|Not \w+|[\u2013\u2014\u2717-])(?: \([^)\d]*\))?")
-_NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][A-Z]?[a-zA-Z]*\d{2,}|[A-Z][a-z]{3,} )")
+_NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 Rows = list[tuple[Cell, ...]]
