@@ -36,7 +36,7 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalEx
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.nn.parallel import DistributedDataParallel
 
-from gpuwise import stats, store, workloads
+from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, GpuwiseError
 from gpuwise.facts import catalog
 from gpuwise.measure.engine import run_steps
@@ -44,6 +44,7 @@ from gpuwise.measure.frameworks.torch import clock_for
 from gpuwise.measure.frameworks.torch.ranks import CommonClock, Heartbeat, Ranks, board, join
 from gpuwise.measure.prepare import recall
 from gpuwise.model.question import RunConfig, Switches, parse
+from gpuwise.stats.interval import ratio_of, throughput
 
 Step = Callable[[], Any]
 WARM_S, WINDOW_S = 5.0, 2.0
@@ -152,8 +153,8 @@ def alternate(asked: Asked, ranks: Ranks | None, kept: Path) -> None:
 def findings(asked: Asked, done: dict[str, Any]) -> dict[str, Any]:
     """Speeds and ratio of the rounds that are done."""
     config, items, windows = asked.config, done["items"], done["windows"]
-    found = {name: stats.throughput(each, items) for name, each in windows.items()}
-    ratio = stats.ratio_of(found[asked.against], found["gpuwise"])
+    found = {name: throughput(each, items) for name, each in windows.items()}
+    ratio = ratio_of(found[asked.against], found["gpuwise"])
     return {
         "workload": config.workload,
         "precision": config.precision,

@@ -202,7 +202,7 @@ def test_what_is_not_run_has_good_options(page: str, tmp_path: Path, monkeypatch
             assert len(block.why.split()) >= 2, "a reason"
             for line in lines(block.text):
                 for words in of_gpuwise(line):
-                    for name in (word for word in words if re.fullmatch(r"[\w-]+\.json", word)):
+                    for name in (word for word in words if re.fullmatch(r"[\w-]+\.(json|txt)", word)):
                         Path(name).touch()
                     parsed(gpuwise, words)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuwise import workloads
-from gpuwise.measure.session import Session
+from gpuwise.measure import session as engine
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Measurement, Result
 from gpuwise.workloads import registry
@@ -60,11 +60,11 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Measurement]:
     body = "".join(f"{name} = {text}\n" for name, text in FAULTS.items())
     path.write_text(HEAD + body)
     kept: list[Result] = []
-    session = Session.new(
+    session = engine.Session.new(
         sensor=None, device_name="CPU", identity="test", command="", keep=kept.append, others=None
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "STEP_S", 11.0)  # and twice the time budget
+        patch.setattr(engine, "STEP_S", 11.0)  # and twice the time budget
         # A process that is handed these tests in two parts makes the file twice.
         patch.setattr(registry, "_FOREIGN", {})
         found = workloads.find(str(path))

@@ -35,6 +35,7 @@ ORDER = (
     "residual_dtype",
     BATCH,
     "attention",
+    "decode",
     "graph",
     "master_weights",
     "overlap_grads",
@@ -43,7 +44,7 @@ ORDER = (
     "compiler",
 )
 
-ON_GPUS = frozenset({"pooling", "attention", "graph"})
+ON_GPUS = frozenset({"pooling", "attention", "decode", "graph"})
 COMPILED = frozenset({"graph", "compile_scope", "compiler"})
 # Inference has its weights, and with them all between products, in 16 bits.
 TRAINING = frozenset({"master_weights", "residual_dtype"})
@@ -74,7 +75,7 @@ def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dic
         *(ON_GPUS if not gpu else ()),
         *(COMPILED if not config.compile else ()),
         *(TRAINING | TOGETHER if config.mode != "train" else ()),
-        *(TRAINING if not half else ()),
+        *(TRAINING | {"decode"} if not half else ()),
         *(("master_weights",) if config.precision == "fp8" else ()),
         *(("layout",) if config.precision == "fp32" else ()),  # always channels-first
     }

@@ -65,6 +65,13 @@ def test_weights_are_halved_in_training_and_where_there_are_16_bits() -> None:
     assert "master_weights" not in names(replace(GPU, precision="tf32"))
 
 
+def test_kernels_of_decoding_read_16_bits_on_gpus() -> None:
+    decoding = replace(GPU, workload="llm-8b-decode", mode="infer")
+    assert names(decoding) == ["batch", "decode", "compiler"]
+    assert "decode" not in names(replace(decoding, device="cpu"))
+    assert "decode" not in names(replace(decoding, precision="int4"))  # it has them always
+
+
 def test_a_batch_that_is_given_stays() -> None:
     assert "batch" not in names(replace(GPU, batch=64))
 
