@@ -172,13 +172,13 @@ def test_a_page_has_its_commands_where_they_are_run(page: str) -> None:
 
 def parsed(command: click.Command, words: list[str], parent: click.Context | None = None) -> None:
     """Raises click.UsageError for an unknown option or a bad choice; runs nothing."""
-    context = command.make_context(command.name, list(words), parent=parent)
-    if isinstance(command, click.Group):
-        _, verb, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-        assert verb is not None
-        parsed(verb, rest, context)
-    elif context.params.get("bench"):
-        parsed(gpuwise, ["bench", *context.params["bench"]])
+    with command.make_context(command.name, list(words), parent=parent) as context:
+        if isinstance(command, click.Group):
+            _, verb, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+            assert verb is not None
+            parsed(verb, rest, context)
+        elif context.params.get("bench"):
+            parsed(gpuwise, ["bench", *context.params["bench"]])
 
 
 def of_gpuwise(line: str) -> list[list[str]]:
