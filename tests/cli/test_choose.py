@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 
@@ -191,7 +192,33 @@ def test_a_price_file_with_a_bad_row_is_refused(gpuwise, tmp_path: Path) -> None
 def test_a_contradiction_says_what_to_relax(gpuwise) -> None:
     code, _, err = gpuwise("choose", "resnet50", "--work", "1M images", "--deadline", "1s")
     assert code == 2
-    assert "relax one: --deadline" in err
+    assert "relax --deadline" in err
+    # The limit that is named leads to an answer.
+    limit = err.split("--deadline ")[1].split()[0]
+    assert gpuwise("choose", "resnet50", "--work", "1M images", "--deadline", limit)[0] == 0
+
+
+def test_a_card_known_by_its_sheet_alone_says_how_to_rank_it_all_the_same(gpuwise) -> None:
+    code, _, err = gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x", "--rent")
+    assert code == 2
+    assert "--unproven ok" in err
+    assert gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x", "--rent", "--unproven", "ok")[0] == 0
+
+
+def test_a_monthly_budget_in_euro_is_answered_in_euro(gpuwise) -> None:
+    _, text, _ = gpuwise("choose", "bert-large", "--rent", "--budget", "250 €/month")
+    assert re.search(r"\$[\d.]+ a month \([\d.]+ EUR a month\)", text)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("lama-3.1-8b", "llama-3.1-8b"), ("llama-5", "llama-3"), ("llama3.1-70", "llama-3.1-70b"),
+     ("resnet-5o", "resnet50"), ("serve a llama-5 for 9 users", "llama-3"), ("whisper", "llama-3.1-8b")],
+)  # fmt: skip
+def test_an_unknown_name_gets_the_nearest(gpuwise, typed: str, meant: str) -> None:
+    code, _, err = gpuwise("choose", typed, "--rent")
+    assert code == 2
+    assert meant in err.split(";", 1)[1]
 
 
 def test_five_questions_where_there_is_a_terminal(gpuwise, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,7 @@ T = TypeVar("T")
 @click.option("--slots", metavar="N", help="Of all GPUs in your own machine.")
 @click.option("--form", metavar="FORM", help="pcie, sxm, oam, workstation or mobile.")
 @click.option("--have", multiple=True, metavar="FILE|GPU[:N]", help="You have it already. May be repeated.")
+@click.option("--upgrade", is_flag=True, help="What you have is to be replaced, not kept.")
 @click.option("--measured", multiple=True, metavar="FILE", help="Also this result file. May be repeated.")
 @shared.files("--prices", "files", help="Also these prices: a CSV as of gpuwise prices.")
 @click.option("--rate", "rates", multiple=True, metavar="EUR=1.08", help="USD for one unit of a currency.")
@@ -124,7 +125,8 @@ def command(
         need, there = _need(workload, options, rates)
         used = [code for code in shipped if code not in own_rates and _names_money(code, workload, options)]
         said = (f"{code} at {rates[code]:g} USD ({shipped[code][1]}; --rate {code}=...)" for code in used)
-        need = replace(need, notes=(*need.notes, *said))
+        need = replace(need, notes=(*need.notes, *said),
+                       currency=(used[0], rates[used[0]]) if used else need.currency)  # fmt: skip
         given += there
     facts = Facts(given=given, offers=offers, today=shared.today(), tell=printer.talk)
     answer = choosing.choose(need, facts, every_provider=every_provider)
@@ -246,6 +248,7 @@ def _need(
         # Providers rent: who names one does not ask what to buy.
         acquire=options["acquire"] or ("rent" if options["providers"] else None), users=options["users"],
         providers=units.parse_list(options["providers"] or "") or None, quiet=options["quiet"] or None,
+        upgrade=options["upgrade"] or None,
         sold={"new": ("new", "street"), "used": ("used", "street")}.get(options["condition"]),
         sets=tuple(ids) if counted else None, egress_gb=egress[0] if egress else None,
         only=tuple(gpu for gpu, _ in ids) if ids and not counted else None,

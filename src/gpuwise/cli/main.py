@@ -127,8 +127,9 @@ def next_step(error: GpuwiseError) -> str | None:
     if error.code == "rate":
         return f"--rate {data['currency']}=USD-FOR-ONE"
     if error.code == "limits":
-        ways = [f"{_option(way.limit, way.value)} ({way.gpus})" for way in data["ways"]]
-        return ("relax " if data["joint"] == " and " else "relax one: ") + str(data["joint"]).join(ways)
+        ways = (" and ".join(f"{_option(way.limit, way.value)} ({way.gpus})" for way in each)
+                for each in data["ways"])  # fmt: skip
+        return f"relax {'one: ' if len(data['ways']) > 1 else ''}{'; or '.join(ways)}"
     if error.code == "compare":
         return f"name another GPU: {shlex.join(['gpuwise', 'compare', *data['names'], data['other']])}"
     quoted = {name: shlex.quote(str(value)) if value else "" for name, value in data.items()}

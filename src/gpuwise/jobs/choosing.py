@@ -16,7 +16,7 @@ from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import decide, speeds
 from gpuwise.judge.choose.candidates import offered, usable
-from gpuwise.judge.choose.fit import no_price
+from gpuwise.judge.choose.fit import loosened, no_price
 from gpuwise.judge.choose.need import need_for, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import GpuSpec, Offer
@@ -48,14 +48,24 @@ def choose(
     results, published, today = facts.results, facts.published, facts.today
     prices.select(facts.offers, today=today, providers=need.providers)  # refuses one that nobody knows
     # Once: the thousands of other offers would be looked through again for each precision.
-    offers = usable(need, facts.offers, today)
+    # Who names a provider knows its prices.
+    believed = facts.offers if need.providers else prices.believable(facts.offers, today)
+    offers = usable(need, believed, today)
 
     def known(wanted: Need) -> tuple[Record, ...]:
         asked = offered(wanted, offers, today)
         return speeds.gather(wanted, asked, ask, results=results, published=published)
 
     item = speeds.item_of(need)
-    found = decide.recommend(need, known(need), offers, today=today, item=item, every_provider=every_provider)
+
+    def recommended(wanted: Need) -> Recommendation:
+        return decide.recommend(wanted, known(wanted), offers, today=today, item=item,
+                                every_provider=every_provider)  # fmt: skip
+
+    try:
+        found = recommended(need)
+    except InputError as error:
+        raise loosened(error, need, recommended) if error.code == "limits" else error from None
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     priced = offered(need, offers, today)
     asked = need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
@@ -63,6 +73,13 @@ def choose(
     left = {**found.rejected, **{gpu: Issue.info("", no_price(need, gpu)) for gpu in unpriced}}
     found = replace(found, rejected=left)
     if other_precisions:
+        if need.acquire != "own" and found.options[0].way != "have":
+            everything = replace(need, spot=True, community=True, reserved=True, serverless=True)
+            allowed = usable(everything, believed, today)
+            counts = offered(everything, allowed, today)
+            fast = speeds.gather(everything, counts, ask, results=results, published=published)
+            wide = decide.recommend(everything, fast, allowed, today=today, item=item)
+            found = decide.with_excluded(found, wide)
         others = {n.precision: known(n) for n in speeds.alternatives(need, found.options[0].count)}
         found = decide.with_precisions(found, others, offers, today=today)
     from gpuwise.show import choice as show

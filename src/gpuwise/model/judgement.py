@@ -74,6 +74,7 @@ class Need:
     sold: tuple[str, ...] = ()  # Kinds of purchases: new, used, street; empty: all
     egress_gb: float = 0.0  # What leaves the provider, in all or each period
     unproven: bool = False  # Cards of vendors of which the predictor saw no network are ranked like others
+    currency: tuple[str, float] = ("USD", 1.0)  # Amounts are also said in it; USD for one of its units
     users: int = 1  # People who work at the same time, each with such a machine
     notes: tuple[str, ...] = ()  # How words of the question were read
     providers: tuple[str, ...] = ()  # Empty: every provider
@@ -90,6 +91,7 @@ class Need:
     latency_s: float | None = None  # Most time from one token to the next, or to the first
     latency_kind: Literal["TPOT", "TTFT"] = "TPOT"  # Which of the two
     have: tuple[str, ...] = ()  # GPUs that are there already, one entry each
+    upgrade: bool = False  # They are to be replaced: to keep them is no answer
     assumptions: Assumptions = Assumptions()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -122,3 +123,16 @@ def test_history_reaches_back_and_names_its_sources() -> None:
     assert max(month.month for month in months) >= "2026-10"
     assert all(month.low <= month.median <= month.high for month in months)
     assert {month.source for month in months} <= set(prices.sources())
+
+
+def test_a_rent_that_is_too_good_to_be_true_is_not_believed(offer: Make) -> None:
+    usual = [offer(amount=amount, provider=f"p{amount}", seen_on="2026-10-21") for amount in (0.9, 1.0, 1.0)]
+    for amount, kept in ((0.24, False), (0.26, True)):
+        one = offer(amount=amount, kind="spot", seen_on="2026-10-21")
+        assert (one in prices.believable([*usual, one], TODAY)) == kept
+    # Too few others say what is usual, a stale price says nothing, and one's own is believed.
+    cheap = offer(amount=0.1, kind="spot", seen_on="2026-10-21")
+    assert cheap in prices.believable([*usual[:2], cheap], TODAY)
+    assert cheap in prices.believable([*(replace(o, seen_on="2024-01-01") for o in usual), cheap], TODAY)
+    own = replace(cheap, source=replace(ARTICLE, id="own-prices"))
+    assert own in prices.believable([*usual, own], TODAY)

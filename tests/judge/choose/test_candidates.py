@@ -136,7 +136,9 @@ def test_modules_are_sold_on_boards_and_computers_need_no_host(need, speed, offe
 @pytest.mark.parametrize(
     ("gpu", "count", "machine"),
     [
-        ("rtx-4090", 1, "desktop"), ("rtx-4090", 4, "workstation"), ("l40s", 1, "server"),
+        ("rtx-4090", 1, "desktop"), ("rtx-a6000", 4, "workstation"), ("l40s", 1, "server"),
+        # Three slots each: no board has twelve.
+        ("rtx-4090", 2, "desktop"), ("rtx-4090", 4, "open frame"),
         ("rtx-4090", 8, "server"), ("gb10", 1, "whole computer"),
     ],
 )  # fmt: skip

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.decide import recommend, with_precisions
+from gpuwise.judge.choose.fit import loosened
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.result import Interval, Issue, Record
@@ -260,7 +261,7 @@ def test_every_gpu_without_an_option_has_its_reason(need, speed, offer) -> None:
         ({"budget_usd": 0.05, "budget_per_hour": True}, "budget $0.10/h (1 x rtx-3090)"),
         ({"memory_gb": (30, None)}, "memory 24GB.. (1 x rtx-"),
         ({"latency_s": 0.01}, "latency TPOT<=100ms (1 x rtx-4090)"),
-        ({"gpus": (1, 1), "period_s": 1800.0}, "work of 144,000 items (1 x rtx-4090)"),
+        ({"gpus": (1, 1), "period_s": 1800.0}, "work 140,000 images/1800s (1 x rtx-4090)"),
     ],
 )
 def test_a_contradiction_says_what_to_relax(need, speed, offer, limits, relaxed: str) -> None:
@@ -276,6 +277,50 @@ def test_relaxing_what_was_said_by_as_much_is_enough(need, speed, offer) -> None
     speeds = [speed("rtx-3090", 50.0), speed("rtx-4090", 100.0)]
     offers = [offer("rtx-3090", 0.1), offer("rtx-4090", 0.5)]
     assert made(need(items=3.6e5, deadline_s=3600.0), speeds, offers).options[0].gpu_id == "rtx-4090"
+
+
+def test_only_what_leads_to_an_answer_is_advised(need, speed, offer) -> None:
+    """A looser latency lets a larger batch in, which the deadline then bars: both have to give."""
+    offers, speeds = [offer("rtx-4090", 0.5)], [speed("rtx-4090", 100.0, seconds=0.1)]
+    asked = need(items=3.6e5, latency_s=0.01, unproven=False)
+    with pytest.raises(InputError) as error:
+        made(asked, speeds, offers)
+
+    def answer(wanted):
+        if (wanted.latency_s or 1.0) < 0.15:
+            return made(wanted, [speed("rtx-4090", 100.0, seconds=0.15)], offers)
+        return made(replace(wanted, budget_usd=wanted.budget_usd or 0.4), speeds, offers)
+
+    (ways,) = loosened(error.value, asked, answer).data["ways"]
+    assert [(way.limit, way.value) for way in ways] == [("latency", "TPOT<=150ms"), ("budget", "$0.50")]
+    nothing = loosened(error.value, asked, lambda wanted: made(replace(wanted, memory_gb=(99, None)), [], []))
+    assert nothing.code == "unmet"
+
+
+def test_for_nearly_the_same_money_the_one_that_is_much_faster(need, speed, offer) -> None:
+    offers = [offer("rtx-3090", 0.100), offer("rtx-4090", 0.206)]
+    for fast, first in ((200.0, "rtx-4090"), (190.0, "rtx-3090")):  # 3 % dearer an item, and 8 %
+        found = made(need(), [speed("rtx-3090", 100.0), speed("rtx-4090", fast)], offers)
+        assert found.options[0].gpu_id == first
+    slow = [offer("rtx-3090", 0.100), offer("rtx-4090", 0.143)]
+    assert (
+        made(need(), [speed("rtx-3090", 100.0), speed("rtx-4090", 140.0)], slow).options[0].gpu_id
+        == "rtx-3090"
+    )
+
+
+def test_cards_too_small_to_share_a_model_are_left_out_unless_they_are_named(need, speed, offer) -> None:
+    asked = need(task="infer", mode="infer", workloads=(("gpt-oss-20b", 1.0),), gpus=(1, 2), acquire="own")
+    speeds = [
+        speed("rtx-5050", 10.0, 2),
+        speed("rtx-4080", 9.0),
+    ]
+    offers = [offer("rtx-5050", 200.0, "used"), offer("rtx-4080", 700.0, "used")]
+    found = made(asked, speeds, offers)
+    assert {option.gpu_id for option in found.options} == {"rtx-4080"}
+    assert "12 GB" in found.rejected["rtx-5050"].detail
+    named = made(replace(asked, sets=(("rtx-5050", 2),)), speeds, offers)
+    assert (named.options[0].gpu_id, named.options[0].count) == ("rtx-5050", 2)
 
 
 def test_two_limits_that_both_bar_everything_are_both_named(need, speed, offer) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge.choose.need import need_for
-from gpuwise.judge.choose.speeds import alternatives, gather, item_of
+from gpuwise.judge.choose.speeds import alone, alternatives, gather, item_of
 from gpuwise.model.units import parse_latency, parse_work
 
 
@@ -69,3 +69,12 @@ def test_other_vendors_stand_apart_and_formats_are_compared() -> None:
 def test_what_a_model_cannot_be_asked_is_refused(asked) -> None:
     with pytest.raises(InputError):
         need_for("served:llama-3.1-8b", **asked)
+
+
+def test_a_worker_paid_by_the_second_answers_one_request_at_a_time() -> None:
+    need = need_for("llama-3.1-8b", work=parse_work("1M tokens/day"))
+    (many,) = speeds(need, "l4").values()
+    one = alone(need, many)
+    assert one.throughput is not None
+    assert many.throughput.value > 3 * one.throughput.value
+    assert one.notes == ("batch 1",)

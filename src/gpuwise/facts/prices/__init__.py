@@ -33,7 +33,8 @@ from gpuwise.model.gpu import GpuSpec, Offer, OfferKind, Source
 DATA = Path(__file__).with_name("data")
 FETCHED = "prices.csv"
 # Their hosts are not the provider's own machines, whatever the kind of rent.
-MARKETS = ("vast", "salad", "tensordock", "clore")
+# Anybody's machine joins OpenRelay (docs.openrelay.inc/docs/providers).
+MARKETS = ("vast", "salad", "tensordock", "clore", "openrelay")
 # A provider's list replaces the one read a month before, whatever the two sources call its rows.
 LIST_DAYS = 30
 # A cent of rounding between two sources is not a change.
@@ -292,6 +293,31 @@ def is_stale(offer: Offer, today: date) -> bool:
 def is_quote(offer: Offer) -> bool:
     """Whether somebody asked this price; an article's illustrative range is not one."""
     return offer.source.kind != "article"
+
+
+# A rent below this share of what others ask on demand is a bid or a bait: spot machines of large clouds
+# cost at least 0.27 of it, of 500 rents of 2026-11 only hosts of marketplaces and V100s less.
+TOO_GOOD = 0.25
+# So many other prices say what is usual.
+USUAL = 3
+
+
+def believable(offers: Sequence[Offer], today: date) -> list[Offer]:
+    """Without rents that are too good to be true; a price of one's own is believed."""
+    asked: dict[str, list[float]] = defaultdict(list)
+    for offer in offers:
+        if offer.kind in ("on-demand", "community") and not is_stale(offer, today):
+            for gpu in offer.gpu_ids:
+                asked[gpu].append(offer.per_gpu)
+    # The upper of two in the middle: half of the rents are of one marketplace's cheapest hosts.
+    least = {gpu: TOO_GOOD * sorted(p)[len(p) // 2] for gpu, p in asked.items() if len(p) >= USUAL}
+    return [
+        offer
+        for offer in offers
+        if not offer.per_hour
+        or offer.source.id == "own-prices"
+        or offer.per_gpu >= min((least.get(gpu, 0.0) for gpu in offer.gpu_ids), default=0.0)
+    ]
 
 
 def select(

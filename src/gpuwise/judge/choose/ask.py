@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms
-from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, need_for, presets
+from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, need_for, presets, unknown
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.units import Latency, Work
@@ -46,7 +45,7 @@ _USES = (
     (r"image classif|\bcnns?\b|imagenet|convolution", "resnet50"),
     (r"\bllms?\b|chat ?bot|language model", "llama-3.1-8b"), ("laptop", "mobile"),
 )  # fmt: skip
-_MONEY = r"(?:[$€£]\s?\d[\d.,]*\s?k?|\d[\d.,]*\s?k?\s?(?:[$€£]|usd|eur|euros?|dollars?|bucks))"
+_MONEY = r"(?:[$€£]\s?\d[\d.,]*\s?k?|\d[\d.,]*\s?k?\s?(?:[$€£]|usd|euros?|eur\b|dollars?|bucks))"
 _SPAN = r"(\d[\d.]*|an?|one|two|three)\s*(hours?|h|days?|d|weeks?|months?)"
 
 
@@ -77,24 +76,28 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
     plain = " ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! ")
     fields = dict(_fields(plain, rates))
     sets, have, left = _cards(plain)
+    counts = [count for _, count in sets]
     if have:
         fields["have"] = have
-    elif sets:
-        fields["sets"], counts = sets, [count for _, count in sets]
+        fields.setdefault("acquire", "own")
+        fields["upgrade"] = bool(re.search(r"upgrade|replace", plain)) and "worth" not in plain
+    if sets:
+        fields["sets"] = sets
+    elif re.search(r"\bmac(?:s|book|\b)", plain):
+        fields["only"] = tuple(spec.id for spec in catalog.all_gpus() if spec.vendor == "Apple")
     named = _workload(left)
     if named is None:
-        raise InputError(
-            f"{text!r} names no work that is known",
-            hint="name a model, a network or a use: 'serve a 70B for 50 users'",
-        )
+        raise unknown(text)
     mode = _mode(plain)
     if named in presets() or (mode == "finetune" and not is_model(named, mode)):
         mode = None if named in presets() else mode
+    if mode is None and (named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"):
+        mode = "infer"  # People make images far more often than models of them
     if mode in ("infer", None) and "laptop" in plain and not is_model(named, mode):
         named, mode = ("mobile", None) if named not in presets() else (named, mode)
     number = re.search(rf"\b({_COUNT}) (?:\d+ ?gb |rented |own )?(?:gpus?|cards?)\b", plain)
     gpus = (_number(number[1]),) * 2 if number else None
-    if sets and not have:
+    if sets:
         gpus = (min(counts), max(counts))
     amount = re.search(
         r"\d[\d.,]*\s*(?:k|m|b|g|t|thousand|million|billion|trillion)?\s+(?:images?|tokens?|sequences?|sentences?)"
@@ -129,16 +132,20 @@ def _fields(plain: str, rates: Mapping[str, float]) -> Iterator[tuple[str, Any]]
         return re.search(pattern, plain)
 
     spot = found(r"\bspot\b|interruptible|preemptible")
-    owns = found(
-        r"\bown\b|\bbuy|purchase|at home|office|desktop|workstation|outlet|laptop|\bused\b|second.hand|upgrad"
+    no_cloud = found(r"\b(?:not|no|without|avoid)(?: \S+)? (?:the |a )?cloud|on.prem|offline|air.gapped")
+    used = found(r"(?<!be )\bused\b(?! (?:to|for|by|in|with)\b)|second.hand")
+    owns = used or found(
+        r"\bown\b|\bbuy|purchase|at home|office|desktop|workstation|outlet|laptop|upgrad|worth it|replace"
     )
-    if spot or found(r"\brent|cloud|per hour|an hour|/h\b|a month|per month|/month"):
+    if no_cloud:
+        yield "acquire", "own"
+    elif spot or found(r"\brent|cloud|per hour|an hour|/h\b|a month|per month|/month"):
         yield "acquire", "rent"
     elif owns or found(r"\bmy (?:pc|card)|have a pc"):
         yield "acquire", "own"
     if spot:
         yield "spot", True
-    if found(r"\bused\b|second.hand"):
+    if used:
         yield "sold", ("used", "street")
     if found(r"\bquiet|silent"):
         yield "quiet", True
@@ -182,7 +189,7 @@ def _cards(plain: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...], st
         usual = (
             catalog.resolve(text.removesuffix("s")).spec.id if len(named.gpu_ids) > 1 else named.gpu_ids[0]
         )
-        if re.search(r"\b(?:have|own|from) (?:\S+ ){0,3}$", plain[: named.start]) and "upgrade" in plain:
+        if re.search(r"\b(?:have|own|from|replace|my) (?:\S+ ){0,3}$", plain[: named.start]):
             have += [usual] * count
         else:
             sets.append((usual, count))

@@ -10,7 +10,8 @@ family offer ("A100 80 GB") counts as the slowest GPU that it may be. What the w
 
     hours of work     items / (3600 speed)                          paid: / utilisation
     rent              price x paid hours
-    owning, capital   (cards + host) (1 - (1 - depreciation)^years) / (hours a week x 52.18 x years)
+    owning, capital   (cards + host) (1 - (1 - depreciation)^years) / (hours a week x 52.18 x years); where
+                      renting is as welcome and the work is stated and done once, over its hours alone
     owning, energy    (watts + host watts) x cooling x price of a kWh, for each hour
     a service         comes again each period: paid for around the clock, energy for the busy share
 
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose.need import DATA
-from gpuwise.judge.choose.speeds import half_of
+from gpuwise.judge.choose.speeds import alone, half_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Need, Way
 from gpuwise.model.result import Record
@@ -48,6 +49,11 @@ DRIFT = 0.4
 LEAST_HALF = 0.05
 # Modules of a server are sold on boards of four or eight; a price of one is a list price of a part.
 LEAST_BOARD = 4
+# Paid seconds of a serverless worker for one of work: it loads the model, and waits some seconds after each
+# answer for the next request (five at RunPod, unless set otherwise). An assumption, not a fact of a source.
+STARTS = 2.0
+# Of the largest boards that workstations have; what needs more hangs on risers.
+BOARD_SLOTS = 8
 # Forms that are whole computers: they need no host beside them, and have no second GPU.
 COMPUTERS = ("laptop", "soc")
 # Days after which the price of a card says nothing of it.
@@ -162,7 +168,8 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
     for gpu in need.only:
         found[gpu].add(1)
     if need.sets:
-        sets = {gpu: {1, *(n for each, n in need.sets if each == gpu)} for gpu, _ in need.sets}
+        wanted = (*need.sets, *Counter(need.have).items())
+        sets = {gpu: {1, *(n for each, n in wanted if each == gpu)} for gpu, _ in wanted}
         return {gpu: tuple(sorted(counts)) for gpu, counts in sets.items()}
     return {gpu: tuple(sorted(counts)) for gpu, counts in found.items()}
 
@@ -191,7 +198,8 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
         for gpu in _computers(need, today)
         if gpu not in priced and (gpu, 1) in known
     ]
-    return columns(need, [row for row in rows if not need.sets or (row.gpu, row.count) in need.sets])
+    asked = (row for row in rows if row.way == "have" or not need.sets or (row.gpu, row.count) in need.sets)
+    return columns(need, list(asked))
 
 
 def price_half(offer: Offer, today: date) -> float:
@@ -219,6 +227,8 @@ def _offers(
                 speed = min(able, key=lambda s: s.throughput.value if s.throughput else 0.0)
                 price = offer.amount * number if offer.per_hour else offer.per_gpu
                 late = _is_late(need, offer, today)
+                if offer.kind == "serverless" and need.task == "infer":
+                    speed = alone(need, speed)
                 yield Row(speed.gpu_id, count, offer.kind, price, half, stale, speed, offer, late)
 
 
@@ -260,14 +270,16 @@ def _hosts() -> Mapping[str, list[tuple[int, float, float]]]:
 
 def host_of(gpu: str, count: int) -> tuple[str, float, float]:
     """Class, price and watts of the machine around `count` of a GPU. Cards of the server segment need a
-    server's fans; more cards than a desktop's two need a workstation, more than four a server."""
+    server's fans; more cards than a desktop's two need a workstation, more slots than its board has an open
+    frame with risers, more than four cards a server."""
     spec, hosts = catalog.get(gpu), _hosts()
     if spec.text("form") in COMPUTERS:
         return "whole computer", 0.0, 0.0
     fanless = spec.text("segment") == "server"
-    for name in ("server",) if fanless else ("desktop", "workstation", "server"):
+    wide = (spec.number("slots") or 2) * count > BOARD_SLOTS
+    for name in ("server",) if fanless else ("desktop", "workstation", "open frame", "server"):
         for most, usd, watts in hosts[name]:
-            if count <= most:
+            if count <= most and not (wide and name in ("desktop", "workstation")):
                 return name, usd, watts
     _, usd, watts = hosts["server"][-1]
     return "several servers", usd * ceil(count / 8), watts * ceil(count / 8)
@@ -307,14 +319,20 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         host_w = np.where(host_w > 0, a.host_w * count, 0.0)
     host = np.where(own & ~free, usd, 0.0)
     outlay = np.where(own & ~have, price * count + host, 0.0)
-    fixed = np.where(own, outlay * lost_share(a) / hours_of_use(need), price)
+    time = np.full(len(rows), np.nan) if need.items is None else need.items / speed
+    used = np.full(len(rows), hours_of_use(need))
+    if need.acquire == "both" and need.items is not None and need.period_s is None:
+        # Who may as well rent, and states all there is to do, does not buy for years of other work.
+        used = np.minimum(used, time / 3600 / a.utilisation)
+    fixed = np.where(own, outlay * lost_share(a) / used, price)
     drawn = np.nan_to_num(watts) + host_w
     busy, per_hour_items = np.ones(len(rows)), 3600 * speed * a.utilisation
     if need.items is not None and need.period_s is not None:
         busy = np.minimum(1.0, need.items / need.period_s / speed)
         per_hour_items = np.full(len(rows), need.items / need.period_s * 3600)
-    # A worker that is paid by the second costs nothing while nobody asks.
-    fixed = np.where([row.way == "serverless" for row in rows], fixed * busy, fixed)
+    # A worker that is paid by the second costs nothing while nobody asks, but starts and waits at its price.
+    paid_by_second = [row.way == "serverless" for row in rows]
+    fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * busy), fixed)
     if need.concurrent and need.items is None:
         # What is worth paying for is that all are answered as quickly as was asked.
         per_hour_items = np.full(len(rows), 3600 * need.concurrent / (need.latency_s or 1.0))
@@ -334,7 +352,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     return Candidates(
         rows=tuple(rows), count=count, price=price, price_half=price_half, speed=speed, speed_half=speed_half,
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
-        time=np.full(len(rows), np.nan) if need.items is None else need.items / speed, per_item=per_item,
+        time=time, per_item=per_item,
         half=np.hypot(np.hypot(timed_half, price_half * share), watts_half * (1.0 - share) * cards),
         ranked=paid * (share * np.where(stale, np.exp(price_half), 1.0) + 1 - share),
         joules=(watts + host_w) * a.cooling / speed, drawn=drawn,

@@ -34,7 +34,7 @@ from gpuwise.judge.choose.candidates import (
     hours_of_use,
     lost_share,
 )
-from gpuwise.judge.choose.fit import QUIET_W, contradiction, kept, limits, link_of, rejected
+from gpuwise.judge.choose.fit import PERIODS, QUIET_W, contradiction, kept, limits, link_of, rejected
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -49,6 +49,9 @@ MOST = 100
 COMPARED = 10
 # Half width of an 80 % interval in standard deviations.
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+# Kinds of rent that a need leaves out unless it says otherwise, and the cost from which one is worth a word.
+EXCLUDED = ("spot", "community", "reserved", "serverless")
+WORTH_A_WORD = 0.8
 # Smaller changes of a price or speed are rounding.
 WORTH_SAYING = 0.01
 _BASES = {
@@ -66,10 +69,10 @@ PAIRED = 20
 # Cards draw more than their board power for milliseconds, and a supply works best below its rating.
 SUPPLY = 1.3
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
-# Periods that people have words for, in seconds.
-_EVERY = {3600.0: "an hour", 86400.0: "a day", 604800.0: "a week", 2629800.0: "a month", 31557600.0: "a year"}
 # Cost of the second over the first below which the two are one answer to most people.
 EQUAL = 1.05
+# Speed for which such a little more is worth paying.
+MUCH = 1.5
 
 
 def recommend(
@@ -88,6 +91,12 @@ def recommend(
     places = ordered(them, kept(found, len(them)), every_provider=every_provider)
     if not places:
         raise contradiction(them, found)
+    if not need.cheapest and them.ranked[places[0]] > 0 and not them.rows[places[0]].late:
+        # For the same money, as nearly as anybody can tell, everybody takes the one that is much faster.
+        level = (p for p in places if them.ranked[p] < EQUAL * them.ranked[places[0]])
+        best = max(level, key=lambda p: float(them.speed[p]), default=places[0])
+        if them.speed[best] > MUCH * them.speed[places[0]] and not them.rows[best].late:
+            places = [best, *(place for place in places if place != best)]
     options = _options(need, them, places, speeds)
     left = rejected(need, them, found, speeds)
     changes = tuple(_changes(need, them, places))
@@ -210,7 +219,11 @@ def around(value: float, half: float) -> Interval:
 def _nothing(speeds: Sequence[Record]) -> NoDataError:
     refusals = [speed.refusal for speed in speeds if speed.refusal]
     if len(refusals) == len(speeds) and refusals:
-        return NoDataError(f"no GPU has a speed: {refusals[0]}", hint="measure it", code="bench")
+        # Where the largest is too small, none fits.
+        largest = max(speeds, key=lambda s: (catalog.get(s.gpu_id).memory_bytes or 0.0) * s.gpus).refusal
+        if "does not fit" in largest:
+            return NoDataError(largest, hint="more or larger GPUs, or a shorter format of weights")
+        return NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     return NoDataError(
         "no GPU that can do the work has a fresh price here",
         hint="add prices of your own, or loosen provider, buy or rent, number of GPUs or age of prices",
@@ -264,14 +277,16 @@ def _answer(found: Recommendation) -> str:
         text = f"Take {name}, {seen}, the fastest of {len(found.options)}"
     elif first.outlay_usd:
         host, _, _ = host_of(first.gpu_id, first.count)
-        around = f" and a {host} for {usd(first.host_usd)}" if first.host_usd else ""
+        article = "an" if host[0] in "aeiou" else "a"
+        around = f" and {article} {host} for {usd(first.host_usd)}" if first.host_usd else ""
         each = f" for each of {need.users} people" if need.users > 1 else ""
         sold = f"{_SOLD[first.way]}, price of {first.seen_on}"
-        text = f"Buy {name}{each} at {_about(first.price_usd)} ({sold}){around}"
+        text = f"Buy {name}{each} at {_about(need, first.price_usd)} ({sold}){around}"
     else:
         kind = "" if first.way == "on-demand" else f", {first.way}"
         each = f" for each of {need.users} people" if need.users > 1 else ""
-        price = f"{usd(first.price_usd.value)}/h (price of {first.seen_on}{kind})"
+        hourly = first.price_usd.value
+        price = f"{usd(hourly)}/h ({_other(need, hourly, '{}/h, ')}price of {first.seen_on}{kind})"
         text = f"Rent {name}{each} from {first.provider} at {price}"
     return f"{text}: {_does(found)}.{_buy_or_rent(found)}"
 
@@ -296,13 +311,14 @@ def _does(found: Recommendation) -> str:
     hourly = first.per_hour_usd or 0.0
     if first.time_s is None:
         if need.budget_per_month:
-            return f"{usd(hourly * hours_a_month(need))} a month, {rate}"
+            month, week = hourly * hours_a_month(need), need.assumptions.hours_per_week
+            return f"{usd(month)} a month{_other(need, month, ' ({} a month)')} of {week:g} h a week, {rate}"
         return f"{rate}, {usd(hourly)} an hour of use" if hourly and first.outlay_usd else rate
-    cost = f"{_about(first.cost_usd)} " if first.cost_usd else ""
+    cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
-    every, busy = _EVERY.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
-    return f"{cost}{every or f'each {seconds(need.period_s)}'}, busy {busy} of it at {rate}"
+    every, busy = PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
+    return f"{cost}each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
 
 
 def _reasons(found: Recommendation) -> tuple[str, ...]:
@@ -314,9 +330,13 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
         dearer = others[0].cost_per_item_usd.value / cost.value
         if need.cheapest and others[0].outlay_usd:
             dearer = others[0].outlay_usd / max(first.outlay_usd, 1.0)
-        close = "; within the uncertainty that is a tie" * (dearer < EQUAL)
-        least = "lowest price" if need.cheapest else "least cost"
-        said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
+        if dearer < 1:
+            faster = significant(first.throughput.value / others[0].throughput.value)
+            said.append(f"{significant(1 / dearer)} times the least cost, {faster} times as fast as the next")
+        else:
+            close = "; within the uncertainty that is a tie" * (dearer < EQUAL)
+            least = "lowest price" if need.cheapest else "least cost"
+            said.append(f"{least}: the next GPU takes {significant(dearer)} times as much{close}")
     if first.outlay_usd:
         said.append(setup(need, first))
     if first.speedup is not None and first.way != "have":
@@ -345,7 +365,7 @@ def setup(need: Need, bought: Option) -> str:
     slots, cooling = spec.number("slots"), spec.text("cooling")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     parts = [
-        f"{usd(bought.outlay_usd)} in all, "
+        f"{usd(bought.outlay_usd)}{_other(need, bought.outlay_usd, ' ({})')} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         "" if not bought.power_w else f"{bought.power_w:g} W: "
         + (f"a power supply of {supply} W" if supply else "several power supplies"),
@@ -400,8 +420,16 @@ def obtained(option: Option) -> str:
     return fixed.get(option.way) or f"{option.provider}, {option.way}"
 
 
-def _about(interval: Interval) -> str:
-    return f"about {usd(interval.value)} ({usd(interval.low)} to {usd(interval.high)})"
+def _other(need: Need, value: float, words: str) -> str:
+    """An amount of USD in the currency of the question, `288 EUR`, in `words`; nothing where that is USD."""
+    code, rate = need.currency
+    amount = f"{value / rate:,.2f}" if value < 100 * rate else f"{value / rate:,.0f}"
+    return "" if code == "USD" else words.format(f"{amount} {code}")
+
+
+def _about(need: Need, interval: Interval) -> str:
+    other = _other(need, interval.value, "; {}")
+    return f"about {usd(interval.value)} ({usd(interval.low)} to {usd(interval.high)}{other})"
 
 
 def _range(interval: Interval) -> str:
@@ -420,7 +448,7 @@ def _why(
     faster = significant(found.throughput.value / first.throughput.value)
     cost, least = found.cost_per_item_usd, first.cost_per_item_usd
     if found.rank == 1 and cost:
-        yield "least cost for the work, old prices counted at their upper end"
+        yield "least cost for the work, or nearly so and much faster; old prices counted at their upper end"
     elif not cost or not least or not least.value:  # without a price, or a card that is there already
         yield f"{faster} times as fast as the first"
     else:
@@ -519,7 +547,8 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
     if worth <= 0:
         yield f"{_name(them, own)} never pays: its energy alone costs more than {_name(them, rent)}"
         return
-    hours, planned = float(them.fixed[own]) * a.hours_per_week / worth, a.hours_per_week
+    spread = float(them.outlay[own]) * lost_share(a) / hours_of_use(need)
+    hours, planned = spread * a.hours_per_week / worth, a.hours_per_week
     if hours > 168:
         yield f"{_name(them, own)} does not pay against {_name(them, rent)} even in use around the clock"
     else:
@@ -574,6 +603,24 @@ def _two_or_one(them: Candidates, places: Sequence[int]) -> Iterator[str]:
         f"hour, at {significant(dearer)} times the cost of an item; chance that they cost less: "
         f"{percent(chance(them, two, one), 0)}"
     )
+
+
+def with_excluded(found: Recommendation, wide: Recommendation) -> Recommendation:
+    """The recommendation, with what kinds of rent that the need leaves out would save; `wide` is the one that
+    allows them all."""
+    first, need = found.options[0].cost_per_item_usd, found.need
+    best: dict[str, Option] = {}
+    for option in wide.options:
+        if option.way in EXCLUDED and not getattr(need, option.way):
+            best.setdefault(option.way, option)
+    said = []
+    for way, option in best.items():
+        cost = option.cost_per_item_usd
+        if first and first.value and cost and option.price_usd and cost.value < WORTH_A_WORD * first.value:
+            where = f"{_machine(option)} from {option.provider} at {usd(option.price_usd.value)}/h"
+            said.append(f"{way} rent ({where}, {significant(cost.value / first.value)} times the cost)")
+    allowed = [f"to allow {' or '.join(said)}"] if said else []
+    return replace(found, changes=(*allowed, *found.changes))
 
 
 def _precision_changes(first: Option, others: Mapping[str, Option]) -> Iterator[str]:

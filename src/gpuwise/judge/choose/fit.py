@@ -8,11 +8,11 @@ does, the candidate that breaks the fewest says what all of them would have to b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial, reduce
+from functools import reduce
 from math import ceil, floor
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from gpuwise.judge.choose.candidates import (
 from gpuwise.judge.choose.need import Preset, has_form, need_for, presets
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import GpuSpec, Offer
-from gpuwise.model.judgement import Need
+from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result
 from gpuwise.model.units import gibibytes, seconds, significant, usd
 from gpuwise.predict.card import MODULES, is_linked
@@ -49,6 +49,13 @@ UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks buil
 UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
 # Upper over lower end of an interval from which on it is an order of magnitude.
 WIDEST = 10.0
+# Least speed, in that of what is there, of a card that somebody would call an upgrade.
+UPGRADE = 1.3
+# A model is not shared out over smaller cards without a link of their own, unless they are named.
+LEAST_SHARD_GB = 12
+SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
+# Periods that people have words for, in seconds.
+PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
 # Of a good power supply under load.
 SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
@@ -65,7 +72,11 @@ class Limit:
     needed: Array  # The value at which a candidate keeps it; NaN where not known or no value would do
     upper: bool  # Whether a larger value is the looser one
     reason: Callable[[int], str]  # Of the rejection of the candidate in a place
-    relaxed: Callable[[float], str]  # The value needed, as a person types it
+    relaxed: Callable[[float], Relaxed]
+
+
+Relaxed = tuple[str, Mapping[str, Any]]
+"""A value as a person types it, and the fields of a need that it sets."""
 
 
 class Way(NamedTuple):
@@ -74,6 +85,7 @@ class Way(NamedTuple):
     limit: str  # Its code; empty where no limit of the need would help, and `value` says what would
     value: str
     gpus: str
+    changes: Mapping[str, Any]  # Fields of the need with that value
 
 
 def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limit, ...]:
@@ -82,39 +94,48 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     found = [_fits(them), _scales(them, specs, speeds), *_card(need, them, specs)]
     have = np.array([row.way == "have" for row in them.rows], dtype=bool)
 
-    def simple(code: str, ok: Sequence[bool] | Mask, why: str, relaxed: str = "ok") -> None:
-        unknown = np.full(len(them), np.nan)
-        found.append(Limit(code, np.asarray(ok, dtype=bool), unknown, True, lambda p: why, lambda v: relaxed))
+    def simple(code: str, ok: Sequence[bool] | Mask, why: str, relaxed: Relaxed) -> None:
+        found.append(Limit(code, np.asarray(ok, dtype=bool), np.zeros(len(them)), True,
+                           lambda p: why, lambda v: relaxed))  # fmt: skip
 
     if not need.unproven:
         # On kernels without a prediction every card rests on its sheet: none is known worse than others.
-        simple("unproven", [is_known(row.speed) for row in them.rows], UNPROVEN)
-    if need.mode != "compute" and not need.unproven:
+        anyway = ("ok", {"unproven": True})
+        simple("unproven", [is_known(row.speed) for row in them.rows], UNPROVEN, anyway)
         # Kernels compiled once run on; frameworks are built anew, and no longer for these.
         capable = {gpu: float(spec.text("compute_capability") or OLDEST) for gpu, spec in specs.items()}
         old = np.array([capable[row.gpu] < OLDEST for row in them.rows], dtype=bool)
-        simple("software", have | ~old, UNSUPPORTED)
+        simple("unproven", have | ~old | (need.mode == "compute"), UNSUPPORTED, anyway)
+    if need.task and not (need.only or need.sets):
+        # Each card holds its own context, work space and copies beside its part of the weights.
+        small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
+        linked = np.array([is_linked(specs[row.gpu], row.count) for row in them.rows], dtype=bool)
+        joined = linked & np.array([bool(specs[row.gpu].number("link_bytes_per_s")) for row in them.rows])
+        simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
     if have.any():
         # Nobody replaces a card by one that does no more.
-        least = float(them.speed[have].max())
-        ok = have | (them.outlay <= 0) | (them.speed > least)
-        found.append(Limit("", ok, them.speed, False, lambda p: "not faster than what you have",
-                           lambda v: "a faster GPU"))  # fmt: skip
+        least = float(them.speed[have].max()) * (UPGRADE if need.upgrade else 1.0)
+        ok = have & (not need.upgrade) | ~have & ((them.outlay <= 0) | (them.speed > least))
+        found.append(Limit("", ok, them.speed, False, lambda p: "not enough faster than what you have",
+                           lambda v: ("a faster GPU", {})))  # fmt: skip
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count
     host_w = np.array([host_of(row.gpu, row.count)[2] for row in them.rows], dtype=float)
     slots = _numbers(them, specs, "slots") * them.count
-    for code, used, most, unit in (
-        ("power", board, need.power_w, "W"), ("slots", slots, need.slots, " slots"),
-        ("outlet", (board + host_w) / SUPPLY_EFFICIENCY, need.outlet_w, "W"),
+    for code, field, used, unit in (
+        ("power", "power_w", board, "W"), ("slots", "slots", slots, ""),
+        ("outlet", "outlet_w", (board + host_w) / SUPPLY_EFFICIENCY, "W"),
     ):  # fmt: skip
-        if most is not None:
-            used = np.where(them.own, used, 0.0)
-            say, relaxed = f"{{:.0f}}{unit}".format, partial(_rounded_up, unit.strip(" slot"))
-            found.append(_bound(code, used, most, say, "takes {}", relaxed))
+        if (most := getattr(need, field)) is not None:
+            owned, say = np.where(them.own, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
+
+            def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
+                return f"{ceil(value)}{unit}", {field: float(ceil(value))}
+
+            found.append(_bound(code, owned, most, say, "takes {}", more))
     if need.quiet:
         fans = [specs[row.gpu].text("segment") != "server" for row in them.rows]
-        simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, "any")
+        simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}))
     return (*found, *_time(need, them), *_money(need, them))
 
 
@@ -123,10 +144,6 @@ def is_known(speed: Record) -> bool:
     own, stated = speed.measured or speed, speed.throughput
     wide = own.origin == "predicted" and stated is not None and stated.high >= WIDEST * stated.low
     return not wide and not any(issue.code == "order-of-magnitude" for issue in own.issues)
-
-
-def _rounded_up(unit: str, value: float) -> str:
-    return f"{ceil(value)}{unit}"
 
 
 def kept(found: Sequence[Limit], size: int) -> Mask:
@@ -145,7 +162,7 @@ def _fits(them: Candidates) -> Limit:
         needed = float(wanted[place])
         return "does not fit" + (f": the work needs {gibibytes(needed)}" if needed == needed else "")
 
-    return Limit("", ok, wanted, True, reason, lambda v: "a smaller batch or a shorter precision")
+    return Limit("", ok, wanted, True, reason, lambda v: ("a smaller batch or a shorter precision", {}))
 
 
 def _scales(them: Candidates, specs: Mapping[str, GpuSpec], speeds: Sequence[Record]) -> Limit:
@@ -158,7 +175,7 @@ def _scales(them: Candidates, specs: Mapping[str, GpuSpec], speeds: Sequence[Rec
         link = link_of(specs[row.gpu], row.count)
         return f"more of them do not pay: {share[place]:.0%} of n times one ({link})"
 
-    return Limit("", ~(share < WORTH), share, False, reason, lambda v: "fewer GPUs")
+    return Limit("", ~(share < WORTH), share, False, reason, lambda v: ("fewer GPUs", {}))
 
 
 def link_of(spec: GpuSpec, count: int) -> str:
@@ -178,34 +195,48 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
     size, say = np.asarray(np.where(np.isnan(sold), stated / 2**30, sold)), "has {:g} GB of memory".format
     if need.least_gb:
         what = f"does not fit: the work needs {need.least_gb:g} GB, it {{}}"
-        yield _bound("", size, need.least_gb - HALF_GB, say, what, lambda v: "a smaller model", upper=False)
+        smaller: Relaxed = ("a smaller model", {})
+        yield _bound("", size, need.least_gb - HALF_GB, say, what, lambda v: smaller, upper=False)
     if need.memory_gb is not None:
         low, high = need.memory_gb
-        yield _bound("memory", size, low - HALF_GB, say, "{}", lambda v: f"{floor(v)}GB..", upper=False)
+
+        def memory(least: float, most: float | None) -> Relaxed:
+            return (f"{least:g}GB..{f'{most:g}GB' if most else ''}", {"memory_gb": (least, most)})
+
+        yield _bound("memory", size, low - HALF_GB, say, "{}", lambda v: memory(floor(v), high), upper=False)
         if high is not None:
-            yield _bound("memory", size, high + HALF_GB, say, "{}", lambda v: f"..{ceil(v)}GB")
+            yield _bound("memory", size, high + HALF_GB, say, "{}", lambda v: memory(low, ceil(v)))
     if need.form is not None:
         good = {gpu: has_form(spec, need.form) for gpu, spec in specs.items()}
         ok, unknown = np.array([good[row.gpu] for row in them.rows], dtype=bool), np.full(len(them), np.nan)
-        yield Limit("form", ok, unknown, True, lambda p: f"is not {need.form}", lambda v: "any")
+        reason = f"is not {need.form}"
+        yield Limit("form", ok, unknown, True, lambda p: reason, lambda v: ("any", {"form": None}))
 
 
 def _time(need: Need, them: Candidates) -> Iterator[Limit]:
     if need.period_s is not None and need.items is not None:
         within, items = need.period_s * min(BUSIEST, need.assumptions.utilisation), need.items
         what = f"takes {{}} for the work of {seconds(need.period_s)}, of which it may be busy {BUSIEST:.0%}"
-        less = "of {} items".format
-        yield _bound(
-            "work", them.time, within, seconds, what, lambda v: less(significant(items * within / v))
-        )
+        item = known_speeds.item_of(need)
+
+        def less(value: float) -> Relaxed:
+            amount = float(f"{0.95 * items * within / value:.2g}")
+            period = PERIODS.get(need.period_s or 0.0, f"{need.period_s:g}s")
+            return f"{amount:,.0f} {item}s/{period}", {"items": amount}
+
+        yield _bound("work", them.time, within, seconds, what, less)
     if need.deadline_s is not None:
         paid = them.time / need.assumptions.utilisation
         what = "misses the deadline: takes {}"
-        yield _bound("deadline", paid, need.deadline_s, seconds, what, lambda v: f"{ceil(v / 60)}min")
+        yield _bound("deadline", paid, need.deadline_s, seconds, what,
+                     lambda v: (f"{ceil(v / 60)}min", {"deadline_s": ceil(v / 60) * 60.0}))  # fmt: skip
     if need.latency_s is not None:
         step = np.array([row.speed.seconds or np.nan for row in them.rows], dtype=float)
         what, kind = "answers too late: {} a step", need.latency_kind
-        yield _bound("latency", step, need.latency_s, seconds, what, lambda v: f"{kind}<={ceil(v * 1e3)}ms")
+        yield _bound(
+            "latency", step, need.latency_s, seconds, what,
+            lambda v: (f"{kind}<={ceil(v * 1e3)}ms", {"latency_s": ceil(v * 1e3) / 1e3}),
+        )  # fmt: skip
 
 
 def _money(need: Need, them: Candidates) -> Iterator[Limit]:
@@ -225,15 +256,19 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
         known = spent[place] == spent[place]
         return f"over budget: {usd(float(spent[place]))}{unit}{with_host}" if known else "no price is known"
 
-    def relaxed(value: float) -> str:
-        return f"${ceil(value * 100) / 100:.2f}{unit}" if value == value else "any"
+    def relaxed(value: float) -> Relaxed:
+        if value != value:
+            return "any", {"budget_usd": None}
+        # A budget is a round number; what is sold by the hour takes cents.
+        least = ceil(value * 100) / 100 if value < 100 else float(ceil(value))
+        return f"${least:.2f}{unit}" if value < 100 else f"${least:.0f}{unit}", {"budget_usd": least}
 
     yield Limit("budget", spent <= need.budget_usd, spent, True, reason, relaxed)
 
 
 def _bound(
     code: str, value: Array, limit: float, form: Callable[[float], str], what: str,
-    relaxed: Callable[[float], str], *, upper: bool = True,
+    relaxed: Callable[[float], Relaxed], *, upper: bool = True,
 ) -> Limit:  # fmt: skip
     """A limit on a number; what no source states does not keep it."""
 
@@ -303,27 +338,67 @@ def contradiction(them: Candidates, found: Sequence[Limit]) -> GpuwiseError:
                 hint="add prices of your own; predictions give speeds without prices", code="no-price",
             )  # fmt: skip
     ways, why = list[Way](), ""
+
+    def way(limit: Limit, place: int) -> Way:
+        value, changes = limit.relaxed(float(limit.needed[place]))
+        return Way(limit.code, value, f"{them.rows[place].count} x {them.rows[place].gpu}", changes)
+
     for limit in found:
         others = kept([other for other in found if other is not limit], len(them)) & ~limit.ok
         if others.any():
             values = np.where(others, limit.needed, np.nan)
             best = np.nanargmin if limit.upper else np.nanargmax
             nearest = int(np.argmax(others) if np.isnan(values).all() else best(values))
-            ways.append(_way(them, limit, nearest))
+            ways.append(way(limit, nearest))
             why = why or f": {ways[0].gpus} {limit.reason(nearest)}"
-    problem, joint = f"nothing meets all limits together{why}", "; or "
-    if not ways:
-        # The candidate that breaks the fewest limits says what all of them would have to be.
-        place = int(np.argmin(_broken(them, found)))
-        ways = [_way(them, limit, place) for limit in found if not limit.ok[place]]
-        problem, joint = "nothing meets all limits, nor all but one", " and "
-    words = joint.join(f"{way.limit} {way.value}".strip() + f" ({way.gpus})" for way in ways)
-    return InputError(problem, hint=f"relax {words}", code="limits", ways=tuple(ways), joint=joint)
+    if ways:
+        return unmet(f"nothing meets all limits together{why}", [(each,) for each in ways])
+    # The candidate that breaks the fewest limits says what all of them would have to be.
+    place = int(np.argmin(_broken(them, found)))
+    all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])
+    return unmet("nothing meets all limits, nor all but one", [all_of_them])
 
 
-def _way(them: Candidates, limit: Limit, place: int) -> Way:
-    row = them.rows[place]
-    return Way(limit.code, limit.relaxed(float(limit.needed[place])), f"{row.count} x {row.gpu}")
+def unmet(problem: str, ways: Sequence[tuple[Way, ...]]) -> InputError:
+    """The error for limits that nothing meets; each of `ways` is a set of limits to relax together."""
+    words = (" and ".join(f"{w.limit} {w.value}".strip() + f" ({w.gpus})" for w in each) for each in ways)
+    return InputError(problem, hint=f"relax {'; or '.join(words)}", code="limits", ways=tuple(ways))
+
+
+def loosened(
+    error: InputError, need: Need, answer: Callable[[Need], Recommendation], *, rounds: int = 4
+) -> InputError:
+    """The error of limits that nothing meets with only those relaxations that lead to an answer.
+
+    A looser limit lets other batches, formats and prices in, which may break another one: what that asks for
+    is added, a few times. What no limit sets ("a smaller batch") is advice and stays where nothing else does.
+    """
+    good: list[tuple[Way, ...]] = []
+    data: dict[str, Any] = error.data
+    starts: list[tuple[Way, ...]] = list(data["ways"])
+    budget = next((way for start in starts for way in start if way.limit == "budget"), None)
+    if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
+        there = replace(need.assumptions, host_usd=0.0)
+        starts.append((Way("host", "0", "with a machine that is there", {"assumptions": there}),))
+    for start in starts:
+        tried = {way.limit: way for way in start}
+        for _ in range(rounds if "" not in tried else 0):
+            wanted = replace(need, **{k: v for way in tried.values() for k, v in way.changes.items()})
+            try:
+                answer(wanted)
+            except GpuwiseError as again:
+                more: Sequence[tuple[Way, ...]] = getattr(again, "data", {}).get("ways", ())
+                if not more:
+                    break
+                same = (each for each in more if len(each) == 1 and each[0].limit in tried)
+                tried |= {way.limit: way for way in next(same, more[0])}
+            else:
+                good.append(tuple(tried.values()))
+                break
+    advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
+    if good or advice:
+        return unmet(str(error), good or advice)
+    return InputError(str(error), hint="relax several limits", code="unmet")
 
 
 def _broken(them: Candidates, found: Sequence[Limit]) -> Array:

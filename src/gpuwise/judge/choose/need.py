@@ -7,6 +7,8 @@ models by name (`facts.llms`) are served, or trained whole or by adapters, in a 
 
 from __future__ import annotations
 
+import difflib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -167,6 +169,20 @@ def need_for(
     )  # fmt: skip
 
 
+def unknown(name: str) -> InputError:
+    """The error for a text in which no name means anything here, with the nearest names that do."""
+    known = dict.fromkeys((*registry.names(), *ALIASES, *DIFFUSION, *presets(), *llms.names()))
+    near: list[str] = []
+    for word in re.findall(r"[\w.+-]{4,}", name.casefold().removeprefix(SERVED)):
+        near += difflib.get_close_matches(word, known, n=3, cutoff=0.6 if word == name.casefold() else 0.8)
+        # Of one family ("llama-5") where nothing is spelt alike.
+        family = re.match(r"[a-z]{4,}(?=[\d.-]|$)", word)
+        near += [each for each in known if family and each.startswith(family[0])][: 3 - len(near)]
+    kinds = "a language model (llama-3.1-8b), a network (resnet50, bert-large) or images (sdxl, flux)"
+    guess = f"did you mean {' or '.join(dict.fromkeys(near[:3]))}?" if near else f"known: {kinds}"
+    return InputError(f"unknown workload {name[:80]!r}; {guess}", hint="all names", code="workload")
+
+
 def is_model(name: str, mode: str | None) -> bool:
     """Whether a name means a language model of `facts.llms` rather than a built-in workload."""
     if name.startswith(SERVED) or name in _FAMILY or (mode in TASKS[1:] and name in _SIZES):
@@ -295,7 +311,10 @@ def _workload(name: str, purpose: str | None) -> str:
                 f"{name} cannot be chosen for in mode {purpose}" if purpose else f"which mode of {name}?"
             )
             raise InputError(problem, hint=f"mode {' or '.join(others)}")
-    return registry.get(name).spec.id
+    try:
+        return registry.get(name).spec.id
+    except InputError as error:
+        raise unknown(name) if error.code == "workload" else error from None
 
 
 def _mode(purpose: str | None, specs: Sequence[WorkloadSpec]) -> Mode:

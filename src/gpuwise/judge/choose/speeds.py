@@ -135,11 +135,10 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     *usual, shortest = need.formats or (need.precision,)
     native = [p for p in usual if p != Precision.FP8 or catalog.get(gpu).peak("fp8") is not None]
     found = [_of_model(replace(need, precision=precision), gpu, count) for precision in native]
-    best = max(found, key=lambda record: record.value, default=None)
-    if best is None or best.throughput is None or _late(best, need.latency_s):
-        short = _of_model(replace(need, precision=shortest), gpu, count)
-        best = short if best is None or short.throughput is not None or best.throughput is None else best
-    return best
+    if not any(each.throughput is not None and not _late(each, need.latency_s) for each in found):
+        # Its refusal says what the work needs at least.
+        found.insert(0, _of_model(replace(need, precision=shortest), gpu, count))
+    return quickest(found, need.latency_s)
 
 
 def _of_model(need: Need, gpu: str, count: int) -> Record:
@@ -153,7 +152,10 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
         room, needed = gibibytes(first.memory_bytes), gibibytes(first.needed_bytes)
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
         return replace(blank, issues=refused(why))
-    best = max(tried, key=lambda f: (_quick(need, f), f.tokens_per_s.value if f.tokens_per_s else 0.0))
+    fast = [each for each in tried if _quick(need, each)]
+    # Of batches that are all too late the quickest says which latency could be had.
+    best = (max(fast, key=lambda f: f.tokens_per_s.value if f.tokens_per_s else 0.0) if fast
+            else min(tried, key=lambda f: _latency(need, f) or float("inf")))  # fmt: skip
     needed_bytes, watts = best.needed_bytes, (spec.power_w or 0.0) * count
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue(code="order-of-magnitude", severity="warning", detail=detail),)
@@ -166,6 +168,16 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
         # The board's limit: what a model draws is not predicted, and decoding draws less.
         watts=Interval(value=watts, low=watts, high=watts, level=None, method="stated") if watts else None,
     )  # fmt: skip
+
+
+def alone(need: Need, found: Record) -> Record:
+    """The speed of a served model that answers one request at a time, in the same format of weights: where
+    workers come and go with the requests, few share one."""
+    return _of_model(
+        replace(need, concurrent=1, precision=found.question.precision or need.precision, formats=()),
+        found.gpu_id,
+        found.gpus,
+    )
 
 
 def _tried(need: Need, gpu: str, count: int) -> Iterator[Fit]:
