@@ -31,7 +31,7 @@ _WORD = (
     r"PCI-?e(?:[ \t]?Gen[ \t]?\d(?!\.|[ \t]?x\d))?(?!\s*(?:gen|x\d|[1-7](?:\.\d)?\b))"
     r"|SXM\d?|NVL(?:72)?|OAM|\d{1,3}[ \u00a0]?Gi?B?(?!\s?/\s?s\b|ps)"
     r"|HBM\d?e?|GDDR\d?X?|LPDDR\dX?|Laptop|Mobile|Max-?Q|Server|Workstation|Edition|Generation"
-    r"|GPU|SUPER|Ti|Ada|SFF|WS|SE|(?-i:D)"
+    r"|GPU|SUPER|Ti|Ada(?![ \t-]?Lovelace)|SFF|WS|SE|(?-i:D)"
 )
 _END = r"(?![A-Za-z0-9]|\.\d)"
 _ENDS = re.compile(_END)
@@ -49,7 +49,7 @@ _ELSEWHERE = re.compile(
     r"|MI\d{2,3}[A-Z]?|Titan[ \t]RTX|RX[ \t-]?\d{3,4}[A-Z]?(?:[ \t]XTX?)?|MX\d{3}|TPU[ \t-]?v?\d\w?"
     r"|Trainium[ \t-]?\d?|Inferentia[ \t-]?\d?|Ascend[ \t-]?\d{3}\w?"
     r"|Arc[ \t](?:Pro[ \t])?[A-Z]\d{2,3}M?|Jetson(?:[ \t](?:AGX|Orin|Xavier|Nano|NX|TX\d|Thor)){1,3})"
-    rf"s?{_END}(?:[ \t-]?(?:Ti|SUPER|Laptop|Mobile|Ada|GPU)\b){{0,4}}",
+    rf"s?{_END}(?:[ \t-]?(?:Ti|SUPER|Laptop|Mobile|Ada(?![ \t-]?Lovelace)|GPU)\b){{0,4}}",
     re.IGNORECASE,
 )
 """GPUs that the catalog lacks: named so that no figure of theirs goes to the GPU named before."""
@@ -137,7 +137,7 @@ def _models_in(text: str, loose: bool) -> Iterator[Mention]:
 def _begins(text: str, atoms: list[_Atom], place: int) -> bool:
     """A model begins a word, or stands behind a count: 8xA100. 0xA100 is a number."""
     start = atoms[place][0]
-    if start == 0 or not text[start - 1].isalnum():
+    if start == 0 or not (text[start - 1].isalnum() and text[start - 1].isascii()):
         return True
     counted = place >= 2 and atoms[place - 1][1:] == (start, "x") and atoms[place - 2][1] == start - 1
     return counted and atoms[place - 2][2].strip("0") != ""

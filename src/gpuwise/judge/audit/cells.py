@@ -27,7 +27,7 @@ _UNDER = {
     "pcie_generation": ("link_bytes_per_s", "slots"),
 }
 _FILLER = re.compile(
-    r"[\s\-\u2013,(:/x\u00d7]*(?:(?!(?:and|with|per|plus|while|but|to|in|for|at)\b)[\w\u2122\u00ae-]{1,16}[\s-]+){0,4}"
+    r"[\s\-\u2013,(:/x\u00d7]*(?:[\u4e00-\u9fff]{1,6})?(?:(?!(?:and|with|per|plus|while|but|to|in|for|at)\b)[\w\u2122\u00ae-]{1,16}[\s-]+){0,4}"
 )
 
 
@@ -88,7 +88,9 @@ def label_of(text: str) -> Label:
     if "throughput" in fields:
         # "Llama 8B FP16 tok/s, batch 1" is a speed; "FP16 throughput (TFLOPS)" is a peak.
         speed = unit is None or unit[0] == "item/s"
-        fields = ["throughput"] if speed else [f for f in fields if f != "throughput"]
+        rates = [f for f in fields if f != "throughput"]
+        # "FP16 throughput" over a cell of "71 TFLOPS": the value's unit tells.
+        fields = ["throughput", *(f for f in rates if f[:5] == "peak:")] if speed else rates
     if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
         fields = ["memory_type"]
     # The row of a network states its throughput: "ResNet-50 FP16".
@@ -242,6 +244,8 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
     if dimension == "usd":
         prices = (f for f in label.fields if f in ("launch_price_usd", "price"))
         return "rent per hour" if label.hourly or token.hourly else next(prices, None)
+    if dimension == "item/s" and first is None:
+        return "throughput"
     for field in label.fields:
         if FIELDS[field].dimension == dimension or (field == "launch" and dimension == "count"):
             return field

@@ -237,8 +237,13 @@ class Grid:
             if not label.fields and section:
                 label = label_of(f"{section} {first}")
             for column, owner in columns.items():
+                # "RTX 4090 (tok/s)" over rows of models.
+                top = self.labels[column] if column < len(self.labels) else label
                 if column < len(row) and row[column].text != first:
-                    yield from self.placed(row[column], label, self.counted(owner, row), number, column)
+                    yield from self.placed(
+                        row[column], top if top.first == "throughput" else label, self.counted(owner, row),
+                        number, column,
+                    )  # fmt: skip
 
     def by_pair(self) -> Iterator[Iterator[_Placed]]:
         """The GPUs of the title as columns, in any order, where the table itself names none."""

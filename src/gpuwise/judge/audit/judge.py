@@ -63,8 +63,8 @@ SHARED = frozenset(
 VECTOR = 0.07
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
-# Claims of a group that must agree, and twice as many as contradict, for a contradiction to be sure.
-LEAST = 3
+# Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
+LEAST = 2
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
 # Claims about one field of one GPU among which the right value is looked for.
@@ -105,13 +105,12 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         here, group = places[_place(claim)], places[claim.group]
         trust = 2 if here["united"] == here["contradicts"] else 1
         failed = here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
-        least = LEAST - claim.group.startswith("prices")
-        weak = claim.group and group["agrees"] < max(least, 2 * group["contradicts"])
+        weak = claim.group and group["agrees"] < max(LEAST, group["contradicts"])
         besides = claim.block < GRID and (claim.line, claim.gpu_ids, claim.field) in right
         # A number without a unit, so far from the peak, counts something else: images a second.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         known = _numbers(k.value for k in _known(claim))
-        else_ = bare and not any(1 / BARE < v / k < BARE for v in _numbers(claim.values) for k in known if k)
+        else_ = bare and known and not any(1 / BARE < v / k < BARE for v in _numbers(claim.values) for k in known if k)
         if failed or weak or besides or else_:
             verdicts[place] = "cannot tell"
             doubted.append(place)
@@ -129,6 +128,16 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     "H100 | 16,896 cores | 700 W | 2,039 GB/s" is the SXM with the bandwidth of the PCIe card.
     """
     rows: dict[tuple[int, str], list[Claim]] = defaultdict(list)
+    # A row of a machine or of several GPUs may state the figures of one: "B200 (HGX) | 180 GB | 1000 W".
+    counted: dict[tuple[int, str], list[Claim]] = defaultdict(list)
+    for claim in claims:
+        if claim.count > 1 and claim.block >= GRID and claim.field not in SHARED:
+            counted[claim.block, claim.gpu].append(claim)
+    singles = {
+        key for key, row in counted.items()
+        if sum(_agrees(replace(c, count=1)) for c in row) > max(1, len(row) / 2)
+    }  # fmt: skip
+    claims = [replace(c, count=1) if (c.block, c.gpu) in singles else c for c in claims]
     for claim in claims:
         plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED
         if len(claim.gpu_ids) > 1 and not claim.several and plain and claim.block >= GRID:
@@ -163,17 +172,30 @@ def _known(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence]:
 def _verdict(claim: Claim) -> Verdict:
     if claim.field in NOT_JUDGED or not claim.gpu_ids:
         return "cannot tell"
+    if _is_of_missing_format(claim):
+        return "contradicts" if claim.sure and not claim.several else "cannot tell"
     if _agrees(claim):
         return "contradicts" if claim.sure and _is_less_than_best(claim) else "agrees"
     known = _known(claim)
     silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
     # What several GPUs have together is only what the text says it is.
     together = claim.count > 1 and not claim.total
-    if not known or silent or claim.several or not claim.sure or together or claim.field in BY_MAKER:
+    # A cell that names several GPUs says its value of each; in prose it may be of one of them.
+    several = claim.several and claim.block < GRID
+    if not known or silent or several or not claim.sure or together or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
     return "cannot tell" if disputed or _is_other_rate(claim) or _is_option(claim) else "contradicts"
+
+
+def _is_of_missing_format(claim: Claim) -> bool:
+    """Whether a rate is of a format that no GPU meant computes, and that nobody states for one of them."""
+    ability = claim.field.replace("peak:", "matrix_")
+    if claim.field == ability or ability not in ABILITIES:
+        return False
+    lacks = all(any(k.value == "no" for k in evidence.of(i, ability)) for i in claim.gpu_ids)
+    return lacks and not any(evidence.of(i, claim.field) for i in claim.gpu_ids)
 
 
 def _is_option(claim: Claim) -> bool:
@@ -215,15 +237,24 @@ def _is_other_rate(claim: Claim) -> bool:
     )
     rates = _numbers(k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}"))
     values = _numbers(claim.values)
+    if claim.field == "memory_bytes_per_s":
+        # The rate of the GPU's own link, in a cell or sentence that names neither.
+        links = _numbers(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
+        return any(abs(value / link - 1) < ROUNDED for value in values for link in links)
     if claim.field == "peak:tensor":
-        close = any(abs(value / rate - 1) < ROUNDED for value in values for rate in rates)
-        return close or mechanism(claim) is None
+        # Which format is meant nobody says: the rate of any, sparse or not, may be.
+        if mechanism(claim) is not None:
+            return any(abs(value / rate - 1) < ROUNDED for value in values for rate in rates)
+        every = (f"peak:{name}" for name in ("fp16", "bf16", "tf32", "fp8", "fp4", "int8"))
+        known = _numbers(k.value for f in every for i in claim.gpu_ids for k in evidence.of(i, f))
+        close = any(abs(value / (rate * times) - 1) < APART for value in values for rate in known for times in (1, 2))
+        return close or not known
     return any(abs(v / (times * rate) - 1) < VECTOR for v in values for rate in rates for times in (1, 2))
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:
     """Whether enough speaks against a claim: sources, computation, a way in which the error comes about."""
-    if _agrees(claim):
+    if _agrees(claim) or _is_of_missing_format(claim):
         return True
     kind = "wrong value" if claim.total else text.explain(claim)[0]
     # One figure of a neighbour may be equal by chance; two of a row are copied.
@@ -487,6 +518,8 @@ def mechanism(claim: Claim) -> Explained | None:
     every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
     known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
     pairs = [(mine, value) for value, _ in known for mine in numbers]
+    if _is_of_missing_format(claim):
+        return "capability", f"its hardware does not compute {field.removeprefix('peak:')}"
     if field in ABILITIES:
         return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
     if peak and any(f == ("dense" if claim.sparse else "sparse") and states(claim, v) for v, f in known):

@@ -53,6 +53,9 @@ UNSAID = {
 }  # fmt: skip
 # The same in a list behind a GPU, or where the GPU "has" it.
 LISTED = 0.3
+# Fields that the unit tells where nothing else is said: of an owner that costs no more than this, and a value
+# within this factor of a known one.
+BY_UNIT, NEAR_BY, LIKE = frozenset({"memory_bytes_per_s", "power_w", "memory_bus_bits"}), 2.5, 2.5
 # The same where the value before it in the sentence was of that field, and another GPU stands between.
 AGAIN = 0.6
 # Typed words of a sentence that is looked at so closely.
@@ -68,7 +71,7 @@ TIMES = {"half": 0.5, "twice": 2.0, "double": 2.0, "triple": 3.0}
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d{1,4}\]){0,4}\s(?=[A-Z\[(\"'\u201c$]|\d{1,3} ?x )|\n\n"
-    r"|(?<=\))\.\s(?=[A-Z])|\]\s(?=[A-Z][a-z]{1,40} [a-z])"
+    r"|(?<=[\u3002\uff01\uff1f])|(?<=\))\.\s(?=[A-Z])|\]\s(?=[A-Z][a-z]{1,40} [a-z])"
 )
 _SOLD = re.compile(r"(?<![A-Za-z\d])\d{1,3} ?GB")
 _ABILITY = re.compile(
@@ -210,7 +213,7 @@ class _Sentence:
         token = self.tokens[place]
         readings = list(self.readings(place)) if self.gpus or self.about else []
         options = [
-            _Option(of_form(owner, self.text, token), reading, owned, said, is_known(owner, reading))
+            self.option(of_form(owner, self.text, token), reading, owned, said)
             for owned, owner in (self.owners(place) if readings else ()) for said, reading in readings
         ]  # fmt: skip
         if not options:
@@ -242,6 +245,17 @@ class _Sentence:
             # Today's or the one at launch: as the other prices of the sentence.
             claim = replace(claim, group=f"prices {line}")
         return replace(claim, total=total)
+
+    def option(self, owner: Subject, reading: Reading, owned: float, said: float) -> _Option:
+        """A pair of an owner and a field; a unit says the field of a value that is about like the known one."""
+        alike = sum(t.measures == reading.token.measures for t in self.tokens if t.kind == "value")
+        alone = alike <= max(1, len(self.gpus))
+        if SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT and alone:
+            known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
+            values = [(v.value, k) for v in reading.values for k in known if isinstance(v, Number) and k]
+            if any(isinstance(k, float) and 1 / LIKE < value / k < LIKE for value, k in values):
+                said = LISTED
+        return _Option(owner, reading, owned, said, is_known(owner, reading))
 
     def readings(self, place: int) -> Iterator[tuple[float, Reading]]:
         """What a value or name may claim, GPU aside, with the cost of its field."""
@@ -323,7 +337,9 @@ class _Sentence:
         for field in fields or ([self.topic] if self.topic else []):
             # "3,352 AI TOPS" may count any format.
             if field != "peak:tensor" or "fl" in token.text.lower():
-                yield (self.named(place, field) if fields else LISTED), field
+                # The only format that a sentence names is that of its rates.
+                far = LISTED if not fields else 0.9 if len(fields) == 1 and not self.topic else FAR
+                yield (min(self.named(place, field), far) if fields else LISTED), field
 
     def named(self, place: int, field: str) -> float:
         """The cost of the nearest word for a field; of memory also its type, "40 GB of HBM2"."""
@@ -339,6 +355,9 @@ class _Sentence:
                     break
                 beside = other.field == "memory_type" and field in ("memory_bytes", "memory_bytes_per_s")
                 near = other.field == "memory_bytes" and field == "memory_bytes_per_s"
+                if other.field == field and step < 0 and re.fullmatch(r"[^:;.]{0,40}:\s*(?:\w{1,16} )?", between):
+                    # "FP32 Standard (non-Tensor Core): approximately 67 TFLOPS"
+                    return 0.2
                 if other.field == field or beside or near:
                     apart = len(re.findall(r";|, |\. |\band\b", between))
                     far = 0.0 if step > 0 else 0.2
@@ -481,8 +500,13 @@ class _Sentence:
             return 0.4 if len(between) <= 2 else after + cost + BETWEEN * turns
         # "..., faster than the A100, ..." is an aside that ends with its comma.
         between = CUES["aside"].sub("", self.text[gpu.end : token.start])
+        # What stands in parentheses that end before the value, or in an aside, owns nothing behind them.
+        closes = re.match(r"[^()]*\)", between)
+        inside = self.text.rfind("(", 0, gpu.start) > self.text.rfind(")", 0, gpu.start)
+        alone = self.text[: gpu.start].endswith("(") and self.text.startswith(")", gpu.end)
         others = sum(gpu.end <= g.start and g.end <= token.start and g.text in between for g in self.gpus)
         cost = min(len(between) * PER_CHARACTER, 4.0) + BETWEEN * others
+        cost += COMPARED * bool(closes and inside and not alone)
         cost += TURN * len(CUES["turn"].findall(between))
         owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'", "\u2019"))
         if owns and len(between) < 60:
@@ -509,7 +533,7 @@ class _Sentence:
         if (not own and owner is self.about and others) or best.owned > FAR or owner.several:
             return False
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
-        if own and CUES["turn"].search(self.text, own[-1].end, token.start):
+        if own and CUES["turn"].search(CUES["aside"].sub("", self.text[own[-1].end : token.start])):
             return False
         # "A100 and H100 have 80 GB" is said of both.
         at = self.gpus.index(own[-1]) if own else 0
@@ -554,7 +578,11 @@ class _Sentence:
                 evidence.supports(i, "link_bytes_per_s", token.numbers[0]) for i in self.listed[place].gpu_ids
             ),
             token.dimension == "op/s" and mark_near(self.text, self.tokens, place) is None
-            and re.search(r"sparsity|sparse", self.text[token.end :]),
+            and re.search(
+                r"sparsity|sparse",
+                # What stands in parentheses with a value is said of that one.
+                re.sub(r"\([^()]*\d[^()]*\)", "", self.text[token.end :]),
+            ),
             # "350 W against 300 W" compares two GPUs in the order of a list that only a reader sees.
             any(
                 CUES["against"].fullmatch(self.text, a.end, b.start)
