@@ -110,7 +110,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # A number without a unit, so far from the peak, counts something else: images a second.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         known = _numbers(k.value for k in _known(claim))
-        else_ = bare and known and not any(1 / BARE < v / k < BARE for v in _numbers(claim.values) for k in known if k)
+        stated = _numbers(claim.values)
+        else_ = bare and known and not any(1 / BARE < v / k < BARE for v in stated for k in known if k)
         if failed or weak or besides or else_:
             verdicts[place] = "cannot tell"
             doubted.append(place)
@@ -247,8 +248,7 @@ def _is_other_rate(claim: Claim) -> bool:
             return any(abs(value / rate - 1) < ROUNDED for value in values for rate in rates)
         every = (f"peak:{name}" for name in ("fp16", "bf16", "tf32", "fp8", "fp4", "int8"))
         known = _numbers(k.value for f in every for i in claim.gpu_ids for k in evidence.of(i, f))
-        close = any(abs(value / (rate * times) - 1) < APART for value in values for rate in known for times in (1, 2))
-        return close or not known
+        return not known or any(abs(v / (n * k) - 1) < APART for v in values for k in known for n in (1, 2))
     return any(abs(v / (times * rate) - 1) < VECTOR for v in values for rate in rates for times in (1, 2))
 
 

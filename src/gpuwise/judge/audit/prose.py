@@ -55,6 +55,7 @@ UNSAID = {
 LISTED = 0.3
 # Fields that the unit tells where nothing else is said: of an owner that costs no more than this, and a value
 # within this factor of a known one.
+LEADS = 1.6
 BY_UNIT, NEAR_BY, LIKE = frozenset({"memory_bytes_per_s", "power_w", "memory_bus_bits"}), 2.5, 2.5
 # The same where the value before it in the sentence was of that field, and another GPU stands between.
 AGAIN = 0.6
@@ -193,6 +194,11 @@ class _Sentence:
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
         self.measured = any(CUES[cue].search(title) for cue in ("ratio", "reached", "taken"))
+        # By place of a GPU the parentheses around it that hold more than its name.
+        self.enclosed = {
+            g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
+            if m.start() < g.start < m.end() and m.end() - m.start() > g.end - g.start + 6
+        }  # fmt: skip
         # By place of a token the GPU right before it, where only values and few words stand between.
         self.listed: dict[int, Token] = {}
         head, end = None, 0
@@ -247,7 +253,7 @@ class _Sentence:
         return replace(claim, total=total)
 
     def option(self, owner: Subject, reading: Reading, owned: float, said: float) -> _Option:
-        """A pair of an owner and a field; a unit says the field of a value that is about like the known one."""
+        """A pair of an owner and a field; the unit tells the field of a value like the known one."""
         alike = sum(t.measures == reading.token.measures for t in self.tokens if t.kind == "value")
         alone = alike <= max(1, len(self.gpus))
         if SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT and alone:
@@ -287,10 +293,15 @@ class _Sentence:
             return
         if token.dimension == "bare":
             own = own_field(self.text, self.tokens, place)
-            said = re.search(r"\b(?:in|since)\s(?:early |late |mid-?)?$", before[-14:])
+            said = re.search(r"\b(?:in|since)\s(?:early |late |mid-?)?$|ed \(?$", before[-14:])
+            named = place and self.tokens[place - 1].kind == "gpu" and re.fullmatch(
+                r"\s?\($", self.text[self.tokens[place - 1].end : token.start]
+            )  # fmt: skip
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
-            elif said and re.fullmatch(r"20[0-3]\d", token.text) and CUES["launched"].search(before[-60:]):
+            elif re.fullmatch(r"20[0-3]\d", token.text) and (
+                (named and after.startswith(")")) or (said and CUES["launched"].search(before[-60:]))
+            ):
                 yield 0.0, "launch"
             elif own is None and "." in token.text and self.follows(place, "compute_capability"):
                 yield LISTED, "compute_capability"
@@ -338,7 +349,7 @@ class _Sentence:
             # "3,352 AI TOPS" may count any format.
             if field != "peak:tensor" or "fl" in token.text.lower():
                 # The only format that a sentence names is that of its rates.
-                far = LISTED if not fields else 0.9 if len(fields) == 1 and not self.topic else FAR
+                far = 0.9 if len(fields) == 1 else FAR
                 yield (min(self.named(place, field), far) if fields else LISTED), field
 
     def named(self, place: int, field: str) -> float:
@@ -355,7 +366,8 @@ class _Sentence:
                     break
                 beside = other.field == "memory_type" and field in ("memory_bytes", "memory_bytes_per_s")
                 near = other.field == "memory_bytes" and field == "memory_bytes_per_s"
-                if other.field == field and step < 0 and re.fullmatch(r"[^:;.]{0,40}:\s*(?:\w{1,16} )?", between):
+                label = step < 0 and re.fullmatch(r"[^:;.]{0,40}:\s*(?:\w{1,16} )?", between)
+                if other.field == field and label:
                     # "FP32 Standard (non-Tensor Core): approximately 67 TFLOPS"
                     return 0.2
                 if other.field == field or beside or near:
@@ -466,11 +478,14 @@ class _Sentence:
             if (one := subject([gpu])) is not None:
                 yield cost + other(one), one
         if about is not None and head is None:
-            # What a sentence names before the value comes first; then what the text spoke of.
+            # What a sentence names before the value comes first; then what the text spoke of, unless a
+            # pronoun brings it back.
             first = [
                 c for c, g in named if g.end <= token.start and not CUES["related"].search(self.before(g))
             ]
-            yield (min(first) + BETWEEN if first else 1.0) + (0 if about.sure else 0.5) + other(about), about
+            again = CUES["again"].search(self.text, 0, token.start)
+            behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
+            yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5) + other(about), about
 
     def before(self, gpu: Token) -> str:
         """The words before a GPU that say what it is to the others."""
@@ -478,10 +493,14 @@ class _Sentence:
 
     def distance(self, gpu: Token, token: Token) -> float:
         """How far a GPU is from a value in the sentence's layout."""
+        around = self.enclosed.get(gpu.start)
+        if around and not around[0] < token.start < around[1]:
+            return 2 * COMPARED
+        beside = [g for g in self.gpus if g.start not in self.enclosed or around]
         if gpu.start >= token.end:
             between = self.text[token.end : gpu.start]
             turns = len(CUES["turn"].findall(between))
-            others = sum(token.end <= g.start < gpu.start for g in self.gpus)
+            others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
             if len(between) < 60 and not turns and "," not in between and CUES["binds"].search(between[-40:]):
                 return 0.2 + cost
@@ -500,13 +519,11 @@ class _Sentence:
             return 0.4 if len(between) <= 2 else after + cost + BETWEEN * turns
         # "..., faster than the A100, ..." is an aside that ends with its comma.
         between = CUES["aside"].sub("", self.text[gpu.end : token.start])
-        # What stands in parentheses that end before the value, or in an aside, owns nothing behind them.
-        closes = re.match(r"[^()]*\)", between)
-        inside = self.text.rfind("(", 0, gpu.start) > self.text.rfind(")", 0, gpu.start)
-        alone = self.text[: gpu.start].endswith("(") and self.text.startswith(")", gpu.end)
-        others = sum(gpu.end <= g.start and g.end <= token.start and g.text in between for g in self.gpus)
-        cost = min(len(between) * PER_CHARACTER, 4.0) + BETWEEN * others
-        cost += COMPARED * bool(closes and inside and not alone)
+        between = re.sub(r"\([^()]*\)", "", between)
+        others = sum(gpu.end <= g.start and g.end <= token.start and g.text in between for g in beside)
+        # The only GPU that a sentence names is its subject, however long it is.
+        most = 1.0 if len(beside) == 1 and not self.text[: gpu.start].strip(" Ttheanwil,") else 4.0
+        cost = min(len(between) * PER_CHARACTER, most) + BETWEEN * others
         cost += TURN * len(CUES["turn"].findall(between))
         owns = gpu.text.endswith(("'s", "\u2019s")) or between.startswith(("'", "\u2019"))
         if owns and len(between) < 60:
