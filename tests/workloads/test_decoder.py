@@ -122,7 +122,7 @@ def test_where_no_fused_kernel_shares_heads_they_are_repeated(monkeypatch: pytes
     attention = Attention(SHAPE)
     x, table = torch.randn(2, TOKENS, SHAPE.hidden), rotary_table(SHAPE, TOKENS, CPU)
     shared = attention(x, table)
-    monkeypatch.setattr(attention, "_shares_heads", lambda query: False)
+    monkeypatch.setattr(attention, "_shares_heads", lambda query, mask: False)
     torch.testing.assert_close(attention(x, table), shared, rtol=1e-4, atol=1e-5)
     assert asked == [True, False]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gpuwise.errors import InputError
 
@@ -19,6 +19,9 @@ _HEAD_NORMS = frozenset({"qwen3", "qwen3_moe", "gemma3_text", "gemma3"})
 _FOUR_NORMS = frozenset({"gemma3_text", "gemma3", "glm4"})
 # Families with biases on query, key and value whatever their configuration says.
 _QKV_BIAS = frozenset({"qwen", "qwen2", "qwen2_moe"})
+_GEMMA = frozenset({"gemma3_text", "gemma3"})
+# Base of the rotary frequencies where a file does not say it; it costs nothing.
+THETA = 500_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class LanguageModel:
     head_size: int
     value_size: int
     latent: int = 0  # Width of the compressed keys and values (MLA); 0 = keys and values are kept.
-    rope: int = 0  # Beside the latent: width of the one rotated key that all heads share.
+    rope: int = 0  # Channels that are rotated, beside the latent in one key for all heads; 0 = all of a head.
     query_rank: int = 0  # MLA's compressed query; 0 = one product.
     inner: int
     gated: bool = True  # Three matrices a feed-forward layer, or two.
@@ -45,24 +48,72 @@ class LanguageModel:
     expert_inner: int = 0
     shared_inner: int = 0  # Width of the experts that every token passes, all together.
     window: int = 0  # Tokens that a layer with a sliding window looks back.
-    full_layers: int  # Layers that attend to everything.
-    small: int = 0  # Norms, biases and sinks of the whole model.
-    expert_bias: int = 0  # Biases of one expert.
+    full: tuple[bool, ...]  # By layer: attends to everything, or no further back than the window.
     context: int = 0  # Positions that the model was made for; 0 = not said.
+    qkv_bias: bool = False
+    output_bias: bool = False
+    head_norm: Literal["", "head", "all"] = ""  # Query and key are normalised by head, or all heads as one.
+    four_norms: bool = False  # Also after each branch, not only before it.
+    sinks: bool = False  # A learned score a head in the sum of each softmax (gpt-oss).
+    expert_biases: bool = False
+    balanced: bool = False  # The router has a number an expert: a bias, or what evens out their use.
+    sigmoid: bool = False  # The router scores by a sigmoid (DeepSeek V3) instead of a softmax.
+    groups: int = 1  # Of experts; a token's are all in its best `chosen_groups`.
+    chosen_groups: int = 1
+    routed_scale: float = 1.0
+    activation: Literal["silu", "gelu", "clamped"] = "silu"
+    scaled_embedding: bool = False
+    score_size: int = 0  # Scores are divided by its root; 0 = that of the head.
+    theta: float = THETA
+    local_theta: float = 0.0  # Of layers with a window; 0 = the same.
+
+    @property
+    def full_layers(self) -> int:
+        """Layers that attend to everything."""
+        return sum(self.full)
+
+    @property
+    def small(self) -> int:
+        """Norms, biases and sinks of the model: too few to cost time, but published counts hold them."""
+        if not self.gated:  # One layer norm a layer and one at the end, biases throughout.
+            return self.layers * (7 * self.hidden + self.inner) + 2 * self.hidden + self.vocabulary
+        each = (4 if self.four_norms else 2) * self.hidden + self.output_bias * self.hidden
+        each += self.qkv_bias * (self.heads + 2 * self.kv_heads) * self.head_size + self.sinks * self.heads
+        norms = {"": 0, "head": 2 * self.head_size, "all": (self.heads + self.kv_heads) * self.head_size}
+        each += norms[self.head_norm] + self.latent + self.query_rank
+        return self.layers * each + self.expert_layers * self.balanced * self.experts + self.hidden
+
+    @property
+    def plain(self) -> bool:
+        """True for a Llama: no more in a layer than four products, two norms and causal attention."""
+        extra = (
+            *(self.qkv_bias, self.output_bias, self.head_norm, self.four_norms, self.sinks, self.latent),
+            *(self.scaled_embedding, self.rope, self.score_size, self.full_layers < self.layers),
+        )
+        return self.gated and self.activation == "silu" and not any(extra)
+
+    @property
+    def attention_products(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """Products of one layer's attention: width of the input, and of each part of the output."""
+        query, result = self.heads * self.head_size, self.heads * self.value_size
+        if not self.latent:
+            keys, values = self.kv_heads * self.head_size, self.kv_heads * self.value_size
+            return (self.hidden, (query, keys, values)), (result, (self.hidden,))
+        asks: tuple[tuple[int, tuple[int, ...]], ...] = ((self.hidden, (query,)),)
+        if self.query_rank:
+            asks = (self.hidden, (self.query_rank,)), (self.query_rank, (query,))
+        up = self.heads * (self.head_size - self.rope + self.value_size)
+        return (
+            *asks,
+            (self.hidden, (self.latent + self.rope,)),
+            (self.latent, (up,)),
+            (result, (self.hidden,)),
+        )
 
     @property
     def attention_weights(self) -> int:
         """Weights in the products of one layer's attention."""
-        if self.latent:
-            nope = self.head_size - self.rope
-            query = self.hidden * self.heads * self.head_size
-            if self.query_rank:
-                query = self.query_rank * (self.hidden + self.heads * self.head_size)
-            down = self.hidden * (self.latent + self.rope)
-            up = self.latent * self.heads * (nope + self.value_size)
-            return query + down + up + self.heads * self.value_size * self.hidden
-        width = self.heads + 2 * self.kv_heads
-        return self.hidden * width * self.head_size + self.heads * self.head_size * self.hidden
+        return sum(inputs * sum(outputs) for inputs, outputs in self.attention_products)
 
     @property
     def _matrices(self) -> int:
@@ -71,7 +122,8 @@ class LanguageModel:
     @property
     def expert(self) -> int:
         """Parameters of one expert of one layer."""
-        return self._matrices * self.hidden * self.expert_inner + self.expert_bias
+        biases = self.expert_biases * (2 * self.expert_inner + self.hidden)
+        return self._matrices * self.hidden * self.expert_inner + biases
 
     @property
     def expert_layers(self) -> int:
@@ -123,8 +175,17 @@ class LanguageModel:
         """Operations of one token over so many others, all layers; MLA decodes on the latent itself."""
         width = 2 * self.latent + self.rope if self.latent and decode else self.head_size + self.value_size
         short = min(tokens, self.window) if self.window else tokens
-        seen = self.full_layers * tokens + (self.layers - self.full_layers) * short
-        return 2.0 * self.heads * width * seen
+        return 2.0 * self.heads * width * self._seen(tokens, short)
+
+    def causal_flop(self, tokens: int) -> float:
+        """The same in the mean over a causal pass: token t attends to t others and itself, or to a window."""
+        short = min(tokens, self.window) if self.window else tokens
+        # The first `short` see as many as there are, the others all of a window.
+        near = (short * (short + 1) / 2 + (tokens - short) * short) / tokens
+        return 2.0 * self.heads * (self.head_size + self.value_size) * self._seen((tokens + 1) / 2, near)
+
+    def _seen(self, all_: float, near: float) -> float:
+        return self.full_layers * all_ + (self.layers - self.full_layers) * near
 
 
 def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
@@ -179,44 +240,42 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
     if kind == "llama4_text":
         expert_inner, shared_inner, inner = inner, inner, whole("intermediate_size_mlp")
     window = whole("sliding_window", default=0) if config.get("use_sliding_window", True) else 0
-    full = 0 if window else layers
+    full = (not window,) * layers
     if window and isinstance(config.get("layer_types"), list):
-        full = sum(each == "full_attention" for each in config["layer_types"])
-    elif window and (pattern := whole("sliding_window_pattern", default=0)):
-        full = layers // pattern
-    elif window and kind == "gpt_oss":
-        full = layers // 2
-    plain = kind == "phi"  # The one family here with layer norms, biases throughout and two matrices.
+        full = tuple(each == "full_attention" for each in config["layer_types"])
+        if len(full) != layers:
+            raise InputError(f"{name}: {len(full)} layer_types are not those of {layers} layers")
+    elif window and (pattern := whole("sliding_window_pattern", default=2 if kind == "gpt_oss" else 0)):
+        full = tuple(i % pattern == pattern - 1 for i in range(layers))
+    if not latent and config.get("partial_rotary_factor"):
+        rope = int(head * float(config["partial_rotary_factor"]))
+    # DeepSeek, GLM and MiniMax even out the use of their experts by one number each.
+    evens = bool(config.get("n_routed_experts")) or kind == "minimax_m2"
+    gpt_oss, asks_norm = kind == "gpt_oss", config.get("use_qk_norm") is True
     return LanguageModel(
         name=name, layers=layers, hidden=hidden, vocabulary=whole("vocab_size"),
-        tied=bool(config.get("tie_word_embeddings", kind in ("gemma3_text", "gemma3"))),
-        heads=heads, kv_heads=kv_heads, head_size=head, value_size=value, latent=latent, rope=rope,
-        query_rank=whole("q_lora_rank", default=0) if latent else 0, inner=inner, gated=not plain,
+        tied=bool(config.get("tie_word_embeddings", kind in _GEMMA)),
+        heads=heads, kv_heads=kv_heads, head_size=head, value_size=value, latent=latent,
+        rope=0 if not latent and rope == head else rope,
+        query_rank=whole("q_lora_rank", default=0) if latent else 0, inner=inner,
+        gated=kind != "phi",  # The one family here with layer norms, biases throughout and two matrices.
         dense_layers=dense, experts=experts, chosen=chosen, expert_inner=expert_inner,
-        shared_inner=shared_inner if experts else 0, window=window, full_layers=full,
+        shared_inner=shared_inner if experts else 0, window=window, full=full,
         context=whole("max_position_embeddings", "n_positions", default=0),
-        expert_bias=3 * hidden if kind == "gpt_oss" else 0,
-        small=_small(kind, config, layers, dense, hidden, heads, kv_heads, head, inner, experts, latent),
+        qkv_bias=kind in _QKV_BIAS or (config.get("attention_bias") is True and not latent),
+        output_bias=gpt_oss,
+        head_norm="all" if asks_norm and kind == "minimax_m2" else
+        "head" if asks_norm or kind in _HEAD_NORMS else "",
+        four_norms=kind in _FOUR_NORMS, sinks=gpt_oss, expert_biases=gpt_oss,
+        balanced=bool(experts) and (evens or gpt_oss), sigmoid=evens,
+        groups=whole("n_group", default=1) or 1, chosen_groups=whole("topk_group", default=1) or 1,
+        routed_scale=float(config.get("routed_scaling_factor") or 1.0),
+        activation="clamped" if gpt_oss else "gelu" if kind in _GEMMA else "silu",
+        scaled_embedding=kind in _GEMMA, score_size=whole("query_pre_attn_scalar", default=0),
+        theta=_theta(config, "rope_theta", THETA), local_theta=_theta(config, "rope_local_base_freq", 0.0),
     )  # fmt: skip
 
 
-def _small(
-    kind: str, config: Mapping[str, Any], layers: int, dense: int, hidden: int, heads: int, kv_heads: int,
-    head: int, inner: int, experts: int, latent: int,
-) -> int:  # fmt: skip
-    """Norms, biases and sinks: too few to cost time, but published counts hold them."""
-    if kind == "phi":
-        # One layer norm a layer and one at the end, with bias; biases on all products and the head.
-        return layers * (2 * hidden + 5 * hidden + inner) + 2 * hidden + int(config["vocab_size"])
-    qkv, each = (heads + 2 * kv_heads) * head, (4 if kind in _FOUR_NORMS else 2) * hidden
-    if kind in _HEAD_NORMS or config.get("use_qk_norm") is True:
-        each += (heads + kv_heads) * head if kind == "minimax_m2" else 2 * head
-    if kind in _QKV_BIAS or (config.get("attention_bias") is True and not latent):
-        each += qkv
-    if kind == "gpt_oss":
-        each += hidden + heads + experts  # bias of the output, a sink a head, bias of the router
-    if latent:
-        each += latent + int(config.get("q_lora_rank") or 0)
-    # DeepSeek, GLM and MiniMax balance their experts by one number each.
-    balance = experts if config.get("n_routed_experts") or kind == "minimax_m2" else 0
-    return layers * each + (layers - dense) * balance + hidden
+def _theta(config: Mapping[str, Any], key: str, usual: float) -> float:
+    value = config.get(key)
+    return float(value) if isinstance(value, int | float) and value >= 1 else usual

@@ -68,7 +68,7 @@ Cost of one token (w bytes a value):
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from gpuwise.errors import InputError
@@ -92,8 +92,6 @@ RANK = 16
 OPTIMISER_BYTES, OPTIMISER_BYTES_BF16 = 40, 20
 # For chunks of logits, adapters, one layer's gradients and the allocator's slack.
 RESERVE_BYTES = 4 * 2**30
-# Share of a model's parameters that may be missing here: biases, and norms of heads.
-LEFT_OUT = 2e-3
 
 
 def _shape(name: str, **config: int | bool) -> LanguageModel:
@@ -117,7 +115,19 @@ SHAPES = {
         moe_intermediate_size=64,
     ),
 }  # fmt: skip
-"""Our own sizes; the toys stand in for dense models and for mixtures of experts."""
+"""Our own sizes, and two for tests."""
+
+
+def shrunk(m: LanguageModel) -> LanguageModel:
+    """A model of the same kind that a CPU runs in milliseconds: every part that it has, at a small size."""
+    mixed, latent = bool(m.experts), bool(m.latent)
+    return replace(
+        m, layers=2, hidden=128, vocabulary=256, heads=4, kv_heads=4 if latent else 2, head_size=32,
+        value_size=32, latent=64 * latent, rope=16 * bool(m.rope), query_rank=64 * bool(m.query_rank),
+        inner=256, dense_layers=min(m.dense_layers, 1) if mixed else 2, experts=4 * mixed,
+        chosen=min(m.chosen, 2), expert_inner=128 * mixed, shared_inner=128 * bool(m.shared_inner),
+        window=16 * bool(m.window), full=(m.full[0], m.full[-1]), groups=min(m.groups, 2), chosen_groups=1,
+    )  # fmt: skip
 
 
 def inner_width(m: LanguageModel) -> float:
@@ -133,14 +143,13 @@ def matrix_weights(m: LanguageModel) -> int:
 
 def forward_flop(m: LanguageModel, tokens: int, heads_per_token: float = 1.0) -> float:
     """Operations per token of one causal pass over `tokens`; the head is applied to a share of them."""
-    products = 2.0 * (matrix_weights(m) + heads_per_token * m.embedding)
-    return products + m.attention_flop((tokens + 1) / 2)
+    return 2.0 * (matrix_weights(m) + heads_per_token * m.embedding) + m.causal_flop(tokens)
 
 
 def linear_values(m: LanguageModel) -> float:
     """Values that the linear layers read and write for one token, forward."""
-    query, key = m.heads * m.head_size, m.kv_heads * m.head_size
-    return m.layers * (4 * m.hidden + 2 * query + 2 * key + 3 * inner_width(m))
+    attention = sum(inputs + sum(outputs) for inputs, outputs in m.attention_products)
+    return m.layers * (attention + 2 * m.hidden + 3 * inner_width(m))
 
 
 def other_values(m: LanguageModel) -> float:
@@ -161,8 +170,7 @@ def weight_bytes(m: LanguageModel, precision: Precision, tokens: int = 1) -> flo
 
 def adapter_parameters(m: LanguageModel, rank: int = RANK) -> int:
     """Trainable parameters of LoRA on the products of every layer but experts: rank (inputs + outputs)."""
-    query, key = m.heads * m.head_size, m.kv_heads * m.head_size
-    attention = 2 * (m.hidden + query) + 2 * (m.hidden + key)
+    attention = sum(len(outputs) * inputs + sum(outputs) for inputs, outputs in m.attention_products)
     return rank * (m.layers * attention + m.dense_layers * 3 * (m.hidden + m.inner))
 
 
@@ -181,7 +189,7 @@ def lora_cost(
     """The same where adapters alone are trained, over a base in a format of its own."""
     width, adapters = precision.bytes, adapter_parameters(m)
     frozen = 2.0 * (matrix_weights(m) + m.embedding)
-    flop = 2 * frozen + 3 * (m.attention_flop((tokens + 1) / 2) + 2 * adapters)
+    flop = 2 * frozen + 3 * (m.causal_flop(tokens) + 2 * adapters)
     values = 2 * linear_values(m) + 3 * other_values(m) + 4 * m.vocabulary
     weights = 2 * weight_bytes(m, base or precision, batch * tokens) + OPTIMISER_BYTES * adapters
     return Cost(flop_per_item=flop, bytes_per_item=values * width + weights / (batch * tokens))
@@ -200,7 +208,7 @@ def decode_cost(m: LanguageModel, tokens: int, precision: Precision, batch: int)
     """Cost of one new token in a step of `batch` sequences with `tokens` in the cache."""
     values = linear_values(m) + other_values(m) + m.cache_values(tokens)
     return Cost(
-        flop_per_item=2.0 * (matrix_weights(m) + m.embedding) + m.attention_flop(tokens),
+        flop_per_item=2.0 * (matrix_weights(m) + m.embedding) + m.attention_flop(tokens, decode=True),
         bytes_per_item=values * precision.bytes + weight_bytes(m, precision, batch) / batch,
     )
 
@@ -247,8 +255,7 @@ class Decoding:
 
         asked = self
         if config.size == "toy":
-            toy = SHAPES["toy-experts" if self.model.experts else "toy"]
-            asked = Decoding(model=toy, step=self.step, tokens=TOY_TOKENS, checkpointed=self.checkpointed)
+            asked = replace(self, model=shrunk(self.model), tokens=TOY_TOKENS)
         make = decoder.phase_job if self.step in ("decode", "prefill") else decoder.training_job
         return make(config, asked, batch)
 
@@ -313,8 +320,11 @@ def by_name(name: str) -> Workload | None:
     own, step = found["model"] in SHAPES, cast("Step", found["step"].replace("finetune", "full"))
     model = SHAPES[found["model"]] if own else llms.find(found["model"])
     tokens = 1024 * int(found["thousands"] or (1 if name == "llm-124m" else TOKENS // 1024))
-    if not own:
-        _refuse(model, tokens)
+    if model.context and tokens > model.context:
+        raise InputError(f"{model.name} was made for {model.context:,} tokens, not {tokens:,}")
+    if not model.gated:
+        hint = f"predict it as an engine serves it: served:{model.name}, or measure hf:./config.json"
+        raise InputError(f"{model.name} is not built like a Llama", hint=hint)
     asked = Decoding(model=model, step=step, tokens=tokens, checkpointed=found["again"] is not None)
     train, lora = step not in ("decode", "prefill"), step in ("lora", "qlora")
     usual = {"decode": 16, "prefill": 2}.get(step, 2 if model.parameters > 4e9 else 4)
@@ -344,20 +354,3 @@ def by_name(name: str) -> Workload | None:
         phase=cast("Literal['prefill', 'decode']", step) if not train else None,
     )  # fmt: skip
     return Workload(spec=spec, build=asked.build)
-
-
-def _refuse(model: LanguageModel, tokens: int) -> None:
-    """Raise for a model that this decoder does not have the parts of."""
-    hint = f"predict it as an engine serves it: served:{model.name}, or measure hf:./config.json"
-    why = ""
-    if model.latent or not model.gated or model.expert_bias:
-        why = "is not built like a Llama"
-    elif model.window and tokens > model.window:
-        why = f"has layers that look back {model.window:,} tokens only, and none that do are measured"
-    # Biases and norms of heads are left out: a few thousandths of the parameters at most, and fused.
-    elif model.small - (2 * model.layers + 1) * model.hidden > LEFT_OUT * model.parameters:
-        why = "has parts that this decoder does not have"
-    if model.context and tokens > model.context:
-        raise InputError(f"{model.name} was made for {model.context:,} tokens, not {tokens:,}")
-    if why:
-        raise InputError(f"{model.name} {why}", hint=hint)

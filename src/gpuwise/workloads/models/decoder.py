@@ -1,9 +1,11 @@
 """Llama-style decoder (Touvron et al. 2023, arXiv:2302.13971; Grattafiori et al. 2024, arXiv:2407.21783).
 
-Pre-norm with RMSNorm, rotary positions, grouped-query attention, SwiGLU, no biases, no dropout.
+Pre-norm with RMSNorm, rotary positions, grouped-query attention, SwiGLU, no dropout.
 Query, key and value are one product, gate and up another. Attention goes through
-scaled_dot_product_attention with the causal flag and never a mask, so the flash kernel is taken; where
-that cannot run, keys and values are repeated for the next best.
+scaled_dot_product_attention with the causal flag and without a mask, so the flash kernel is taken; where
+that cannot run, keys and values are repeated for the next best. What other families have beside it is said by
+their `LanguageModel`: biases, norms of heads, norms after branches, latent attention (DeepSeek-V3,
+arXiv:2412.19437), windows (Gemma 3, arXiv:2503.19786), sinks and clamped gates (gpt-oss, arXiv:2508.10925).
 
 Three ways through it: `forward` (all positions, training), `prefill` (fills a cache, last position)
 and `decode` (one token a sequence against a full cache).
@@ -20,7 +22,7 @@ of Cut Your Losses (arXiv:2411.09009) and of Liger (arXiv:2410.10989).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 from unittest import mock
@@ -42,11 +44,14 @@ from gpuwise.workloads.parallel import given_memory
 
 INITIAL_STD = 0.02
 NORM_EPS = 1e-5
-# Base of the rotary frequencies. The long-context rescaling of Llama 3.1 is left out: same cost.
-THETA = 500_000.0
+# The long-context rescaling of rotary frequencies (Llama 3.1, YaRN) is left out: same cost.
 BLOCK = 64  # Rows at the end of the cache that decode steps write in turn
 
-Layer = tuple[Tensor, Tensor]  # Keys and values of one layer, each (B, K, T, D)
+# Channels that carry the score of a sink beside a head's own: fused kernels take multiples of eight.
+SINK = 8
+CLAMP, CLAMPED_SLOPE = 7.0, 1.702  # Of gpt-oss's gate
+
+Layer = tuple[Tensor, ...]  # Keys and values of one layer, each (B, K, T, D); or latent rows (B, 1, T, L + R)
 
 
 class Part(nn.Module):
@@ -71,18 +76,24 @@ class Norm(Part):
         return functional.rms_norm(x, weight.shape, weight, NORM_EPS).to(x.dtype)
 
 
-def rotary_table(shape: LanguageModel, positions: int, device: torch.device) -> Tensor:
+def rotary_table(
+    shape: LanguageModel, positions: int, device: torch.device, theta: float | None = None
+) -> Tensor:
     """Cosine and sine of position / theta^(2 i / D): (2, T, D / 2), Su et al. 2021, arXiv:2104.09864."""
-    steps = torch.arange(0, shape.head_size, 2, device=device, dtype=torch.float32) / shape.head_size
-    angles = torch.outer(torch.arange(positions, device=device, dtype=torch.float32), THETA**-steps)
+    width = shape.rope or shape.head_size
+    steps = torch.arange(0, width, 2, device=device, dtype=torch.float32) / width
+    rows = torch.arange(positions, device=device, dtype=torch.float32)
+    angles = torch.outer(rows, (theta or shape.theta) ** -steps)
     return torch.stack((angles.cos(), angles.sin()))
 
 
-def rotate(x: Tensor, table: Tensor) -> Tensor:  # (B, H, T, D), (2, T, D / 2) -> (B, H, T, D)
-    """Turn channel i and channel i + D / 2 by the position's angle."""
+def rotate(x: Tensor, table: Tensor) -> Tensor:  # (B, H, T, D), (2, T, R / 2) -> (B, H, T, D)
+    """Turn channel i and channel i + R / 2 of the first R by the position's angle."""
     cosine, sine = table.to(x.dtype).unbind(0)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=-1)
+    turned = 2 * cosine.shape[-1]
+    first, second = x[..., :turned].chunk(2, dim=-1)
+    parts = (first * cosine - second * sine, second * cosine + first * sine)
+    return torch.cat(parts if turned == x.shape[-1] else (*parts, x[..., turned:]), dim=-1)
 
 
 def has_flash(device: str) -> bool:
@@ -91,124 +102,303 @@ def has_flash(device: str) -> bool:
     return not nvidia or torch.cuda.get_device_capability() >= (8, 0)
 
 
-class Attention(nn.Module):
+class CausalAttention(Part):
+    """Attention over what is before a token, or over a window; how keys are made is the subclass's."""
+
+    output: nn.Linear
+
+    def __init__(self, shape: LanguageModel, *, full: bool) -> None:
+        super().__init__()
+        self.shape, self.flash, self.window = shape, True, 0 if full else shape.window
+        self.scale = (shape.score_size or shape.head_size) ** -0.5
+        self.sinks = nn.Parameter(torch.empty(shape.heads)) if shape.sinks else None
+
+    def initialise(self) -> None:
+        if self.sinks is not None:
+            nn.init.zeros_(self.sinks)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """All positions: (B, H, T, D), (B, K, T, D), (B, K, T, V) -> (B, H, T, V)."""
+        (batch, heads, length, _), width = query.shape, value.shape[-1]
+        if self.sinks is not None:
+            # A key of zeros but for one channel, on which the query has the sink's score: no mask, so fused
+            # kernels and their gradients stay.
+            score = (self.sinks.to(query.dtype) / self.scale).view(1, heads, 1, 1)
+            query = torch.cat((query, score.expand(batch, heads, length, 1)), dim=-1)
+            query = functional.pad(query, (0, SINK - 1))
+            key, value = functional.pad(key, (0, SINK)), functional.pad(value, (0, SINK))
+        mask = None
+        if self.window and length > self.window:
+            query, key, value, mask = self._in_blocks(query, key, value)
+        if self.sinks is not None:
+            # The sink's row goes first; where there is no mask a query that is not read goes with it.
+            first = torch.zeros_like(key[:, :, :1])
+            first[..., -SINK] = 1
+            key, value = torch.cat((first, key), dim=2), functional.pad(value, (0, 0, 1, 0))
+            if mask is None:
+                query = functional.pad(query, (0, 0, 1, 0))
+            else:
+                mask = functional.pad(mask, (1, 0), value=True)
+        grouped = key.shape[1] != heads
+        if grouped and not self._shares_heads(query, mask):
+            key, value = (each.repeat_interleave(heads // key.shape[1], 1) for each in (key, value))
+            grouped = False
+        y = functional.scaled_dot_product_attention(
+            query, key, value, attn_mask=mask, is_causal=mask is None, scale=self.scale, enable_gqa=grouped
+        )
+        if mask is not None:  # (B n, H, W, D) -> (B, H, T, D)
+            y = y.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)[:, :, :length]  # type: ignore[no-untyped-call]
+        elif self.sinks is not None:
+            y = y[:, :, 1:]
+        return y[..., :width]
+
+    def _in_blocks(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+        """Queries in blocks as long as the window, each with the keys of its own and the block before: twice
+        the window's keys are multiplied, and not the whole context's. (B n, H, W, D), twice (B n, K, 2 W, D),
+        (B n, 1, W, 2 W)."""
+        width, (batch, _, length, _) = self.window, query.shape
+        blocks = -(-length // width)
+
+        def split(x: Tensor, before: int) -> Tensor:  # -> (B n, heads, W or 2 W, D)
+            x = functional.pad(x, (0, 0, before * width, blocks * width - length))
+            found = x.unfold(2, (1 + before) * width, width)  # (B, heads, n, D, W)
+            return found.permute(0, 2, 1, 4, 3).flatten(0, 1)
+
+        i = torch.arange(width, device=query.device)[:, None]
+        j = torch.arange(2 * width, device=query.device)
+        near = (j > i) & (j <= i + width)
+        # Nothing is before the first block.
+        there = (torch.arange(blocks, device=query.device)[:, None] > 0) | (j >= width)
+        mask = (near & there[:, None]).expand(batch, blocks, width, 2 * width).flatten(0, 1)[:, None]
+        return split(query, 0), split(key, 1), split(value, 1), mask
+
+    def _shares_heads(self, query: Tensor, mask: Tensor | None = None) -> bool:
+        """Whether a fused kernel lets several query heads read one key head: flash attention, in 16 bits.
+
+        Elsewhere on a GPU torch would take attention apart into plain products, with all scores in memory.
+        """
+        half = query.dtype in (torch.float16, torch.bfloat16) and mask is None
+        return query.device.type == "cpu" or (self.flash and half)
+
+    def over_cache(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """One token that attends to all: (B, H, 1, D), (B, K, T, D), (B, K, T, V) -> (B, H, 1, V)."""
+        # Query heads that share a key head become rows of one query, so the cache is read once.
+        grouped = query.reshape(query.shape[0], keys.shape[1], -1, query.shape[-1])  # (B, K, G, D)
+        if self.sinks is None:
+            y = functional.scaled_dot_product_attention(grouped, keys, values, scale=self.scale)
+        else:
+            scores = (grouped @ keys.mT).float() * self.scale
+            sinks = self.sinks.float().view(1, keys.shape[1], -1, 1).expand(*scores.shape[:3], 1)
+            shares = torch.cat((scores, sinks), dim=-1).softmax(-1)[..., :-1]
+            y = shares.to(values.dtype) @ values
+        return y.reshape(*query.shape[:3], -1)
+
+    def fill(self, cache: Layer, key: Tensor, value: Tensor) -> None:
+        """Keep what the cache has rows for: token t in row t modulo their number."""
+        rows, length = cache[0].shape[2], key.shape[2]
+        for kept, new in zip(cache, (key, value), strict=True):
+            kept.copy_(new if length == rows else new[:, :, -rows:].roll(length % rows, 2))
+
+
+class Attention(CausalAttention):
     """Causal self-attention in which `heads / kv_heads` query heads share one key and value head."""
 
+    def __init__(self, shape: LanguageModel, *, full: bool = True) -> None:
+        super().__init__(shape, full=full)
+        (inputs, self.parts), (result, _) = shape.attention_products
+        self.qkv = nn.Linear(inputs, sum(self.parts), bias=shape.qkv_bias)
+        self.output = nn.Linear(result, shape.hidden, bias=shape.output_bias)
+        whole = shape.head_norm == "all"
+        sizes = self.parts[:2] if whole else (shape.head_size,) * 2
+        self.norms = nn.ModuleList(Norm(size) for size in sizes) if shape.head_norm else None
+
+    def forward(
+        self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
+    ) -> Tensor:  # (B, T, C) -> (B, T, C)
+        batch, length, _ = x.shape
+        query, key, value = torch.split(self.qkv(x), self.parts, dim=-1)
+        if self.norms is not None:
+            query, key = (
+                norm(each.unflatten(-1, (-1, norm.weight.numel())))  # type: ignore[operator]
+                for norm, each in zip(self.norms, (query, key), strict=True)
+            )
+        query, key, value = (
+            each.reshape(batch, length, -1, self.shape.head_size).transpose(1, 2)
+            for each in (query, key, value)
+        )
+        query, key = rotate(query, table), rotate(key, table)  # (B, H, T, D), (B, K, T, D)
+        if cache is not None and position is not None:
+            keys, values = cache
+            row = position % keys.shape[2] if self.window else position
+            keys.index_copy_(2, row, key)
+            values.index_copy_(2, row, value)
+            y = self.over_cache(query, keys, values)
+        else:
+            if cache is not None:
+                self.fill(cache, key, value)
+            y = self.attend(query, key, value)
+        out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, -1))
+        return out
+
+
+class LatentAttention(CausalAttention):
+    """Keys and values of all heads from one latent row and one rotated key a token, which alone are kept.
+
+    A prompt is read with the keys widened; a step of decoding multiplies query and result instead, so that
+    all heads read the latent rows as they are."""
+
     def __init__(self, shape: LanguageModel) -> None:
-        super().__init__()
-        self.shape, self.flash = shape, True
-        self.query, self.key = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
-        self.qkv = nn.Linear(shape.hidden, self.query + 2 * self.key, bias=False)
-        self.output = nn.Linear(self.query, shape.hidden, bias=False)
+        super().__init__(shape, full=True)
+        s, self.nope = shape, shape.head_size - shape.rope
+        *asks, (_, (down,)), (_, (up,)), (result, _) = shape.attention_products
+        self.query_down = nn.Linear(s.hidden, s.query_rank, bias=False) if s.query_rank else None
+        self.query_norm = Norm(s.query_rank) if s.query_rank else None
+        self.query_up = nn.Linear(asks[-1][0], asks[-1][1][0], bias=False)
+        self.down, self.norm = nn.Linear(s.hidden, down, bias=False), Norm(s.latent)
+        # Its halves are multiplied apart in decoding, so it stays in 16 bits, as engines keep it.
+        self.latent_up = nn.Linear(s.latent, up, bias=False)
+        self.output = nn.Linear(result, s.hidden, bias=False)
 
     def forward(
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
     ) -> Tensor:  # (B, T, C) -> (B, T, C)
         s, (batch, length, _) = self.shape, x.shape
-        parts = torch.split(self.qkv(x), [self.query, self.key, self.key], dim=-1)
-        query, key, value = (p.view(batch, length, -1, s.head_size).transpose(1, 2) for p in parts)
-        query, key = rotate(query, table), rotate(key, table)  # (B, H, T, D), (B, K, T, D)
+        low = x if self.query_down is None or self.query_norm is None else self.query_norm(self.query_down(x))
+        query = self.query_up(low).view(batch, length, s.heads, s.head_size).transpose(1, 2)
+        plain, turned = query.split([self.nope, s.rope], dim=-1)
+        turned = rotate(turned, table)
+        latent, key = self.down(x).split([s.latent, s.rope], dim=-1)
+        latent, key = self.norm(latent)[:, None], rotate(key[:, None], table)  # (B, 1, T, L), (B, 1, T, R)
         if cache is not None and position is not None:
-            y = self._over_cache(query, key, value, cache, position)
+            rows = cache[0]
+            rows.index_copy_(2, position, torch.cat((latent, key), dim=-1))
+            weights = self.latent_up.weight.to(x.dtype).view(s.heads, -1, s.latent)
+            to_keys, to_values = weights.split([self.nope, s.value_size], dim=1)  # (H, nope, L), (H, V, L)
+            query = torch.cat((plain @ to_keys, turned), dim=-1)  # (B, H, 1, L + R)
+            y = self.over_cache(query, rows, rows[..., : s.latent]) @ to_values.mT
         else:
             if cache is not None:
-                cache[0].copy_(key)
-                cache[1].copy_(value)
-            grouped = s.heads != s.kv_heads
-            if grouped and not self._shares_heads(query):
-                key, value = (each.repeat_interleave(s.heads // s.kv_heads, 1) for each in (key, value))
-                grouped = False
-            y = functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=grouped)
-        out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, self.query))
+                cache[0].copy_(torch.cat((latent, key), dim=-1))
+            wide = self.latent_up(latent[:, 0]).view(batch, length, s.heads, -1).transpose(1, 2)
+            first, value = wide.split([self.nope, s.value_size], dim=-1)
+            key = torch.cat((first, key.expand(batch, s.heads, length, s.rope)), dim=-1)
+            y = self.attend(torch.cat((plain, turned), dim=-1), key, value)
+        out: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, -1))
         return out
 
-    def _shares_heads(self, query: Tensor) -> bool:
-        """Whether a fused kernel lets several query heads read one key head: flash attention, in 16 bits.
 
-        Elsewhere on a GPU torch would take attention apart into plain products, with all scores in memory.
-        """
-        return query.device.type == "cpu" or (self.flash and query.dtype in (torch.float16, torch.bfloat16))
-
-    def _over_cache(
-        self, query: Tensor, key: Tensor, value: Tensor, cache: Layer, position: Tensor
-    ) -> Tensor:  # (B, H, 1, D) -> (B, H, 1, D)
-        """Write one row, then attend to all: heads that share keys become rows of one query."""
-        keys, values = cache
-        keys.index_copy_(2, position, key)
-        values.index_copy_(2, position, value)
-        # Query heads that share a key head become rows of one query, so the cache is read once.
-        grouped = query.reshape(query.shape[0], self.shape.kv_heads, -1, self.shape.head_size)  # (B, K, G, D)
-        return functional.scaled_dot_product_attention(grouped, keys, values).reshape(query.shape)
+def gated(rows: Tensor, activation: str) -> Tensor:  # (..., 2 F) -> (..., F)
+    """act(gate) * up, Shazeer 2020, arXiv:2002.05202; gpt-oss's cuts both off and adds one to up."""
+    gate, up = rows.chunk(2, dim=-1)
+    if activation == "clamped":
+        gate, up = gate.clamp(max=CLAMP), up.clamp(-CLAMP, CLAMP)
+        return (up + 1) * gate * torch.sigmoid(CLAMPED_SLOPE * gate)
+    return (functional.silu(gate) if activation == "silu" else functional.gelu(gate, approximate="tanh")) * up
 
 
 class FeedForward(nn.Module):
-    """down(silu(gate x) * up x), Shazeer 2020, arXiv:2002.05202."""
+    """down(act(gate x) * up x)."""
 
-    def __init__(self, hidden: int, inner: int) -> None:
+    def __init__(self, hidden: int, inner: int, activation: str = "silu") -> None:
         super().__init__()
+        self.activation = activation
         self.gate_up = nn.Linear(hidden, 2 * inner, bias=False)
         self.down = nn.Linear(inner, hidden, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
-        gate, up = self.gate_up(x).chunk(2, dim=-1)
-        y: Tensor = self.down(functional.silu(gate) * up)
+        y: Tensor = self.down(gated(self.gate_up(x), self.activation))
         return y
 
 
 class Experts(Part):
     """Of E feed-forward networks each token passes the `chosen` that a router scores highest, weighted by the
-    softmax of their scores, and the shared one where there is any (Shazeer et al. 2017, arXiv:1701.06538)."""
+    softmax of their scores, and the shared one where there is any (Shazeer et al. 2017, arXiv:1701.06538).
+
+    DeepSeek V3's router scores by a sigmoid, weights by those scores over their sum, and chooses by them plus
+    a number an expert, in the groups whose best two have the largest sum."""
 
     def __init__(self, shape: LanguageModel) -> None:
         super().__init__()
-        self.chosen, width = shape.chosen, shape.expert_inner
-        self.router = nn.Linear(shape.hidden, shape.experts, bias=False)
-        self.gate_up = nn.Parameter(torch.empty(shape.experts, 2 * width, shape.hidden))
-        self.down = nn.Parameter(torch.empty(shape.experts, shape.hidden, width))
-        self.shared = FeedForward(shape.hidden, shape.shared_inner) if shape.shared_inner else None
+        self.shape, width, count = shape, shape.expert_inner, shape.experts
+        biased = shape.balanced and not shape.sigmoid
+        self.router = nn.Linear(shape.hidden, count, bias=biased)
+        self.balance = nn.Parameter(torch.empty(count), requires_grad=False) if shape.sigmoid else None
+        self.gate_up = nn.Parameter(torch.empty(count, 2 * width, shape.hidden))
+        self.down = nn.Parameter(torch.empty(count, shape.hidden, width))
+        sizes = (2 * width, shape.hidden) if shape.expert_biases else ()
+        self.biases = nn.ParameterList(torch.empty(count, size) for size in sizes)
+        self.shared = None
+        if shape.shared_inner:
+            self.shared = FeedForward(shape.hidden, shape.shared_inner, shape.activation)
 
     def initialise(self) -> None:
         for weight in (self.gate_up, self.down):
             nn.init.normal_(weight, std=INITIAL_STD)
+        for small in (*self.biases, *(() if self.balance is None else (self.balance,))):
+            nn.init.zeros_(small)
+
+    def choose(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights and numbers of each token's experts: (N, C) -> (N, k), (N, k)."""
+        s, scores = self.shape, self.router(rows).float()
+        if self.balance is None:
+            best, chosen = scores.topk(s.chosen, dim=-1)
+            return best.softmax(-1), chosen
+        scores = scores.sigmoid()
+        asked = scores + self.balance
+        if s.groups > 1:
+            by_group = asked.unflatten(-1, (s.groups, -1))  # type: ignore[no-untyped-call]
+            best = by_group.topk(2, dim=-1).values.sum(-1).topk(s.chosen_groups, dim=-1).indices
+            kept = torch.zeros_like(by_group[..., 0], dtype=torch.bool).scatter(-1, best, True)
+            asked = by_group.masked_fill(~kept[..., None], -torch.inf).flatten(-2)
+        chosen = asked.topk(s.chosen, dim=-1).indices
+        weights = scores.gather(-1, chosen)
+        return weights / weights.sum(-1, keepdim=True) * s.routed_scale, chosen
 
     def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
         rows = x.flatten(0, -2)  # (N, C)
-        scores, chosen = self.router(rows).float().topk(self.chosen, dim=-1)  # (N, k)
+        weights, chosen = self.choose(rows)
         # Rows of one expert lie together; `order` has the place of each among all choices.
         order = chosen.flatten().argsort(stable=True)
-        experts = torch.arange(len(self.gate_up), device=x.device)
+        experts = torch.arange(self.shape.experts, device=x.device)
         ends = (chosen.flatten()[:, None] == experts).sum(0).cumsum(0).to(torch.int32)
-        mine = rows[order // self.chosen]  # (N k, C)
-        gate, up = self._grouped(mine, self.gate_up, ends).chunk(2, dim=-1)
-        found = self._grouped(functional.silu(gate) * up, self.down, ends)
+        whose = chosen.flatten()[order]
+        mine = rows[order // self.shape.chosen]  # (N k, C)
+        inner = gated(self._grouped(mine, 0, ends, whose), self.shape.activation)
+        found = self._grouped(inner, 1, ends, whose)
         back = found[order.argsort()].unflatten(0, chosen.shape)  # type: ignore[no-untyped-call]  # (N, k, C)
-        y = (back * scores.softmax(-1).to(back.dtype)[..., None]).sum(1)
+        y = (back * weights.to(back.dtype)[..., None]).sum(1)
         if self.shared is not None:
             y = y + self.shared(rows)
         out: Tensor = y.view(x.shape)
         return out
 
-    def _grouped(self, rows: Tensor, weights: Tensor, ends: Tensor) -> Tensor:
-        """Each row times the transpose of its expert's weights: (N, K), (E, M, K), (E) -> (N, M)."""
+    def _grouped(self, rows: Tensor, part: int, ends: Tensor, whose: Tensor) -> Tensor:
+        """Each row times the transpose of its expert's weights, plus the bias: (N, K) -> (N, M)."""
+        weights = self.down if part else self.gate_up
         found: Tensor = torch._grouped_mm(rows, weights.to(rows.dtype).mT, offs=ends)
-        return found
+        return found + self.biases[part].to(rows.dtype)[whose] if self.biases else found
 
 
 class Block(Part):
-    """Attention and feed-forward, each after a norm and added to the stream."""
+    """Attention and feed-forward, each after a norm and added to the stream; some norm what they add, too."""
 
-    def __init__(self, shape: LanguageModel, *, dense: bool = True) -> None:
+    def __init__(self, shape: LanguageModel, *, dense: bool = True, full: bool = True) -> None:
         super().__init__()
         self.shape = shape
-        self.norm1, self.attention = Norm(shape.hidden), Attention(shape)
+        self.norm1 = Norm(shape.hidden)
+        self.attention = LatentAttention(shape) if shape.latent else Attention(shape, full=full)
         self.norm2 = Norm(shape.hidden)
-        self.feed_forward = FeedForward(shape.hidden, shape.inner) if dense else Experts(shape)
+        feed = FeedForward(shape.hidden, shape.inner, shape.activation) if dense else Experts(shape)
+        self.feed_forward = feed
+        self.after = nn.ModuleList(Norm(shape.hidden) for _ in range(2 * shape.four_norms))
 
     def forward(
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
     ) -> Tensor:
-        x = x + self.attention(self.norm1(x), table, cache, position)
-        out: Tensor = x + self.feed_forward(self.norm2(x))
+        y = self.attention(self.norm1(x), table, cache, position)
+        x = x + (self.after[0](y) if self.after else y)
+        y = self.feed_forward(self.norm2(x))
+        out: Tensor = x + (self.after[1](y) if self.after else y)
         return out
 
     @torch.no_grad()
@@ -224,15 +414,20 @@ class Decoder(nn.Module):
     """Token ids in, last hidden states out; `logits` applies the head."""
 
     table: Tensor
+    near_table: Tensor | None
 
     def __init__(self, shape: LanguageModel, positions: int) -> None:
         super().__init__()
         self.shape, self.positions, self.recompute = shape, positions, False
         self.embedding = nn.Embedding(shape.vocabulary, shape.hidden)
-        self.layers = nn.ModuleList(Block(shape, dense=i < shape.dense_layers) for i in range(shape.layers))
+        self.layers = nn.ModuleList(
+            Block(shape, dense=i < shape.dense_layers, full=full) for i, full in enumerate(shape.full)
+        )
         self.norm = Norm(shape.hidden)
         self.head = None if shape.tied else nn.Linear(shape.hidden, shape.vocabulary, bias=False)
-        self.register_buffer("table", torch.empty(2, positions, shape.head_size // 2))
+        self.register_buffer("table", torch.empty(2, positions, (shape.rope or shape.head_size) // 2))
+        # Gemma 3's layers with a window have another base.
+        self.register_buffer("near_table", torch.empty_like(self.table) if shape.local_theta else None)
 
     @property
     def head_weight(self) -> Tensor:
@@ -249,10 +444,25 @@ class Decoder(nn.Module):
         for module in reversed(tuple((part or self).modules())):  # a block after what it holds
             if isinstance(module, nn.Linear | nn.Embedding):
                 nn.init.normal_(module.weight, std=INITIAL_STD)
+                if isinstance(module, nn.Linear) and module.bias is not None:
+                    nn.init.zeros_(module.bias)
             elif isinstance(module, Part):
                 module.initialise()
         if part is None:
-            self.table.copy_(rotary_table(self.shape, self.positions, self.table.device))
+            self.draw_tables(self.table.device, self.table.dtype)
+
+    def draw_tables(self, device: torch.device, dtype: torch.dtype) -> None:
+        """Angles of all positions."""
+        self.table = rotary_table(self.shape, self.positions, device).to(dtype)
+        if self.near_table is not None:
+            theta = self.shape.local_theta
+            self.near_table = rotary_table(self.shape, self.positions, device, theta).to(dtype)
+
+    def tables(self, select: Callable[[Tensor], Tensor]) -> list[Tensor]:
+        """Of each layer, the rows that are asked for."""
+        far = select(self.table)
+        near = far if self.near_table is None else select(self.near_table)
+        return [far if full else near for full in self.shape.full]
 
     def logits(self, x: Tensor) -> Tensor:  # (..., C) -> (..., V)
         return functional.linear(x, self.head_weight)
@@ -262,12 +472,13 @@ class Decoder(nn.Module):
         x: Tensor = self.embedding(tokens)
         kind = x.device.type
         casts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
-        return x.to(torch.get_autocast_dtype(kind)) if casts else x
+        x = x.to(torch.get_autocast_dtype(kind)) if casts else x
+        return x * self.shape.hidden**0.5 if self.shape.scaled_embedding else x
 
     def forward(self, tokens: Tensor) -> Tensor:  # (B, T) -> (B, T, C)
         """All positions. With `recompute`, a layer's activations are computed again in backward."""
-        x, table = self.embed(tokens), self.table[:, : tokens.shape[1]]
-        for layer in self.layers:
+        x, tables = self.embed(tokens), self.tables(lambda rows: rows[:, : tokens.shape[1]])
+        for layer, table in zip(self.layers, tables, strict=True):
             if self.recompute:
                 x = torch.utils.checkpoint.checkpoint(layer, x, table, use_reentrant=False)
             else:
@@ -277,21 +488,22 @@ class Decoder(nn.Module):
 
     def prefill(self, tokens: Tensor, cache: Cache) -> Tensor:  # (B, T) -> (B, V)
         """Fill the whole cache and return the logits of the last position."""
-        x = self.embed(tokens)
-        for layer, rows in zip(self.layers, cache.layers(), strict=True):
-            x = layer(x, self.table[:, : tokens.shape[1]], rows)
+        x, tables = self.embed(tokens), self.tables(lambda rows: rows[:, : tokens.shape[1]])
+        for layer, table, rows in zip(self.layers, tables, cache.layers(), strict=True):
+            x = layer(x, table, rows)
         return self.logits(self.norm(x[:, -1]))
 
     def decode(self, tokens: Tensor, cache: Cache, position: Tensor) -> Tensor:  # (B, 1), (1,) -> (B, V)
         """One token at `position`, whose row of the full cache it overwrites."""
-        x, table = self.embed(tokens), self.table.index_select(1, position)
-        for layer, rows in zip(self.layers, cache.layers(), strict=True):
+        x, tables = self.embed(tokens), self.tables(lambda rows: rows.index_select(1, position))
+        for layer, table, rows in zip(self.layers, tables, cache.layers(), strict=True):
             x = layer(x, table, rows, position)
         return self.logits(self.norm(x[:, -1]))
 
 
 class Cache(nn.Module):
-    """Keys and values of every layer, allocated once: (B, K, T, D) each, random from the start.
+    """Keys and values of every layer, allocated once: (B, K, T, D) each, random from the start. Layers with a
+    window have no more rows than it, latent ones one row a token for both.
 
     Buffers of a module, because torch.compile takes their addresses as fixed and can then replay a
     graph that writes into them; one a layer, because a write into a view of one for all might be
@@ -300,15 +512,22 @@ class Cache(nn.Module):
 
     def __init__(self, shape: LanguageModel, batch: int, tokens: int, like: Tensor) -> None:
         super().__init__()
-        self.count, size = shape.layers, (batch, shape.kv_heads, tokens, shape.head_size)
-        for i in range(self.count):
-            for name in ("keys", "values"):
-                rows = torch.randn(size, dtype=like.dtype, device=like.device)
+        self.count = shape.layers
+        widths = {"keys": shape.head_size, "values": shape.value_size}
+        if shape.latent:
+            widths = {"keys": shape.latent + shape.rope}
+        heads = 1 if shape.latent else shape.kv_heads
+        for i, full in enumerate(shape.full):
+            length = tokens if full else min(tokens, shape.window)
+            for name, width in widths.items():
+                rows = torch.randn((batch, heads, length, width), dtype=like.dtype, device=like.device)
                 self.register_buffer(f"{name}{i}", rows)
 
-    def layers(self) -> tuple[Layer, ...]:
-        """(keys, values) of each layer."""
-        return tuple((self.get_buffer(f"keys{i}"), self.get_buffer(f"values{i}")) for i in range(self.count))
+    def layers(self) -> tuple[tuple[Tensor, ...], ...]:
+        """(keys, values) of each layer, or the latent rows alone."""
+        held = dict(self.named_buffers())
+        names = ("keys", "values") if "values0" in held else ("keys",)
+        return tuple(tuple(held[f"{name}{i}"] for name in names) for i in range(self.count))
 
 
 def outline(shape: LanguageModel, positions: int, dtype: torch.dtype, device: str) -> Decoder:
@@ -317,7 +536,7 @@ def outline(shape: LanguageModel, positions: int, dtype: torch.dtype, device: st
         model = Decoder(shape, positions).to(dtype)
     flash = has_flash(device)
     for module in model.modules():
-        if isinstance(module, Attention):
+        if isinstance(module, CausalAttention):
             module.flash = flash
     return model
 
@@ -337,7 +556,7 @@ def build_decoder(
             model.initialise(each)
             if name == "layers":
                 quantise(each, narrow)
-    model.table = rotary_table(shape, positions, torch.device(device)).to(dtype)
+    model.draw_tables(torch.device(device), dtype)
     return model
 
 
@@ -437,10 +656,11 @@ def add_lora(model: Decoder, rank: int = RANK) -> Decoder:
     for block in model.layers:
         assert isinstance(block, Block)
         attention, feed = block.attention, block.feed_forward
-        places: list[tuple[nn.Module, str, tuple[int, ...]]] = [
-            (attention, "qkv", (attention.query, attention.key, attention.key)),
-            (attention, "output", (model.shape.hidden,)),
-        ]
+        places: list[tuple[nn.Module, str, tuple[int, ...]]] = []
+        for name, base in list(attention.named_children()):
+            if isinstance(base, nn.Linear | NarrowLinear):
+                parts = attention.parts if name == "qkv" else (base.out_features,)
+                places.append((attention, name, parts))
         if isinstance(feed, FeedForward):
             inner = feed.down.in_features
             places += [(feed, "gate_up", (inner, inner)), (feed, "down", (model.shape.hidden,))]
@@ -563,7 +783,7 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     position = torch.full((1,), tokens - 1, device=config.device)
     inputs = (prompt, position) if decodes else (prompt,)
     asks = config.switches.decode == "triton"
-    own = decodes and (asks or config.precision in (Precision.INT8, Precision.INT4))
+    own = decodes and shape.plain and (asks or config.precision in (Precision.INT8, Precision.INT4))
     # Before quantising: it is done in place.
     expected = None
     eager = replace(config, compile=False)
