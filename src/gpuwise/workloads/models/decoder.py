@@ -87,13 +87,12 @@ def rotary_table(
     return torch.stack((angles.cos(), angles.sin()))
 
 
-def rotate(x: Tensor, table: Tensor) -> Tensor:  # (B, H, T, D), (2, T, R / 2) -> (B, H, T, D)
-    """Turn channel i and channel i + R / 2 of the first R by the position's angle."""
+def rotate(x: Tensor, table: Tensor, part: int = 0) -> Tensor:  # (B, H, T, D), (2, T, R / 2) -> (B, H, T, D)
+    """Turn channel i and channel i + R / 2 by its position's angle, of all channels or the first `part`."""
     cosine, sine = table.to(x.dtype).unbind(0)
-    turned = 2 * cosine.shape[-1]
-    first, second = x[..., :turned].chunk(2, dim=-1)
-    parts = (first * cosine - second * sine, second * cosine + first * sine)
-    return torch.cat(parts if turned == x.shape[-1] else (*parts, x[..., turned:]), dim=-1)
+    first, second = (x[..., :part] if part else x).chunk(2, dim=-1)
+    turned = (first * cosine - second * sine, second * cosine + first * sine)
+    return torch.cat((*turned, x[..., part:]) if part else turned, dim=-1)
 
 
 def has_flash(device: str) -> bool:
@@ -119,12 +118,14 @@ class CausalAttention(Part):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """All positions: (B, H, T, D), (B, K, T, D), (B, K, T, V) -> (B, H, T, V)."""
-        (batch, heads, length, _), width = query.shape, value.shape[-1]
+        s, batch, length = self.shape, 0, 0
+        if s.sinks or self.window:
+            batch, _, length, _ = query.shape
         if self.sinks is not None:
             # A key of zeros but for one channel, on which the query has the sink's score: no mask, so fused
             # kernels and their gradients stay.
-            score = (self.sinks.to(query.dtype) / self.scale).view(1, heads, 1, 1)
-            query = torch.cat((query, score.expand(batch, heads, length, 1)), dim=-1)
+            score = (self.sinks.to(query.dtype) / self.scale).view(1, s.heads, 1, 1)
+            query = torch.cat((query, score.expand(batch, s.heads, length, 1)), dim=-1)
             query = functional.pad(query, (0, SINK - 1))
             key, value = functional.pad(key, (0, SINK)), functional.pad(value, (0, SINK))
         mask = None
@@ -139,9 +140,9 @@ class CausalAttention(Part):
                 query = functional.pad(query, (0, 0, 1, 0))
             else:
                 mask = functional.pad(mask, (1, 0), value=True)
-        grouped = key.shape[1] != heads
+        grouped = not s.latent and s.heads != s.kv_heads
         if grouped and not self._shares_heads(query, mask):
-            key, value = (each.repeat_interleave(heads // key.shape[1], 1) for each in (key, value))
+            key, value = (each.repeat_interleave(s.heads // s.kv_heads, 1) for each in (key, value))
             grouped = False
         y = functional.scaled_dot_product_attention(
             query, key, value, attn_mask=mask, is_causal=mask is None, scale=self.scale, enable_gqa=grouped
@@ -150,7 +151,7 @@ class CausalAttention(Part):
             y = y.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)[:, :, :length]  # type: ignore[no-untyped-call]
         elif self.sinks is not None:
             y = y[:, :, 1:]
-        return y[..., :width]
+        return y if self.sinks is None else y[..., : s.value_size]
 
     def _in_blocks(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         """Queries in blocks as long as the window, each with the keys of its own and the block before: twice
@@ -183,12 +184,14 @@ class CausalAttention(Part):
     def over_cache(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """One token that attends to all: (B, H, 1, D), (B, K, T, D), (B, K, T, V) -> (B, H, 1, V)."""
         # Query heads that share a key head become rows of one query, so the cache is read once.
-        grouped = query.reshape(query.shape[0], keys.shape[1], -1, query.shape[-1])  # (B, K, G, D)
+        s = self.shape
+        heads, width = (1, s.latent + s.rope) if s.latent else (s.kv_heads, s.head_size)
+        grouped = query.reshape(query.shape[0], heads, -1, width)  # (B, K, G, D)
         if self.sinks is None:
             y = functional.scaled_dot_product_attention(grouped, keys, values, scale=self.scale)
         else:
             scores = (grouped @ keys.mT).float() * self.scale
-            sinks = self.sinks.float().view(1, keys.shape[1], -1, 1).expand(*scores.shape[:3], 1)
+            sinks = self.sinks.float().view(1, heads, -1, 1).expand(*scores.shape[:3], 1)
             shares = torch.cat((scores, sinks), dim=-1).softmax(-1)[..., :-1]
             y = shares.to(values.dtype) @ values
         return y.reshape(*query.shape[:3], -1)
@@ -208,25 +211,26 @@ class Attention(CausalAttention):
         (inputs, self.parts), (result, _) = shape.attention_products
         self.qkv = nn.Linear(inputs, sum(self.parts), bias=shape.qkv_bias)
         self.output = nn.Linear(result, shape.hidden, bias=shape.output_bias)
-        whole = shape.head_norm == "all"
-        sizes = self.parts[:2] if whole else (shape.head_size,) * 2
+        self.norm_size = 0 if shape.head_norm == "all" else shape.head_size  # 0 = all heads as one
+        sizes = (self.norm_size,) * 2 if self.norm_size else self.parts[:2]
         self.norms = nn.ModuleList(Norm(size) for size in sizes) if shape.head_norm else None
 
     def forward(
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
     ) -> Tensor:  # (B, T, C) -> (B, T, C)
         batch, length, _ = x.shape
-        query, key, value = torch.split(self.qkv(x), self.parts, dim=-1)
+        query, key, value = torch.split(self.qkv(x), list(self.parts), dim=-1)
         if self.norms is not None:
             query, key = (
-                norm(each.unflatten(-1, (-1, norm.weight.numel())))  # type: ignore[operator]
+                norm(each.view(batch, length, -1, self.norm_size or each.shape[-1]))
                 for norm, each in zip(self.norms, (query, key), strict=True)
             )
         query, key, value = (
             each.reshape(batch, length, -1, self.shape.head_size).transpose(1, 2)
             for each in (query, key, value)
         )
-        query, key = rotate(query, table), rotate(key, table)  # (B, H, T, D), (B, K, T, D)
+        part = self.shape.rope
+        query, key = rotate(query, table, part), rotate(key, table, part)  # (B, H, T, D), (B, K, T, D)
         if cache is not None and position is not None:
             keys, values = cache
             row = position % keys.shape[2] if self.window else position
@@ -273,7 +277,7 @@ class LatentAttention(CausalAttention):
             rows = cache[0]
             rows.index_copy_(2, position, torch.cat((latent, key), dim=-1))
             weights = self.latent_up.weight.to(x.dtype).view(s.heads, -1, s.latent)
-            to_keys, to_values = weights.split([self.nope, s.value_size], dim=1)  # (H, nope, L), (H, V, L)
+            to_keys, to_values = weights[:, : self.nope], weights[:, self.nope :]  # (H, nope, L), (H, V, L)
             query = torch.cat((plain @ to_keys, turned), dim=-1)  # (B, H, 1, L + R)
             y = self.over_cache(query, rows, rows[..., : s.latent]) @ to_values.mT
         else:
@@ -346,7 +350,7 @@ class Experts(Part):
         scores = scores.sigmoid()
         asked = scores + self.balance
         if s.groups > 1:
-            by_group = asked.unflatten(-1, (s.groups, -1))  # type: ignore[no-untyped-call]
+            by_group = asked.unflatten(-1, (s.groups, -1))
             best = by_group.topk(2, dim=-1).values.sum(-1).topk(s.chosen_groups, dim=-1).indices
             kept = torch.zeros_like(by_group[..., 0], dtype=torch.bool).scatter(-1, best, True)
             asked = by_group.masked_fill(~kept[..., None], -torch.inf).flatten(-2)
@@ -395,11 +399,9 @@ class Block(Part):
     def forward(
         self, x: Tensor, table: Tensor, cache: Layer | None = None, position: Tensor | None = None
     ) -> Tensor:
-        y = self.attention(self.norm1(x), table, cache, position)
-        x = x + (self.after[0](y) if self.after else y)
-        y = self.feed_forward(self.norm2(x))
-        out: Tensor = x + (self.after[1](y) if self.after else y)
-        return out
+        after: Sequence[Callable[[Tensor], Tensor]] = tuple(self.after) or (lambda y: y,) * 2
+        x = x + after[0](self.attention(self.norm1(x), table, cache, position))
+        return x + after[1](self.feed_forward(self.norm2(x)))
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -597,6 +599,7 @@ class FusedDecode(nn.Module):
         for layer, (keys, values) in zip(decoder.layers, self.cache.layers(), strict=True):
             assert isinstance(layer, Block)
             attention, feed = layer.attention, layer.feed_forward
+            assert isinstance(attention, Attention)
             qkv = product(x, *stored(attention.qkv), norm=layer.norm1.weight, eps=NORM_EPS)
             y = attend(qkv, keys, values, decoder.table, position, decoder.shape.heads)
             x = product(y, *stored(attention.output), residual=x)
@@ -659,8 +662,8 @@ def add_lora(model: Decoder, rank: int = RANK) -> Decoder:
         places: list[tuple[nn.Module, str, tuple[int, ...]]] = []
         for name, base in list(attention.named_children()):
             if isinstance(base, nn.Linear | NarrowLinear):
-                parts = attention.parts if name == "qkv" else (base.out_features,)
-                places.append((attention, name, parts))
+                whole = isinstance(attention, Attention) and name == "qkv"
+                places.append((attention, name, attention.parts if whole else (base.out_features,)))  # type: ignore[arg-type]
         if isinstance(feed, FeedForward):
             inner = feed.down.in_features
             places += [(feed, "gate_up", (inner, inner)), (feed, "down", (model.shape.hidden,))]
