@@ -119,16 +119,17 @@ def _ids(text: str) -> tuple[str, ...]:
               help="bf16, fp8, int8, int4, mxfp4, nvfp4, nf4, q8_0, q5_k_m, q4_k_m. "
                    "[default: by task]")  # fmt: skip
 @click.option("--cache", default="bf16", show_default=True, help="Keys and values: bf16, fp8, int8.")
-@click.option("--context", default="8k", show_default=True, metavar="N,...",
-              help="Tokens of a sequence; 8k is 8,192.")  # fmt: skip
+@click.option("--context", metavar="N,...",
+              help="Tokens of a sequence. [default: 8k, that is 8,192; in training 2k]")  # fmt: skip
 @click.option(
     "--batch", default="1", show_default=True, metavar="N,...", help="Sequences at a time on each GPU."
 )
 @click.option("--gpus", "count", type=click.IntRange(1, 8), default=1, show_default=True,
               help="GPUs of one machine: tensor-parallel in inference, FSDP in training.")  # fmt: skip
 @click.option("--checkpoint", type=click.Choice(["on", "off"]), default="on", show_default=True,
-              help="Training computes activations again instead of keeping them.")  # fmt: skip
-@click.option("--optimiser", type=click.Choice(["adamw", "adamw8bit"]), default="adamw", show_default=True)
+              help="Training computes activations again, and the loss in chunks.")  # fmt: skip
+@click.option("--optimiser", type=click.Choice(["adamw", "adamw8bit", "paged"]), default="adamw",
+              show_default=True, help="paged: 8-bit moments in the host's memory.")  # fmt: skip
 @click.option("--rank", type=click.IntRange(1, 1024), default=16, show_default=True, help="Of adapters.")
 @shared.drawn_output
 def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
@@ -147,7 +148,7 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
         model=model, gpus=_ids(",".join(options["gpus"])) if options["gpus"] else (),
         tasks=cast(Any, units.parse_list(options["tasks"].casefold())),
         weights=units.parse_list(options["weights"].casefold()), cache=options["cache"].casefold(),
-        contexts=units.parse_counts(options["context"], "a context"),
+        contexts=units.parse_counts(options["context"], "a context") if options["context"] else (),
         batches=units.parse_counts(options["batch"], "a batch"),
         count=options["count"], checkpoint=options["checkpoint"] == "on", optimiser=options["optimiser"],
         rank=options["rank"],

@@ -279,7 +279,7 @@ class FitRequest:
     tasks: tuple[Task, ...] = ("infer",)
     weights: tuple[Precision | str, ...] = ()  # Empty = the usual ones of the task.
     cache: Precision | str = Precision.BF16
-    contexts: tuple[int, ...] = (8192,)
+    contexts: tuple[int, ...] = ()  # Empty = 8,192 tokens, in training 2,048, and no more than the model has.
     batches: tuple[int, ...] = (1,)
     count: int = 1  # GPUs of one machine that share the work.
     checkpoint: bool = True
@@ -304,7 +304,7 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
         raise InputError(f"unknown task {unknown[0]!r}", hint=f"choose from {', '.join(TASKS)}")
     if request.optimiser not in OPTIMISERS:
         raise InputError(f"unknown optimiser {request.optimiser!r}", hint=" or ".join(OPTIMISERS))
-    if model.context and (longest := max(request.contexts)) > model.context:
+    if model.context and (longest := max(request.contexts, default=0)) > model.context:
         raise InputError(f"{model.name} was made for {model.context:,} tokens, not {longest:,}")
     gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus)) or here() or USUAL_GPUS
     found = []
@@ -312,7 +312,9 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
         formats = tuple(map(Precision, request.weights)) or FORMATS[task]
         if unfit := [each for each in formats if each not in WEIGHTS]:
             raise InputError(f"no weights are kept in {unfit[0]}", hint=f"choose from {', '.join(WEIGHTS)}")
-        for gpu, weights, context, batch in product(gpus, formats, request.contexts, request.batches):
+        usual = 8192 if task == "infer" else 2048
+        contexts = request.contexts or (min(usual, model.context or usual),)
+        for gpu, weights, context, batch in product(gpus, formats, contexts, request.batches):
             plan = Plan(
                 model=model, task=task, weights=weights, cache=cache, context=context, batch=batch,
                 gpus=request.count, checkpoint=request.checkpoint and task != "infer",

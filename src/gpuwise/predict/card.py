@@ -81,13 +81,15 @@ class Card:
         return found
 
 
-def card(name: str) -> Card:
+def card(name: str, *, sheet: bool = False) -> Card:
     """The card that `name` names: a catalog id, a driver's name, or a spelling of the public data.
 
     Raises InputError where it is none or may be several, as the catalog does, and NoDataError for a GPU that
-    cannot be predicted.
+    cannot be predicted; with `sheet` only for one whose data sheet lacks a bandwidth.
     """
     found = _found(name)
+    if isinstance(found, NoDataError) and sheet:
+        return _sheet(catalog.find(name))
     if isinstance(found, NoDataError):
         raise NoDataError(str(found), hint=found.hint)
     return found
@@ -100,6 +102,26 @@ def _found(name: str) -> Card | NoDataError:
         return _named(name)
     except NoDataError as refused:
         return refused
+
+
+def is_measured(name: str) -> bool:
+    """Whether GPUs of its architecture were among those that the model was compared with."""
+    return not isinstance(_found(name), NoDataError)
+
+
+def _sheet(spec: GpuSpec) -> Card:
+    bandwidth, peaks = spec.number("memory_bytes_per_s"), _peaks(spec, {})
+    if not bandwidth or not peaks:
+        problem = f"no source states its {'peak' if bandwidth else 'memory bandwidth'}"
+        raise NoDataError(problem, hint="see what is stated", code="show-gpu", gpu=spec.id)
+    # What is not stated (cores of an Apple chip) bounds nothing.
+    return Card(
+        id=spec.id, vendor=spec.vendor or "unknown", family=spec.architecture or "unknown", peaks=peaks,
+        bytes_per_s=bandwidth, l2_bytes=spec.number("l2_bytes") or 6e6,
+        memory_bytes=spec.number("memory_bytes") or 0.0, units=int(spec.number("sm_count") or 1000),
+        clock_hz=spec.number("boost_hz") or 1.5e9, power_w=spec.number("power_w") or 0.0, process_nm=7.0,
+        stacked=False,
+    )  # fmt: skip
 
 
 def _named(name: str) -> Card:

@@ -5,12 +5,12 @@
     decoding    max(bytes / (share x bandwidth) + layers x a kernel's latency, operations, unpacking 4 bits)
     prompt, training step    operations / (share x peak), and for training three or four passes of them
 
-Activations of a layer, eagerly, in values a token: each norm its input in fp32 and its output (3 C twice),
-attention query, key, value, result and the result as the next product's input (3 C + 2 K), gate, up,
-activated gate and their product (4 F): 9 C + 2 K + 4 F (`workloads.llm`). Checkpointing keeps C a layer and
-computes one layer again at a time. Logits are counted as transformers makes them: in 16 and 32 bits, with
-their gradient.
-Constants were set on two thirds of public rows; docs/how-it-predicts.md has the scores on the last third.
+Activations of a layer are those of `workloads.llm.activation_bytes`. Checkpointing keeps C values a token and
+layer, computes one layer again at a time, and has the loss computed in chunks of tokens, as recipes that
+save memory do (torchtune, Unsloth, Liger, `gpuwise bench`). Without it logits are counted as transformers
+makes them: in 16 and 32 bits, with their gradient. llama.cpp, which runs GGUF formats, leaves an embedding
+that is not the head in the host's memory.
+Constants were set on public rows: `python -m evaluation.language_models DATA_FOLDER` scores them.
 """
 
 from __future__ import annotations
@@ -24,41 +24,53 @@ from gpuwise.facts import catalog, llms
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval
-from gpuwise.predict.card import Card, bus, card
+from gpuwise.predict.card import Card, bus, card, is_measured
+from gpuwise.workloads.llm import activation_bytes, adapter_parameters, inner_width
 
 Task = Literal["infer", "full", "lora", "qlora"]
-Optimiser = Literal["adamw", "adamw8bit"]
+Optimiser = Literal["adamw", "adamw8bit", "paged"]
 GGUF = (Precision.Q8_0, Precision.Q5_K_M, Precision.Q4_K_M)
 TASKS: tuple[Task, ...] = ("infer", "full", "lora", "qlora")
-OPTIMISERS: tuple[Optimiser, ...] = ("adamw", "adamw8bit")
+OPTIMISERS: tuple[Optimiser, ...] = ("adamw", "adamw8bit", "paged")
 
 # Context of the driver, handles of libraries and their workspaces: taken on every card before a tensor is.
-FIXED_BYTES = 1.0e9
+# llama.cpp has few libraries.
+FIXED_BYTES, FIXED_BYTES_GGUF = 1.0e9, 0.5e9
 # Share of the memory that a caching allocator can fill before fragments make it fail.
 USABLE = 0.95
 # Metal gives a GPU that shares its memory with the processor about three quarters of it.
-USABLE_SHARED = 0.72
+USABLE_SHARED = 0.75
 # Tokens of a prompt that engines read at a time.
 CHUNK = 2048
 # Bytes of a logit in training: 2 as computed, 4 widened, 4 of its gradient, 2 narrowed again.
-LOGIT_BYTES = 12
+LOGIT_BYTES, LOGIT_CHUNK_BYTES = 12, 1e9
 # 4-bit layers keep a second copy of the input of products for their adapters.
 QUANTISED_INPUTS = 1.3
 # Bytes a trained parameter beside its weight: gradient and two moments in the weight's own format (bf16, as
-# single-GPU recipes have it), or 8-bit moments. Adapters are kept and trained in fp32.
-STATE_BYTES = {"adamw": 2 + 4, "adamw8bit": 2 + 2}
-ADAPTER_BYTES = {"adamw": 4 + 4 + 8, "adamw8bit": 4 + 4 + 2}
+# single-GPU recipes have it), or 8-bit moments. Paged: those in the host's memory, and each gradient is
+# applied within the backward pass, so that the largest one alone is there. Adapters are trained in fp32.
+STATE_BYTES = {"adamw": 2 + 4, "adamw8bit": 2 + 2, "paged": 0}
+ADAPTER_BYTES = {"adamw": 4 + 4 + 8, "adamw8bit": 4 + 4 + 2, "paged": 4 + 4 + 2}
+# Bytes a second between the host and a GPU, over which paged moments travel.
+PAGED_BYTES_PER_S = 20e9
 # Share of the bandwidth that decoding reaches, in fused engines and in llama.cpp, which runs GGUF formats; of
 # the peak that a prompt and a training step reach.
 READ_SHARE, READ_SHARE_GGUF, PROMPT_SHARE, TRAIN_SHARE = 0.85, 0.70, 0.55, 0.45
-# Seconds that a layer's kernels take beside what they move, in engines with fused kernels.
-LAYER_S = 30e-6
-# Weights that a multiprocessor unpacks from 4 bits in one cycle; cards with HBM are bound by that.
-UNPACKED = 9.0
+# Seconds that a layer's kernels take beside what they move, in engines with fused kernels; of AWQ and GPTQ at
+# 2 GHz, which those grow against. NF4 is run by bitsandbytes in transformers, where the host launches each
+# kernel: between half and twice this by the host.
+LAYER_S, LAYER_S_INT4, LAYER_S_NF4 = 30e-6, 55e-6, 0.8e-3
+# Weights that a multiprocessor unpacks from 4 bits in one cycle, and from NF4 into a copy of 16 bits, which
+# is written and read for more than one sequence.
+UNPACKED, UNPACKED_NF4 = 14.0, 1.3
 # Seconds of one all-reduce of a token's activations, over NVLink and over PCIe.
 REDUCE_S = {"NVLink": 12e-6, "PCIe": 35e-6}
 # Half width of the 80 % interval as a factor, over seen rows.
 SPREAD = {"infer": 1.3, "full": 1.4, "lora": 1.4, "qlora": 1.6}
+SPREAD_NF4 = 1.8
+# Of architectures without a measured GPU: the factor that has most public rows of eight such cards, and the
+# share of the estimate that those reach that are not NVIDIA's (RDNA, Arc, Apple).
+UNMEASURED, SPREAD_UNMEASURED = 0.55, 2.3
 # QLoRA dequantises every weight in each pass.
 QLORA_SLOWER = 1.5
 
@@ -113,7 +125,7 @@ def fit(plan: Plan, gpu: str) -> Fit:
         return answer
     first = None
     try:
-        found = card(gpu)
+        found, known = card(gpu, sheet=True), is_measured(gpu)
         if plan.task == "infer":
             seconds, first = decode_seconds(plan, found), prompt_seconds(plan, found)
         else:
@@ -122,22 +134,29 @@ def fit(plan: Plan, gpu: str) -> Fit:
         return replace(answer, refusal=str(error))
     tokens = plan.batch * (1 if plan.task == "infer" else plan.context * plan.gpus)
     speed, factor = tokens / seconds, SPREAD[plan.task]
-    interval = Interval(
-        value=speed, low=speed / factor, high=speed * factor, level=0.8, method="data sheet"
-    )  # fmt: skip
+    if plan.task == "infer" and plan.weights == Precision.NF4:
+        factor = SPREAD_NF4
+    method = "data sheet"
+    if not known:
+        factor, method = SPREAD_UNMEASURED, "data sheet, nothing alike measured"
+        share = 1.0 if found.vendor == "NVIDIA" else UNMEASURED
+        speed, first = speed * share, first / share if first else None
+    interval = Interval(value=speed, low=speed / factor, high=speed * factor, level=0.8, method=method)
     return replace(answer, tokens_per_s=interval, first_token_s=first)
 
 
 def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
     """Bytes on each GPU by what holds them. Raises InputError for formats that cannot be trained."""
     m, gpus = plan.model, plan.gpus
-    weights = llms.weight_bytes(m, plan.weights)
-    feed_forward = _active_inner(m)
+    weights, fixed = llms.weight_bytes(m, plan.weights), FIXED_BYTES
+    if plan.weights in GGUF:
+        fixed = FIXED_BYTES_GGUF
+        weights -= 0 if m.tied else m.embedding * plan.weights.head_bytes
     if plan.task == "infer":
         # A latent cache has no heads to split.
         kept = plan.batch * m.cache_values(plan.context) * plan.cache.weight_bytes / (1 if m.latent else gpus)
         rows = max(plan.batch, min(plan.context, CHUNK))
-        passing = 2 * rows * (6 * m.hidden + 2 * feed_forward / gpus) + 6 * plan.batch * m.vocabulary
+        passing = 2 * rows * (6 * m.hidden + 2 * inner_width(m) / gpus) + 6 * plan.batch * m.vocabulary
         parts = {"weights": weights / gpus, "cache": kept, "activations": passing}
     else:
         if plan.task == "full" and plan.weights not in (Precision.BF16, Precision.FP16):
@@ -149,35 +168,21 @@ def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
         if plan.task != "full":
             trained = adapter_parameters(m, plan.rank)
             state = ADAPTER_BYTES[plan.optimiser] * trained
-        layer = (
-            2.0
-            * tokens
-            * (9 * m.hidden + 2 * m.kv_heads * m.head_size + (4 if m.gated else 2) * feed_forward)
-        )
-        layer *= QUANTISED_INPUTS if plan.weights.weight_bytes < 1 else 1.0
-        kept = m.layers * layer
+        if plan.task == "full" and plan.optimiser == "paged":
+            state = STATE_BYTES["adamw8bit"] * m.embedding
+        kept = activation_bytes(m, plan.batch, plan.context)
+        kept *= QUANTISED_INPUTS if plan.weights.weight_bytes < 1 else 1.0
+        logits = float(LOGIT_BYTES * tokens * m.vocabulary)
         if plan.checkpoint:
-            kept = 2.0 * tokens * m.hidden * m.layers + layer
+            kept = 2.0 * tokens * m.hidden * m.layers + kept / m.layers
+            logits = min(logits, LOGIT_CHUNK_BYTES)
         # FSDP gathers two layers at a time beside its own part.
         gathered = 2 * weights / m.layers if gpus > 1 else 0.0
         parts = {
             "weights": weights / gpus + gathered, "gradients and optimiser": state / gpus,
-            "activations": kept, "logits": float(LOGIT_BYTES * tokens * m.vocabulary),
+            "activations": kept, "logits": logits,
         }  # fmt: skip
-    return (*parts.items(), ("driver and libraries", FIXED_BYTES))
-
-
-def _active_inner(m: LanguageModel) -> float:
-    """Width of the feed-forward layers that one token passes, in the mean of all layers."""
-    mixture = m.expert_layers * (m.chosen * m.expert_inner + m.shared_inner)
-    return (m.dense_layers * m.inner + mixture) / m.layers
-
-
-def adapter_parameters(m: LanguageModel, rank: int) -> int:
-    """LoRA on all products of attention and of dense feed-forward layers; experts have none."""
-    query, keys = m.heads * m.head_size, m.kv_heads * m.head_size
-    attention = 2 * (m.hidden + query) + 2 * (m.hidden + keys)
-    return rank * (m.layers * attention + m.dense_layers * 3 * (m.hidden + m.inner))
+    return (*parts.items(), ("driver and libraries", fixed))
 
 
 def decode_seconds(plan: Plan, found: Card) -> float:
@@ -189,16 +194,22 @@ def decode_seconds(plan: Plan, found: Card) -> float:
     moved = (read / gpus + cache) / (share * found.bytes_per_s)
     flop = plan.batch * (2.0 * m.active + m.attention_flop(plan.context, decode=True))
     computed = flop / gpus / (PROMPT_SHARE * _peak(plan, found))
-    unpacked = 0.0
-    if plan.weights.weight_bytes < 1:
-        unpacked = m.read(plan.batch) / gpus / (UNPACKED * found.units * found.clock_hz)
-    return max(moved, computed, unpacked) + m.layers * (LAYER_S + _reduces(plan, found))
+    unpacked, layer = 0.0, LAYER_S
+    cycles = m.read(plan.batch) / gpus / (found.units * found.clock_hz)
+    if plan.weights == Precision.NF4:
+        unpacked = cycles / (UNPACKED if plan.batch == 1 else UNPACKED_NF4)
+        if plan.batch > 1:
+            moved += 2 * 2 * m.read(plan.batch) / gpus / (share * found.bytes_per_s)
+        return max(moved, computed, unpacked, m.layers * LAYER_S_NF4 * (1 if plan.batch == 1 else 1.5))
+    if plan.weights.weight_bytes < 1 and plan.weights not in GGUF:
+        unpacked, layer = cycles / UNPACKED, LAYER_S_INT4 * 2e9 / found.clock_hz
+    return max(moved, computed, unpacked) + m.layers * (layer + _reduces(plan, found))
 
 
 def prompt_seconds(plan: Plan, found: Card) -> float:
     """The whole context as one prompt, read by all GPUs: the time to the first token of one sequence."""
     m = plan.model
-    flop = plan.context * (2.0 * m.active + m.attention_flop((plan.context + 1) / 2))
+    flop = plan.context * (2.0 * m.active + m.causal_flop(plan.context))
     computed = flop / plan.gpus / (PROMPT_SHARE * _peak(plan, found))
     read = llms.weight_bytes(m, plan.weights) * m.read(plan.context) / m.parameters / plan.gpus
     return max(computed, read / (READ_SHARE * found.bytes_per_s)) + m.layers * LAYER_S
@@ -208,7 +219,7 @@ def train_seconds(plan: Plan, found: Card) -> float:
     """One step over the batch of each GPU: forward, backward and, with checkpointing, forward again."""
     m, tokens = plan.model, plan.batch * plan.context
     products = 2.0 * m.active * tokens
-    scores = m.attention_flop((plan.context + 1) / 2) * tokens
+    scores = m.causal_flop(plan.context) * tokens
     # Of frozen weights no gradient is computed: their backward pass costs once forward.
     passes = (3 if plan.task == "full" else 2) + plan.checkpoint
     flop = passes * products + (3 + plan.checkpoint) * scores
@@ -218,6 +229,8 @@ def train_seconds(plan: Plan, found: Card) -> float:
     trained = m.parameters if plan.task == "full" else adapter_parameters(m, plan.rank)
     state = (2 + STATE_BYTES[plan.optimiser]) if plan.task == "full" else ADAPTER_BYTES[plan.optimiser]
     seconds += 2 * trained * state / plan.gpus / (READ_SHARE * found.bytes_per_s)
+    if plan.task == "full" and plan.optimiser == "paged":
+        seconds += 2 * 2 * trained / plan.gpus / PAGED_BYTES_PER_S
     if plan.gpus > 1:
         # Weights are gathered twice and gradients scattered once, hidden behind longer products.
         width = bus(found.id, plan.gpus)[0]
@@ -230,7 +243,7 @@ def _peak(plan: Plan, found: Card) -> float:
     """FLOP/s of the format that is multiplied, else of what it is widened to."""
     if plan.weights.operand in found.peaks and plan.task == "infer":
         return found.peaks[plan.weights.operand]
-    return found.peaks.get("bf16") or found.peak("fp16")
+    return found.peaks.get("bf16") or found.peaks.get("fp16") or found.peak("fp32")
 
 
 def _reduces(plan: Plan, found: Card) -> float:
