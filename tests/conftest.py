@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from . import zygote
 
 if shutil.which("nvidia-smi") is None:
     # Without a GPU gpuwise's kernels are interpreted; Triton asks once, when it is first imported.
@@ -44,3 +47,12 @@ def yardstick() -> float:
 def slowness() -> float:
     """By how much to stretch a time limit here and now: 1 on a machine as fast as the first, or faster."""
     return max(1.0, min(yardstick() for _ in range(7)) / YARDSTICK_S)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked() -> Iterator[None]:
+    """Processes that measure in torch are forked of one that has imported it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpuwise.measure.session.subprocess", zygote.MODULE)
+        yield
+    zygote.end()

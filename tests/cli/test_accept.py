@@ -234,6 +234,7 @@ def test_the_processor_is_measured_for_real(gpuwise: Call, monkeypatch: pytest.M
         (("-o", "x.docx"), 2, ".json, .csv, .md, .zip"),
         (("--margin", "100%"), 2, "would accept any card"),
         (("-o", "/proc/none/b.zip"), 2, "cannot write"),
+        (("rtx-4090",), 2, "--against rtx-4090"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_measured(

@@ -171,6 +171,7 @@ def wait_for(yes: Callable[[], bool], max_window_s: float) -> None:
 
 
 def test_a_second_interrupt_leaves_no_child_that_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuwise.measure.session.subprocess", subprocess)  # one that this process waits for
     running = Child(dict(os.environ))
     running.order(CONFIG)
     os.kill(running.pid, signal.SIGSTOP)  # it cannot end politely

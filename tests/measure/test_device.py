@@ -65,8 +65,9 @@ def test_obstacles() -> None:
     assert none.value.hint == 'install the extra "gpuwise[torch]"'
     with pytest.raises(MachineError, match="CPU build"):
         chosen(TWO, CPU_ONLY)
-    with pytest.raises(MachineError, match="no GPU found"):
-        chosen((), device="cuda")
+    for torch in (CPU_ONLY, ROCM):
+        with pytest.raises(MachineError, match="no GPU found"):
+            chosen((), torch, index=1)
     with pytest.raises(InputError, match="there is no GPU 7 here, only 0, 1"):
         chosen(TWO, index=7)
 

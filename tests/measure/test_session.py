@@ -307,6 +307,24 @@ def test_at_half_time_of_the_second_row_the_time_left_is_within_30_percent() -> 
     assert left_of(replace(ROW, workload="vit-b16"), BUILT, spent_s) == pytest.approx(half_s, rel=0.5)
 
 
+def test_a_first_step_of_a_minute_is_foreseen_by_its_operations() -> None:
+    config = replace(ROW, device="cpu", precision="fp32", compile=False, batch=8, quick=True)
+    made, builder = session([]), MeasurementBuilder()
+    made.limits = replace(made.limits, flop_per_s={"fp32": 20e9})
+    builder.add(events.Ready(version="2.13.0", device="CPU"))
+    builder.add(events.Built(batch=8, items=8, flop_per_item=24e9))  # a step of some 32 s, at 6 GFLOP/s
+    begun, left = builder.now_s, []
+    for spent_s in (0, 8, 16, 24):
+        builder.now_s = begun - spent_s
+        left.append(made.left_s(config, builder, ()))
+    # It takes 32 s for the first step, three for the warm-up and three more, and 2 s to end.
+    assert left == pytest.approx([7 * 32 + 2 - spent_s for spent_s in (0, 8, 16, 24)], abs=1)
+    # Half of it is over in the last step of the warm-up; steps turned out to take 40 s.
+    builder.add(events.First(seconds=40))
+    builder.add(events.Warmup(step_s=(40.0, 40.0, 40.0)))
+    assert made.left_s(config, builder, ()) == pytest.approx(3 * 40 + 2, rel=0.05)
+
+
 def test_the_time_left_moves_also_where_a_phase_takes_longer_than_expected() -> None:
     left = [left_of(ROW, BUILT, spent_s) for spent_s in (0, 20, 40, 100, 200)]
     assert left[0] > left[1] > left[2]

@@ -116,3 +116,12 @@ def test_documents_hold_everything():
     assert other["throughput_per_gpu"] == 7950.0
     assert (other["precision_stated"], other["source"]["id"]) == ("fp32", "theirs")
     assert speeds.measured_document(ours(OOM))["throughput"] is None
+
+
+def test_on_a_screen_each_gpu_has_its_fastest_row() -> None:
+    rows = [theirs(gpu_id=gpu) for gpu in ("h100-sxm5-80gb", "h200-sxm", "rtx-4090") for _ in range(3)]
+    assert len(speeds.published_table(rows, 9).rows) == 9
+    table = speeds.published_table(rows, 8)
+    assert len(table.rows) == 3
+    assert "6 more" in table.notes[0]
+    assert len(speeds.published_table(rows, 2).rows) == 2

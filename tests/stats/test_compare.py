@@ -11,7 +11,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.model.question import Environment, RunConfig, Switches
-from gpuwise.model.result import Comparison, Interval, Measurement, Result, Window
+from gpuwise.model.result import Comparison, Interval, Issue, Measurement, Result, Window
 from gpuwise.stats.comparison import (
     Condition,
     compare,
@@ -130,6 +130,18 @@ def test_single_runs_that_differ_by_less_than_equals_may_are_unclear(step_s: flo
     found = compare(processes(0.03), processes(step_s))
     assert (found.verdict, found.basis) == (verdict, "assumed")
     assert ("repeat both" in found.note) == (verdict == "unclear")
+
+
+@pytest.mark.parametrize("code", ["contended", "unsteady"])
+def test_what_disturbed_a_single_run_leaves_a_difference_of_40_percent_open(code: str) -> None:
+    quiet, doubt = measured(), (Issue.warning(code, "", ""),)
+    for step_s, verdict in ((0.0214, "unclear"), (0.0204, "faster"), (0.0425, "unclear"), (0.0442, "slower")):
+        for cautions in ((doubt, ()), ((), doubt)):
+            a = replace(quiet, cautions=cautions[0])
+            found = compare(a, measured(step_s, seed=1, cautions=cautions[1]))
+            assert (found.verdict, reproduced(found)) == (verdict, verdict == "unclear")
+            assert (code in found.note) is (verdict == "unclear")
+    assert not reproduced(compare(quiet, measured(0.0225, seed=1)))
 
 
 def test_repeats_say_how_runs_differ() -> None:

@@ -15,7 +15,16 @@ from gpuwise import store
 from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen
-from gpuwise.errors import INTERRUPTED, GateFailed, InputError, MachineError, NoDataError, RunError
+from gpuwise.errors import (
+    INTERRUPTED,
+    GateFailed,
+    GpuwiseError,
+    InputError,
+    MachineError,
+    NoDataError,
+    RunError,
+)
+from gpuwise.facts import catalog
 from gpuwise.jobs.accepting import AcceptRequest, accept, health
 from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import cluster
@@ -161,6 +170,13 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
     # The empty text is an unset shell variable, and as a path it would mean the current folder.
     if "" in results:
         raise InputError("an empty path names no file", hint="gpuwise accept FOLDER")
+    for word in results:
+        if not Path(word[:200]).exists():
+            try:
+                spec = catalog.find(word)
+            except GpuwiseError:
+                continue  # neither: the judge says so
+            raise InputError(f"there is no file {word}", hint=f"gpuwise accept --against {spec.id}")
     output: Path | None = options["output"]
     if options["with_serials"] and (output is None or output.suffix != BUNDLE):
         raise InputError(

@@ -23,7 +23,7 @@ from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Begun, Bench, BenchRequest, bench, reproduce
 from gpuwise.measure.request import Request, rendezvous_of, suite, suite_names
 from gpuwise.model import units
-from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.model.precision import OTHER_NAMES, PRECISIONS, Precision
 from gpuwise.model.question import DEVICES, FRAMEWORKS, MODES, PROTOCOLS, SCALINGS, RunConfig, parse
 from gpuwise.model.result import Measurement, Trial
 from gpuwise.show import results as show
@@ -54,7 +54,8 @@ def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Cal
         what, hint = option.opts[0].lstrip("-"), f"choose from {','.join(allowed)}"
         for word in chosen or ():
             if word not in allowed:
-                raise InputError(f"unknown {what} {word!r}", hint=hint)
+                near = OTHER_NAMES.get(word.lower()) if make is Precision else None
+                raise InputError(f"unknown {what} {word!r}", hint=near or hint)
         if chosen == ():
             raise InputError(f"no {what} given", hint=hint)
         return None if chosen is None else tuple(map(make, chosen))

@@ -215,8 +215,10 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
 @shared.files("--import", "imports", help=f"Read another tool's results: {', '.join(FORMATS)}.")
 @click.option("--format", metavar="NAME", help="The format of the imported files; else it is recognised.")
 @shared.files("--file", "files", help="Also this result file of gpuwise, beside those in the store.")
+@click.option("--top", type=click.IntRange(min=0), default=25, show_default=True,
+              help="Published rows on the screen, the fastest of each GPU; 0 = all.")  # fmt: skip
 @shared.output_options
-def results(output: Path | None, as_json: bool, **options: Any) -> None:
+def results(output: Path | None, as_json: bool, top: int, **options: Any) -> None:
     """Show speeds of WORKLOAD, or list the workloads of which speeds are known.
 
     What gpuwise measured comes from the store, each with its interval; what others published comes
@@ -252,4 +254,4 @@ def results(output: Path | None, as_json: bool, **options: Any) -> None:
     elif found.workload in registry.names() and request.source is None:
         printer.talk(f"measured here: nothing yet. To measure: gpuwise bench {found.workload}")
     if found.published:
-        printer.table(records.published_table(found.published))
+        printer.table(records.published_table(found.published, top))

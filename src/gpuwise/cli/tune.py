@@ -27,7 +27,7 @@ from gpuwise.show import tuning as show
 @click.option("--compile", "compiled", type=click.Choice(["off", "on"]), help="[default: as bench]")
 @click.option("--batch", type=click.IntRange(1), help="[default: searched, too]")
 @click.option("--time", "time_text", default="10m", show_default=True,
-              help="Stop starting new trials after this time.")  # fmt: skip
+              help="Stop starting new trials after this time; the first always ends.")  # fmt: skip
 @click.option("--gpus", type=click.IntRange(1), default=1,
               help="So many together: how they exchange gradients.")  # fmt: skip
 @click.option("--recipe", type=shared.RecipeChoice(("stock", "tuned")), default="tuned", show_default=True,

@@ -376,7 +376,7 @@ def choose(
     accelerated = torch.cuda is not None or torch.hip is not None
     if device == "cpu" or (device is None and index is None and not sensors and not torch.hip):
         return "cpu", None
-    if not accelerated:
+    if not accelerated and sensors:
         raise MachineError(
             f"torch {torch.version} is a CPU build and cannot use the GPU",
             hint="install a build of torch for this GPU, or measure the CPU",
@@ -394,7 +394,7 @@ def pick(
     if device == "cpu" or (device is None and index is None and not sensors):
         return "cpu", None
     if not sensors:
-        raise MachineError("no GPU found on this machine", hint="measure the CPU", code="cpu")
+        raise MachineError("no GPU found: no driver of one answers", hint="measure the CPU", code="cpu")
     if index is None:
         return "cuda", sensors[0]
     by_index = {sensor.info().index: sensor for sensor in sensors}

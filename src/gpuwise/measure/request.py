@@ -243,14 +243,14 @@ def expected_phases(config: RunConfig) -> dict[str, float]:
         return {"start": STARTUP_S * config.gpus, "timing": 1.0}
     searched = config.batch is None and config.device == "cuda" and not config.quick
     # Several GPUs: a step alone and the common one are two compilations.
-    compile_s = COMPILE_S * min(2, config.gpus) if config.compile and config.size == "full" else 3.0
+    whole_s = COMPILE_S * min(2, config.gpus) if config.size == "full" else 3.0
     timed_s = 3 * 15.0 if config.protocol == "aime" else min(config.time_s, ADAPTIVE_S)
     return {
         "start": STARTUP_S * min(3, config.gpus),
         "search": SEARCH_S if searched else 0.0,
         "build": 3.0,
-        "compile": compile_s,
-        "first step": 1.0,
+        "compile": whole_s if config.compile else 0.0,
+        "first step": 1.0 if config.compile else 4.0,  # libraries choose their kernels in it
         "warm-up": 2.0,
         "timing": timed_s,
         "profile": 0.0 if config.quick else 4.0,

@@ -42,6 +42,10 @@ UNWATCHED = "GPU"
 # How much longer than the median a step may take, in two windows, before a soak is stopped; and windows that
 # say what is usual.
 SOAK_SLOW, SOAK_SEEN = 1.2, 6
+# Share of the rate of its matrix products that a network reaches at first, as rough as the time left is; and
+# steps that a phase takes at least, which count where a step takes seconds.
+OF_PEAK = 0.3
+STEPS = {"first step": 1, "warm-up": 3, "timing": 3, "profile": 4}
 COOLING = f"waiting until the device is below {COOL_C:.0f} C"
 VANISHED = "the measuring process ended itself before it was done (os._exit in the workload?)"
 
@@ -174,15 +178,29 @@ class Session:
 
     def left_s(self, config: RunConfig, builder: MeasurementBuilder, later: Sequence[RunConfig]) -> float:
         """Seconds until the session ends: what is left of this measurement, and the later ones."""
-        phases = self._expected(config)
+        step_s = self._step_s(config, builder)
+        phases = {
+            name: max(s, s and STEPS.get(name, 0) * step_s) for name, s in self._expected(config).items()
+        }
         names = list(phases)
-        at = names.index(builder.phase) if builder.phase in names else len(names)
+        phase = "first step" if builder.phase == "compile" and not config.compile else builder.phase
+        at = names.index(phase) if phase in names else len(names)
         spent_s = time.monotonic() - builder.now_s
         # What takes longer than expected goes on for a third of that again: so the time left neither stands
         # still nor ends.
-        now_s = max(phases.get(builder.phase, 0.0) - spent_s, spent_s / 3)
+        now_s = max(phases.get(phase, 0.0) - spent_s, spent_s / 3)
         rest_s = sum(phases[name] for name in names[at + 1 :])
         return now_s + rest_s + sum(each.repeat * sum(self._expected(each).values()) for each in later)
+
+    def _step_s(self, config: RunConfig, builder: MeasurementBuilder) -> float:
+        """A step's time: as in the warm-up, before it by its operations and this device's matrix products;
+        0 where neither is known."""
+        if builder.warmup_s:
+            return fmean(builder.warmup_s)
+        built, rate = builder.built, self.limits.flop_per_s.get(config.precision)
+        if built is None or not built.flop_per_item or not rate:
+            return 0.0
+        return built.flop_per_item * built.items / (OF_PEAK * rate)
 
     def _expected(self, config: RunConfig) -> dict[str, float]:
         """Seconds of the phases of a measurement: as those of the last one like it, else as usual."""

@@ -70,8 +70,16 @@ class Precision(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Precision:
-        raise InputError(f"unknown precision {value!r}", hint=f"choose from {', '.join(cls)}")
+        near = OTHER_NAMES.get(str(value).lower())
+        raise InputError(f"unknown precision {value!r}", hint=near or f"choose from {', '.join(cls)}")
 
+
+# As frameworks and people call them.
+OTHER_NAMES = {
+    "half": "fp16", "float16": "fp16", "f16": "fp16", "bfloat16": "bf16", "single": "fp32", "float": "fp32",
+    "float32": "fp32", "f32": "fp32", "double": "fp64", "float64": "fp64", "8bit": "int8 or q8_0",
+    "4bit": "int4, nf4 or q4_k_m", "q4": "q4_k_m or int4", "q8": "q8_0", "amp": "bf16 or fp16",
+}  # fmt: skip
 
 # What a language model's weights can be stored in, and its cache of keys and values.
 WEIGHTS: tuple[Precision, ...] = (

@@ -42,12 +42,20 @@ def measured_table(rows: Sequence[Record]) -> Table:
     return Table.of(map(_cells, ordered), title="Measured here", notes=noted)
 
 
-def published_table(rows: Sequence[Record]) -> Table:
-    """What others published, training first, then by speed of one GPU."""
+def published_table(rows: Sequence[Record], top: int = 0) -> Table:
+    """What others published, training first, then by speed of one GPU; `top` > 0: at most so many rows, the
+    fastest of each workload, mode and GPU."""
     ordered = sorted(
         rows, key=lambda row: (row.question.workload, row.question.mode != "train", -row.value / row.gpus)
     )
-    sources = {row.source.id: row.source for row in rows if row.source}
+    more: tuple[str, ...] = ()
+    if 0 < top < len(ordered):
+        fastest: dict[object, Record] = {}
+        for row in ordered:
+            fastest.setdefault((row.question.workload, row.question.mode, row.gpu_id), row)
+        ordered = list(fastest.values())[:top]
+        more = (f"The fastest of each GPU; {len(rows) - len(ordered)} more rows with --top 0.",)
+    sources = {row.source.id: row.source for row in ordered if row.source}
     lines = [
         f"{source.id}: {source.title}; {source.licence or 'no licence stated'}"
         + (f"; {source.url}" if source.url else "")
@@ -57,7 +65,12 @@ def published_table(rows: Sequence[Record]) -> Table:
     return Table.of(
         map(_cells, ordered),
         title="Published elsewhere, not measured by gpuwise",
-        notes=(*((UNTOLD,) if any("?" in row.precision for row in rows) else ()), *issues, *lines),
+        notes=(
+            *more,
+            *((UNTOLD,) if any("?" in row.precision for row in ordered) else ()),
+            *issues,
+            *lines,
+        ),
     )
 
 

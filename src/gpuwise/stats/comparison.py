@@ -31,6 +31,11 @@ SURE = 0.99
 # comparisons of equal runs that spread by 1.5 % comes out faster or slower (docs/notes/intervals.md).
 ASSUMED = Spread(0.015, NORMAL)
 
+# The same of a run that other programs disturbed, or that had not settled. On CPUs that were shared, runs of
+# one question a few minutes apart differed by up to a quarter.
+DISTURBED = Spread(0.1, NORMAL)
+DISTURBING = frozenset({"contended", "unsteady"})
+
 # Repeated questions from which on their median is taken, and not their mean.
 SEVERAL = 5
 
@@ -48,16 +53,25 @@ def compare(a: Measurement, b: Measurement, stored: Spread | None = None) -> Com
         return Comparison(cell=cell, a=a, b=b, ratio=found, verdict="not-comparable", note=note)
     own = min(map(_processes, (a, b))) > 1
     basis: RunBasis = "repeats" if own else "stored" if stored is not None else "assumed"
-    sure = ratio_of_steps(a, b, stored or ASSUMED, SURE)
+    doubts = sorted(disturbed(a) | disturbed(b))
+    sure = ratio_of_steps(a, b, DISTURBED if doubts else stored or ASSUMED, SURE)
     verdict: Change = "unclear"
     if found.low >= 1 - SAME and found.high <= 1 + SAME:
         verdict = "same"
     elif sure.low > 1 or sure.high < 1:
         verdict = "faster" if sure.low > 1 else "slower"
-    elif basis == "assumed" and not found.low <= 1 <= found.high:
-        doubt = f"single runs may differ by {percent(max(sure.high / sure.value - 1, 0), 0)}: repeat both"
+    elif (doubts or basis == "assumed") and not found.low <= 1 <= found.high:
+        runs = f"{' and '.join(doubts) or 'single'} runs"
+        doubt = f"{runs} may differ by {percent(max(sure.high / sure.value - 1, 0), 0)}: repeat both"
         note = f"{note}; {doubt}" if note else doubt
     return Comparison(cell=cell, a=a, b=b, ratio=found, verdict=verdict, note=note, basis=basis)
+
+
+def disturbed(m: Measurement) -> set[str]:
+    """Codes of what makes the speed of one run say little of the next; repeats say more than these."""
+    return (
+        {c.code for c in m.cautions if c.severity == "warning"} & DISTURBING if _processes(m) < 2 else set()
+    )
 
 
 def _note(a: Measurement, b: Measurement) -> str:
@@ -172,9 +186,12 @@ def run_to_run(results: Iterable[Result], devices: Collection[str]) -> Spread | 
 
 
 def reproduced(comparison: Comparison) -> bool:
-    """Whether the two may be one speed: the ratio's interval reaches the 2 % around 1."""
+    """Whether the two may be one speed: the ratio's interval reaches the 2 % around 1, or what disturbed one
+    of them may be all that differs."""
     found = comparison.ratio
-    return found is not None and found.low <= 1 + SAME and found.high >= 1 - SAME
+    if found is None or (found.low <= 1 + SAME and found.high >= 1 - SAME):
+        return found is not None
+    return comparison.verdict == "unclear" and bool(disturbed(comparison.a) | disturbed(comparison.b))
 
 
 def pair(a: Result, b: Result, stored: Spread | None = None) -> tuple[Comparison, ...]:
