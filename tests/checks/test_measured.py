@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuwise.checks import judge_measured
+from gpuwise.checks import judge_foreign, judge_measured
 from gpuwise.model.question import Environment, RunConfig
-from gpuwise.model.result import Interval, Measurement
+from gpuwise.model.result import Interval, Measurement, Window
 
 HERE = Environment(device="NVIDIA T4", gpu_id="t4")
 
@@ -55,3 +55,40 @@ def test_several_gpus_faster_than_so_many_are_doubted_whatever_they_run() -> Non
     assert codes(together(210.0, 2)) == [[]]
     exact = together(100.5, 1, "resnet50"), together(201.0, 2, "resnet50")
     assert codes(*exact) == [[], []]  # in a published table it would be suspect
+
+
+def invalid(*measurements: Measurement) -> list[list[str]]:
+    return [
+        [caution.code for caution in m.cautions if caution.severity == "invalid"]
+        for m in judge_foreign(measurements, HERE)
+    ]
+
+
+def test_of_a_file_from_elsewhere_nothing_is_believed_that_can_be_computed() -> None:
+    assert invalid(measured(400.5)) == [[]]
+    assert invalid(replace(measured(99_999.5), mfu=0.5)) == [["above-peak"]]
+    # Its own count of operations, where the network is unknown: a T4 does 65 TFLOP/s in fp16.
+    strange = replace(measured(1000.0, "frobnet"), flop_per_item=65e9, mfu=0.1)
+    assert invalid(strange) == [[]]
+    assert invalid(replace(strange, flop_per_item=67e9)) == [["above-peak"]]
+    # Of its memory 320 GB/s; what copies faster was not the memory.
+    copied = replace(measured(160e9, "copy"), item="byte", bytes_per_item=2.0)
+    copied = replace(copied, config=replace(copied.config, mode="limit"))
+    assert invalid(copied) == [[]]
+    assert invalid(replace(copied, bytes_per_item=2.06)) == [["above-peak"]]
+
+
+def test_steps_that_do_not_fill_their_window_are_invalid_in_a_file_from_elsewhere() -> None:
+    def timed(step_s: float) -> Measurement:
+        return replace(measured(400.5), windows=(Window(step_s=(step_s,) * 10, started_s=0.0, ended_s=1.0),))
+
+    assert invalid(timed(0.096)) == [[]]
+    assert invalid(timed(0.094)) == [["clock"]]
+    assert invalid(timed(0.05)) == [["clock"]]
+
+
+def test_scaling_beyond_perfect_is_invalid_in_a_file_from_elsewhere() -> None:
+    one = measured(100.0, "frobnet")
+    two = replace(measured(206.0, "frobnet"), config=replace(one.config, gpus=2))
+    assert invalid(one, two) == [[], ["scaling"]]
+    assert invalid(one, replace(two, throughput=measured(202.0).throughput)) == [[], []]

@@ -12,16 +12,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from uvicorn import Server
 
 from gpuwise.errors import InputError
 from gpuwise.jobs.facts import Facts
-from gpuwise.web import guard
+from gpuwise.show.table import Table
+from gpuwise.web import guard, site
 from gpuwise.web.guard import Answer, Reader
 from gpuwise.web.server import create, server
+from gpuwise.web.view import View
 
 HALF_OPEN = 1_100
 FORM = "multipart/form-data; boundary=x"
@@ -96,10 +100,12 @@ def test_whole_files_come_back_beside_a_hostile_one(tmp_path: Path) -> None:
 
 
 @contextmanager
-def running() -> Iterator[int]:
-    """The port of an explorer in a thread of this process."""
+def running(servers: list[Server] | None = None) -> Iterator[int]:
+    """The port of an explorer in a thread of this process, which is added to `servers`."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         one = server(create(Facts()))
+        if servers is not None:
+            servers.append(one)
         thread = threading.Thread(target=lambda: asyncio.run(one.serve([listening])))
         thread.start()
         try:
@@ -163,13 +169,87 @@ def test_a_reader_that_stops_does_not_hold_its_page(
     home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "SLOWEST_READER_S", 0.3)
+    page = View(
+        title="", template="upload.html", table=Table(columns=("a",), rows=()), document=lambda: b" " * 2**25
+    )
+    addresses = [
+        replace(each, view=lambda *_: page) if each.path == "/predict" else each for each in site.ADDRESSES
+    ]
+    monkeypatch.setattr("gpuwise.web.server.ADDRESSES", addresses)
+    servers: list[Server] = []
+    with running(servers) as port:
+        # More than both sides buffer.
+        connect(port).sendall(b"GET /predict.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        until, connections = time.monotonic() + 5, servers[0].server_state.connections
+        while not connections and time.monotonic() < until:
+            time.sleep(0.01)
+        assert connections
+        while connections and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not connections
+
+
+def test_a_page_that_nobody_waits_for_is_not_made(
+    home: Path, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def slow(facts: Facts, asked: object) -> View:
+        try:
+            while True:  # for as long as somebody waits
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    addresses = [replace(each, view=slow) if each.path == "/predict" else each for each in site.ADDRESSES]
+    monkeypatch.setattr("gpuwise.web.server.ADDRESSES", addresses)
     with running() as port:
-        client = connect(port)
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        for _ in range(20):  # more than both sides buffer
-            client.sendall(b"GET /gpus HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        time.sleep(2)
-        assert is_closed(client, 5)
+        for _ in range(3):
+            client = connect(port)
+            client.sendall(b"GET /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            time.sleep(0.2)
+            assert not ended.is_set()
+            client.close()
+            assert ended.wait(3)
+            ended.clear()
+        # The threads that worked on it are free for others, and unharmed.
+        assert {answers(port, path) for path in ("/gpus", "/", "/gpus/l4")} == {200}
+
+
+def test_work_is_stopped_before_it_begins_or_while_it_runs_and_never_after() -> None:
+    class Thread(threading.Thread):
+        said: object = None
+
+        def run(self) -> None:
+            try:
+                self.said = work()
+            except guard.Stopped:
+                self.said = "stopped"
+            sum(range(1000))  # what the thread does next is left alone
+
+    for when in ("before", "while", "after"):
+        began, goes_on = threading.Event(), threading.Event()
+
+        def job(began: threading.Event = began, goes_on: threading.Event = goes_on) -> Answer:
+            began.set()
+            while not goes_on.is_set():
+                time.sleep(0.001)
+            return 200, "", b""
+
+        work = guard.Stoppable(job)
+        thread = Thread()
+        if when == "before":
+            work.stop()
+        thread.start()
+        if when == "while":
+            assert began.wait(5)
+            work.stop()
+        if when == "after":
+            goes_on.set()
+        thread.join(5)
+        work.stop()
+        assert thread.said == ((200, "", b"") if when == "after" else "stopped")
+        assert began.is_set() == (when != "before")
 
 
 def test_all_uploads_together_have_a_limit(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
-import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,16 +18,21 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sql
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from starlette.testclient import TestClient
 
 from gpuwise import store
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Result
+from gpuwise.web import exchange
 from gpuwise.web.server import create
+from gpuwise.web.tables import TABLES
 from gpuwise.web.team import Team
 
 from .conftest import H200, HOST
+from .postgresql import Cluster, cluster, there_is_one
 
 OLD = Path(__file__).parents[1] / "store" / "golden" / "result-1.json"
 Push = Callable[..., tuple[int, dict[str, Any]]]
@@ -72,7 +75,13 @@ def slower(result: Result, factor: float) -> Result:
     """The result as a later session would have it where every step takes `factor` times as long."""
     measurements = []
     for m in result.measurements:
-        windows = tuple(replace(w, step_s=tuple(s * factor for s in w.step_s)) for w in m.windows)
+        windows = tuple(
+            replace(
+                w, step_s=tuple(s * factor for s in w.step_s),
+                ended_s=w.started_s + (w.ended_s - w.started_s) * factor,
+            )
+            for w in m.windows
+        )  # fmt: skip
         speed = m.throughput
         assert speed is not None
         slow = replace(speed, value=speed.value / factor, low=speed.low / factor, high=speed.high / factor)
@@ -134,7 +143,7 @@ def test_a_token_opens_what_its_role_allows(
     with pytest.raises(InputError):
         team.add_user("bob", "push")
     # Nothing in the file opens the server.
-    with team._engine.connect() as to:
+    with team.engine.connect() as to:
         kept = to.execute(sql.text("select token from users")).scalars().all()
     assert not {*kept} & {*tokens.values()}
     assert not team.projects()
@@ -181,7 +190,7 @@ def test_two_writers_lose_nothing_and_double_nothing(team: Team, tmp_path: Path)
 
 def test_a_full_disk_refuses_and_loses_nothing(team: Team, push: Push) -> None:
     assert push(BEFORE)[0] == 201
-    full = sql.event.listens_for(team._engine, "begin")(
+    full = sql.event.listens_for(team.engine, "begin")(
         lambda connection: connection.exec_driver_sql("PRAGMA max_page_count = 1")
     )
     kept = [BEFORE.id]
@@ -192,8 +201,8 @@ def test_a_full_disk_refuses_and_loses_nothing(team: Team, push: Push) -> None:
         kept.append(f"r{n}")
     assert code == 503
     assert "full" in str(answer["error"])
-    sql.event.remove(team._engine, "begin", full)
-    sql.event.listen(team._engine, "begin", lambda c: c.exec_driver_sql("PRAGMA max_page_count = 1000000"))
+    sql.event.remove(team.engine, "begin", full)
+    sql.event.listen(team.engine, "begin", lambda c: c.exec_driver_sql("PRAGMA max_page_count = 1000000"))
     assert {row["id"] for row in team.results("lab")} == {*kept}
     assert push(AFTER)[0] == 201
 
@@ -228,41 +237,17 @@ def test_an_address_that_is_none(url: str) -> None:
         Team(url)
 
 
-@pytest.fixture
-def postgresql() -> Iterator[str]:
-    """The address of a PostgreSQL of our own, where there is one to start."""
-    if shutil.which("initdb") is None or shutil.which("postgres") is None:
+@pytest.fixture(scope="module")
+def postgresql() -> Iterator[Cluster]:
+    """A PostgreSQL of our own, where there is one to start."""
+    if not there_is_one():
         pytest.skip("no PostgreSQL on this machine")
-    with tempfile.TemporaryDirectory(prefix="pg") as folder, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
-        user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-        if user and subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode:
-            pytest.skip("PostgreSQL refuses to run as root")
-        if user:
-            shutil.chown(folder, "postgres")
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        data = f"{folder}/data"
-        subprocess.run([*user, "initdb", "-D", data, "-U", "gpuwise", "-A", "trust"], check=True, **quiet)
-        settings = ["-p", str(port), "-k", folder, "-h", "127.0.0.1", "-F"]
-        server = subprocess.Popen([*user, shutil.which("postgres") or "", "-D", data, *settings], **quiet)
-        try:
-            for _ in range(100):
-                ready = subprocess.run(
-                    ["pg_isready", "-h", "127.0.0.1", "-p", str(port)], check=False, **quiet
-                )
-                if ready.returncode == 0:
-                    break
-                time.sleep(0.1)
-            yield f"postgresql+psycopg://gpuwise@127.0.0.1:{port}/postgres"
-        finally:
-            subprocess.run([*user, "pg_ctl", "stop", "-D", data, "-m", "immediate"], check=True, **quiet)
-            server.wait(timeout=20)
+    with cluster() as made:
+        yield made
 
 
-def test_postgresql_keeps_the_same(postgresql: str) -> None:
-    team = Team(postgresql)
+def test_postgresql_keeps_the_same(postgresql: Cluster, tmp_path: Path) -> None:
+    team = Team(postgresql.url)
     token = team.add_user("ann", "push")
     user = team.user(token)
     assert user is not None
@@ -276,4 +261,50 @@ def test_postgresql_keeps_the_same(postgresql: str) -> None:
     assert team.projects()[0]["slower"] == len(AFTER.measurements)
     assert len(team.latest("lab")) == len(AFTER.measurements)
     assert len(team.shown()) == 3
+    with team.engine.connect() as to:
+        assert compare_metadata(MigrationContext.configure(to), TABLES) == []
+    # Through a file of SQLite into another database, and back.
+    assert exchange.backup(team, tmp_path / "backup") == 3
+    lite = Team(f"sqlite:///{tmp_path / 'lite.db'}")
+    assert exchange.restore(tmp_path / "backup", lite) == 3
+    assert {*exchange.parquet(team, tmp_path / "parquet")} >= {"results.parquet", "speeds.parquet"}
+    for each in (lite, team):
+        assert each.push(slower(AFTER, 2.0), by="ann", project="lab").new is False
+        assert each.push(replace(AFTER, id="next"), by="ann", project="lab").new is True
+        assert each.log()[0]["what"] == "push"
+    assert [r["id"] for r in lite.results("lab")] == [r["id"] for r in team.results("lab")]
+    lite.close()
     team.close()
+
+
+# A connection whose server is gone is dropped, not closed.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_is_acknowledged_survives_a_killed_database(postgresql: Cluster) -> None:
+    team = Team(postgresql.url)
+    kept, refused = [], 0
+
+    def send(number: int) -> None:
+        nonlocal refused
+        try:
+            kept.append(team.push(replace(BEFORE, id=f"k{number}"), by="ann", project="killed").id)
+        except MachineError:
+            refused += 1
+
+    with ThreadPoolExecutor(4) as pool:
+        sent = [pool.submit(send, number) for number in range(40)]
+        while len(kept) < 5:
+            time.sleep(0.01)
+        postgresql.kill()
+        for each in sent:
+            each.result()
+    assert refused
+    postgresql.start()
+    found = {row["id"] for row in team.results("killed")}
+    assert {*kept} <= found
+    # One more than was answered may be there, of each connection; none is there by half.
+    assert len(found) <= len(kept) + 4
+    assert team.projects()[0]["results"] == len(found)
+    assert all(len(team.history(row["series"])) == len(found) for row in team.latest("killed"))
+    team.close()
+    gc.collect()

@@ -16,7 +16,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from gpuwise.checks import networks
+from gpuwise.checks import networks, own
+from gpuwise.checks.own import ABOVE
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms
 from gpuwise.facts.catalog.mention import mentions
@@ -26,7 +27,7 @@ from gpuwise.model.result import Issue, Measurement, Record
 from gpuwise.model.units import percent, si, significant
 from gpuwise.stats.scaling import series
 
-__all__ = ["ABOVE", "judge", "judge_measured"]
+__all__ = ["ABOVE", "judge", "judge_foreign", "judge_measured"]
 
 AGAIN = "measure both again, cool and alone, in one session"
 
@@ -45,15 +46,7 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
     """The measurements of one session, each with the cautions it earns beside the others."""
     # Whole speeds of networks of known cost at their full size, on one GPU: what a published row would be.
     rows = {
-        place: Record(
-            question=m.question, gpu_id=environment.gpu_id or environment.device, gpu=environment.device,
-            item=m.item, origin="measured", basis="measured", throughput=m.throughput,
-            # Recipes are compared each with itself.
-            session=m.config.base_recipe,
-            source=Source(
-                id=f"measured-{m.config.base_recipe}", title="measured here", kind="measured", read_on=""
-            ),
-        )
+        place: _row(m, environment)
         for place, m in enumerate(measurements)
         if m.status == "ok" and m.throughput is not None and m.config.gpus == 1 and m.config.size == "full"
         and networks.find(m.config.workload) is not None
@@ -80,6 +73,45 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
         replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *found[place]))))
         for place, m in enumerate(measurements)
     )
+
+
+def judge_foreign(measurements: Sequence[Measurement], environment: Environment) -> tuple[Measurement, ...]:
+    """The same for a file that comes from elsewhere: nothing is believed that can be computed anew.
+
+    So its steps are held against its own clock, its operations against the data sheet, whatever share of a
+    peak it states, and several GPUs against one are invalid where they are more than perfect.
+    """
+    try:
+        spec = catalog.get(environment.gpu_id) if environment.gpu_id else None
+    except InputError:
+        spec = None
+    memory = spec.memory_bytes_per_s if spec is not None else None
+    known = []
+    for m in measurements:
+        if m.status == "ok" and m.throughput is not None:
+            peak = spec.peak(m.config.precision) if spec is not None else None
+            flop_per_s = (m.flop_per_item or 0.0) * m.throughput.value / m.config.gpus
+            m = replace(m, mfu=flop_per_s / peak.flop_per_s if peak and flop_per_s else None)
+            found = [*own.clocks(m), *own.physics(m, memory), *_physics(_row(m, environment))]
+            m = replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *found))))
+        known.append(m)
+    return tuple(
+        replace(m, cautions=tuple(
+            replace(issue, severity="invalid") if issue.code == "scaling" else issue for issue in m.cautions
+        ))
+        for m in judge_measured(known, environment)
+    )  # fmt: skip
+
+
+def _row(m: Measurement, environment: Environment) -> Record:
+    """The measurement as a row of a table of its own; recipes are compared each with itself."""
+    recipe = m.config.base_recipe
+    source = Source(id=f"measured-{recipe}", title="measured here", kind="measured", read_on="")
+    return Record(
+        question=m.question, gpu_id=environment.gpu_id or environment.device, gpu=environment.device,
+        item=m.item, origin="measured", basis="measured", throughput=m.throughput, session=recipe,
+        source=source,
+    )  # fmt: skip
 
 
 # Scaling above this share of perfect is beyond the noise of two measurements.
@@ -226,9 +258,6 @@ def _order(rows: Indexed) -> Found:
             yield index, "order", f"SUSPECT: slower than {what} operations"
 
 
-# Share of a peak above which a number is wrong, not lucky: boost clocks exceed the clock of the data sheet
-# by no more.
-ABOVE = 1.02
 # Share of a dense peak that no whole network reaches: the best matrix products alone come to 0.8 to 0.9 of it
 # on most GPUs.
 UNHEARD = 0.85

@@ -44,9 +44,9 @@ class Facts:
         self._given = (*given, *(result for path in files for result in store.load_all(path)))
         self._forecasts: Forecasts | None = None
 
-    def give(self, result: Result) -> None:
-        """Know one more result from now on."""
-        self._given = (*self._given, result)
+    def give(self, result: Result, most: int) -> None:
+        """Know one more result from now on, and the last ones that were given, `most` in all."""
+        self._given = (*self._given, result)[-most:]
 
     @property
     def forecasts(self) -> Forecasts:

@@ -173,7 +173,13 @@ def run_to_run(results: Iterable[Result], devices: Collection[str]) -> Spread | 
                     for run in sorted({w.run for w in m.windows})
                 ]
                 answers[same] += map(log, each)
-    repeated = [(variance(found), len(found) - 1) for found in answers.values() if len(found) > 1]
+    return pooled(answers.values())
+
+
+def pooled(answers: Iterable[Sequence[float]]) -> Spread | None:
+    """One standard deviation of logarithms of speeds, from groups of runs that should be equal; None where no
+    group has two."""
+    repeated = [(variance(found), len(found) - 1) for found in answers if len(found) > 1]
     degrees = sum(own for _, own in repeated)
     if not degrees:
         return None

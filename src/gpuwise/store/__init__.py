@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from errno import EINVAL, EISDIR
 from importlib import import_module
@@ -28,7 +29,7 @@ _LATER = {
 
 __all__ = [
     "check_writable", "compact", "decode", "encode", "find", "home", "is_file", "json_schema", "load",
-    "load_all", "new_id", "read", "records", "results_dir", "save", "saved", "slug", "write",
+    "load_all", "new_id", "placed", "read", "records", "results_dir", "save", "saved", "slug", "write",
 ]  # fmt: skip
 
 
@@ -156,7 +157,16 @@ def save(result: Result, path: Path | None = None) -> Path:
 
 
 def write(data: bytes, path: Path) -> Path:
-    """Write a file atomically: temporary file beside it, fsync, rename, fsync of the folder.
+    """Write a file as `placed` does; returns the path."""
+    with placed(path) as temporary:
+        temporary.write_bytes(data)
+    return path
+
+
+@contextmanager
+def placed(path: Path) -> Iterator[Path]:
+    """A file that appears whole or not at all: what is written to the temporary path that this yields, beside
+    it, is synced and renamed, and then its folder is synced.
 
     On any error the file that was there is untouched. Raises InputError where the system refuses.
     """
@@ -164,10 +174,8 @@ def write(data: bytes, path: Path) -> Path:
     try:
         check_target(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        yield temporary
+        _sync(temporary)
         temporary.replace(path)
     except OSError as error:
         raise unwritable(path, error) from error
@@ -178,12 +186,15 @@ def write(data: bytes, path: Path) -> Path:
     # The rename itself becomes durable, where the file system can (some network ones cannot). The new file is
     # in place by now, so a refusal is not a failure to write it.
     with suppress(OSError):
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    return path
+        _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read(path: Path, *, largest: int = LARGEST, hint: str = "check the path") -> bytes:

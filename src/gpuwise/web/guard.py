@@ -15,6 +15,7 @@ its own process ends.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import logging
 import os
@@ -23,16 +24,19 @@ import secrets
 import select
 import signal
 import socket
+import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -52,6 +56,10 @@ SLOWEST_BODY_S = 30.0
 SLOWEST_READER_S = 30.0
 # At once; where all are taken, the one that has waited longest for a header is closed.
 MOST_CONNECTIONS = 400
+# Requests and pushes of one token a second, with so many at once; wrong tokens of one address.
+REQUESTS, PUSHES, WRONG = (20.0, 600), (5.0, 300), (0.2, 20)
+# Of whom it is remembered how often they came.
+LARGEST_CROWD = 10_000
 # A kind of log message stands once in this time, so that no crowd of clients fills a disk.
 LOG_EVERY_S = 60.0
 # Of one file; the longest honest ones, articles of 512 KiB, take some seconds.
@@ -94,6 +102,31 @@ class Refused(Exception):
     """A body that is not taken; its arguments are the status and the words."""
 
 
+class Rate:
+    """How often each of many may: `often` times a second, after a pause up to `most` times at once."""
+
+    def __init__(self, often: float, most: int) -> None:
+        self._often, self._most = often, most
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def wait_s(self, name: str) -> int:
+        """0 where it may go on, which is counted; else how many seconds it has to wait."""
+        now = time.monotonic()
+        left, at = self._left.get(name, (float(self._most), now))
+        left = min(self._most, left + (now - at) * self._often)
+        if left < 1:
+            return int((1 - left) / self._often) + 1
+        if len(self._left) > LARGEST_CROWD:
+            self._left.clear()
+        self._left[name] = left - 1, now
+        return 0
+
+
+def too_often(wait_s: int) -> Response:
+    """The refusal of who came too often."""
+    return PlainTextResponse(f"Too often: wait {wait_s} s.\n", 429, {"Retry-After": str(wait_s)})
+
+
 class Guard:
     """ASGI middleware. `owner` says whose a token is, which is asked of every request where it is set;
     `hosts` None takes any name."""
@@ -103,6 +136,7 @@ class Guard:
     ) -> None:
         self.app, self.owner, self.hosts = app, owner, hosts
         self._held = 0
+        self._requests, self._wrong = Rate(*REQUESTS), Rate(*WRONG)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -115,8 +149,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 spent = (time.perf_counter() - began) * 1e3
                 MutableHeaders(scope=message).update({**HEADERS, "Server-Timing": f"app;dur={spent:.1f}"})
-            async with asyncio.timeout(SLOWEST_READER_S):
-                await send(message)
+            await send(message)
 
         try:
             refusal = self._refusal(scope, Headers(scope=scope))
@@ -128,7 +161,7 @@ class Guard:
             except Refused as refused:
                 status, words = refused.args
                 await PlainTextResponse(words, status)(scope, receive, answered)
-        except (ClientDisconnect, TimeoutError):
+        except ClientDisconnect:
             pass  # nobody reads the answer
         except MachineError as error:  # the database that knows the tokens
             await PlainTextResponse(f"{error}\n", 503)(scope, receive, answered)
@@ -171,13 +204,23 @@ class Guard:
         except CookieError:
             cookie = None
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        client = str((scope.get("client") or ("",))[0])
         for given in (bearer, cookie.value if cookie is not None else ""):
             if given and (user := owner(given)) is not None:
-                scope.setdefault("state", {})["user"] = user
-                return None
+                secret = "" if given == bearer else form_secret(given)
+                scope.setdefault("state", {}).update(user=user, form_secret=secret)
+                wait = self._requests.wait_s(getattr(user, "name", client))
+                return too_often(wait) if wait else None
+        if (bearer or cookie is not None) and (wait := self._wrong.wait_s(client)):
+            return too_often(wait)
         return PlainTextResponse(
             "This server asks for its token: open the address that it printed when it started.\n", 401
         )
+
+
+def form_secret(token: str) -> str:
+    """What a form of a page holds, so that no page of another site can send it; of it no token is found."""
+    return sha256(f"gpuwise form {token}".encode()).hexdigest()
 
 
 def only(token: str) -> Owner:
@@ -219,9 +262,20 @@ _waiting: dict[Connection, None] = {}
 
 
 class Connection(H11Protocol):
-    """A connection that is closed where its header takes too long, or where all places are taken."""
+    """A connection that is closed where its header takes too long, its answer is not read, or where all
+    places are taken."""
 
     _late: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(SLOWEST_READER_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -234,6 +288,8 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._go_on()
+        if self._unread is not None:
+            self._unread.cancel()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
@@ -255,6 +311,69 @@ class Connection(H11Protocol):
         _waiting.pop(self, None)
         if self._late is not None:
             self._late.cancel()
+
+
+class Stopped(BaseException):
+    """Raised in a thread whose work nobody waits for any more."""
+
+
+class Stoppable:
+    """Work in a thread that can be stopped; between two instructions, so not within a call of C."""
+
+    def __init__(self, work: Callable[[], Answer]) -> None:
+        self._work, self._lock = work, threading.Lock()
+        self._thread: int | None = None
+        self._stopped = False
+
+    def __call__(self) -> Answer:
+        with self._lock:
+            if self._stopped:
+                raise Stopped
+            self._thread = threading.get_ident()
+        try:
+            return self._work()
+        finally:
+            # The thread goes on to others' work, which this must not stop.
+            with self._lock:
+                _raise_in(self._thread, None)
+                self._thread = None
+
+    def stop(self) -> None:
+        """End the work soon, or never begin it."""
+        with self._lock:
+            self._stopped = True
+            if self._thread is not None:
+                _raise_in(self._thread, Stopped)
+
+
+def _raise_in(thread: int | None, error: type[BaseException] | None) -> None:
+    """Raise in another thread, or take back what was not raised yet."""
+    what = ctypes.py_object(error) if error is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread or 0), what)
+
+
+async def in_thread(work: Callable[[], Answer], receive: Receive) -> Answer:
+    """Run it in a thread. Raises ClientDisconnect, and stops it, where the client of `receive` leaves."""
+
+    async def leaves() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    stoppable = Stoppable(work)
+    working = asyncio.ensure_future(run_in_threadpool(stoppable))
+    leaving = asyncio.ensure_future(leaves())
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        stoppable.stop()
+        with suppress(Stopped):
+            await working
+        raise ClientDisconnect
+    finally:
+        stoppable.stop()
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
 
 
 class OnceAMinute(logging.Filter):

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import socket
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
@@ -30,8 +27,8 @@ from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.web import site
+from gpuwise.web.form import Form
 from gpuwise.web.guard import (
-    LARGEST_BODY,
     LOOPBACK,
     MOST_CONNECTIONS,
     Answer,
@@ -39,6 +36,7 @@ from gpuwise.web.guard import (
     Guard,
     OnceAMinute,
     Reader,
+    in_thread,
     only,
 )
 from gpuwise.web.site import ADDRESSES, FILES, FORMATS, LIVE, STATIC, Address, Place, warm
@@ -60,7 +58,6 @@ READERS = {"/audit": audit.audit, "/upload": results.uploaded}
 JSON = FORMATS["json"]
 # Where a team's results are sent to.
 PUSH = "/push"
-PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 
 
 def run(
@@ -72,11 +69,12 @@ def run(
     public: bool,
     ready: Callable[[str], None],
     team: Team | None = None,
+    webhook: str = "",
 ) -> None:
     """Serve the explorer; `ready` is called with its address, token included, once it listens.
 
-    With `team` its tokens open the server; `token` is then one of them, to be shown, or none. Raises
-    InputError where the address cannot be listened on.
+    With `team` its tokens open the server; `token` is then one of them, to be shown, or none. Its alerts are
+    sent to `webhook`. Raises InputError where the address cannot be listened on.
     """
     with _listening(host, port) as listening:
         name = f"[{host}]" if ":" in host else host
@@ -84,8 +82,17 @@ def run(
         warm(facts)
         app = create(facts, token=token, hosts=None if public else LOOPBACK | {name}, team=team)
         query = f"?{urlencode({'token': token})}" if token else ""
+        courier = None
+        if team is not None and webhook:
+            from gpuwise.web.courier import Courier
+
+            courier = Courier(team, webhook)
         ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
-        server(app).run(sockets=[listening])
+        try:
+            server(app).run(sockets=[listening])
+        finally:
+            if courier is not None:
+                courier.end()
 
 
 def server(app: Starlette) -> uvicorn.Server:
@@ -134,14 +141,10 @@ def create(
         routes.append(Route(path, partial(_posted, reader, "html"), methods=["POST"]))
     addresses = [*LIVE, *ADDRESSES]
     if team is not None:
-        from gpuwise.web.views import team as views
+        from gpuwise.web import members
 
-        routes.append(Route(PUSH, partial(_pushed, reader, team, facts), methods=["POST"]))
-        addresses += [
-            Address("/team", partial(views.projects, team)),
-            Address("/team/{name}", partial(views.project, team)),
-            Address("/team/{name}/{series}", partial(views.history, team)),
-        ]
+        routes += members.routes(team, facts, reader)
+        addresses = [*members.addresses(team), *addresses]
     for address in addresses:
         stem = "/index" if address.path == "/" else address.path
         routes += [Route(f"{stem}.{form}", partial(_asked, facts, address, form)) for form in FORMATS]
@@ -158,43 +161,27 @@ def create(
 
 async def _asked(facts: Facts, address: Address, form: str, request: Request) -> Response:
     """A page, or its data."""
+    if address.role and not request.state.user.may(address.role):
+        raise HTTPException(403)
     asked = Asked(request.query_params.multi_items(), path=tuple(request.path_params.values()))
-    place = _place(request)
+    place = place_of(request)
     # The form of the comparison sends GPUs as values; the comparison has an address of its own.
     if address.path == "/compare" and form == "html" and len(asked.many("gpu")) > 1:
         specs = await run_in_threadpool(compare.picked, facts, asked)
         if len(specs) > 1:
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
-    status, media, body = await run_in_threadpool(lambda: _answer(address.view(facts, asked), form, place))
+    work = partial(_answer, address.view, facts, asked, form, place)
+    # A page that is read from a team's database is there at once, and its connection is not interrupted.
+    made = run_in_threadpool(work) if address.role else in_thread(work, request.receive)
+    status, media, body = await made
     return Response(body, status, media_type=media)
 
 
 async def _posted(reader: Reader, form: str, request: Request) -> Response:
     """An article or a result file: read in memory, judged, shown, forgotten."""
-    name, data = await _uploaded(request)
-    question = {"path": request.url.path.removesuffix(f".{form}"), "form": form, "name": name}
-    status, media, body = await reader(question, data, request.receive)
-    return Response(body, status, media_type=media)
-
-
-async def _pushed(reader: Reader, team: Team, facts: Facts, request: Request) -> Response:
-    """A result file for the team: read in a process of its own, then kept."""
-    user, project = request.state.user, request.query_params.get("project", "default")
-    if user.role != "push":
-        return Response(_error(f"the token of {user.name} may read and not push"), 403, media_type=JSON)
-    if not PROJECT.fullmatch(project):
-        raise InputError(
-            f"a project is letters, digits, . _ and -, not {project[:80]!r}", hint="--project lab"
-        )
-    question = {"path": PUSH, "form": "json", "name": "the file"}
-    status, media, body = await reader(question, await request.body(), request.receive)
-    if status == 200:
-        # What the other process wrote is what it understood: this one may read it.
-        result = store.decode(body, "the file")
-        kept = await run_in_threadpool(team.push, result, by=user.name, project=project)
-        if kept.new and not kept.problem:
-            facts.give(result)
-        status, body = 201 if kept.new else 200, json.dumps(kept.document).encode()
+    sent = await Form.of(request)
+    question = {"path": request.url.path.removesuffix(f".{form}"), "form": form, "name": sent.name}
+    status, media, body = await reader(question, sent.data, request.receive)
     return Response(body, status, media_type=media)
 
 
@@ -203,46 +190,19 @@ def _work(facts: Facts, question: dict[str, str], data: bytes) -> Answer:
     place, form = Place(question["path"]), question["form"]
     try:
         if place.path == PUSH:
-            return 200, JSON, store.compact(store.decode(data, question["name"]))
-        return _answer(READERS[place.path](facts, data, question["name"]), form, place)
+            return 200, JSON, store.compact(results.one(data, question["name"]))
+        return _answer(READERS[place.path], facts, data, question["name"], form, place)
     except GpuwiseError as error:
         return _problem(error, form, place)
 
 
-def _answer(view: View, form: str, place: Place) -> Answer:
+def _answer(view: Callable[..., View], facts: Facts, asked: object, *more: Any) -> Answer:
+    """Make a view as HTML, JSON or CSV: of what was asked, or of a file with its name."""
+    *named, form, place = more
+    made = view(facts, asked, *named)
     if form in FORMATS:
-        return 200, FORMATS[form], site.data(view, form)
-    return 200, "text/html", site.page(view, place).encode()
-
-
-async def _uploaded(request: Request) -> tuple[str, bytes]:
-    """(name, bytes) of a posted file, or of the text field of a form where no file was chosen.
-
-    Raises InputError for anything but a form with one of them.
-    """
-    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        raise InputError("a form with a file or a text was expected", hint="use the form of the page")
-    # Whole first: the parser leaves its files open where a body is refused.
-    body = await request.body()
-
-    async def whole() -> AsyncGenerator[bytes, None]:
-        yield body
-
-    parser = MultiPartParser(request.headers, whole(), max_files=1, max_fields=3, max_part_size=LARGEST_BODY)
-    parser.spool_max_size = LARGEST_BODY  # nothing touches the disk
-    try:
-        form = await parser.parse()
-    except (MultiPartException, KeyError, ValueError) as error:
-        raise InputError(f"the form cannot be read: {error}", hint="send it again from the page") from error
-    try:
-        file, text = form.get("file"), form.get("text")
-        if isinstance(file, UploadFile) and file.size:
-            # The last part of the name alone: a label, never a path.
-            name = PurePosixPath((file.filename or "").replace("\\", "/")).name[:100]
-            return name or "text.md", await file.read()
-        return "text.md", text.encode() if isinstance(text, str) else b""
-    finally:
-        await form.close()
+        return 200, FORMATS[form], site.data(made, form)
+    return 200, "text/html", site.page(made, place).encode()
 
 
 def _static(request: Request) -> Response:
@@ -259,28 +219,30 @@ def _refused(request: Request, error: Exception) -> Response:
     form = request.url.path.rpartition(".")[2]
     status = None
     if isinstance(error, HTTPException):
-        said = {404: "There is no such page.", 405: "This page takes no such request."}
+        said = {403: "Your token does not allow that.", 404: "There is no such page.",
+                405: "This page takes no such request."}  # fmt: skip
         status = error.status_code
         error = GpuwiseError(said.get(status, error.detail))
     assert isinstance(error, GpuwiseError)
-    status, media, body = _problem(error, form, _place(request), status)
+    status, media, body = _problem(error, form, place_of(request), status)
     return Response(body, status, media_type=media)
 
 
 def _problem(error: GpuwiseError, form: str, place: Place, status: int | None = None) -> Answer:
     """Nothing known is 404, a database that refuses 503, anything else the asker's mistake."""
-    codes = {NoDataError: 404, MachineError: 503}
-    status = status or (409 if error.code == "taken" else codes.get(type(error), 400))
+    codes = {"taken": 409, "role": 403}
+    status = status or codes.get(
+        error.code or "", {NoDataError: 404, MachineError: 503}.get(type(error), 400)
+    )
     if form in FORMATS or place.path == PUSH:
-        return status, JSON, _error(str(error), error.hint or "")
+        return status, JSON, json.dumps({"error": str(error), "hint": error.hint or ""}).encode()
     title = "Not found" if status == 404 else "Not understood"
     return status, "text/html", site.failure(error, place, title).encode()
 
 
-def _error(problem: str, hint: str = "") -> bytes:
-    return json.dumps({"error": problem, "hint": hint}).encode()
-
-
-def _place(request: Request) -> Place:
-    team = request.app.state.team is not None
-    return Place(request.url.path.removesuffix("/") or "/", request.url.query, team=team)
+def place_of(request: Request) -> Place:
+    """Where the page of a request stands, and who opens it."""
+    user = request.scope.get("state", {}).get("user") if request.app.state.team is not None else None
+    secret = request.scope.get("state", {}).get("form_secret", "")
+    path = request.url.path.removesuffix("/") or "/"
+    return Place(path, request.url.query, user=user, form_secret=secret)

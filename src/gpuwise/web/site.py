@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -30,6 +30,9 @@ from gpuwise.show.table import comma_separated
 from gpuwise.web.view import Asked, View
 from gpuwise.web.views import audit, choose, compare, gpus, leaderboard, predict, results
 
+if TYPE_CHECKING:
+    from gpuwise.web.team import Role, User
+
 STATIC = Path(__file__).with_name("static")
 # The only files that are served, by name.
 FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -39,6 +42,8 @@ MENU = (
     ("/scaling", "Scaling"), ("/predict", "Predict"), ("/choose", "Choose"), ("/audit", "Audit"),
     ("/upload", "Upload"),
 )  # fmt: skip
+TEAM = ("/team", "Team"), ("/cards", "Cards"), ("/alerts", "Alerts")
+ADMIN = (("/members", "Members"),)
 # Pages that answer questions, which files cannot; and those of which files have their table beside them.
 LIVE_ONLY = frozenset({"/compare", "/scaling", "/predict", "/choose", "/audit", "/upload"})
 WITH_TABLE = frozenset({"/", "/gpus", "/results"})
@@ -54,7 +59,8 @@ class Place:
     path: str
     query: str = ""
     static: bool = False  # Pages are files in a folder: no forms, and addresses end in .html
-    team: bool = False  # The server keeps a team's results, which have pages
+    user: User | None = None  # Who opens the page of a server that keeps a team's results
+    form_secret: str = ""  # What a form must send back to change something (guard.form_secret)
     gpus: frozenset[str] | None = None  # Ids of the GPUs that have a page here; None for all of the catalog
 
     def to(self, path: str, **query: Any) -> str:
@@ -118,7 +124,8 @@ def _rendered(template: str, place: Place, **content: Any) -> str:
         "tabled": not place.static or place.path in WITH_TABLE,
         "menu": [
             *(entry for entry in MENU if not (place.static and entry[0] in LIVE_ONLY)),
-            *([("/team", "Team")] if place.team else ()),
+            *(TEAM if place.user is not None else ()),
+            *(ADMIN if place.user is not None and place.user.may("admin") else ()),
         ],
     }  # fmt: skip
     return templates().get_template(template).render({**shared, **content})
@@ -162,6 +169,7 @@ class Address:
     names: Callable[[Facts], Sequence[str]] = lambda facts: ("",)
     """What `{name}` is in the pages that become files."""
     data: bool = False  # Its table stands beside the file
+    role: Role | None = None  # The least that its reader must be allowed, of a team's pages
     live: bool = False  # It answers questions, so that a file of it would hold one answer of very many
 
 

@@ -1,84 +1,74 @@
 """Results of a team in a database: who pushed what to which project, and how each speed changed over time.
 
-SQLite by default, PostgreSQL by its URL. A push is one transaction: it is there whole, with its comparisons,
-or not at all. Tokens are random and kept as their SHA-256, so that a copy of the database opens nothing. What
-contradicts its own steps or physics is kept apart with the reason, and never shown as a speed.
+SQLite by default, PostgreSQL by its URL. A push is one transaction: it is there whole, with its comparisons
+and alerts, or not at all. Tokens are random and kept as their SHA-256, so that a copy of the database opens
+nothing. What contradicts its own steps or physics is kept apart with the reason, and never shown as a speed.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import secrets
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
+from math import exp, log
 from typing import Any, Literal, get_args
 
 import sqlalchemy as sql
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gpuwise import store
-from gpuwise.checks import judge_measured
+from gpuwise.checks import judge_foreign
 from gpuwise.errors import InputError, MachineError, NoDataError
-from gpuwise.model.result import Measurement, Result
-from gpuwise.stats.comparison import compare
+from gpuwise.model.result import Result
+from gpuwise.stats.comparison import SAME, SURE, compare, pooled
+from gpuwise.stats.interval import Spread
+from gpuwise.store import signing
+from gpuwise.web.tables import (
+    ALERTS,
+    CARDS,
+    LOG,
+    NEWEST,
+    OUTBOX,
+    PROJECTS,
+    RESULTS,
+    SPEEDS,
+    TAGS,
+    USERS,
+    upgrade,
+)
 
-Role = Literal["read", "push"]
+Role = Literal["read", "push", "admin"]
+"""Each may do what the one before may: open pages, send results, see the log and hand out tokens."""
 ROLES: tuple[Role, ...] = get_args(Role)
+# Of people, projects, hosts and tags: they stand in addresses, and in the allowed signers of ssh.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 # Of one line of a page.
 MOST_ROWS = 500
+# Results that the pages of GPUs and workloads rest on.
+MOST_SHOWN = 200
+MOST_TAGS = 20
+# Earlier speeds from which it is known how runs on that kind of GPU differ.
+EARLIER = 1000
+# Cards from which on several small losses are one that is sure.
+SEVERAL_CARDS = 3
 # So long a token that was taken back may still open the server.
 REMEMBERED_S = 2.0
 # How long a writer waits for another one.
 BUSY_S = 30
-
-TABLES = sql.MetaData()
-USERS = sql.Table(
-    "users", TABLES,
-    sql.Column("name", sql.String(63), primary_key=True),
-    sql.Column("role", sql.String(8), nullable=False),
-    sql.Column("token", sql.String(64), nullable=False, unique=True),  # SHA-256, hexadecimal
-    sql.Column("made_at", sql.String(25), nullable=False),
-)  # fmt: skip
-RESULTS = sql.Table(
-    "results", TABLES,
-    sql.Column("id", sql.String(128), primary_key=True),
-    sql.Column("project", sql.String(63), nullable=False, index=True),
-    sql.Column("pushed_by", sql.String(63), nullable=False),
-    sql.Column("pushed_at", sql.String(25), nullable=False, index=True),
-    sql.Column("measured_at", sql.String(25), nullable=False),
-    sql.Column("device", sql.String(200), nullable=False),
-    sql.Column("software", sql.String(200), nullable=False),
-    sql.Column("problem", sql.Text, nullable=False),  # Why it is not shown as a speed; empty where it is
-    sql.Column("data", sql.LargeBinary, nullable=False),  # The result file, compressed
-)  # fmt: skip
-SPEEDS = sql.Table(
-    "speeds", TABLES,
-    sql.Column("result", sql.ForeignKey("results.id"), primary_key=True),
-    sql.Column("place", sql.Integer, primary_key=True),  # Among the measurements of the result
-    sql.Column("series", sql.String(16), nullable=False),  # Of one question on one kind of GPU in one project
-    sql.Column("label", sql.String(300), nullable=False),
-    sql.Column("device", sql.String(200), nullable=False),
-    sql.Column("software", sql.String(200), nullable=False),
-    sql.Column("measured_at", sql.String(25), nullable=False),
-    sql.Column("item", sql.String(40), nullable=False),
-    sql.Column("value", sql.Float, nullable=False),  # Items per second
-    sql.Column("low", sql.Float, nullable=False),
-    sql.Column("high", sql.Float, nullable=False),
-    # Of the same question the last time before; empty where this was the first.
-    sql.Column("before", sql.String(128)),
-    sql.Column("ratio", sql.Float),
-    sql.Column("ratio_low", sql.Float),
-    sql.Column("ratio_high", sql.Float),
-    sql.Column("verdict", sql.String(20)),
-    sql.Index("of_a_series", "series", "measured_at"),
-)  # fmt: skip
-# What the tables above are; another number in the file is another gpuwise.
-SCHEMA = 1
-VERSION = sql.Table("version", TABLES, sql.Column("schema", sql.Integer, primary_key=True))
+ANOTHER = "another card"
+# Connections to PostgreSQL: as many writers at once.
+CONNECTIONS = 20
 
 Row = dict[str, Any]
 
@@ -90,6 +80,11 @@ class User:
     name: str
     role: Role
     made_at: str
+    public_key: str = ""
+
+    def may(self, role: Role) -> bool:
+        """Whether the token allows what that role does."""
+        return ROLES.index(self.role) >= ROLES.index(role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +95,9 @@ class Pushed:
     project: str
     new: bool  # False where the same file was there already
     problem: str  # Why it is kept apart; empty where it is shown
+    owner: str
     speeds: tuple[Row, ...]
+    alerts: tuple[Row, ...] = ()  # That it raised or changed
 
     @property
     def document(self) -> dict[str, Any]:
@@ -108,215 +105,455 @@ class Pushed:
         slower = [row["label"] for row in self.speeds if row["verdict"] == "slower"]
         return {
             "id": self.id, "project": self.project, "new": self.new, "problem": self.problem,
-            "slower": slower, "speeds": list(self.speeds),
+            "owner": self.owner, "slower": slower, "alerts": [alert_words(row) for row in self.alerts],
+            "speeds": list(self.speeds),
         }  # fmt: skip
 
 
 class Team:
-    """The database. Raises InputError for an address that names none, MachineError where it refuses."""
+    """The database; `webhook` says that alerts are put aside for one.
 
-    def __init__(self, url: str) -> None:
+    Raises InputError for an address that names none, MachineError where it refuses.
+    """
+
+    def __init__(self, url: str, *, webhook: bool = False) -> None:
         try:
-            self._engine = sql.create_engine(url, pool_pre_ping=True)
+            more = {"pool_size": CONNECTIONS, "pool_timeout": BUSY_S} if "sqlite" not in url else {}
+            self.engine = sql.create_engine(_driver(url), pool_pre_ping=True, **more)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
             raise InputError(
                 f"cannot use the database {url.partition('//')[0]}//...: {error}",
-                hint="sqlite:///team.db, or postgresql+psycopg://user:password@host/name",
+                hint="sqlite:///team.db, or postgresql://user:password@host/name",
             ) from error
-        if self._engine.dialect.name == "sqlite":
-            sql.event.listen(self._engine, "connect", _connected)
-            sql.event.listen(self._engine, "begin", _begun)
+        if self.engine.dialect.name == "sqlite":
+            sql.event.listen(self.engine, "connect", _connected)
+            sql.event.listen(self.engine, "begin", _begun)
+        self._insert = sqlite_insert if self.engine.dialect.name == "sqlite" else postgresql_insert
+        self._webhook = webhook
         self._users: dict[str, User] = {}
         self._looked = -REMEMBERED_S
-        with self._writing() as to:
-            TABLES.create_all(to)
-            found = to.execute(sql.select(VERSION.c.schema)).scalar()
-            if found is None:
-                to.execute(VERSION.insert().values(schema=SCHEMA))
-            elif found != SCHEMA:
-                raise InputError(
-                    f"the database has schema {found}; this gpuwise reads {SCHEMA}", hint="", code="upgrade"
-                )
+        with self.writing() as to:
+            upgrade(to)
 
     def close(self) -> None:
         """Give the connections back."""
-        self._engine.dispose()
+        self.engine.dispose()
 
     @contextmanager
-    def _writing(self) -> Iterator[sql.Connection]:
+    def writing(self) -> Iterator[sql.Connection]:
         """A transaction that is durable when it ends. Raises MachineError where the database refuses."""
-        with _said(), self._engine.connect().execution_options(writes=True) as to, to.begin():
+        with _said(), self.engine.connect().execution_options(writes=True) as to, to.begin():
             yield to
 
     def _read(self, query: sql.Select[Any]) -> Sequence[Row]:
-        with _said(), self._engine.connect() as to:
+        with _said(), self.engine.connect() as to:
             return [dict(row) for row in to.execute(query).mappings()]
 
-    def add_user(self, name: str, role: Role) -> str:
-        """A new user's token, which is nowhere kept. Raises InputError for a name that is taken."""
+    def note(self, who: str, what: str, detail: str = "") -> None:
+        """A line of the log: who did what."""
+        with self.writing() as to:
+            _note(to, who, what, detail)
+
+    def log(self) -> Sequence[Row]:
+        """The newest lines of the log: at, who, what, detail."""
+        return self._read(sql.select(LOG).order_by(LOG.c.id.desc()).limit(MOST_ROWS))
+
+    def add_user(self, name: str, role: Role, *, public_key: str = "", by: str = "") -> str:
+        """A new user's token, which is nowhere kept; `public_key` is the line of an ssh .pub file.
+
+        Raises InputError for a name that is taken, or for what is none; for a key that is none.
+        """
+        _check_name("user", name)
         token = secrets.token_urlsafe(24)
-        made = {"name": name, "role": role, "token": _digest(token), "made_at": _now()}
+        key = signing.public_key(public_key) if public_key else ""
+        made = {"name": name, "role": role, "token": _digest(token), "made_at": _now(), "public_key": key}
         try:
-            with self._writing() as to:
+            with self.writing() as to:
                 to.execute(USERS.insert().values(made))
+                _note(to, by or name, "token made", f"{name}, role {role}")
         except IntegrityError as error:
             raise InputError(f"{name} has a token already", hint="revoke it first") from error
         return token
 
-    def revoke(self, name: str) -> None:
+    def revoke(self, name: str, *, by: str = "") -> None:
         """Take a token back. Raises NoDataError where nobody has that name."""
-        with self._writing() as to:
+        with self.writing() as to:
             if not to.execute(USERS.delete().where(USERS.c.name == name)).rowcount:
                 raise NoDataError(f"nobody is called {name!r}", hint="see the list of tokens")
+            _note(to, by or name, "token revoked", name)
 
     def users(self) -> tuple[User, ...]:
         """Everybody who has a token, by name."""
-        query = sql.select(USERS.c.name, USERS.c.role, USERS.c.made_at).order_by(USERS.c.name)
-        return tuple(User(**row) for row in self._read(query))
+        columns = (USERS.c.name, USERS.c.role, USERS.c.made_at, USERS.c.public_key)
+        return tuple(User(**row) for row in self._read(sql.select(*columns).order_by(USERS.c.name)))
 
     def user(self, token: str) -> User | None:
         """Whose token it is."""
         if time.monotonic() - self._looked > REMEMBERED_S:
             rows = self._read(sql.select(USERS))
-            self._users = {
-                row["token"]: User(name=row["name"], role=row["role"], made_at=row["made_at"]) for row in rows
-            }
+            self._users = {row.pop("token"): User(**row) for row in rows}
             self._looked = time.monotonic()
         # Looked up by its digest: how long that takes says nothing of the token.
         return self._users.get(_digest(token))
 
-    def push(self, result: Result, *, by: str, project: str) -> Pushed:
+    def push(
+        self, result: Result, *, by: str, project: str, tags: Sequence[str] = (), host: str = "",
+        signed: tuple[bytes, str] | None = None,
+    ) -> Pushed:  # fmt: skip
         """Keep a result with each speed against the same question's last one in the project.
 
-        The same file again changes nothing. Raises InputError where another result has its id, and for
-        published figures.
+        `signed` is the file as it was signed, and the signature: the result then belongs to whose key that
+        is, and the file is kept as it is. The same result again changes nothing but its tags. Raises
+        InputError where another result has its id, for published figures, and for a signature of nobody here.
         """
         if result.origin != "measured":
             raise InputError(f"{result.id} holds published figures", hint="push what you measured")
-        data = store.compact(result)
-        kept = judge_measured(result.measurements, result.environment)
+        for what, each in (
+            ("project", project),
+            *(("tag", tag) for tag in tags),
+            *([("host", host)] if host else []),
+        ):
+            _check_name(what, each)
+        if len(tags) > MOST_TAGS:
+            raise InputError(f"a result has at most {MOST_TAGS} tags", hint="give fewer")
+        owner, data, signature = by, store.compact(result), ""
+        if signed is not None:
+            data, signature = signed
+            keys = {user.name: user.public_key for user in self.users() if user.public_key}
+            owner = signing.signer(data, signature, keys)
+        kept = judge_foreign(result.measurements, result.environment)
         problem = "; ".join(dict.fromkeys(
             f"{m.config.label()}: {issue.detail}" for m in kept for issue in m.cautions
             if issue.severity == "invalid"
         ))  # fmt: skip
+        there = result.environment
+        software = (*there.software, *([f"driver {there.driver}"] if there.driver else ()))
         head = {
             "id": result.id, "project": project, "pushed_by": by, "pushed_at": _now(),
-            "measured_at": result.created_at, "device": result.environment.device[:200],
-            "software": ", ".join(result.environment.software)[:200], "problem": problem,
-            "data": zlib.compress(data),
+            "measured_at": result.created_at, "device": there.device[:200],
+            "software": ", ".join(software)[:200], "problem": problem, "data": zlib.compress(data),
+            "owner": owner, "host": host, "card": (there.card or "")[:64], "signature": signature,
         }  # fmt: skip
         try:
-            return self._keep(result, head, data)
+            return self._keep(result, head, tags)
         except IntegrityError:  # another writer was faster with the same file
-            return self._keep(result, head, data)
+            return self._keep(result, head, tags)
 
-    def _keep(self, result: Result, head: Row, data: bytes) -> Pushed:
+    def _keep(self, result: Result, head: Row, tags: Sequence[str]) -> Pushed:
         """One transaction: the result with its speeds, or what is there already."""
-        project, problem = head["project"], head["problem"]
-        with self._writing() as to:
+        project = head["project"]
+        with self.writing() as to:
             there = to.execute(sql.select(RESULTS).where(RESULTS.c.id == result.id)).mappings().first()
+            if there is None:
+                to.execute(RESULTS.insert().values(head))
+            elif _decoded(there) != result:
+                raise InputError(f"another result is called {result.id}", hint="measure again", code="taken")
+            if tags:
+                rows = [{"result": result.id, "tag": tag} for tag in dict.fromkeys(tags)]
+                to.execute(self._insert(TAGS).values(rows).on_conflict_do_nothing())
             if there is not None:
-                if zlib.decompress(there["data"]) != data:
-                    raise InputError(
-                        f"another result is called {result.id}", hint="measure again", code="taken"
-                    )
                 return Pushed(
                     id=result.id, project=there["project"], new=False, problem=there["problem"],
+                    owner=there["owner"],
                     speeds=tuple(dict(row) for row in to.execute(_speeds_of(result.id)).mappings()),
                 )  # fmt: skip
-            to.execute(RESULTS.insert().values(head))
             # A result that is kept apart has no speeds.
-            rows = [] if problem else [
-                self._speed(to, result, place, project) for place, m in enumerate(result.measurements)
+            rows = [] if head["problem"] else [
+                _row(result, place, head) for place, m in enumerate(result.measurements)
                 if m.status == "ok" and m.throughput is not None and m.config.size == "full"
             ]  # fmt: skip
-            if rows:
-                to.execute(SPEEDS.insert(), rows)
-        return Pushed(id=result.id, project=project, new=True, problem=problem, speeds=tuple(rows))
+            alerts = self._compare(to, result, rows, project) if rows else ()
+            card = {name: head[name] for name in ("host", "card", "device", "software")}
+            self._count(
+                to, CARDS, {**card, "results": 1, "first": head["measured_at"], "last": head["measured_at"]},
+                replaced=("software",),
+            )  # fmt: skip
+            # Last, since it is one row for all who push: it is held for as short as can be.
+            slower = sum(row["verdict"] == "slower" for row in rows)
+            self._count(to, PROJECTS, {
+                "name": project, "results": 1, "apart": int(bool(head["problem"])), "slower": slower,
+                "last": head["pushed_at"],
+            })  # fmt: skip
+            _note(to, head["pushed_by"], "push", f"{result.id} to {project}, of {head['owner']}")
+        return Pushed(
+            id=result.id, project=project, new=True, problem=head["problem"], owner=head["owner"],
+            speeds=tuple(rows), alerts=alerts,
+        )  # fmt: skip
 
-    def _speed(self, to: sql.Connection, result: Result, place: int, project: str) -> dict[str, Any]:
-        """The row of one measurement, compared with the last one of its series."""
-        m, there = result.measurements[place], result.environment
-        assert m.throughput is not None
-        question = m.question.key()
-        series = sha256(repr((project, there.gpu_id or there.device, question)).encode()).hexdigest()[:16]
-        software = (*there.software, *([f"driver {there.driver}"] if there.driver else ()))
-        row: dict[str, Any] = {
-            "result": result.id, "place": place, "series": series, "label": m.question.label()[:300],
-            "device": there.device[:200], "measured_at": result.created_at, "item": m.item[:40],
-            "software": ", ".join(software)[:200],
-            "value": m.throughput.value, "low": m.throughput.low, "high": m.throughput.high,
-            "before": None, "ratio": None, "ratio_low": None, "ratio_high": None, "verdict": None,
-        }  # fmt: skip
-        earlier = sql.select(SPEEDS.c.result, SPEEDS.c.place).where(
-            SPEEDS.c.series == series, SPEEDS.c.measured_at < result.created_at
+    def _compare(self, to: sql.Connection, result: Result, rows: list[Row], project: str) -> tuple[Row, ...]:
+        """Keep the speeds, each against the one before; returns the alerts that changed."""
+        # One writer at a time in a series, so that each is compared with the last one. Always in one order,
+        # so that no two wait for each other.
+        names = sorted({row["series"] for row in rows})
+        made = [
+            {"series": name, "project": project, "measured_at": "", "result": "", "place": 0}
+            for name in names
+        ]
+        to.execute(self._insert(NEWEST).values(made).on_conflict_do_nothing())
+        locked = sql.select(NEWEST).where(NEWEST.c.series.in_(names)).order_by(NEWEST.c.series)
+        newest = {row["series"]: row for row in to.execute(locked.with_for_update()).mappings()}
+        before = {row["place"]: _before(to, row) for row in rows}
+        files = {}
+        for name in sorted({found.result for found in before.values() if found is not None}):
+            files[name] = _decoded(
+                to.execute(sql.select(RESULTS).where(RESULTS.c.id == name)).mappings().one()
+            )
+        stored = _run_to_run(to, names) if files else None
+        for row in rows:
+            last = before[row["place"]]
+            if last is not None:
+                found = compare(
+                    files[last.result].measurements[last.place], result.measurements[row["place"]], stored
+                )
+                row |= {"before": last.result, "verdict": found.verdict, "change": _change(last, row)}
+                if found.ratio is not None:
+                    ratio = found.ratio
+                    row |= {"ratio": ratio.value, "ratio_low": ratio.low, "ratio_high": ratio.high}
+        to.execute(SPEEDS.insert(), rows)
+        for row in rows:
+            if row["measured_at"] >= newest[row["series"]]["measured_at"]:
+                to.execute(NEWEST.update().where(NEWEST.c.series == row["series"]).values(
+                    measured_at=row["measured_at"], result=row["result"], place=row["place"]
+                ))  # fmt: skip
+        # That one card is slower than another is no loss.
+        changes = sorted({
+            (row["series"], row["change"]) for row in rows
+            if row["ratio"] is not None and ANOTHER not in row["change"]
+        })  # fmt: skip
+        changed = (self._alert(to, project, *each) for each in changes)
+        return tuple(row for row in changed if row is not None)
+
+    def _alert(self, to: sql.Connection, project: str, series: str, change: str) -> Row | None:
+        """Raise, change or withdraw the alert of one change of one series; None where it stays as it was."""
+        query = sql.select(SPEEDS).where(
+            SPEEDS.c.series == series, SPEEDS.c.change == change, SPEEDS.c.ratio.is_not(None)
         )
-        last = to.execute(earlier.order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result).limit(1)).first()
-        if last is not None:
-            before = self._measurement(to, last.result, last.place)
-            found = compare(before, m)
-            row |= {"before": last.result, "verdict": found.verdict}
-            if found.ratio is not None:
-                row |= {
-                    "ratio": found.ratio.value,
-                    "ratio_low": found.ratio.low,
-                    "ratio_high": found.ratio.high,
-                }
-        return row
+        rows = to.execute(query.order_by(SPEEDS.c.measured_at.desc()).limit(MOST_ROWS)).mappings().all()
+        found = alert(rows)
+        same = (ALERTS.c.series == series) & (ALERTS.c.change == change)
+        there = to.execute(sql.select(ALERTS).where(same)).mappings().first()
+        if found is None:
+            to.execute(ALERTS.delete().where(same))
+            return None
+        made = {
+            "series": series, "change": change, "project": project, "label": rows[0]["label"], **found,
+            "device": rows[0]["device"], "raised_at": _now() if there is None else there["raised_at"],
+        }  # fmt: skip
+        if there is None:
+            to.execute(ALERTS.insert().values(made))
+        else:
+            to.execute(ALERTS.update().where(same).values(found))
+        if there is not None and there["slower"] == found["slower"]:
+            return None
+        if self._webhook:
+            body = {"text": alert_words(made), "new": there is None, **made}
+            to.execute(OUTBOX.insert().values(body=json.dumps(body)))
+        return made
 
-    def _measurement(self, to: sql.Connection, name: str, place: int) -> Measurement:
-        data = to.execute(sql.select(RESULTS.c.data).where(RESULTS.c.id == name)).scalar_one()
-        return store.decode(zlib.decompress(data), name).measurements[place]
+    def _count(self, to: sql.Connection, table: sql.Table, row: Row, replaced: Sequence[str] = ()) -> None:
+        """Add a row, or its counts to the one that is there, with the later `last` and what is `replaced`."""
+        made = self._insert(table).values(row)
+        new, there = made.excluded, table.c
+        changed = {name: there[name] + new[name] for name, value in row.items() if isinstance(value, int)}
+        changed |= {name: new[name] for name in replaced}
+        changed["last"] = sql.case((new["last"] > there["last"], new["last"]), else_=there["last"])
+        keys = [column.name for column in table.primary_key]
+        to.execute(made.on_conflict_do_update(index_elements=keys, set_=changed))
+
+    def mark(self, result: str, *, tags: Sequence[str], by: User) -> str:
+        """Give a result these tags in place of the ones it has; returns its project.
+
+        Raises NoDataError for one that is not there, InputError where it is another's and `by` no admin.
+        """
+        names = list(dict.fromkeys(tags))[:MOST_TAGS]
+        for tag in names:
+            _check_name("tag", tag)
+        with self.writing() as to:
+            head = to.execute(
+                sql.select(RESULTS.c.owner, RESULTS.c.project).where(RESULTS.c.id == result)
+            ).first()
+            if head is None:
+                raise NoDataError(f"no result is called {result!r}")
+            if head.owner != by.name and not by.may("admin"):
+                raise InputError(
+                    f"{result} belongs to {head.owner}", hint="ask them, or an admin", code="role"
+                )
+            to.execute(TAGS.delete().where(TAGS.c.result == result))
+            if names:
+                to.execute(TAGS.insert(), [{"result": result, "tag": tag} for tag in names])
+            _note(to, by.name, "tags", f"{result}: {', '.join(names) or 'none'}")
+            return str(head.project)
 
     def shown(self) -> tuple[Result, ...]:
-        """Results that are no problem, the newest MOST_ROWS, oldest first."""
-        query = sql.select(RESULTS.c.data, RESULTS.c.id).where(RESULTS.c.problem == "")
-        rows = self._read(query.order_by(RESULTS.c.pushed_at.desc()).limit(MOST_ROWS))
-        return tuple(store.decode(zlib.decompress(row["data"]), row["id"]) for row in reversed(rows))
+        """Results that are no problem, the newest MOST_SHOWN, oldest first."""
+        query = sql.select(RESULTS).where(RESULTS.c.problem == "")
+        rows = self._read(query.order_by(RESULTS.c.pushed_at.desc()).limit(MOST_SHOWN))
+        return tuple(map(_decoded, reversed(rows)))
+
+    def result(self, name: str) -> Result:
+        """One result. Raises NoDataError where there is none of that name, or it is kept apart."""
+        head = self.head(name)
+        if head["problem"]:
+            raise NoDataError(f"{name} is kept apart: {head['problem']}")
+        return _decoded(head)
+
+    def head(self, name: str) -> Row:
+        """All that is kept of one result. Raises NoDataError where there is none of that name."""
+        rows = self._read(sql.select(RESULTS).where(RESULTS.c.id == name))
+        if not rows:
+            raise NoDataError(f"no kept result is called {name!r}", hint="choose one on the page Results")
+        return rows[0]
 
     def projects(self) -> Sequence[Row]:
-        """name, results, apart (how many are kept apart), last (when one was pushed), slower (speeds)."""
-        slower = (
-            sql.select(RESULTS.c.project, sql.func.count().label("slower"))
-            .join_from(SPEEDS, RESULTS).where(SPEEDS.c.verdict == "slower")
-            .group_by(RESULTS.c.project).subquery()
-        )  # fmt: skip
-        return self._read(
-            sql.select(
-                RESULTS.c.project.label("name"), sql.func.count().label("results"),
-                sql.func.sum(sql.case((RESULTS.c.problem != "", 1), else_=0)).label("apart"),
-                sql.func.max(RESULTS.c.pushed_at).label("last"),
-                sql.func.coalesce(sql.func.max(slower.c.slower), 0).label("slower"),
-            ).select_from(RESULTS.outerjoin(slower, slower.c.project == RESULTS.c.project))
-            .group_by(RESULTS.c.project).order_by(RESULTS.c.project)
-        )  # fmt: skip
+        """name, results, apart (how many are kept apart), slower (speeds), last (when one was pushed)."""
+        return self._read(sql.select(PROJECTS).order_by(PROJECTS.c.name).limit(MOST_ROWS))
 
-    def results(self, project: str) -> Sequence[Row]:
-        """The newest results of a project, those that are kept apart too, without their data."""
-        columns = [column for column in RESULTS.c if column.name != "data"]
-        query = sql.select(*columns).where(RESULTS.c.project == project)
-        return self._read(query.order_by(RESULTS.c.pushed_at.desc(), RESULTS.c.id).limit(MOST_ROWS))
+    def results(self, project: str, **wanted: str) -> Sequence[Row]:
+        """The newest results of a project, those that are kept apart too, without their data; each with its
+        `tags`. `wanted` are an owner, host, card, device or tag."""
+        columns = [column for column in RESULTS.c if column.name not in ("data", "signature")]
+        query = sql.select(*columns, (RESULTS.c.signature != "").label("signed"))
+        query = query.where(RESULTS.c.project == project)
+        for name, value in wanted.items():
+            tagged = sql.select(TAGS.c.result).where(TAGS.c.tag == value)
+            query = query.where(RESULTS.c.id.in_(tagged) if name == "tag" else RESULTS.c[name] == value)
+        rows = self._read(query.order_by(RESULTS.c.pushed_at.desc(), RESULTS.c.id).limit(MOST_ROWS))
+        tags: dict[str, list[str]] = defaultdict(list)
+        named = sql.select(TAGS).where(TAGS.c.result.in_([row["id"] for row in rows])).order_by(TAGS.c.tag)
+        for row in self._read(named):
+            tags[row["result"]].append(row["tag"])
+        return [{**row, "tags": tags[row["id"]]} for row in rows]
 
     def latest(self, project: str) -> Sequence[Row]:
         """The newest speed of each series of a project, those that became slower first."""
-        newest = sql.select(
-            SPEEDS, sql.func.row_number().over(
-                partition_by=SPEEDS.c.series, order_by=(SPEEDS.c.measured_at.desc(), SPEEDS.c.result)
-            ).label("rank"),
-        ).join_from(SPEEDS, RESULTS).where(RESULTS.c.project == project).subquery()  # fmt: skip
-        first = sql.case((newest.c.verdict == "slower", 0), else_=1)
-        query = sql.select(newest).where(newest.c.rank == 1)
-        return self._read(query.order_by(first, newest.c.label, newest.c.device).limit(MOST_ROWS))
+        newest = (SPEEDS.c.result == NEWEST.c.result) & (SPEEDS.c.place == NEWEST.c.place)
+        first = sql.case((SPEEDS.c.verdict == "slower", 0), else_=1)
+        query = sql.select(SPEEDS).join_from(NEWEST, SPEEDS, newest).where(NEWEST.c.project == project)
+        return self._read(query.order_by(first, SPEEDS.c.label, SPEEDS.c.device).limit(MOST_ROWS))
 
     def history(self, series: str) -> Sequence[Row]:
         """Every speed of one question on one kind of GPU, the newest first."""
-        query = sql.select(SPEEDS, RESULTS.c.project, RESULTS.c.pushed_by).join_from(SPEEDS, RESULTS)
+        query = sql.select(SPEEDS, RESULTS.c.project, RESULTS.c.owner).join_from(SPEEDS, RESULTS)
         query = query.where(SPEEDS.c.series == series)
         return self._read(query.order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result).limit(MOST_ROWS))
+
+    def cards(self, host: str = "") -> Sequence[Row]:
+        """Cards that measured, the last one first; of one host, or of all."""
+        query = sql.select(CARDS).where(CARDS.c.host == host) if host else sql.select(CARDS)
+        return self._read(query.order_by(CARDS.c.last.desc(), CARDS.c.card).limit(MOST_ROWS))
+
+    def of_card(self, card: str) -> Sequence[Row]:
+        """The newest speeds of one card."""
+        query = sql.select(SPEEDS).where(SPEEDS.c.card == card).order_by(SPEEDS.c.measured_at.desc())
+        return self._read(query.limit(MOST_ROWS))
+
+    def alerts(self) -> Sequence[Row]:
+        """What became slower, and after what change, the newest first."""
+        return self._read(
+            sql.select(ALERTS).order_by(ALERTS.c.raised_at.desc(), ALERTS.c.label).limit(MOST_ROWS)
+        )
+
+
+def alert(rows: Sequence[Row | sql.RowMapping]) -> Row | None:
+    """What comparisons after one change say together: cards, how many are slower, mean ratio and interval.
+
+    `rows` are of one series, the newest first; of each card the newest counts. None where neither one card is
+    slower by its own verdict, nor several by their mean: sure by how they differ, and more than equal runs
+    differ by. So a loss is seen that is too small to be sure of on any one card.
+    """
+    newest: dict[str, Row | sql.RowMapping] = {}
+    for row in rows:
+        newest.setdefault(row["card"], row)
+    cards = list(newest.values())
+    logs = [log(row["ratio"]) for row in cards]
+    mean, spread = sum(logs) / len(logs), pooled([logs])
+    of_mean = Spread(spread.error / len(logs) ** 0.5, spread.degrees) if spread is not None else None
+    together = (
+        of_mean is not None
+        and len(cards) >= SEVERAL_CARDS
+        and mean < log(1 - SAME)
+        and mean + of_mean.reach(SURE) < 0
+    )
+    if not together and not any(row["verdict"] == "slower" for row in cards):
+        return None
+    slower = sum(
+        row["verdict"] == "slower" or (row["ratio_high"] < 1 and row["ratio"] < 1 - SAME) for row in cards
+    )
+    own = (cards[0]["ratio_low"], cards[0]["ratio_high"])
+    reach = 0.0 if of_mean is None else of_mean.reach(0.95)
+    low, high = own if of_mean is None else (exp(mean - reach), exp(mean + reach))
+    return {"cards": len(cards), "slower": slower, "ratio": exp(mean), "ratio_low": low, "ratio_high": high}
+
+
+def alert_words(row: Mapping[str, Any]) -> str:
+    """`driver 580 -> 585: bert-large train fp16 -4.2 % on 7 of 8 cards (NVIDIA H200)`."""
+    change = row["change"] or "without a change of software"
+    cards = f"{row['slower']} of {row['cards']} card{'s' * (row['cards'] > 1)}"
+    return f"{change}: {row['label']} {(row['ratio'] - 1) * 100:+.1f} % on {cards} ({row['device']})"
+
+
+def _row(result: Result, place: int, head: Row) -> Row:
+    """A measurement as a speed that is not compared yet."""
+    m = result.measurements[place]
+    assert m.throughput is not None
+    gpu = result.environment.gpu_id or result.environment.device
+    asked = (head["project"], gpu, m.question.key())
+    return {
+        "result": result.id, "place": place, "series": sha256(repr(asked).encode()).hexdigest()[:16],
+        "label": m.question.label()[:300], "device": head["device"], "software": head["software"],
+        "measured_at": result.created_at, "item": m.item[:40], "value": m.throughput.value,
+        "low": m.throughput.low, "high": m.throughput.high, "card": head["card"], "change": "",
+        "before": None, "ratio": None, "ratio_low": None, "ratio_high": None, "verdict": None,
+    }  # fmt: skip
+
+
+def _before(to: sql.Connection, row: Row) -> Any:
+    """The last speed of a series before: on the same card, else on whichever was measured."""
+    query = sql.select(SPEEDS.c.result, SPEEDS.c.place, SPEEDS.c.software, SPEEDS.c.card).where(
+        SPEEDS.c.series == row["series"], SPEEDS.c.measured_at < row["measured_at"]
+    )
+    query = query.order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result).limit(1)
+    return to.execute(query.where(SPEEDS.c.card == row["card"])).first() or to.execute(query).first()
+
+
+def _run_to_run(to: sql.Connection, series: Sequence[str]) -> Spread | None:
+    """How runs of one question on one card with the same software differ; None where too little is known."""
+    query = sql.select(SPEEDS.c.series, SPEEDS.c.card, SPEEDS.c.software, SPEEDS.c.value)
+    query = query.where(SPEEDS.c.series.in_(series)).order_by(SPEEDS.c.measured_at.desc()).limit(EARLIER)
+    answers: dict[object, list[float]] = defaultdict(list)
+    for *same, value in to.execute(query):
+        answers[tuple(same)].append(log(value))
+    return pooled(answers.values())
+
+
+def _change(before: Any, row: Row) -> str:
+    """What is different since: versions, and whether it is another card."""
+    old, new = (
+        dict(part.rsplit(" ", 1) for part in text.split(", ") if " " in part)
+        for text in (before.software, row["software"])
+    )
+    parts = [f"{name} {old[name]} -> {new[name]}" for name in old if name in new and old[name] != new[name]]
+    return ", ".join([*parts, *([ANOTHER] if "" != before.card != row["card"] != "" else [])])[:300]
+
+
+def _decoded(row: Row | sql.RowMapping) -> Result:
+    return store.decode(zlib.decompress(row["data"]), row["id"])
 
 
 def _speeds_of(result: str) -> sql.Select[Any]:
     return sql.select(SPEEDS).where(SPEEDS.c.result == result).order_by(SPEEDS.c.place)
+
+
+def _note(to: sql.Connection, who: str, what: str, detail: str) -> None:
+    to.execute(LOG.insert().values(at=_now(), who=who[:63], what=what, detail=detail[:1000]))
+
+
+def _check_name(what: str, name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"a {what} is up to 63 letters, digits, . _ and -, not {name[:80]!r}",
+            hint=f"like lab-2 for a {what}",
+        )
 
 
 def _digest(token: str) -> str:
@@ -327,6 +564,12 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _driver(url: str) -> str:
+    """The address with the driver that gpuwise installs."""
+    scheme, _, rest = url.partition("://")
+    return f"postgresql+psycopg://{rest}" if scheme in ("postgresql", "postgres") else url
+
+
 @contextmanager
 def _said() -> Iterator[None]:
     """A database that refuses, in words: a full disk, a server that is gone."""
@@ -334,9 +577,11 @@ def _said() -> Iterator[None]:
         yield
     except IntegrityError:
         raise
-    except DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else "it does not answer"
-        raise MachineError(f"the database refuses: {reason}", hint="see its disk and its log") from error
+    except (DBAPIError, PoolTimeout) as error:
+        said = str(getattr(error, "orig", error)).strip() or "it does not answer"
+        raise MachineError(
+            f"the database refuses: {said.splitlines()[0]}", hint="see its disk and its log"
+        ) from error
 
 
 def _connected(connection: Any, _: object) -> None:

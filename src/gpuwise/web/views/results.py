@@ -129,7 +129,7 @@ def kept(facts: Facts, asked: Asked) -> View:
     """One kept result by its id. Raises NoDataError where none has it."""
     for result in facts.results:
         if result.id == asked.path[0]:
-            return _shown(facts, result)
+            return shown(facts, result)
     raise NoDataError(f"no kept result is called {asked.path[0]!r}", hint="choose one on the page Results")
 
 
@@ -144,21 +144,27 @@ def uploaded(facts: Facts, data: bytes, name: str) -> View:
 
     Raises InputError for what is neither, or holds several, or more than any session measures.
     """
+    found = one(data, name)
+    if len(found.measurements) > MOST_MEASUREMENTS:
+        raise InputError(
+            f"{name} holds {len(found.measurements)} measurements; shown are up to {MOST_MEASUREMENTS}",
+            hint=f"gpuwise show {name}",
+        )
+    return shown(facts, found)
+
+
+def one(data: bytes, name: str) -> Result:
+    """The result in a file: a result file or a report that holds one. Raises InputError for anything else."""
     if not data:
         raise InputError("no file was sent", hint="choose a result file: RESULT.json")
     report_file = name.lower().endswith(codec.SUFFIXES)
     found = codec.results(data, name) if report_file else (store.decode(data, name),)
     if len(found) > 1:
-        raise InputError(f"{name} is a report of {len(found)} results", hint="upload one of its result files")
-    if len(found[0].measurements) > MOST_MEASUREMENTS:
-        raise InputError(
-            f"{name} holds {len(found[0].measurements)} measurements; shown are up to {MOST_MEASUREMENTS}",
-            hint=f"gpuwise show {name}",
-        )
-    return _shown(facts, found[0])
+        raise InputError(f"{name} is a report of {len(found)} results", hint="send one of its result files")
+    return found[0]
 
 
-def _shown(facts: Facts, result: Result) -> View:
+def shown(facts: Facts, result: Result) -> View:
     """A result in its place: bars, cautions, limits, beside published and forecast figures."""
     material = reporting.material(facts, (result,))
     try:

@@ -1,8 +1,9 @@
-"""A team's results: its projects, the newest speed of each question, and how one changed over time."""
+"""A team's results: projects, newest speeds, how one changed, cards, alerts, members and their log."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gpuwise.errors import NoDataError
 from gpuwise.jobs.facts import Facts
@@ -10,8 +11,16 @@ from gpuwise.model.result import Interval
 from gpuwise.model.units import times
 from gpuwise.show import results
 from gpuwise.show.table import Table
-from gpuwise.web.team import Row, Team
+from gpuwise.web.team import ROLES, Row, Team, alert_words
 from gpuwise.web.view import Asked, Sheet, View, bars
+from gpuwise.web.views.results import shown
+
+# What a page shows beside its tables: nothing, unless it says so.
+PLAIN: Mapping[str, Any] = {
+    "empty": "", "token": "", "filters": (), "pushes": False, "tagged": False, "roles": (),
+}  # fmt: skip
+# What the list of a project's results may be narrowed to.
+FILTERS = ("owner", "host", "card", "device", "tag")
 
 
 def projects(team: Team, facts: Facts, asked: Asked) -> View:
@@ -20,33 +29,32 @@ def projects(team: Team, facts: Facts, asked: Asked) -> View:
     table = Table.of(
         [{"project": row["name"], "results": str(row["results"]), "kept apart": str(row["apart"]),
           "speeds that became slower": str(row["slower"]), "last push": row["last"]} for row in rows],
-        every=True,
+        every=True, numeric=frozenset({"results", "kept apart", "speeds that became slower"}),
     )  # fmt: skip
-    return View(
-        title="Team", template="team.html", table=table, document=lambda: rows,
-        content={"sheets": [Sheet(table=table)] if rows else [], "empty": "Nothing was pushed yet."},
-        links={row["name"]: f"/team/{row['name']}" for row in rows},
-    )  # fmt: skip
+    links = {row["name"]: f"/team/{row['name']}" for row in rows}
+    return _view("Team", [table] if rows else [], rows, links, pushes=True, empty="Nothing was pushed yet.")
 
 
 def project(team: Team, facts: Facts, asked: Asked) -> View:
     """The newest speed of each question of a project, slower ones first; below them its results."""
-    name = asked.path[0]
-    kept, speeds = team.results(name), team.latest(name)
+    name, wanted = asked.path[0], {key: asked.text(key) for key in FILTERS if asked.text(key)}
+    kept, speeds = team.results(name, **wanted), [] if wanted else team.latest(name)
     if not kept:
-        raise NoDataError(f"no project is called {name!r}")
-    newest = _speeds(speeds, "What was measured last", history=True)
+        raise NoDataError(f"no project is called {name!r}" if not wanted else "no result is like that")
+    newest = _speeds(speeds, "What was measured last", "question", "device", "history")
     pushed = Table.of(
-        [{"result": row["id"], "device": row["device"], "software": row["software"], "by": row["pushed_by"],
-          "pushed": row["pushed_at"], "kept apart because": row["problem"]} for row in kept],
-        title="Results",
+        [{"result": row["id"], "device": row["device"], "software": row["software"], "host": row["host"],
+          "card": row["card"], "tags": " ".join(row["tags"]),
+          "owner": row["owner"] + (", signed" if row["signed"] else ""), "pushed": row["pushed_at"],
+          "kept apart because": row["problem"]} for row in kept],
+        title="Results" if not wanted else f"Results, {', '.join(' '.join(pair) for pair in wanted.items())}",
     )  # fmt: skip
-    shown = {row["id"]: f"/results/files/{row['id']}" for row in kept if not row["problem"]}
-    return View(
-        title=f"Project {name}", template="team.html", table=newest,
-        document=lambda: {"speeds": speeds, "results": kept},
-        content={"sheets": [*([Sheet(table=newest)] if speeds else []), Sheet(table=pushed)], "empty": ""},
-        links={**shown, **{row["series"]: f"/team/{name}/{row['series']}" for row in speeds}},
+    links = {row["id"]: f"/results/files/{row['id']}" for row in kept if not row["problem"]}
+    links |= {row["series"]: f"/team/{name}/{row['series']}" for row in speeds}
+    links |= {row["card"]: f"/cards/{row['card']}" for row in kept if row["card"]}
+    return _view(
+        f"Project {name}", [*([newest] if speeds else []), pushed], {"speeds": speeds, "results": kept},
+        links, filters=FILTERS, asked=asked, tagged=True,
     )  # fmt: skip
 
 
@@ -55,34 +63,105 @@ def history(team: Team, facts: Facts, asked: Asked) -> View:
     rows = [row for row in team.history(asked.path[1]) if row["project"] == asked.path[0]]
     if not rows:
         raise NoDataError("no such history", hint="start from a project's page")
-    table = _speeds(rows, f"{rows[0]['label']} on {rows[0]['device']}", history=False)
-    found = [Interval(value=row["value"], low=row["low"], high=row["high"], method="kept") for row in rows]
+    title = f"{rows[0]['label']} on {rows[0]['device']}"
+    return _over_time(rows, rows[0]["label"], _speeds(rows, title, "measured", "card", "result"))
+
+
+def cards(team: Team, facts: Facts, asked: Asked) -> View:
+    """Every card that measured, on which host: how often, from when to when, and its software now."""
+    rows = team.cards(asked.text("host"))
+    table = Table.of(
+        [{"card": row["card"] or "unknown", "host": row["host"] or "unknown", "device": row["device"],
+          "results": str(row["results"]), "first": row["first"], "last": row["last"],
+          "software": row["software"]} for row in rows],
+        numeric=frozenset({"results"}),
+    )  # fmt: skip
+    links = {row["card"]: f"/cards/{row['card']}" for row in rows if row["card"]}
+    empty = "No card measured yet."
+    return _view("Cards", [table] if rows else [], rows, links, filters=("host",), asked=asked, empty=empty)
+
+
+def card(team: Team, facts: Facts, asked: Asked) -> View:
+    """One card over time: the newest first, each speed against the last one of its question."""
+    rows = team.of_card(asked.path[0])
+    if not rows:
+        raise NoDataError("no speed of that card is kept", hint="start from the page Cards")
+    title = f"Card {asked.path[0][:12]}, {rows[0]['device']}"
+    return _over_time(rows, title, _speeds(rows, title, "measured", "question", "result"))
+
+
+def alerts(team: Team, facts: Facts, asked: Asked) -> View:
+    """What became slower, after what change, and on how many cards."""
+    rows = [{**row, "text": alert_words(row)} for row in team.alerts()]
+    table = Table.of(
+        [{"alert": row["text"], "ratio": times(row["ratio"], row["ratio_low"], row["ratio_high"], 3),
+          "project": row["project"], "since": row["raised_at"], "history": row["series"]} for row in rows]
+    )  # fmt: skip
+    links = {row["series"]: f"/team/{row['project']}/{row['series']}" for row in rows}
+    return _view("Alerts", [table] if rows else [], rows, links, empty="Nothing became slower.")
+
+
+def members(team: Team, facts: Facts, asked: Asked | None = None, *, token: str = "") -> View:
+    """Who has a token, and the log of who did what; `token` is a new one, which is shown once."""
+    users, log = team.users(), team.log()
+    table = Table.of(
+        [{"name": user.name, "role": user.role, "since": user.made_at, "ssh key": user.public_key[:40]}
+         for user in users], title="Tokens",
+    )  # fmt: skip
+    done = Table.of([{key: row[key] for key in ("at", "who", "what", "detail")} for row in log], title="Log")
+    document = {"members": [{"name": u.name, "role": u.role, "since": u.made_at} for u in users], "log": log}
+    return _view("Members", [table, *([done] if log else [])], document, {}, token=token, roles=ROLES)
+
+
+def kept(team: Team, facts: Facts, asked: Asked) -> View:
+    """One result in its place: of this machine's own, or of the team's, however old."""
+    name = asked.path[0]
+    found = next((result for result in facts.results if result.id == name), None)
+    return shown(facts, found if found is not None else team.result(name))
+
+
+def _view(
+    title: str, tables: Sequence[Table], document: Any, links: Mapping[str, str], **content: Any
+) -> View:  # fmt: skip
+    """A page of tables; JSON is `document`, CSV the first table."""
     return View(
-        title=rows[0]["label"], template="team.html", table=table,
-        document=lambda: rows,
-        content={"sheets": [Sheet(table=table, bars=bars(found), legend=results.unit(rows[0]["item"]))],
-                 "empty": ""},
-        links={row["result"]: f"/results/files/{row['result']}" for row in rows},
+        title=title, template="team.html", table=tables[0] if tables else Table(columns=("none",), rows=()),
+        document=lambda: document, links=links,
+        content={**PLAIN, "sheets": [Sheet(table=table) for table in tables], **content},
     )  # fmt: skip
 
 
-def _speeds(rows: Sequence[Row], title: str, *, history: bool) -> Table:
-    """Speeds, each with its ratio to the one before; `history` links them instead of saying when and how."""
-    return Table.of(
-        [
-            {
-                **({"question": row["label"], "device": row["device"]} if history else
-                   {"measured": row["measured_at"]}),
-                "speed": results.speed(
-                    Interval(value=row["value"], low=row["low"], high=row["high"], method="kept"), row["item"]
-                ),
-                "to the one before": ""
-                if row["ratio"] is None else times(row["ratio"], row["ratio_low"], row["ratio_high"], 3),
-                "verdict": row["verdict"] or "",
-                "software": row["software"],
-                **({"history": row["series"]} if history else {"result": row["result"]}),
-            }
-            for row in rows
-        ],
-        title=title,
+def _over_time(rows: Sequence[Row], title: str, table: Table) -> View:
+    """Speeds with their results; bars where they answer one question."""
+    links = {row["result"]: f"/results/files/{row['result']}" for row in rows}
+    alike = len({row["series"] for row in rows}) == 1
+    found = [_interval(row) for row in rows] if alike else []
+    sheet = Sheet(table=table, bars=bars(found) if alike else (), legend=results.unit(rows[0]["item"]))
+    return View(
+        title=title, template="team.html", table=table, document=lambda: rows, links=links,
+        content={**PLAIN, "sheets": [sheet]},
     )  # fmt: skip
+
+
+def _interval(row: Row) -> Interval:
+    return Interval(value=row["value"], low=row["low"], high=row["high"], method="kept")
+
+
+def _speeds(rows: Sequence[Row], title: str, *shown: str) -> Table:
+    """Speeds, each with its ratio to the one before; `shown` are the columns that tell rows apart."""
+    made = []
+    for row in rows:
+        known = {
+            "question": row["label"], "device": row["device"], "measured": row["measured_at"],
+            "card": row["card"][:12],
+        }  # fmt: skip
+        ratio = row["ratio"]
+        made.append({
+            **{name: known[name] for name in shown if name in known},
+            "speed": results.speed(_interval(row), row["item"]),
+            "to the one before":
+                "" if ratio is None else times(ratio, row["ratio_low"], row["ratio_high"], 3),
+            "verdict": row["verdict"] or "", "change": row["change"], "software": row["software"],
+            **({"history": row["series"]} if "history" in shown else {"result": row["result"]}),
+        })  # fmt: skip
+    return Table.of(made, title=title)

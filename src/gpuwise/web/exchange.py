@@ -1,0 +1,122 @@
+"""A team's database as files: backup and restore, and every table as Parquet for other programs."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sql
+
+from gpuwise import store
+from gpuwise.errors import InputError, MachineError
+from gpuwise.web.tables import OUTBOX, RESULTS, TABLES, USERS
+from gpuwise.web.team import Team
+
+# Rows that are in memory at once; a result has some 10 to 100 kB.
+AT_ONCE = 500
+
+
+def backup(team: Team, path: Path) -> int:
+    """Copy a database, as it is at one moment, into a new file of SQLite; returns its number of results.
+
+    Raises InputError where the file is there already or cannot be written.
+    """
+    if path.exists():
+        raise InputError(f"{path} is there already", hint="give a new file", code="output")
+    with store.placed(path) as temporary:
+        temporary.touch(mode=0o600)  # it holds everybody's results
+        copy = Team(f"sqlite:///{temporary}")
+        try:
+            _copy(team, copy)
+            with copy.engine.connect() as to:  # what is in the log of SQLite must be in the file
+                to.connection.driver_connection.execute("PRAGMA journal_mode=DELETE")  # type: ignore[union-attr]
+                return int(to.execute(sql.select(sql.func.count()).select_from(RESULTS)).scalar_one())
+        finally:
+            copy.close()
+
+
+def restore(path: Path, team: Team) -> int:
+    """Fill an empty database from a backup, of this gpuwise or an older one; returns its number of results.
+
+    Raises InputError where the database is not empty, or the file is no backup.
+    """
+    with team.engine.connect() as to:
+        if any(to.execute(sql.select(table).limit(1)).first() for table in (USERS, RESULTS)):
+            raise InputError("the database is not empty", hint="give a new one: --db sqlite:///NEW.db")
+    if not path.is_file() or path.read_bytes()[:15] != b"SQLite format 3":
+        raise InputError(f"{path} is no backup", hint="gpuwise team backup FILE makes one")
+    with tempfile.TemporaryDirectory(prefix="gpuwise-") as folder:
+        # A copy, since an older one is migrated.
+        made = Team(f"sqlite:///{shutil.copy(path, folder)}")
+        try:
+            return _copy(made, team)
+        finally:
+            made.close()
+
+
+def _copy(source: Team, target: Team) -> int:
+    """Every row, in one transaction of each side; returns the number of results."""
+    kept = 0
+    with target.writing() as to:
+        for table, rows in _tables(source):
+            made = [
+                {name: value for name, value in row.items() if name != "id" or table is RESULTS}
+                for row in rows
+            ]
+            to.execute(table.insert(), made)
+            kept += len(made) if table is RESULTS else 0
+    return kept
+
+
+def _tables(team: Team) -> Iterator[tuple[sql.Table, list[dict[str, Any]]]]:
+    """Tables in the order in which they refer to each other, some rows at a time, as of one moment."""
+    # What SQLite reads in one transaction is of one moment anyway.
+    level = {} if team.engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    with team.engine.connect().execution_options(**level) as to, to.begin():
+        for table in TABLES.sorted_tables:
+            found = to.execution_options(stream_results=True).execute(
+                sql.select(table).order_by(*table.primary_key)
+            )
+            for rows in found.mappings().partitions(AT_ONCE):
+                yield table, [dict(row) for row in rows]
+
+
+def parquet(team: Team, folder: Path) -> tuple[str, ...]:
+    """Write each table to a Parquet file of its name, result files as JSON text, tokens left out.
+
+    Returns the names. Raises InputError where the folder is not empty, MachineError without pyarrow.
+    """
+    try:
+        import pyarrow as arrow
+        from pyarrow.parquet import ParquetWriter
+    except ImportError as error:
+        raise MachineError("Parquet needs pyarrow", hint='pip install "gpuwise[server]"') from error
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} is not an empty folder", hint="give a new one", code="output")
+    folder.mkdir(parents=True, exist_ok=True)
+    kinds = {sql.Integer: arrow.int64(), sql.Float: arrow.float64()}
+    writers: dict[str, tuple[Any, Any]] = {}
+    try:
+        for table in TABLES.sorted_tables:
+            if table is not OUTBOX:
+                columns = [column for column in table.c if column.name != "token"]
+                schema = arrow.schema([
+                    (column.name, kinds.get(type(column.type), arrow.string())) for column in columns
+                ])  # fmt: skip
+                writers[table.name] = ParquetWriter(folder / f"{table.name}.parquet", schema), schema
+        for table, rows in _tables(team):
+            if table is RESULTS:
+                rows = [{**row, "data": zlib.decompress(row["data"]).decode()} for row in rows]
+            if table is not OUTBOX:
+                writer, schema = writers[table.name]
+                writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
+    except OSError as error:
+        raise store.unwritable(folder, error) from error
+    finally:
+        for writer, _ in writers.values():
+            writer.close()
+    return tuple(sorted(f"{name}.parquet" for name in writers))

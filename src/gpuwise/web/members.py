@@ -1,0 +1,172 @@
+"""What members of a team send: results, by a program or the page, tags of them, and who may.
+
+A form changes something only where it brings the secret that its page had, so that a page of another site
+cannot send it in the name of who reads both; a program brings its token with each request instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from functools import partial
+from typing import cast, get_args
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from gpuwise import store
+from gpuwise.errors import InputError
+from gpuwise.jobs.facts import Facts
+from gpuwise.web import site
+from gpuwise.web.form import Form
+from gpuwise.web.guard import PUSHES, Rate, Reader, too_often
+from gpuwise.web.server import JSON, PUSH, place_of
+from gpuwise.web.site import Address
+from gpuwise.web.team import MOST_SHOWN, Pushed, Role, Team, User
+from gpuwise.web.views import team as views
+
+# Base64 of a signature.
+SIGNATURE = "x-gpuwise-signature"
+
+
+def addresses(team: Team) -> list[Address]:
+    """The pages of a team."""
+    pages = {
+        "/team": views.projects, "/team/{name}": views.project, "/team/{name}/{series}": views.history,
+        "/cards": views.cards, "/cards/{name}": views.card, "/alerts": views.alerts,
+        "/results/files/{name}": views.kept,
+    }  # fmt: skip
+    read = [Address(path, partial(view, team), role="read") for path, view in pages.items()]
+    return [*read, Address("/members", partial(views.members, team), role="admin")]
+
+
+def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
+    """What takes what members send, and files as they were signed."""
+    rate = Rate(*PUSHES)
+
+    async def pushed(request: Request) -> Response:
+        """A result from a program: `gpuwise push`."""
+        user = _member(request, "push")
+        if wait := rate.wait_s(user.name):
+            return too_often(wait)
+        query = request.query_params
+        status, body, kept = await push(
+            request, await request.body(), "the file", query.get("project", "default"),
+            query.getlist("tag"), query.get("host", ""), request.headers.get(SIGNATURE, ""),
+        )  # fmt: skip
+        if kept is not None:
+            status, body = 201 if kept.new else 200, json.dumps(kept.document).encode()
+        return Response(body, status, media_type=JSON)
+
+    async def push(
+        request: Request, data: bytes, name: str, project: str, tags: Sequence[str], host: str, signature: str
+    ) -> tuple[int, bytes, Pushed | None]:
+        """Read in a process of its own, then kept: (status, why not, what became of it)."""
+        name = "the file" if signature else name  # what is signed is a result file, and no report
+        status, _, body = await reader({"path": PUSH, "form": "json", "name": name}, data, request.receive)
+        if status != 200:
+            return status, body, None
+
+        def keep() -> Pushed:
+            # What the other process wrote is what it understood: this one may read it.
+            result = store.decode(body, name)
+            signed = (data, _armoured(signature)) if signature else None
+            kept = team.push(
+                result, by=request.state.user.name, project=project, tags=tags, host=host, signed=signed
+            )
+            if kept.new and not kept.problem:
+                facts.give(result, MOST_SHOWN)
+            return kept
+
+        return 200, b"", await run_in_threadpool(keep)
+
+    async def form_pushed(request: Request) -> Response:
+        """A result from the page of the team."""
+        user, form = _member(request, "push"), await Form.of(request)
+        _check_form(request, form)
+        if wait := rate.wait_s(user.name):
+            return too_often(wait)
+        project, signature = form.fields.get("project", ""), form.fields.get("signature", "").strip()
+        status, body, kept = await push(
+            request, form.data, form.name, project, form.fields.get("tags", "").split(), "",
+            base64.b64encode(signature.encode()).decode(),
+        )  # fmt: skip
+        if kept is None:
+            problem = json.loads(body)
+            error = InputError(problem["error"], hint=problem["hint"])
+            page = site.failure(error, place_of(request), "Not understood")
+            return Response(page, status, media_type="text/html")
+        return RedirectResponse(f"team/{quote(kept.project)}", 303)
+
+    async def tagged(request: Request) -> Response:
+        """Tags of a result, from its project's page."""
+        user, form = _member(request, "push"), await Form.of(request)
+        _check_form(request, form)
+        tags = form.fields.get("tags", "").split()
+        project = await run_in_threadpool(team.mark, form.fields.get("result", ""), tags=tags, by=user)
+        return RedirectResponse(quote(project), 303)
+
+    async def managed(request: Request) -> Response:
+        """A token made, which the page shows once, or taken back."""
+        user, form = _member(request, "admin"), await Form.of(request)
+        _check_form(request, form)
+        name, role = form.fields.get("name", "").strip(), form.fields.get("role", "")
+        if form.fields.get("do") == "revoke":
+            await run_in_threadpool(partial(team.revoke, name, by=user.name))
+            return RedirectResponse("members", 303)
+        if role not in get_args(Role):
+            raise InputError(f"a role is one of {', '.join(get_args(Role))}", hint="choose one")
+        add = partial(
+            team.add_user, name, cast("Role", role), public_key=form.fields.get("key", ""), by=user.name
+        )
+        token = await run_in_threadpool(add)
+        view = await run_in_threadpool(partial(views.members, team, facts, token=token))
+        return Response(site.page(view, place_of(request)), media_type="text/html")
+
+    async def file(request: Request) -> Response:
+        """A result file as it was pushed, or the signature of it."""
+        form = request.path_params["form"]
+        head = await run_in_threadpool(team.head, request.path_params["name"])
+        if form == "sig" and not head["signature"]:
+            raise HTTPException(404)
+        data = head["signature"] if form == "sig" else zlib.decompress(head["data"])
+        media = "text/plain" if form == "sig" else JSON
+        return Response(data, media_type=media, headers={"Content-Disposition": "attachment"})
+
+    return [
+        Route(PUSH, pushed, methods=["POST"]),
+        Route("/team", form_pushed, methods=["POST"]),
+        Route("/team/{name}", tagged, methods=["POST"]),
+        Route("/members", managed, methods=["POST"]),
+        Route("/files/{name}.{form}", file),
+    ]
+
+
+def _member(request: Request, role: Role) -> User:
+    """Who sends it. Raises InputError where that role is needed and not theirs."""
+    user: User = request.state.user
+    if not user.may(role):
+        raise InputError(
+            f"the token of {user.name} may {user.role} and not {role}", hint="ask an admin", code="role"
+        )
+    return user
+
+
+def _check_form(request: Request, form: Form) -> None:
+    """Raise InputError where a browser sends a form that is not of a page of this server."""
+    secret = request.state.form_secret  # empty where a program brought its token itself
+    if secret and form.fields.get("secret") != secret:
+        raise InputError("the form is not of this server's page", hint="open the page again", code="role")
+
+
+def _armoured(signature: str) -> str:
+    try:
+        return base64.b64decode(signature, validate=True).decode("ascii")
+    except ValueError as error:
+        raise InputError("the signature is not base64", hint="gpuwise push --sign KEY sends it") from error
