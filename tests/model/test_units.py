@@ -378,7 +378,7 @@ def test_counts_shares_latency_and_durations() -> None:
     ("read", "text"),
     [
         (units.parse_count_range, "0"), (units.parse_count_range, "8..1"), (units.parse_count_range, "1000"),
-        (units.parse_latency, "30ms"), (units.parse_latency, "TPOT<=30"), (units.parse_days, "90"),
+        (units.parse_latency, "30"), (units.parse_latency, "TPOT<=30"), (units.parse_days, "90"),
         (lambda t: units.parse_positive(t, "--x"), "0"), (units.parse_seconds, "soon"),
         (units.parse_batch, "0"), (units.parse_batch, "1.5"), (units.parse_rate, "EUR=-1"),
         (units.parse_days, "0d"),

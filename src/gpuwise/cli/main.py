@@ -106,6 +106,7 @@ _COMMANDS = {
     "no-price": "--prices FILE adds your own; speeds without prices: gpuwise predict",
     "one-gpu": "--gpus 1",
     "other-card": "--gpu {gpu}, or --from FILE",
+    "old-price": "--newer-than {days}d",
     "output": "another file with -o FILE.json, or set GPUWISE_HOME",
     "port": "--port 0",
     "predict-with": "gpuwise predict {workload} --{option} {value}",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuwise import store
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from gpuwise.stats.interval import Spread
 
 __all__ = ["CompareRequest", "choose", "compare", "compare_gpus", "need_for", "offers_with", "stored_spread"]
+
+# Years that a search for older prices goes back, one step after the other.
+AGES = (1, 2, 3, 5)
 
 
 def choose(
@@ -66,6 +69,20 @@ def choose(
         found = recommended(need)
     except InputError as error:
         raise loosened(error, need, recommended) if error.code == "limits" else error from None
+    except NoDataError as error:
+        if error.code != "no-price":
+            raise
+        # Prices that are too old may be all there are: how old says which answer could be had.
+        for age in (years * 365 for years in AGES if years * 365 > (need.assumptions.max_age_days or 10**6)):
+            looser = replace(need, assumptions=replace(need.assumptions, max_age_days=age))
+            offers = usable(looser, believed, today)
+            try:
+                recommended(looser)
+            except GpuwiseError:
+                continue
+            hint = "older prices are known"
+            raise NoDataError(str(error), hint=hint, code="old-price", days=age) from error
+        raise
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     priced = offered(need, offers, today)
     asked = need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))

@@ -56,6 +56,8 @@ class Need:
     """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""
     cheapest: bool = False  # Rank purchases by what is paid at once
     passes: float = 1.0  # Runs of the workload that one item takes: an image of a larger diffusion model
+    context: int | None = None
+    """Tokens that a language model holds of one request: prompt and answer; None: `CONTEXTS` of the task."""
     least_gb: float = 0.0  # Memory that the work needs beyond what the workload says
     compiled: bool = True
     batch: int | None = None  # Items a step on each GPU; None = the fastest that fits

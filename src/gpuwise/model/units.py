@@ -188,8 +188,8 @@ def parse_counts(text: str, what: str) -> tuple[int, ...]:
 
 
 def parse_count_range(text: str) -> tuple[int, int]:
-    """A number of GPUs: `1..8` or `4`."""
-    match = re.fullmatch(r"\s*(\d{1,4})\s*(?:\.\.\s*(\d{1,4})\s*)?", text, re.ASCII)
+    """A number of GPUs: `1..8`, `1-8` or `4`."""
+    match = re.fullmatch(r"\s*(\d{1,4})\s*(?:(?:\.\.|-)\s*(\d{1,4})\s*)?", text, re.ASCII)
     low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= low <= high <= MOST_GPUS:
         hint = f"write it like 4 or 1..8; at most {MOST_GPUS}"
@@ -290,8 +290,10 @@ def parse_work(text: str) -> Work:
 
 
 def parse_latency(text: str) -> Latency:
-    """`TPOT<=30ms` or `TTFT<=2s`."""
+    """`TPOT<=30ms` or `TTFT<=2s`; a time alone is that of a token."""
     match = _LATENCY.fullmatch(text.strip())
+    if match is None and _TIME_PART.fullmatch(text.strip().lower()):
+        return Latency("TPOT", parse_seconds(text))  # What is waited for again and again
     if match is None:
         raise InputError(
             f"cannot read {text[:80]!r} as a latency", hint="write it like 'TPOT<=30ms' or 'TTFT<=2s'"

@@ -105,7 +105,11 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
         # A card that is there and cannot do the work is what its owner asks about first.
-        *(text for text in found.advice if "that you have is left out" in text),
+        *(
+            text
+            for text in found.advice
+            if "that you have is left out" in text or "is offered: counted" in text
+        ),
         *found.need.notes,
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.errors import InputError
+from gpuwise.facts import catalog
+from gpuwise.judge.choose import ask
 from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.speeds import alone, alternatives, gather, item_of
 from gpuwise.model.units import parse_latency, parse_work
@@ -78,3 +80,35 @@ def test_a_worker_paid_by_the_second_answers_one_request_at_a_time() -> None:
     assert one.throughput is not None
     assert many.throughput.value > 3 * one.throughput.value
     assert one.notes == ("batch 1",)
+
+
+@pytest.mark.parametrize(
+    ("text", "workload", "mode", "fields"),
+    [
+        ("serve qwen3 32b to 20 users with 8k context", "qwen3-32b", "infer", {"users": 20, "context": 8192}),
+        ("best gpu for stable diffusion under 800", "stable-diffusion", "infer", {"budget_usd": 800.0}),
+        ("fine tune mistral 7b on a weekend for $48", "mistral-7b", "finetune",
+         {"budget_usd": 1.0, "budget_per_hour": True, "acquire": "rent"}),
+        ("I have an RTX 4090, is a 5090 worth it for resnet50?", "resnet50", None,
+         {"have": ("rtx-4090",), "sets": (("rtx-5090", 1),), "upgrade": False, "acquire": "own"}),
+        ("upgrade from my 2080 ti", "resnet50", "train", {"have": ("rtx-2080-ti",), "upgrade": True}),
+        ("we may not use the cloud: run gpt-oss-120b", "gpt-oss-120b", "infer", {"acquire": "own"}),
+        ("250 euros a month to rent for bert-large", "bert-large", None,
+         {"budget_usd": 275.0, "budget_per_month": True, "acquire": "rent"}),
+    ],
+)  # fmt: skip
+def test_a_question_in_words(text: str, workload: str, mode: str | None, fields: dict[str, object]) -> None:
+    asked = ask.read(text, {"EUR": 1.1})
+    assert (asked.workload, asked.mode) == (workload, mode)
+    for name, value in fields.items():
+        assert asked.fields.get(name) == (pytest.approx(value) if isinstance(value, float) else value), name
+
+
+def test_a_vendor_limits_the_choice_and_what_was_not_read_is_said() -> None:
+    asked = ask.read("AMD card for llama 8b with liquid cooling", {})
+    assert {catalog.get(gpu).vendor for gpu in asked.fields["only"]} == {"AMD"}
+    assert asked.notes[-1] == "not read: liquid, cooling"
+    with pytest.raises(InputError, match="00"):
+        ask.read("best gpu for stable diffusion under 00", {})
+    with pytest.raises(InputError, match="known: "):
+        ask.read("whisper transcription of 10000 hours", {})

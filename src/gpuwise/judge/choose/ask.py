@@ -1,35 +1,27 @@
 """A question in plain words as a need: `serve a 70B for 50 users`, `two 3090s or one 4090 for llama-3.1-70b`.
 
-Nothing is guessed silently: what was understood is said with the answer, what is not is left out. Each rule
-is a pattern and what it sets; the first words that name a model, a network or a use are the work.
+Nothing is guessed silently: what was assumed is said with the answer, and so are the words that no rule read.
+A rule is a pattern and what it sets; the first words that name a model, a network or a use are the work.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms
-from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, need_for, presets, unknown
+from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, need_for, presets, unknown
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.units import Latency, Work
 from gpuwise.workloads import registry
 
 _NUMBERS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "single": 1,
-    "two": 2,
-    "dual": 2,
-    "three": 3,
-    "four": 4,
-    "six": 6,
-    "eight": 8,
-}
+    "a": 1, "an": 1, "one": 1, "single": 1, "two": 2, "dual": 2, "three": 3, "four": 4, "six": 6, "eight": 8,
+}  # fmt: skip
 _COUNT = rf"(?:\d+|{'|'.join(_NUMBERS)})"
 # What people mean by a size alone, as of 2026.
 _SIZES = {
@@ -40,13 +32,31 @@ _SIZES = {
 # Words of a use -> workload or preset, where no model or network is named.
 _USES = (
     (r"double precision|fp64|\bcfd\b|stencil", "stencil"),
-    (r"molecular|scientific|simulation", "scientific-fp64"), (r"vision transformer", "vit"),
-    (r"diffusion|image generation|generate images", "stable-diffusion"),
-    (r"image classif|\bcnns?\b|imagenet|convolution", "resnet50"),
-    (r"\bllms?\b|chat ?bot|language model", "llama-3.1-8b"), ("laptop", "mobile"),
+    (r"molecular|scientific|simulations?", "scientific-fp64"), (r"vision transformer", "vit"),
+    (r"diffusion|image generation|(?:generate|make) images", "stable-diffusion"),
+    (r"image classif\w*|\bcnns?\b|imagenet|convolution\w*|\byolo\w*|object detection", "resnet50"),
+    (r"\bllms?\b|chat ?bot|language models?", "llama-3.1-8b"), (r"laptop", "mobile"),
+    (r"(?:deep|machine) learning", "resnet50"),
+)  # fmt: skip
+_MODES: tuple[tuple[str, Purpose], ...] = (
+    ("qlora", "qlora"), ("lora", "lora"), (r"fine-? ?tun\w*", "finetune"), (r"\b(?:pre-?)?train\w*", "train"),
+    (r"\bserv(?:e|es|ing)\b|\brun\w*|inference|host(?:ing)?\b|chat|answer\w*|generat\w*|local\w*", "infer"),
 )  # fmt: skip
 _MONEY = r"(?:[$€£]\s?\d[\d.,]*\s?k?|\d[\d.,]*\s?k?\s?(?:[$€£]|usd|euros?|eur\b|dollars?|bucks))"
+# After these a bare number of three digits or more is money.
+_AT_MOST = r"(?:under|below|less than|at most|max(?:imum)?|up to|budget(?: of| is)?|only have)"
 _SPAN = r"(\d[\d.]*|an?|one|two|three)\s*(hours?|h|days?|d|weeks?|months?)"
+_PERIOD = r"\s*(?:an?|per|/|each|every)\s*"
+_AMOUNT = (
+    r"\d[\d.,]*\s*(?:k|m|b|g|t|thousand|million|billion|trillion)?\s+(?:images?|tokens?|sequences?|sentences?)"
+    rf"(?:{_PERIOD}(?:second|minute|hour|day|week|month))?|[\d.]+ epochs? of [a-z0-9-]+"
+)
+_VENDORS = {
+    "amd": "AMD", "radeon": "AMD", "instinct": "AMD", "intel": "Intel", "nvidia": "NVIDIA",
+    "geforce": "NVIDIA", "apple": "Apple", "mac": "Apple", "macs": "Apple", "macbook": "Apple",
+}  # fmt: skip
+# Words that set nothing: grammar, people, and what every such question is about.
+_PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +70,8 @@ class Asked:
     gpus: tuple[int, int] | None = None
     form: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
-    free_host: bool = False  # A machine for the card is there
+    free_host: bool = False  # A machine for the card is there, or the money is for the card alone
+    notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
 def is_question(text: str) -> bool:
@@ -71,44 +82,80 @@ def is_question(text: str) -> bool:
     )
 
 
+class _Reader:
+    """A text, and which of its words some rule has read."""
+
+    def __init__(self, text: str) -> None:
+        self.plain = text
+        self._read = bytearray(len(text))
+
+    def mark(self, start: int, end: int) -> None:
+        while end < len(self.plain) and self.plain[end].isalnum():
+            end += 1
+        self._read[start:end] = b"\1" * (end - start)
+
+    def take(self, pattern: str) -> re.Match[str] | None:
+        """The first match of a pattern; the words that it touches are read."""
+        match = re.search(pattern, self.plain)
+        if match is not None:
+            self.mark(*match.span())
+        return match
+
+    def left(self) -> str:
+        """The text without what was read."""
+        return "".join(" " if read else c for c, read in zip(self.plain, self._read, strict=True))
+
+    def unread(self) -> list[str]:
+        words = re.findall(r"[a-z0-9][\w.+-]*", self.left())
+        return [word for word in words if word.strip(".") not in _PLAIN]
+
+
 def read(text: str, rates: Mapping[str, float]) -> Asked:
-    """What a question says. Raises InputError where it names no work."""
-    plain = " ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! ")
-    fields = dict(_fields(plain, rates))
-    sets, have, left = _cards(plain)
-    counts = [count for _, count in sets]
+    """What a question says. Raises InputError where it names no work, or a price that a shell ate."""
+    reader = _Reader(" ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! "))
+    notes = list[str]()
+    sets, have = _cards(reader)
+    amount = reader.take(_AMOUNT)
+    work = units.parse_work(re.sub(r" (?:an?|each|every) ", " per ", amount[0])) if amount else None
+    fields = _limits(reader, rates, notes, bool(have))
+    number = reader.take(rf"\b({_COUNT}) (?:\d+ ?gb |rented |own )?(?:gpus?|cards?)\b")
+    gpus = (_number(number[1]),) * 2 if number else None
     if have:
-        fields["have"] = have
-        fields.setdefault("acquire", "own")
-        fields["upgrade"] = bool(re.search(r"upgrade|replace", plain)) and "worth" not in plain
+        fields |= {"have": have}
+        # Whether it is worth it is a question about what is there; what to buy instead is not.
+        fields["upgrade"] = bool(reader.take(r"upgrad\w*|replace\w*")) and not reader.take(r"\bworth\b")
     if sets:
-        fields["sets"] = sets
-    elif re.search(r"\bmac(?:s|book|\b)", plain):
-        fields["only"] = tuple(spec.id for spec in catalog.all_gpus() if spec.vendor == "Apple")
-    named = _workload(left)
+        fields["sets"], counts = sets, [count for _, count in sets]
+        gpus = (min(counts), max(counts))
+    elif vendor := reader.take(rf"\b(?:{'|'.join(_VENDORS)})\b"):
+        name = _VENDORS[vendor[0]]
+        fields["only"] = tuple(spec.id for spec in catalog.all_gpus() if spec.vendor == name)
+    laptop, no_link = reader.take("laptops?|notebooks?"), reader.take(r"(?:without|no) nvlink")
+    mode = next((mode for pattern, mode in _MODES if reader.take(pattern)), None)
+    named = _workload(reader, notes) or ("mobile" if laptop else None)
+    if named is None and not reader.unread() and (have or sets or reader.take("gpus?|cards?")):
+        named, mode = "resnet50", "train"
+        notes.append("no work was named: taken as training ResNet-50")
     if named is None:
         raise unknown(text)
-    mode = _mode(plain)
-    if named in presets() or (mode == "finetune" and not is_model(named, mode)):
-        mode = None if named in presets() else mode
     if mode is None and (named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"):
         mode = "infer"  # People make images far more often than models of them
-    if mode in ("infer", None) and "laptop" in plain and not is_model(named, mode):
-        named, mode = ("mobile", None) if named not in presets() else (named, mode)
-    number = re.search(rf"\b({_COUNT}) (?:\d+ ?gb |rented |own )?(?:gpus?|cards?)\b", plain)
-    gpus = (_number(number[1]),) * 2 if number else None
-    if sets:
-        gpus = (min(counts), max(counts))
-    amount = re.search(
-        r"\d[\d.,]*\s*(?:k|m|b|g|t|thousand|million|billion|trillion)?\s+(?:images?|tokens?|sequences?|sentences?)"
-        r"(?:\s*(?:/|per |an? |each )\s*(?:second|minute|hour|day|week|month))?|[\d.]+ epochs? of [a-z0-9-]+",
-        plain,
-    )
-    work = units.parse_work(re.sub(r" (?:an?|each) ", " per ", amount[0])) if amount else None
+    if laptop and mode in ("infer", None) and not is_model(named, mode) and named not in presets():
+        named = "mobile"
+    if named in presets():
+        mode = None
+    free_host = bool(reader.take(r"i have (?:a|my) (?:pc|computer|desktop)|existing pc|for my pc"))
+    if "budget_usd" in fields and not free_host and fields.get("acquire") == "own":
+        computer = r"\b(?:pc|machine|computer|workstation|build|system|rig|server|laptop)\b"
+        whole = re.search(computer, reader.plain)
+        if not whole and re.search(r"\b(?:gpus?|cards?)\b", reader.plain):
+            free_host = True
+            notes.append("the budget is for the card, in a machine that is there")
+    if unread := reader.unread():
+        notes.append("not read: " + ", ".join(dict.fromkeys(unread)))
     return Asked(
-        workload=named, mode=mode, work=work, gpus=gpus, fields=fields,
-        form="mobile" if "laptop" in plain else "pcie" if "nvlink" in plain and "no" in plain else None,
-        free_host=bool(re.search(r"\bi have (?:a|my) (?:pc|computer|desktop)|existing pc|for my pc", plain)),
+        workload=named, mode=mode, work=work, gpus=gpus, fields=fields, free_host=free_host,
+        notes=tuple(notes), form="mobile" if laptop else "pcie" if no_link else None,
     )  # fmt: skip
 
 
@@ -122,106 +169,125 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     need = need_for(asked.workload, **stated)
     if asked.free_host:
         need = replace(need, assumptions=replace(need.assumptions, host_usd=0.0))
-    return replace(need, **asked.fields)
+    return replace(need, **asked.fields, notes=(*need.notes, *asked.notes))
 
 
-def _fields(plain: str, rates: Mapping[str, float]) -> Iterator[tuple[str, Any]]:
+def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have: bool) -> dict[str, Any]:
     """Limits that words set, as fields of a `Need`."""
-
-    def found(pattern: str) -> re.Match[str] | None:
-        return re.search(pattern, plain)
-
-    spot = found(r"\bspot\b|interruptible|preemptible")
-    no_cloud = found(r"\b(?:not|no|without|avoid)(?: \S+)? (?:the |a )?cloud|on.prem|offline|air.gapped")
-    used = found(r"(?<!be )\bused\b(?! (?:to|for|by|in|with)\b)|second.hand")
-    owns = used or found(
-        r"\bown\b|\bbuy|purchase|at home|office|desktop|workstation|outlet|laptop|upgrad|worth it|replace"
-    )
-    if no_cloud:
-        yield "acquire", "own"
-    elif spot or found(r"\brent|cloud|per hour|an hour|/h\b|a month|per month|/month"):
-        yield "acquire", "rent"
-    elif owns or found(r"\bmy (?:pc|card)|have a pc"):
-        yield "acquire", "own"
+    fields: dict[str, Any] = {}
+    take = reader.take
+    no_cloud = take(r"\b(?:not|no|without|avoid)(?: \S+)? (?:the |a )?cloud|on.prem\w*|offline|air.gapped")
+    spot = take(r"\bspot\b|interruptible|preemptible")
+    used = take(r"(?<!be )\bused\b(?! (?:to|for|by|in|with)\b)|second.hand")
+    rents = spot or take(r"\brent\w*|(?<!the )\bcloud|per hour|an hour|/h\b|a month|per month|/month")
+    owns = used or take(r"\bown\b|\bbuy\w*|purchase|at home|office|desktop|workstation|outlet|laptop|upgrad")
+    owns = owns or take(r"\bmy (?:pc|card)|have a pc|worth it|replace")
+    if no_cloud or rents or owns or have:
+        fields["acquire"] = "rent" if rents and not no_cloud else "own"
     if spot:
-        yield "spot", True
+        fields["spot"] = True
     if used:
-        yield "sold", ("used", "street")
-    if found(r"\bquiet|silent"):
-        yield "quiet", True
-    if money := found(_MONEY):
-        # What follows the amount says what it is for.
-        text = re.sub(r"\s?(?:dollars?|bucks|usd)", "", money[0])
-        text = re.sub(r"\s?euros?$", "eur", text)
-        text = f"${text}" if re.fullmatch(r"[\d.,]+\s?k?", text) else text
-        after = plain[money.end() : money.end() + 14]
-        monthly, hourly = re.match(r"\s*(?:a|per|/)\s*month", after), re.match(r"\s*(?:an|per|/)\s*h", after)
-        yield "budget_usd", units.parse_usd(text.replace(" ", ""), rates)[0]
-        if monthly or hourly:
-            yield ("budget_per_month" if monthly else "budget_per_hour"), True
-        elif not spot and not found(r"\brent|cloud"):
-            yield "acquire", "own"
-    if people := found(rf"\b({_COUNT}) (?:concurrent )?(?:users?|people|students?|requests?)"):
-        yield "users", _number(people[1])
-    if found(r"\bcheap(?:est)? (?:\w+ ){0,2}(?:gpu|card|laptop)|least expensive"):
-        yield "cheapest", True
-    if memory := found(r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory))"):
-        yield "memory_gb", (float(memory[1]), float(memory[1]))
-    if outlet := found(r"\b(\d[\d.,]*) ?(k?)w(?:atts?)?\b"):
-        yield "outlet_w", units.read_number(outlet[1]) * (1000 if outlet[2] else 1)
-    if found(r"until tomorrow|by tomorrow|overnight"):
-        yield "deadline_s", 86400.0
-    elif span := found(rf"\b(?:in|within|by the end of) {_SPAN}"):
-        number = str(_NUMBERS.get(span[1], span[1])).replace("three", "3")
-        yield "deadline_s", units.parse_seconds(f"{number} {span[2]}")
+        fields["sold"] = ("used", "street")
+    if take(r"\bquiet\w*|silent"):
+        fields["quiet"] = True
+    if take(r"\bcheap(?:est)? (?:\w+ ){0,2}(?:gpu|card|laptop)|least expensive"):
+        fields["cheapest"] = True
+    size = r"(\d[\d.,]*) ?(k?)\b"
+    if context := take(rf"\b{size}(?: tokens?)?(?: of)? context") or take(rf"contexts?(?: of)? {size}"):
+        fields["context"] = int(units.read_number(context[1]) * (1024 if context[2] else 1))
+    if people := take(rf"\b({_COUNT}) (?:\w+ )?(?:users?|people|students?|requests?|persons?)\b"):
+        fields["users"] = _number(people[1])
+    if memory := take(r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory))"):
+        fields["memory_gb"] = (float(memory[1]), float(memory[1]))
+    if outlet := take(r"\b(\d[\d.,]*) ?(k?)w(?:atts?)?\b"):
+        fields["outlet_w"] = units.read_number(outlet[1]) * (1000 if outlet[2] else 1)
+    if take(r"until tomorrow|by tomorrow|overnight"):
+        fields["deadline_s"] = 86400.0
+    elif take(r"(?:on|over|in|within) (?:a|the|this|one) weekend"):
+        fields["deadline_s"] = 2 * 86400.0
+    elif span := take(rf"\b(?:in|within|by the end of) {_SPAN}"):
+        number = str(_NUMBERS.get(span[1], span[1]))
+        fields["deadline_s"] = units.parse_seconds(f"{number} {span[2]}")
+    other_units = r"(?!\s?(?:gi?b|k?w|ms|s|h|hours?|days?|watts?|b)\b)"
+    money = take(_MONEY) or take(rf"{_AT_MOST} (\d[\d.,]*\s?k?)\b{other_units}")
+    if money is None:
+        return fields
+    # What follows the amount says what it is for.
+    text = re.sub(r"\s?(?:dollars?|bucks|usd)", "", money[1] if money.re.groups else money[0])
+    text = re.sub(r"\s?euros?$", "eur", text)
+    if re.fullmatch(r"0\d*", text):
+        raise InputError(
+            f"a budget of {text}", hint="a shell takes $800 for a variable: write '... $800' in single quotes"
+        )
+    if re.fullmatch(r"[\d.,]+\s?k?", text):
+        text = f"${text}"
+        notes.append(f"{money[0]} is read as {text}")
+    after = reader.plain[money.end() : money.end() + 14]
+    per = re.match(rf"{_PERIOD}(month|h)", after)
+    fields["budget_usd"] = units.parse_usd(text.replace(" ", ""), rates)[0]
+    if per:
+        reader.mark(money.start(), money.end() + per.end())
+        fields["budget_per_month" if per[1] == "month" else "budget_per_hour"] = True
+    elif "deadline_s" in fields and not owns and not have:
+        # So much money over so much time is a price of an hour.
+        hours = fields.pop("deadline_s") / 3600
+        notes.append(f"{text} over {hours:g} h: at most ${fields['budget_usd'] / hours:.2f} an hour")
+        fields |= {"budget_usd": fields["budget_usd"] / hours, "budget_per_hour": True, "acquire": "rent"}
+    elif not rents:
+        fields["acquire"] = "own"
+    return fields
 
 
-def _cards(plain: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...], str]:
-    """GPUs to compare with how many of each, those that are there already, and the text without them."""
-    sets, have, left = list[tuple[str, int]](), list[str](), plain
-    for named in catalog.mentions(plain, loose=True):
-        text = plain[named.start : named.end].strip()
+def _cards(reader: _Reader) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+    """GPUs to compare with how many of each, and those that are there already."""
+    sets, have = list[tuple[str, int]](), list[str]()
+    for named in catalog.mentions(reader.plain, loose=True):
+        text = reader.plain[named.start : named.end].strip()
         # "4090" is a card, "t4" and "m4" in a sentence may be anything.
         if not named.gpu_ids or not (named.exact or re.search(r"\d{4}", text)):
             continue
-        before = re.search(rf"\b({_COUNT})\s*x?\s*(?:nvidia |geforce )?$", plain[: named.start])
-        count = _number(before[1]) if before else 1
+        before = reader.plain[: named.start]
+        number = re.search(rf"\b({_COUNT})\s*x?\s*(?:nvidia |geforce )?$", before)
+        count = _number(number[1]) if number else 1
         usual = (
             catalog.resolve(text.removesuffix("s")).spec.id if len(named.gpu_ids) > 1 else named.gpu_ids[0]
         )
-        if re.search(r"\b(?:have|own|from|replace|my) (?:\S+ ){0,3}$", plain[: named.start]):
+        owner = re.search(r"\b(?:have|own|from|replace|my) (?:\S+ ){0,3}$", before)
+        if owner:
             have += [usual] * count
         else:
             sets.append((usual, count))
-        left = left.replace(text, " ")
-    return tuple(dict.fromkeys(sets)), tuple(have), left
+        reader.mark((owner or number).start() if owner or number else named.start, named.end)  # type: ignore[union-attr]
+    return tuple(dict.fromkeys(sets)), tuple(have)
 
 
-def _workload(text: str) -> str | None:
-    """The first model, network or use that a text names."""
-    words = re.findall(r"[a-z][\w.+-]*|\d+(?:\.\d+)?b\b", text)
+def _workload(reader: _Reader, notes: list[str]) -> str | None:
+    """The first model, network or use that is named."""
+    left, names = reader.left(), {*DIFFUSION, *ALIASES, *registry.names(), *presets()}
+    words = list(re.finditer(r"[a-z][\w.+-]*|\d+(?:\.\d+)?b\b", left))
     for size in (3, 2, 1):
         for at in range(len(words) - size + 1):
-            name = "-".join(words[at : at + size]).rstrip(".")
-            for each in (name, name.replace("-", ""), " ".join(words[at : at + size])):
-                if each in DIFFUSION or each in ALIASES or each in registry.names() or each in presets():
-                    return each
-            if (size > 1 or not name.isalpha()) and name not in _SIZES and is_model(name, None):
-                return name
-    if alone := re.search(r"\b(\d+)b\b", text):
+            start, end = words[at].start(), words[at + size - 1].end()
+            parts = [word[0] for word in words[at : at + size]]
+            name = "-".join(parts).rstrip(".")
+            spelt = (name, name.replace("-", ""), " ".join(parts))
+            known = next((each for each in spelt if each in names), None)
+            if known is None and (size > 1 or not name.isalpha()) and name not in _SIZES:
+                known = name if is_model(name, None) else None
+            if known is not None:
+                reader.mark(start, end)
+                return known
+    if alone := reader.take(r"\b(\d+)b\b"):
         like = (name for name in llms.names() if re.search(rf"(?<!\d){alone[0]}\b", name))
-        return _SIZES.get(alone[0]) or next(like, None)
-    return next(
-        (name for pattern, name in _USES if re.search(pattern, text)), "mobile" if "laptop" in text else None
-    )
-
-
-def _mode(plain: str) -> Purpose | None:
-    rules: tuple[tuple[str, Purpose], ...] = (
-        ("qlora", "qlora"), ("lora", "lora"), ("fine-?tun", "finetune"), (r"\btrain|pretrain", "train"),
-        (r"serve|serving|\brun|inference|host|chat|answer|generate|local", "infer"),
-    )  # fmt: skip
-    return next((mode for pattern, mode in rules if re.search(pattern, plain)), None)
+        model = _SIZES.get(alone[0]) or next(like, None)
+        notes += [f"{alone[0]} is taken as {model}"] if model else []
+        return model
+    for pattern, name in _USES:
+        if found := reader.take(pattern):
+            if name == "resnet50" and "image" not in found[0]:
+                notes.append(f"{found[0]} is taken as ResNet-50")
+            return name
+    return None
 
 
 def _number(word: str) -> int:

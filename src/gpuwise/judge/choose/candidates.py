@@ -181,7 +181,8 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
         return
     size = int(offer.count)
     # Machines train apart, and share no layers of a model, so one of them; cards share a machine.
-    several = (need.mode == "infer" and not need.task) or not offer.per_hour
+    # What somebody asks about by number is priced even so, as a bound.
+    several = (need.mode == "infer" and not need.task) or not offer.per_hour or bool(need.sets)
     for number in range(1, (need.gpus[1] // size if several else 1) + 1):
         if need.gpus[0] <= size * number <= need.gpus[1]:
             yield size * number, number
@@ -213,6 +214,8 @@ def _offers(
     need: Need, known: Mapping[tuple[str, int], Record], offers: Sequence[Offer], today: date
 ) -> Iterator[Row]:
     fresh = {g for o in offers if not o.per_hour and not prices.is_stale(o, today) for g in o.gpu_ids}
+    single = (o for o in offers if need.sets and o.per_hour and len(o.gpu_ids) == 1)
+    direct = {(o.gpu_ids[0], int(o.count)) for o in single}
     for offer in offers:
         stale = prices.is_stale(offer, today)
         if offer.whole and _is_late(need, offer, today) and not (need.only or need.sets):
@@ -221,6 +224,8 @@ def _offers(
             continue  # a launch price says nothing where somebody asks a price today
         half = price_half(offer, today)
         for count, number in machines(need, offer):
+            if number > 1 and offer.per_hour and direct.intersection((g, count) for g in offer.gpu_ids):
+                continue
             found = [known.get((gpu, count)) for gpu in offer.gpu_ids]
             able = [speed for speed in found if speed is not None and speed.throughput is not None]
             if len(able) == len(found):

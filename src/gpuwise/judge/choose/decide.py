@@ -175,7 +175,9 @@ def _options(
     for rank, place in enumerate(places[:MOST], start=1):
         row, speed = them.rows[place], them.rows[place].speed
         assert speed.throughput is not None
-        spec, needed, joules = catalog.get(row.gpu), speed.memory_bytes, float(them.joules[place])
+        spec, joules = catalog.get(row.gpu), float(them.joules[place])
+        # A model that another one stands for is larger than it.
+        needed = max(need.least_gb * 1e9, speed.memory_bytes.value if speed.memory_bytes else 0.0)
         known, half = row.way != "unpriced", float(them.half[place])
         watts = spec.power_w
         option = Option(
@@ -195,7 +197,7 @@ def _options(
             if need.items and known else None,
             cost_per_item_usd=around(float(them.per_item[place]), half) if known else None,
             energy_j_per_item=joules if joules == joules else None,
-            memory_spare=1 - needed.value / spec.memory_bytes if needed and spec.memory_bytes else None,
+            memory_spare=1 - needed / spec.memory_bytes if needed and spec.memory_bytes else None,
             outlay_usd=float(np.nan_to_num(them.outlay[place])) * need.users,
             host_usd=float(them.host[place]) * need.users,
             per_hour_usd=float(them.per_hour[place]) * need.users if known else None,
@@ -294,7 +296,7 @@ def _answer(found: Recommendation) -> str:
 def _buy_or_rent(found: Recommendation) -> str:
     """From how many hours of use on buying pays, where both were allowed."""
     first, owned = found.options[0], next((o for o in found.options if o.break_even_h), None)
-    if owned is None or owned.break_even_h is None or found.need.period_s is not None:
+    if first.way == "have" or owned is None or not owned.break_even_h or found.need.period_s is not None:
         return ""
     hours = f"{owned.break_even_h:,.0f} hours of use"
     if first.outlay_usd:
@@ -352,7 +354,7 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
     said.append(f"speed: {_range(first.throughput)} {found.item}s/s within 80 %, {known}")
     if first.memory_spare is not None:
         size, free = catalog.get(first.gpu_id).memory_bytes or 0.0, percent(max(0.0, first.memory_spare), 0)
-        said.append(f"memory: {size / 2**30:g} GiB on each GPU, {free} of it stays free")
+        said.append(f"memory: {size / 2**30:.4g} GiB on each GPU, {free} of it stays free")
     return tuple(said[:3])
 
 
@@ -458,7 +460,8 @@ def _why(
     if found.count > 1 and one:
         share = found.throughput.value / (found.count * one)
         how = link_of(spec, found.count) if need.mode == "train" else "each works by itself"
-        yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how})"
+        more = "; each holds a part of the model, so larger batches fit" if share > 1 and need.task else ""
+        yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how}{more})"
     if found.outlay_usd:
         yield setup(need, found)
     if found.break_even_h is not None:
@@ -566,6 +569,13 @@ def _absent(need: Need, left: Mapping[str, Issue]) -> Iterator[str]:
 def _advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> Iterator[str]:
     """Two of one against one of another, and why not to mix where they would train together: each GPU answers
     requests by itself."""
+    for place in places if need.mode == "train" or need.task else ():
+        row = them.rows[place]
+        if row.offer and row.offer.per_hour and row.count > row.offer.count:
+            yield (
+                f"no machine of {row.count} x {_short(row.gpu)} is offered: counted as {row.count} of one, "
+                "which share no link, so a bound"
+            )
     if need.gpus[0] <= 1 and need.gpus[1] >= 2:
         yield from _two_or_one(them, places)
     if need.mode != "train" or not (need.have or need.gpus[1] > 1):

@@ -94,9 +94,11 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     found = [_fits(them), _scales(them, specs, speeds), *_card(need, them, specs)]
     have = np.array([row.way == "have" for row in them.rows], dtype=bool)
 
-    def simple(code: str, ok: Sequence[bool] | Mask, why: str, relaxed: Relaxed) -> None:
-        found.append(Limit(code, np.asarray(ok, dtype=bool), np.zeros(len(them)), True,
-                           lambda p: why, lambda v: relaxed))  # fmt: skip
+    def simple(
+        code: str, ok: Sequence[bool] | Mask, why: str, relaxed: Relaxed, needed: Array | None = None
+    ) -> None:
+        nearest = np.zeros(len(them)) if needed is None else needed
+        found.append(Limit(code, np.asarray(ok, dtype=bool), nearest, True, lambda p: why, lambda v: relaxed))
 
     if not need.unproven:
         # On kernels without a prediction every card rests on its sheet: none is known worse than others.
@@ -135,7 +137,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
             found.append(_bound(code, owned, most, say, "takes {}", more))
     if need.quiet:
         fans = [specs[row.gpu].text("segment") != "server" for row in them.rows]
-        simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}))
+        simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}),
+               np.where(fans, board, np.inf))  # fmt: skip
     return (*found, *_time(need, them), *_money(need, them))
 
 

@@ -238,8 +238,7 @@ def _of_model(
     need = Need(
         workloads=((model.name, 1.0),), mode="infer" if task == "infer" else "train", task=task,
         precision=Precision(precision) if precision else formats[0] if formats else FORMATS[task],
-        formats=formats, gpus=gpus or (1, 8), form=form,
-        notes=(*notes, f"contexts of {CONTEXTS[task]:,} tokens"),
+        formats=formats, gpus=gpus or (1, 8), form=form, notes=tuple(notes),
     )  # fmt: skip
     return _with(need, work, limit)
 
@@ -253,12 +252,18 @@ def _with(need: Need, work: Work | None, latency: Latency | None) -> Need:
 
 def settled(need: Need) -> Need:
     """The need with what only all its parts together tell. Raises InputError where they contradict."""
-    if need.task == "infer" and not need.concurrent and need.items is None:
-        # People who use one machine together, or who have it at home.
-        together = need.users if need.users > 1 else 1 if need.acquire == "own" else 0
-        words = f"for {together} people at once" if together > 1 else "for one person at a time"
-        if together:
-            need = replace(need, concurrent=together, users=1, notes=(*need.notes, words))
+    if need.task:
+        context = need.context or CONTEXTS[need.task]
+        need = replace(need, context=context)
+        said = [f"contexts of {context:,} tokens"]
+        if need.task == "infer" and need.items is None:
+            # People who use one machine together, or who have it at home.
+            together = need.concurrent or (need.users if need.users > 1 else int(need.acquire == "own"))
+            if together:
+                need = replace(need, concurrent=together, users=1)
+                said.append(f"for {together} people at once" if together > 1 else "for one person at a time")
+        # A need that was kept with its answer has them already.
+        need = replace(need, notes=tuple(dict.fromkeys((*need.notes, *said))))
     check(need)
     return need
 

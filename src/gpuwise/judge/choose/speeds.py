@@ -156,6 +156,8 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
     # Of batches that are all too late the quickest says which latency could be had.
     best = (max(fast, key=lambda f: f.tokens_per_s.value if f.tokens_per_s else 0.0) if fast
             else min(tried, key=lambda f: _latency(need, f) or float("inf")))  # fmt: skip
+    if best.tokens_per_s is None:
+        return replace(blank, issues=refused(best.refusal or "no speed is known"))
     needed_bytes, watts = best.needed_bytes, (spec.power_w or 0.0) * count
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue(code="order-of-magnitude", severity="warning", detail=detail),)
@@ -187,7 +189,7 @@ def _tried(need: Need, gpu: str, count: int) -> Iterator[Fit]:
         found = fit(
             Plan(
                 model=model, task=need.task or "infer", weights=need.precision, batch=batch, gpus=count,
-                context=CONTEXTS[need.task or "infer"], checkpoint=need.mode == "train",
+                context=need.context or CONTEXTS[need.task or "infer"], checkpoint=need.mode == "train",
             ),
             gpu,
         )  # fmt: skip
