@@ -124,8 +124,8 @@ def _ids(text: str) -> tuple[str, ...]:
 @click.option(
     "--batch", default="1", show_default=True, metavar="N,...", help="Sequences at a time on each GPU."
 )
-@click.option("--gpus", "count", type=click.IntRange(1, 8), default=1, show_default=True,
-              help="GPUs of one machine: tensor-parallel in inference, FSDP in training.")  # fmt: skip
+@click.option("--gpus", "count", type=click.IntRange(1, 64), default=1, show_default=True,
+              help="GPUs that share the work: tensor-parallel in inference, FSDP in training.")  # fmt: skip
 @click.option("--checkpoint", type=click.Choice(["on", "off"]), default="on", show_default=True,
               help="Training computes activations again, and the loss in chunks.")  # fmt: skip
 @click.option("--optimiser", type=click.Choice(["adamw", "adamw8bit", "paged"]), default="adamw",

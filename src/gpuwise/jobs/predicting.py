@@ -266,8 +266,8 @@ FORMATS: dict[Task, tuple[Precision, ...]] = {
     "lora": (Precision.BF16,),
     "qlora": (Precision.NF4,),
 }
-# Of one machine.
-COUNTS = (1, 2, 4, 8)
+# Of one machine, and of several.
+COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,11 +305,15 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
     if request.optimiser not in OPTIMISERS:
         raise InputError(f"unknown optimiser {request.optimiser!r}", hint=" or ".join(OPTIMISERS))
     if model.context and (longest := max(request.contexts, default=0)) > model.context:
-        raise InputError(f"{model.name} was made for {model.context:,} tokens, not {longest:,}")
+        problem = f"{model.name} was made for {model.context:,} tokens, not {longest:,}"
+        hint = f"--context {model.context}, or a config.json with what its publisher stretches it to"
+        raise InputError(problem, hint=hint)
     gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus)) or here() or USUAL_GPUS
     found = []
     for task in request.tasks:
-        formats = tuple(map(Precision, request.weights)) or FORMATS[task]
+        formats = tuple(_format(each) for each in request.weights) or FORMATS[task]
+        if not request.weights and task == "infer" and (own := llms.stored(model)):
+            formats = tuple(dict.fromkeys((own, *formats)))
         if unfit := [each for each in formats if each not in WEIGHTS]:
             raise InputError(f"no weights are kept in {unfit[0]}", hint=f"choose from {', '.join(WEIGHTS)}")
         usual = 8192 if task == "infer" else 2048
@@ -329,6 +333,15 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
     )  # fmt: skip
 
 
+def _format(name: str) -> Precision:
+    """A format of weights. Raises InputError with those that a short name may mean."""
+    if name not in list(Precision):
+        like = [str(each) for each in WEIGHTS if name[-1:] in each and name.strip("-bitsqn") in each]
+        hint = " or ".join(like) if like else f"choose from {', '.join(WEIGHTS)}"
+        raise InputError(f"no weights are kept in {name!r}", hint=hint)
+    return Precision(name)
+
+
 def _fitted(plan: Plan, gpu: str) -> Fit:
     """The plan on a GPU and, where it does not fit, on how many it would."""
     from gpuwise.predict.fit import fit
@@ -336,7 +349,8 @@ def _fitted(plan: Plan, gpu: str) -> Fit:
     answer = fit(plan, gpu)
     if answer.fits or not answer.parts:
         return answer
-    more = [count for count in COUNTS if count > plan.gpus]
+    alone = catalog.get(gpu).text("form") in ("laptop", "soc")
+    more = [] if alone else [count for count in COUNTS if count > plan.gpus]
     return replace(answer, enough=next((n for n in more if fit(replace(plan, gpus=n), gpu).fits), None))
 
 

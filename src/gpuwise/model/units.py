@@ -179,11 +179,11 @@ def parse_count(text: str, what: str, other: str = "") -> int:
 
 
 def parse_counts(text: str, what: str) -> tuple[int, ...]:
-    """`1,8,64`; a `k` counts 1024: `8k`."""
+    """`1,8,64`; a `k` counts 1024: `8k`, an `m` 1024 of those."""
     found = []
     for part in parse_list(text.casefold()):
-        kibi = part.endswith("k")
-        found.append(parse_count(part.removesuffix("k"), what) * (1024 if kibi else 1))
+        unit = {"k": 1024, "m": 1024**2}.get(part[-1], 1)
+        found.append(parse_count(part if unit == 1 else part[:-1], what) * unit)
     return tuple(found)
 
 

@@ -24,7 +24,7 @@ from gpuwise.facts import catalog, llms
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval
-from gpuwise.predict.card import Card, bus, card, is_measured
+from gpuwise.predict.card import MOST, Card, bus, card, is_measured
 from gpuwise.workloads.llm import activation_bytes, adapter_parameters, inner_width
 
 Task = Literal["infer", "full", "lora", "qlora"]
@@ -105,6 +105,7 @@ class Fit:
     first_token_s: float | None = None
     basis: Basis = "spec-only"
     refusal: str = ""  # Why there is no speed for this GPU.
+    widened: bool = False  # The GPU has no units for the format of the weights, which are widened to 16 bits.
 
     @property
     def needed_bytes(self) -> float:
@@ -124,6 +125,8 @@ def fit(plan: Plan, gpu: str) -> Fit:
     if not fits:
         return answer
     first = None
+    if plan.gpus > MOST:
+        return replace(answer, refusal=f"the network between machines of {MOST} is not known")
     try:
         found, known = card(gpu, sheet=True), is_measured(gpu)
         if plan.task == "infer":
@@ -142,7 +145,8 @@ def fit(plan: Plan, gpu: str) -> Fit:
         share = 1.0 if found.vendor == "NVIDIA" else UNMEASURED
         speed, first = speed * share, first / share if first else None
     interval = Interval(value=speed, low=speed / factor, high=speed * factor, level=0.8, method=method)
-    return replace(answer, tokens_per_s=interval, first_token_s=first)
+    odd = plan.task == "infer" and plan.weights.operand in ("fp8", "fp4") and widened(plan, found)
+    return replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
 
 
 def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
@@ -239,9 +243,14 @@ def train_seconds(plan: Plan, found: Card) -> float:
     return seconds
 
 
+def widened(plan: Plan, found: Card) -> bool:
+    """Whether the card has no units for the format, so that weights are widened to 16 bits in the product."""
+    return plan.weights.operand not in found.peaks
+
+
 def _peak(plan: Plan, found: Card) -> float:
     """FLOP/s of the format that is multiplied, else of what it is widened to."""
-    if plan.weights.operand in found.peaks and plan.task == "infer":
+    if plan.task == "infer" and not widened(plan, found):
         return found.peaks[plan.weights.operand]
     return found.peaks.get("bf16") or found.peaks.get("fp16") or found.peak("fp32")
 

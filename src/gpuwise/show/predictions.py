@@ -161,6 +161,8 @@ def fit_table(rows: Sequence[Fit]) -> Table:
         "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds rest on the data "
         "sheet and on public rows of other cards, 80 % interval",
     ]
+    if any(row.widened for row in rows):
+        notes.append("*: the GPU has no units for this format: weights alone are in it, products in 16 bits")
     largest = max(rows, key=lambda row: row.needed_bytes)
     parts = ", ".join(f"{name} {gibibytes(size)}" for name, size in largest.parts if size)
     if parts:
@@ -181,7 +183,7 @@ def _fit_row(answer: Fit) -> dict[str, str]:
     return {
         "GPU": f"{plan.gpus} x {answer.gpu_id}" if plan.gpus > 1 else answer.gpu_id,
         "for": _TASKS[plan.task],
-        "weights": str(plan.weights),
+        "weights": f"{plan.weights}{'*' * answer.widened}",
         "context": whole(plan.context),
         "batch": whole(plan.batch),
         "needs": gibibytes(answer.needed_bytes) if answer.parts else "",
@@ -230,6 +232,7 @@ def _plain(answer: Fit) -> dict[str, Any]:
         "count": plan.gpus,
         "task": plan.task,
         "weights": str(plan.weights),
+        "widened_to_16_bits": answer.widened,
         "cache": str(plan.cache),
         "context": plan.context,
         "batch": plan.batch,

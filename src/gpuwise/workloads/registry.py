@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuwise.errors import InputError
+from gpuwise.facts import llms
 from gpuwise.model.question import Mode, RunConfig, WorkloadSpec
 
 if TYPE_CHECKING:
@@ -101,10 +102,12 @@ def find(name: str) -> tuple[Workload, ...]:
         # Names that hold what was typed, else those written like it.
         plain = name.casefold().replace("_", "-")
         holding = [full for full in _BUILT_IN if plain in full] if plain else []
-        near = holding[:5] or difflib.get_close_matches(plain, _BUILT_IN, n=2, cutoff=0.6)
-        guess = f"; did you mean {' or '.join(near)}?" if near else ""
+        near = holding[:5]
+        # A language model has no workload of its own name: what is measured of it ends in a step.
+        near = near or llms.nearest(re.sub(r"-(decode|prefill|pretrain|full|q?lora)\b.*$", "", plain))
+        near = near or difflib.get_close_matches(plain, _BUILT_IN, n=2, cutoff=0.6)
         raise InputError(
-            f"unknown workload {name!r}{guess}", hint="see what can be measured", code="workload"
+            f"unknown workload {name!r}{llms.guess(near)}", hint="see what can be measured", code="workload"
         )
     return tuple(_remember(found) for found in foreign.ask(name))
 

@@ -40,6 +40,10 @@ def test_parameters_are_as_published(name: str) -> None:
         ("DeepSeek-R1", "deepseek-v3"),
         ("google/gemma-3-27b-it", "gemma-3-27b"),
         ("Llama-3.3-70B-Instruct-FP8", "llama-3.1-70b"),
+        ("llama 3.1 8b", "llama-3.1-8b"),
+        ("llama-70b", "llama-3.1-70b"),
+        ("Qwen2.5-Coder-32B-Instruct", "qwen2.5-32b"),
+        ("qwen3-coder-480b-a35b", "qwen3-coder-480b-a35b"),
     ],
 )
 def test_names_as_people_write_them(written: str, name: str) -> None:

@@ -11,7 +11,7 @@ import difflib
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +24,8 @@ from gpuwise.model.precision import Precision
 # What publishers add to the name of one and the same shape.
 _SUFFIX = re.compile(
     r"-(instruct|chat|base|hf|it|pt|thinking|fp8|awq|gptq|gguf|nvfp4|bf16|\d{4})(-[a-z0-9.]+)?$"
+    # Of the same shape, in the midst of a name: qwen2.5-coder-32b, deepseek-coder.
+    r"|(?<=\d)-(coder|math)(?=-\d)"
 )
 # Longest text in the header of a GGUF file that is believed; vocabularies have a million entries at most.
 _LONGEST, _MOST = 2**20, 2**22
@@ -50,10 +52,14 @@ def _aliases() -> Mapping[str, str]:
 
 def _plain(name: str) -> str:
     """As the table writes it, without what publishers add."""
-    plain = name.split("/")[-1].casefold().replace("_", "-").removeprefix("meta-")
+    plain = re.sub(r"[\s_]+", "-", name.split("/")[-1].casefold().strip()).removeprefix("meta-")
     plain = re.sub(r"^(llama|gemma|phi|glm)(?=\d)", r"\1-", plain)  # "llama3" and "llama-3"
     while plain not in _aliases() and (shorter := _SUFFIX.sub("", plain)) != plain:
         plain = shorter
+    if plain not in _aliases() and (sized := re.fullmatch(r"([a-z]+)-(\d+(\.\d+)?b)", plain)):
+        # "llama-70b": the newest of that family and size, which the table has first.
+        family, size = sized[1], sized[2]
+        plain = next((n for n in names() if re.fullmatch(rf"{family}-[v\d.]+-{size}", n)), plain)
     return plain
 
 
@@ -77,13 +83,28 @@ def find(name: str) -> LanguageModel:
     if plain in _aliases():
         full = _aliases()[plain]
         return from_config(full, published()[full]["config"])
-    near = [each for each in _aliases() if plain and plain in each][:3]
-    near = near or difflib.get_close_matches(plain, _aliases(), n=3, cutoff=0.5)
-    guess = f"; did you mean {' or '.join(near)}?" if near else ""
     raise InputError(
-        f"no language model is called {name!r}{guess}",
+        f"no language model is called {name!r}{guess(nearest(name, 0.5))}",
         hint="a name such as llama-3.1-8b, hf:./config.json of any other, or its .gguf file",
     )
+
+
+def nearest(name: str, cutoff: float = 0.75) -> list[str]:
+    """Names of models that hold what was typed, else those written like it."""
+    plain = _plain(name)
+    holding = [each for each in _aliases() if plain and plain in each][:3]
+    return holding or difflib.get_close_matches(plain, _aliases(), n=3, cutoff=cutoff)
+
+
+def guess(near: Sequence[str]) -> str:
+    """The end of a sentence about a name that means nothing."""
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def stored(model: LanguageModel) -> Precision | None:
+    """The format in which its publisher gives the weights, where that is not 16 bits."""
+    kind = published().get(model.name, {}).get("stored")
+    return Precision(kind) if kind else None
 
 
 def weight_bytes(model: LanguageModel, precision: Precision) -> float:
@@ -102,7 +123,8 @@ def _of_file(path: Path) -> LanguageModel:
                 return from_config(path.name, _gguf(file, path.name))
         config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
+        hint = "give the path of its config.json or .gguf file, or a name such as llama-3.1-8b"
+        raise InputError(f"cannot read {path}: {error.strerror}", hint=hint) from None
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise InputError(f"{path.name} is not a config.json: {error}") from None
     if not isinstance(config, dict):
