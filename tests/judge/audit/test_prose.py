@@ -188,3 +188,25 @@ def test_a_gpu_like_another_names_it(sentence: str, gpu: str) -> None:
     now = found(f"The RTX 4070 has 12 GB of GDDR6X. {sentence}")[2:]
     assert {name for name, *_ in now} == {gpu}
     assert "contradicts" not in {verdict for *_, verdict in now}
+
+
+@pytest.mark.parametrize(
+    ("text", "gpus"),
+    [
+        # What the sentence before spoke of does not take the figure because it has the same one.
+        ("The RTX 4090 is fast. An RTX 4090 Laptop GPU has the same 16,384 CUDA cores.", ["RTX 4090 Laptop"]),
+        # Parentheses that end before the value, and the other side of a ratio, own nothing.
+        ("The RTX 3060 has 3584 cores (the RTX 3060 Ti has 4864) and draws 200 W.", ["RTX 3060"]),
+        ("The H100 SXM delivers 4.8 TB/s with 1.4 times the bandwidth of the H200.", ["H100 SXM"]),
+        # Without a word for its field a rate like the memory's is its.
+        ("The H100 SXM moves 2.4 TB/s, the A100 SXM 80GB 2.0 TB/s.", ["H100 SXM"]),
+        (
+            "H100\u7684\u663e\u5b58\u4e3a96GB\u3002RTX 4090\u914d\u590718,176\u4e2aCUDA\u6838\u5fc3\u3002",
+            ["RTX 4090"],
+        ),
+    ],
+)
+def test_a_wrong_figure_in_a_clear_sentence_is_accused_under_its_gpu(text: str, gpus: list[str]) -> None:
+    found = [f.gpu for f in audit.audit_text(text).findings if f.verdict == "contradicts"]
+    assert len(found) == len(gpus)
+    assert all(gpu.split()[-1] in one for gpu, one in zip(gpus, found, strict=True))

@@ -92,6 +92,44 @@ def test_a_footnote_makes_starred_rates_sparse() -> None:
     assert {f.verdict for f in audit.audit_text(text).findings} == {"agrees"}
 
 
+@pytest.mark.parametrize(
+    ("mark", "note"),
+    [
+        ("<sup>1</sup>", "<sup>1</sup> Shown with sparsity. Half as much without sparsity."),
+        ("\u00b2", "\u00b2 With sparsity."),
+        ("[^1]", "[^1]: Shown with sparsity."),
+        ("\u2020", "\u2020 With structured sparsity"),
+    ],
+)
+def test_a_footnote_is_tied_to_its_cells_by_its_mark(mark: str, note: str) -> None:
+    rows = f"| A100 SXM | 624 TFLOPS{mark} |\n| H100 SXM | {{}} TFLOPS{mark} |"
+    text = f"| GPU | FP16 Tensor |\n|---|---|\n{rows}\n\n{note}"
+    assert {f.verdict for f in audit.audit_text(text.format("1,979")).findings} == {"agrees"}
+    wrong = audit.audit_text(text.format("989")).findings
+    assert [f.kind for f in wrong] == [None, "dense as sparse"]
+
+
+def test_a_rate_of_a_format_that_a_gpu_lacks_is_an_error_of_capability() -> None:
+    text = (
+        "| GPU | FP8 (TFLOPS) | Memory |\n|---|---|---|\n| H100 SXM | 1979 | 80 GB |\n| A100 | 312 | 80 GB |"
+    )
+    kinds = [f.kind for f in audit.audit_text(text).findings if f.field == "peak:fp8"]
+    assert kinds == [None, "capability"]
+
+
+def test_bits_for_bytes_are_an_error_of_the_unit() -> None:
+    text = "| GPU | Memory bandwidth |\n|---|---|\n| RTX 4090 | 1008 {} |"
+    kinds = [[f.kind for f in audit.audit_text(text.format(u)).findings] for u in ("GB/s", "Gb/s")]
+    assert kinds == [[None], ["unit"]]
+
+
+@pytest.mark.parametrize("text", ["H100 NVL | 7.8 TB/s", "RX 6700 XT | 2424 MHz"])
+def test_sums_of_a_pair_and_clocks_between_the_two_accuse_nobody(text: str) -> None:
+    field = "Bandwidth" if "TB" in text else "Boost clock"
+    found = audit.audit_text(f"| GPU | {field} |\n|---|---|\n| {text} |").findings
+    assert [f.verdict for f in found] == ["cannot tell"]
+
+
 def test_a_row_speaks_of_the_variant_that_explains_it() -> None:
     text = "| GPU | CUDA cores | TDP | Bandwidth |\n|---|---|---|---|\n| H100 | 16,896 | 700 W | {} GB/s |"
     kinds = [

@@ -117,10 +117,10 @@ def ability_of(text: str) -> str | None:
     return next((f for f, name in ABILITIES.items() if re.fullmatch(name, plain, re.IGNORECASE)), None)
 
 
-def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterator[Reading]:
+def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> Iterator[Reading]:
     """Everything that a cell under this label claims.
 
-    `starred`: a footnote says that * is sparse; None where it says so of all rates.
+    `marks`: those of footnotes on rates with sparsity; None where one may be about all rates.
     """
     answer = (CUES["yes"].match(cell), CUES["no"].match(cell)) if label.ability else (None, None)
     if label.ability is not None and any(answer):
@@ -151,7 +151,7 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
                     field=token.field, values=token.numbers or (token.name,), token=token, either=open_
                 )
         elif token.kind == "value":
-            for reading in _of_value(label, cell, tokens, place, starred):
+            for reading in _of_value(label, cell, tokens, place, marks):
                 # A second rate that is twice the first is the sparse one, said or not.
                 if last is not None and reading.sparse is None and reading.field == last.field:
                     one, two = last.values[0], reading.values[0]
@@ -162,7 +162,7 @@ def readings(label: Label, cell: str, *, starred: bool | None = False) -> Iterat
 
 
 def _of_value(
-    label: Label, cell: str, tokens: Sequence[Token], place: int, starred: bool | None
+    label: Label, cell: str, tokens: Sequence[Token], place: int, marks: tuple[str, ...] | None
 ) -> Iterator[Reading]:
     token = tokens[place]
     if CUES["of_a_part"].match(cell, token.end):
@@ -192,13 +192,16 @@ def _of_value(
         return
     sparse = mark_near(cell, tokens, place)
     if sparse is None:
-        sparse = True if starred and cell[token.end : token.end + 2].strip()[:1] == "*" else label.sparse
+        marked = (
+            cell[token.end :].lstrip().startswith(marks) or label.text.endswith(marks) if marks else False
+        )
+        sparse = True if marked else label.sparse
     low, high = min(numbers, key=lambda n: n.value), max(numbers, key=lambda n: n.value)
     if len(numbers) == 2 and (label.both or _is_twice(low, high)):
         yield replace(reading, values=(low,), sparse=False)
         yield replace(reading, values=(high,), sparse=True)
     else:
-        either = sparse is None and (starred is None or "spars" in cell.lower())
+        either = sparse is None and (marks is None or "spars" in cell.lower())
         yield replace(reading, sparse=sparse, vector=label.vector, either=either)
 
 

@@ -27,9 +27,15 @@ WRAPPED = 50
 # Behind a label its unit or its words in parentheses, then what parts it from its value.
 _LABELLED = re.compile(
     r"(?i:[ _](?:in )?(?:[gt]i?b(?:/s|ps)?|tflops|watts?|w|[mg]hz|nm|bits?))?\s?(?:\([^)]{0,60}\))?\s?"
-    r"(?::|=|\u2014| - |\u2013)\s?"
+    r"(?:[:\uff1a]|=|\u2014| - |\u2013)\s?"
 )
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
+# A footnote on rates with sparsity, and its mark: "1 Shown with sparsity", "* With sparsity".
+_FOOTNOTE = re.compile(
+    r"\W{0,3}?(\*{1,3}|[\u2217\u2020\u2021]|\[?\d[\]).]?(?=[ A-Z]))?\s?"
+    r"(?![^.]{0,70}\b(?:without|no) )[^\d:|.]{0,70}\bsparsity\b",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 
 
@@ -50,14 +56,17 @@ def mentions(blocks: Sequence[Block]) -> Iterator[catalog.Mention]:
 
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
-    notes = [t for block in blocks for t in texts_of(block) if "pars" in t]
-    starred: bool | None = any(
-        CUES["sparse_mark"].search(text) or CUES["sparse_note"].match(text) for text in notes
-    )
-    # A footnote without a star in the text is about every rate.
-    star = re.compile(r"\d[\w /]{0,12}[*\u2217]")
-    if starred and not any(star.search(text) for block in blocks for text in texts_of(block)):
-        starred = None
+    texts = [text for block in blocks for text in texts_of(block)]
+    notes = [_FOOTNOTE.match(text) for text in texts if "pars" in text]
+    signs = {re.sub(r"^\W?(\d)\W?$", r"[\1]", note[1]) for note in notes if note and note[1]}
+    # Markdown takes a star that begins a line for a list's.
+    starred = any(notes) or any("*" in text and CUES["sparse_mark"].search(text) for text in texts)
+    signs |= {"*"} if starred else set()
+    used = rf"[\w)%] {{0,2}}(?:{'|'.join(map(re.escape, signs))})" if signs else "$^"
+    marks: tuple[str, ...] | None = (*signs, "\u2217") if signs else ()
+    if signs and not any(re.search(used, text) for text in texts):
+        # A footnote whose mark nothing has is about every rate.
+        marks = None
     # Lines that speak of a chip without a GPU: counts below them may be those of the whole die.
     dies = []
     for block in blocks:
@@ -65,7 +74,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         named = {t.field if t.kind == "name" else t.kind for t in tokens}
         if not isinstance(block, Table) and "chip" in named and "gpu" not in named:
             dies.append(block.line)
-    for found in _Walk(blocks, starred).found():
+    for found in _Walk(blocks, marks).found():
         at = bisect_right(dies, found.line)
         near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
         whole = near and isinstance(found, Claim) and found.field not in IN_CONTEXT
@@ -75,9 +84,9 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
-    def __init__(self, blocks: Sequence[Block], starred: bool | None) -> None:
+    def __init__(self, blocks: Sequence[Block], marks: tuple[str, ...] | None) -> None:
         self.blocks = blocks
-        self.scope = Scope(starred=starred)
+        self.scope = Scope(marks=marks)
         self.headings: dict[int, Subject | None] = {}
         self.recent: Subject | None = None
         self.tables, self.section = 0, 1
@@ -224,7 +233,7 @@ class _Walk:
             # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
             parts = _shared(value, gpus) if gpus else [(owner, value)]
             for one, text in parts:
-                for reading in readings(label_of(label), text, starred=self.scope.starred):
+                for reading in readings(label_of(label), text, marks=self.scope.marks):
                     if one is None:
                         yield Left(line.line, reading.token.text)
                         continue

@@ -58,8 +58,8 @@ class Scope:
     above: str = ""
     """The paragraph above; that with a colon above a list is its opening."""
     opening: str = ""
-    starred: bool | None = False
-    """A footnote says that * is sparse; None where it says so of all rates."""
+    marks: tuple[str, ...] | None = ()
+    """Footnote marks of rates that are sparse; None where a footnote may be about all rates."""
 
 
 def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | None:
@@ -143,6 +143,10 @@ class Grid:
         # A header that is one cell short lacks the corner above the labels.
         if self.rows and len(self.rows[0]) + 1 == width and name_of(self.rows[0][0].text) is not None:
             self.rows = ((Cell(self.rows[0][0].line, ""), *self.rows[0]), *self.rows[1:])
+        # One that is a cell too long has an empty one too many.
+        empty = [i for i, cell in enumerate(self.rows[0]) if i and not cell.text.strip()] if self.rows else []
+        if len(empty) == 1 and len(self.rows[0]) == width + 1 > 2:
+            self.rows = ((*self.rows[0][: empty[0]], *self.rows[0][empty[0] + 1 :]), *self.rows[1:])
         self.header = self.rows[0] if self.rows else ()
         # Otherwise nobody knows which column a cell of a ragged table belongs to.
         self.ragged = len(self.rows) > 1 and len(self.header) != width
@@ -304,7 +308,7 @@ class Grid:
                 yield from self.placed(cell, label, mine, number, column)
 
     def placed(self, cell: Cell, label: Label, owner: Subject, row: int, column: int) -> Iterator[_Placed]:
-        found = readings(label, cell.text, starred=self.scope.starred) if len(cell.text) <= LONGEST else ()
+        found = readings(label, cell.text, marks=self.scope.marks) if len(cell.text) <= LONGEST else ()
         for reading in found:
             mine = of_form(owner, cell.text, reading.token)
             yield _Placed(cell, mine, reading, row, column, label.text, is_known(mine, reading))

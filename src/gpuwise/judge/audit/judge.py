@@ -78,6 +78,7 @@ _BINARY = (1.024, 1.024**2, 1.024**3)
 _PRINTED = {"memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s": 1e9}
 # Fields whose digits stay right when a unit or a prefix is mistaken.
 _IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
+_BITS = re.compile(r"\d ?[GT]b(?:/s|ps|it)")
 _UNIT = re.compile(r"\d ?[A-Za-z]")
 _COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
 
@@ -176,7 +177,8 @@ def _verdict(claim: Claim) -> Verdict:
     if _is_of_missing_format(claim):
         return "contradicts" if claim.sure and not claim.several else "cannot tell"
     if _agrees(claim):
-        return "contradicts" if claim.sure and _is_less_than_best(claim) else "agrees"
+        less = claim.sure and (_is_less_than_best(claim) or _counts_bits(claim))
+        return "contradicts" if less else "agrees"
     known = _known(claim)
     silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
     # What several GPUs have together is only what the text says it is.
@@ -206,6 +208,16 @@ def _is_option(claim: Claim) -> bool:
         return any(str(v)[:2] == str(k.value)[:2] for v in claim.values for k in _known(claim))
     if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
         return max(_numbers(claim.values)) <= max(_numbers(k.value for k in _known(claim)), default=0.0)
+    # NVL cards are sold in pairs, whose figures texts add up.
+    if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
+        pairs = _numbers(k.value for k in _known(claim))
+        return any(states(claim, 2 * value) for value in pairs)
+    if claim.field.endswith("_hz") and mechanism(claim) is None:
+        # Between its base and its boost clock a card has a game clock, and those of its makers.
+        for spec in map(catalog.get, claim.gpu_ids):
+            low, high = spec.number("base_hz"), spec.number("boost_hz")
+            if spec.vendor != "NVIDIA" and low and high:
+                return all(low <= value <= (1 + EDITIONS) * high for value in _numbers(claim.values))
     # GB200 and B200, GH200 and H200 are printed for each other.
     if not claim.field.startswith("peak:"):
         return False
@@ -284,6 +296,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
 def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
     """Whether all values of a claim lie so near a known one that editions differ as much."""
     value = known.value
+    # What is computed from a clock is as far off as the clock is.
+    near = max(near, VARIANTS) if known.source.kind == "derived" and near < VARIANTS else near
     if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
         return False
     return all(isinstance(v, Number) and abs(v.value - value) <= near * value for v in claim.values)
@@ -304,6 +318,11 @@ def _agrees(claim: Claim) -> bool:
     siblings = [k.value for other in others for k in evidence.of(other, claim.field)]
     values = (*(k.value for k in allowed), *siblings)
     return all(any(same(claim, one, value) for value in values) for one in claim.values)
+
+
+def _counts_bits(claim: Claim) -> bool:
+    """Whether the digits are right and the unit says bits: "456 Gb/s"."""
+    return claim.field.endswith("_bytes_per_s") and _BITS.search(claim.stated) is not None
 
 
 def _is_less_than_best(claim: Claim) -> bool:
@@ -361,7 +380,9 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     kind: Kind | None = None
     explanation = ""
     best, source = _best(claim)
-    if verdict == "contradicts" and _is_less_than_best(claim):
+    if verdict == "contradicts" and _counts_bits(claim) and _agrees(claim):
+        kind, explanation = "unit", "right digits, in bits: a byte has eight"
+    elif verdict == "contradicts" and _is_less_than_best(claim):
         kind, explanation = "other variant", "another variant of those meant has more"
     elif verdict == "contradicts" and claim.total:
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"

@@ -502,6 +502,9 @@ class _Sentence:
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
+            if re.search(r"\d ?(?:x|\u00d7|%|times)|\b(?:twice|double|half|more|faster|higher)\b", between):
+                # "1.67 times the bandwidth of the H200" is of the other GPU.
+                return cost + COMPARED
             if len(between) < 60 and not turns and "," not in between and CUES["binds"].search(between[-40:]):
                 return 0.2 + cost
             if between.strip() == "(":

@@ -46,6 +46,9 @@ _MARKS = tuple(
     (needs, re.compile(pattern), instead)
     for needs, pattern, instead in (
         ("](", _LINK, r"\1"),
+        # A footnote's mark keeps its place, however it is written.
+        ("<sup>", r"<sup>\s{0,3}([\d*,\u2020\u2021a-e]{1,4})\s{0,3}</sup>", r"[\1]"),
+        ("[^", r"\[\^(\w{1,8})\]:?", r"[\1]"),
         ("<", r"</?[a-zA-Z][^<>\n]{0,400}>", " "),
         ("&", r"&nbsp;", " "),
         ("&", r"&amp;", "&"),
@@ -55,6 +58,7 @@ _MARKS = tuple(
         ("*", r"(?<![\w*])\*(?=\S)([^*\n]{1,300})\*", r"\1"),
         ("", r"\*{2,3}|`+|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[!-/:-@\[-`{-~])", ""),
         ("", r"[\u00a0\u202f]", " "),
+        *((chr(sup), rf"(?<!m){chr(sup)}", f"[{digit}]") for digit, sup in ((1, 0xB9), (2, 0xB2), (3, 0xB3))),
     )
 )
 
@@ -258,6 +262,8 @@ class _Html:
         self.item += tag == "li"
         if tag in _BREAKS or tag in _HEADINGS:
             yield from self.flush(element)
+        if tag == "sup" and len("".join(element.itertext())) < 5:
+            self.add("<sup>", None)
         if tag == "table":
             self.tables.append(([], {}))
         elif tag == "tr" and self.tables:
@@ -280,6 +286,8 @@ class _Html:
                 yield Table(rows)
         elif tag in _BREAKS:
             yield from self.flush(element)
+        if tag == "sup" and len("".join(element.itertext())) < 5:
+            self.add("</sup>", None)
         self.item -= tag == "li"
         self.unseen -= tag in _UNSEEN
         # A tail's line is not known to the parser; it follows what was read last.
