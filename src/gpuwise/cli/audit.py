@@ -40,10 +40,15 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     found = [one for answer in answers for one in answer.found]
     table = show.findings(found, every=every)
     printer.deliver(table, lambda: show.document(found), as_json=as_json, output=output)
-    more = None if every else f"gpuwise audit --all {' '.join(map(str, files))}"
+    named = [str(path) for path in files if str(path) != "-"]
+    # What was piped in is gone.
+    again = f"gpuwise audit --all {' '.join(named)}" if named else "... | gpuwise audit --all -"
+    more = None if every else again
     wrong = sum(len(answer.issues) for answer in answers)
     if wrong:
         raise GateFailed(f"{wrong} contradicted", hint=more)
     silent = [one.file for one in found if show.unreadable(one)]
     if silent:
+        if all("not read" in note for one in found for note in one.notes) and any(one.notes for one in found):
+            more = "break the long lines, or save the page as text"
         raise NoDataError(f"no claim that could be judged in {', '.join(silent)}", hint=more)

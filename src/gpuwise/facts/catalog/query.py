@@ -215,7 +215,11 @@ def _not_found(name: str, words: list[str]) -> InputError:
             for spec in specs
             if isinstance(written, str) and (spec.text("form") == "laptop") == laptop
         }
-        close = get_close_matches("".join(words), known, n=3, cutoff=0.6)
+        # The number says most of a name: a "5080 Super" is nearer to the 5080 than to the 4080 Super.
+        number = re.search(r"\d{3,}", "".join(words))
+        alike = [key for key in known if number and number[0] in key]
+        close = get_close_matches("".join(words), alike, n=3, cutoff=0.5)
+        close = close or get_close_matches("".join(words), known, n=3, cutoff=0.6)
         near = list(dict.fromkeys(known[match] for match in close))
     if near:
         message = f"no GPU in the catalog is called {name!r}; did you mean {' or '.join(near)}?"

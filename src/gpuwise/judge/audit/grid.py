@@ -288,7 +288,8 @@ class Grid:
         # "1 GPU | 2 GPUs | 4 GPUs" along the top.
         times = _TIMES.fullmatch(top.text.strip())
         owner = replace(owner, count=int(times["b"])) if times and times["b"] else owner
-        if row and column != self.counting and top.first in (None, "throughput"):
+        speed = top.first in (None, "throughput") or (top.unit is None and str(top.first)[:5] == "peak:")
+        if row and column != self.counting and speed:
             for placed in self.placed(cell, label, owner, row, column):
                 if placed.reading.token.text == cell.text.strip("~\u2248 "):
                     yield placed
@@ -298,7 +299,13 @@ class Grid:
         owner = None if self.columns else self.scope.about
         for number, row in enumerate(self.rows[1:] if owner and not owner.several else (), 1):
             # Rows of other GPUs are theirs.
-            if owner is None or any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text)):
+            # A network's row is of its speeds, whatever formats stand along the top.
+            network = row and label_of(row[0].text).first == "throughput"
+            if (
+                owner is None
+                or network
+                or any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text))
+            ):
                 continue
             for column, cell in enumerate(row[: len(self.labels)]):
                 label = self.labels[column]

@@ -49,6 +49,7 @@ _MARKS = tuple(
         # A footnote's mark keeps its place, however it is written.
         ("<sup>", r"<sup>\s{0,3}([\d*,\u2020\u2021a-e]{1,4})\s{0,3}</sup>", r"[\1]"),
         ("[^", r"\[\^(\w{1,8})\]:?", r"[\1]"),
+        ("<sub>", r"<sub>[^<>]{0,80}</sub>", " "),
         ("<", r"</?[a-zA-Z][^<>\n]{0,400}>", " "),
         ("&", r"&nbsp;", " "),
         ("&", r"&amp;", "&"),
