@@ -203,10 +203,12 @@ class Forecasts:
                 self._found[question] = found
         return tuple(found[gpu] for gpu in gpus)
 
-    def known(self, config: RunConfig, gpus: Sequence[str], count: int = 1) -> tuple[Record, ...]:
+    def known(
+        self, config: RunConfig, gpus: Sequence[str], count: int = 1, batch: int | None = None
+    ) -> tuple[Record, ...]:
         """The forecasts of work that is traced, none of other work."""
         try:
-            return self(config, gpus, count=count)
+            return self(config, gpus, count=count, batch=batch)
         except GpuwiseError:  # a workload of another machine's file, a precision without a trace
             return ()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts import published
+from gpuwise.facts import prices, published
 from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import fit as suited
@@ -18,7 +18,7 @@ from gpuwise.predict.rates import step_half
 from gpuwise.show.article import MOST, Contest
 from gpuwise.show.card import Card
 from gpuwise.show.page import Page, References
-from gpuwise.show.records import COUNTS, KINDS, SCALED
+from gpuwise.show.records import BATCHED, BATCHES, COUNTS, KINDS, SCALED
 from gpuwise.show.report import ReportInput
 
 PREDICTED = ("train", "infer")
@@ -88,8 +88,16 @@ def article(facts: Facts, specs: Sequence[GpuSpec]) -> Page:
 
 def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
     """One GPU with everything known of it, and where they were asked for its `uses`."""
+    every = [
+        p
+        for kind in BATCHED
+        for n in BATCHES
+        for p in facts.forecasts.known(kind.config, (spec.id,), batch=n)
+    ]
     return Card(
         spec=spec, speeds=facts.records((spec.id,)), forecasts=forecasts(facts, (spec.id,)), uses=tuple(uses),
+        by_batch=tuple(p for p in every if p.throughput is not None),
+        months=tuple(month for month in prices.history() if month.gpu_ids == (spec.id,)),
         offers=facts.offers, today=facts.today, cited=References(),
     )  # fmt: skip
 

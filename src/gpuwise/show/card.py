@@ -7,15 +7,19 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gpuwise.facts import prices
+from gpuwise.facts.prices import Month
 from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.question import HOW
 from gpuwise.model.result import Record
 from gpuwise.model.units import gibibytes, whole
 from gpuwise.show.choice import uses as use_table
 from gpuwise.show.gpus import gaps, label, nearest, ranking, shown, sourced
 from gpuwise.show.page import Page, References, Section, said
-from gpuwise.show.prices import EXACTLY, exact, hourly, million, offered, rent
+from gpuwise.show.prices import EXACTLY, exact, history, hourly, million, offered, rent
 from gpuwise.show.records import COUNTS, DEEP, FORECAST, KINDS, SCALED, listing, of_kind
 from gpuwise.show.results import per_joule, throughput
+from gpuwise.show.roofline import roofline, stated_roofs
+from gpuwise.show.scaling import over_batches
 from gpuwise.show.scaling import shown as curves_shown
 from gpuwise.show.table import Table
 from gpuwise.stats.scaling import curves
@@ -37,6 +41,10 @@ class Card:
     forecasts: tuple[Record, ...]
     """Of every kind of work on one, and of those that scale on several."""
     offers: tuple[Offer, ...]
+    by_batch: tuple[Record, ...] = ()
+    """Forecasts of some kinds of work on one, at several batches."""
+    months: tuple[Month, ...] = ()
+    """Rents of exactly this GPU by month."""
     uses: tuple[Use, ...] = ()
     """How it does in the presets of `choose`, among all GPUs."""
     today: date
@@ -60,6 +68,8 @@ def card(given: Card) -> Page:
     sections = (
         Section(id="for-whom", title="For whom it is", tables=suited),
         uses(given),
+        roofs(given),
+        by_batch(given),
         several(given),
         Section(
             id="speeds", title="Measured and published speeds", text=() if known else (unknown,), tables=known
@@ -130,6 +140,35 @@ def uses(given: Card) -> Section:
     )
 
 
+def roofs(given: Card) -> Section:
+    """Speeds of one GPU under the peaks of the data sheet; forecasts where a work has no other speed."""
+    known = [r for r in given.speeds if r.gpus == 1 and r.question.size == "full"]
+    done = {r.question.label(*HOW) for r in known}
+    more = [r for r in given.forecasts if r.gpus == 1 and r.question.label(*HOW) not in done]
+    wanted = {str(r.question.precision) for r in (*known, *more)}
+    found = roofline((*known, *more), stated_roofs(given.spec, sorted(wanted)), given.spec.name)
+    text = (
+        "Left of the bend the memory is the limit, right of it the matrix units: a point at its roof leaves "
+        "nothing to gain. Roofs are the dense peaks and the bandwidth of the data sheet."
+    )
+    return Section(
+        id="roofline", title="Distance to the limits", text=(text,) if found else (),
+        figures=(found,) if found else (),
+    )  # fmt: skip
+
+
+def by_batch(given: Card) -> Section:
+    """A chart for each work of which several batches are known."""
+    drawn = {(r.question.workload, r.question.mode) for r in given.by_batch}
+    alike = [r for r in given.speeds if (r.question.workload, r.question.mode) in drawn and r.raw]
+    text = "A batch that fills the GPU is faster by the item; one item at a time is sooner done."
+    figures = over_batches((*alike, *given.by_batch))
+    return Section(
+        id="batches", title="Speed against batch", text=(text,) if figures else (), figures=tuple(figures),
+        paired=True,
+    )  # fmt: skip
+
+
 def several(given: Card) -> Section:
     """Throughput at 1 to 8 GPUs: measured, published and forecast, apart."""
     known = curves(given.speeds, most=COUNTS[-1])
@@ -140,16 +179,17 @@ def several(given: Card) -> Section:
     return Section(
         id="several",
         title="On 1 to 8 GPUs",
-        text=("GPUs of one machine, each with the whole batch; dashed is n times one.",) * bool(figures),
+        text=("GPUs of one machine, each with the whole batch.",) * bool(figures),
         figures=figures,
         tables=tables,
     )
 
 
 def price(given: Card) -> Section:
-    """Dated offers of exactly this variant."""
+    """Dated offers of exactly this variant, and its rents by month."""
     rows = offered(given.offers, [given.spec.id], given.today, given.cited)
-    if not rows:
+    figures = history(given.months, given.spec.id)
+    if not rows and not figures:
         return Section(id="price", title="Price", text=("No dated offer of exactly this variant is known.",))
     table = Table(
         title=f"Offers as of {given.today.isoformat()}",
@@ -160,7 +200,7 @@ def price(given: Card) -> Section:
             f"stale: older than {prices.STALE_DAYS} days; every offer: gpuwise prices {given.spec.id}",
         ),
     )
-    return Section(id="price", title="Price", tables=(table,))
+    return Section(id="price", title="Price", figures=figures, tables=(table,) if rows else ())
 
 
 def standing(spec: GpuSpec) -> Section:

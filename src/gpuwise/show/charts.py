@@ -216,6 +216,7 @@ class Series:
     line: bool = True
     dashed: bool = False
     hue: str = ""  # A colour of the palette; of lines that only guide the eye
+    hollow: bool = False  # Its points are outlines: forecasts among what was measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,13 +273,9 @@ Drawing = Rows | Bands | Plot
 
 
 def curves(
-    series: Mapping[str, Sequence[Mark]],
-    *,
-    item: str,
-    over: str = "batch size",
-    ideal: bool = False,
+    series: Mapping[str, Sequence[Mark]], *, y: str, over: str = "batch size", ideal: bool = False
 ) -> Plot:
-    """Items per second over what the labels count; beside them, dashed, what n times one would be."""
+    """Values over what the labels count; with `ideal` these are multiples of one, and a dashed line is n."""
     counts = sorted({int(mark.label) for marks in series.values() for mark in marks})
     found = [
         Series(
@@ -287,9 +284,8 @@ def curves(
         )
         for name, marks in series.items()
     ]  # fmt: skip
-    for marks in series.values() if ideal else ():
-        each = marks[0].value / int(marks[0].label)
-        straight = tuple(Point(x=n, y=each * n, dot=False) for n in (1, counts[-1]))
+    if ideal:
+        straight = tuple(Point(x=n, y=n, dot=False) for n in (1, counts[-1]))
         found.append(Series(name="", points=straight, dashed=True, hue="muted"))
     tops = [max(p.y, p.high) for each in found for p in each.points]
     # Batches double; GPUs are few, and a straight line should look straight.
@@ -297,7 +293,7 @@ def curves(
         linear(over, counts, counts=True) if ideal
         else logarithmic(over, (counts[0] / 1.1, counts[-1] * 1.1), _spaced(counts))
     )  # fmt: skip
-    return Plot(x=x, y=linear(f"{item}s per second", tops), series=tuple(found))
+    return Plot(x=x, y=linear(y, tops), series=tuple(found))
 
 
 def _spaced(counts: Sequence[int]) -> list[int]:
@@ -310,22 +306,24 @@ def _spaced(counts: Sequence[int]) -> list[int]:
     return kept
 
 
-def roofline(
-    points: Sequence[tuple[str, str, float, float]], roofs: Sequence[tuple[str, float, float]]
-) -> Plot:
-    """Points (name, precision, operations a byte, operations a second) under the roofs (precision, operations
-    a second, bytes a second); the fastest point of each name carries it.
+RoofPoint = tuple[str, str, float, float]  # (name, precision, operations a byte, operations a second)
+Roof = tuple[str, float, float]  # (precision, operations a second, bytes a second)
+
+
+def roofline(points: Sequence[RoofPoint], roofs: Sequence[Roof], forecasts: Sequence[RoofPoint] = ()) -> Plot:
+    """Points under their roofs, forecasts hollow; the fastest point of each name carries it.
 
     roof(x) = min(compute limit, x * memory limit): Williams, Waterman and Patterson, 2009.
     """
     # The axes hold every point and every ridge, where a roof turns from memory to compute.
-    across = [point[2] for point in points] + [compute / memory for _, compute, memory in roofs]
-    up = [point[3] for point in points] + [compute for _, compute, _ in roofs]
+    every = [*points, *forecasts]
+    across = [point[2] for point in every] + [compute / memory for _, compute, memory in roofs]
+    up = [point[3] for point in every] + [compute for _, compute, _ in roofs]
     ends, span = (min(across) / 4, max(across) * 4), (min(up) / 2, max(up) * 1.5)
     memory = max((memory for _, _, memory in roofs), default=1.0)
     ridge = max((compute for _, compute, _ in roofs), default=0.0) / memory
-    names = dict.fromkeys([roof[0] for roof in roofs] + [point[1] for point in points])
-    best = {point[0]: point for point in sorted(points, key=lambda point: point[3])}
+    names = dict.fromkeys([roof[0] for roof in roofs] + [point[1] for point in every])
+    best = {point[0]: point for point in sorted(every, key=lambda point: point[3])}
     slope = tuple(
         Point(x=x, y=x * memory, dot=False) for x in (max(ends[0], span[0] / memory), ridge) if roofs
     )
@@ -337,9 +335,10 @@ def roofline(
             if precision == name
             for x in (compute / of_memory, ends[1])
         ]
-        mine = [Point(x=p[2], y=p[3], name=p[0] if best[p[0]] is p else "") for p in points if p[1] == name]
         found.append(Series(name=name, points=tuple(tops)))
-        found.append(Series(name=name, points=tuple(mine), line=False))
+        for hollow, some in ((False, points), (True, forecasts)):
+            mine = (Point(x=p[2], y=p[3], name=p[0] * (best[p[0]] is p)) for p in some if p[1] == name)
+            found.append(Series(name=name, points=tuple(mine), line=False, hollow=hollow))
     return Plot(
         x=logarithmic("operations per byte of memory traffic", ends),
         y=logarithmic("operations per second", span),

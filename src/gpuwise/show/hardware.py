@@ -1,7 +1,5 @@
 """What a report is made of, and what it says of the hardware: limits, kernels, power, energy, machine.
 
-roof(x) = min(compute limit, x * memory limit), x in operations per byte (Williams, Waterman and Patterson,
-2009); both limits are measured, by a matrix product in each precision and a memory copy.
 energy of a million items = watts / (items per second) * 1e6 / 3.6e6 kWh; its rent = rent of an hour /
 (items per second * 3600) * 1e6.
 """
@@ -20,8 +18,8 @@ from gpuwise.facts import prices
 from gpuwise.model.gpu import Offer
 from gpuwise.model.question import HOW, WORK
 from gpuwise.model.result import Measurement, Record, Result, Telemetry
-from gpuwise.model.units import Amount, percent, seconds, si, significant, usd, watts, whole
-from gpuwise.show.charts import LETTER, WIDTH, Bands, Mark, Part, Plot, Point, Rows, Series, linear, roofline
+from gpuwise.model.units import Amount, percent, seconds, significant, usd, watts, whole
+from gpuwise.show.charts import LETTER, WIDTH, Bands, Mark, Part, Plot, Point, Rows, Series, linear
 from gpuwise.show.page import Figure, References, Section, said
 from gpuwise.show.prices import MILLION, exact, million
 from gpuwise.show.results import (
@@ -36,6 +34,7 @@ from gpuwise.show.results import (
     some,
     speed,
 )
+from gpuwise.show.roofline import measured_roofs, roofline
 from gpuwise.show.table import Table
 
 # Rows of a table that is shown from the start; longer ones are folded.
@@ -113,7 +112,11 @@ def days(results: Sequence[Result]) -> str:
 
 def limits(given: ReportInput) -> Section:
     """The measured limits beside the data sheet, and a roofline for each device that has both."""
-    figures = [figure for device in given.devices if (figure := _roofline(device, given)) is not None]
+    figures = []
+    for device in given.devices:
+        speeds, mine = ([r for r in rows if r.gpu == device] for rows in (given.speeds, given.limits))
+        if (drawn := roofline(speeds, measured_roofs(mine), device)) is not None:
+            figures.append(drawn)
     found: dict[tuple[str, str], list[Record]] = {}
     for row in sorted(given.limits, key=lambda row: -row.value):
         device = row.gpu if len(given.devices) > 1 else ""
@@ -144,47 +147,6 @@ def limits(given: ReportInput) -> Section:
         id="limits", title="Distance to the limits", text=(text,) if figures else (),
         figures=tuple(figures), tables=(table,) if table.rows else (),
     )  # fmt: skip
-
-
-def roofs(rows: Sequence[Record]) -> list[tuple[str, float, float]]:
-    """(precision, operations a second, bytes a second): the most that a device reached."""
-    compute: dict[str, float] = {}
-    memory = 0.0
-    for row in rows:
-        if row.question.workload == "copy":
-            memory = max(memory, row.value)
-        elif row.question.workload == "matmul" and row.question.precision:
-            precision = row.question.precision
-            compute[precision] = max(compute.get(precision, 0.0), row.value)
-    return [(precision, most, memory) for precision, most in compute.items() if most and memory]
-
-
-def _roofline(device: str, given: ReportInput) -> Figure | None:
-    """Each measurement of which operations and bytes are known, under the device's roofs."""
-    found = roofs([row for row in given.limits if row.gpu == device])
-    points, rows = [], []
-    for row in given.speeds:
-        m = raw(row)
-        if row.gpu == device and m.flop_per_item and m.bytes_per_item:
-            intensity, each = m.flop_per_item / m.bytes_per_item, row.value * m.flop_per_item / row.gpus
-            points.append((row.question.label(*HOW), str(row.question.precision or "?"), intensity, each))
-            rows.append({
-                "measurement": row.question.label(),
-                "operations per byte": significant(intensity),
-                "reached by a GPU": si(each, "FLOP/s"),
-                "of the nearer limit": f"{percent(m.limit_share, 0)} {m.limit}" if m.limit_share else "",
-            })  # fmt: skip
-    if not found or not points:
-        return None
-    # Two hundred points hide the roof; the fastest of each are what came closest to it.
-    fastest = {point[:2]: point for point in sorted(points, key=lambda point: point[3])}
-    note = "bytes are the least that a step must move; what is moved in fact is more"
-    return Figure(
-        charts=(roofline(list(fastest.values()), found),),
-        table=Table.of(rows, title="Points of the roofline", notes=(note,)),
-        caption=f"Roofline of {device}: the fastest of each workload in each precision, out of "
-        f"{counted(len(points), 'measurement')}.",
-    )
 
 
 def kernels(given: ReportInput) -> Section:

@@ -44,10 +44,14 @@ class Section:
     """Every row behind what the figures and tables sum up; a page shows them when asked."""
     code: str = ""
     """Command lines."""
+    paired: bool = False
+    """Its figures are small and stand two in a row where there is room."""
 
     @property
     def says_something(self) -> bool:
-        return any(getattr(self, field.name) for field in fields(self) if field.name not in ("id", "title"))
+        return any(
+            getattr(self, field.name) for field in fields(self) if field.name not in ("id", "title", "paired")
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from gpuwise.model.gpu import RENTS as KINDS
 from gpuwise.model.gpu import Offer
 from gpuwise.model.units import Amount, usd, whole
 from gpuwise.show.charts import Mark, Plot, over_months
-from gpuwise.show.page import References
+from gpuwise.show.page import Figure, References
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table
 
@@ -346,3 +346,11 @@ def over_time_chart(months: Sequence[Month], query: str) -> Plot:
          for name in longest for m in sorted(series[name], key=lambda m: m.month)],
         title=f"{query}: USD per GPU-hour",
     )  # fmt: skip
+
+
+def history(months: Sequence[Month], gpu: str) -> tuple[Figure, ...]:
+    """The rents of a GPU by month as lines, where more than one month is known."""
+    if len({m.month for m in months}) < 2:
+        return ()
+    caption = f"Rent of the {gpu} by month: a line is one provider, kind and region of one source."
+    return (Figure(charts=(over_time_chart(months, gpu),), table=over_time(months, gpu), caption=caption),)

@@ -5,7 +5,7 @@ What the hardware did is in `hardware`, and sentences in `templates/report.txt`.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import percent, significant, times, whole
 from gpuwise.show import results as tables
 from gpuwise.show import serving
-from gpuwise.show.charts import Mark, Rows, curves
+from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.hardware import (
     FEW,
     ReportInput,
@@ -33,7 +33,7 @@ from gpuwise.show.hardware import (
 )
 from gpuwise.show.page import Figure, Headline, Page, References, Section, said
 from gpuwise.show.results import amount, by_work, counted, over_sessions, rate, settings, speed, speed_marks
-from gpuwise.show.scaling import shown
+from gpuwise.show.scaling import over_batches, shown
 from gpuwise.show.table import Table
 from gpuwise.stats import scaling as stats
 from gpuwise.stats.scaling import Condition, ratio_between
@@ -44,7 +44,7 @@ HEADLINES = 3
 # Workloads and modes that have a chart, and bars of each: of more, those with the most configurations, and
 # the fastest.
 DRAWN, BARS = 5, 10
-# Charts over the batch, and over GPUs: of more, those with the most points.
+# Charts over the batch: of more, those with the most points.
 CURVES = 2
 # The distance to what others say is of interest although software, batch and scripts differ.
 _OTHERS: tuple[Condition, ...] = (
@@ -332,52 +332,19 @@ def _gains(pairs: Sequence[Pair], title: str, caption: str) -> Figure:
 
 
 def scaling(given: ReportInput, cited: References) -> Section:
-    """A chart over the batch for each workload, and over GPUs for each measured or published series."""
-    by_batch = sorted(_by_batch(given), key=lambda figure: -len(figure.table.rows))
+    """A chart over the batch for each workload, and one over GPUs of the measured and published series."""
+    note = "trials of the batch search are short; the batch that was kept has its full measurement"
+    by_batch = over_batches(given.speeds, note=note)
     measured = {row.question.workload for row in given.speeds}
     known = [row for row in given.published if row.question.workload in measured]
     figures, tables = shown(stats.curves((*given.speeds, *known)), cited)
     return Section(
         id="scaling",
         title="Scaling",
-        figures=(*by_batch[:CURVES], *figures[:CURVES]),
+        figures=(*by_batch[:CURVES], *figures),
         tables=tables,
-        folded=tuple(figure.table for figure in (*by_batch[CURVES:], *figures[CURVES:])),
+        folded=tuple(figure.table for figure in by_batch[CURVES:]),
     )
-
-
-def _by_batch(given: ReportInput) -> list[Figure]:
-    """From the trials of the batch search and from measurements at several batches, of one GPU."""
-    every: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for row in (row for row in given.speeds if row.gpus == 1):
-        m, asked = raw(row), row.question
-        points = every[asked.label(*HOW), m.item][asked.label("workload", "mode", "batch")]
-        for trial in m.batch_trials:
-            if trial.items_per_s and trial.compiled == m.config.compile:
-                # A trial is short: a measurement of that batch says more.
-                points.setdefault(trial.batch, trial.items_per_s)
-        if m.batch and m.throughput:
-            points[m.batch] = m.throughput.value
-    figures = []
-    note = "trials of the batch search are short; the batch that was kept has its full measurement"
-    for (title, item), found in every.items():
-        lines = {
-            name: [Mark(label=str(n), value=v, low=v, high=v) for n, v in sorted(points.items())]
-            for name, points in found.items()
-            if len(points) > 1
-        }
-        rows = (
-            {"configuration": name, "batch": whole(int(m.label)), "throughput": rate(m.value, item)}
-            for name, marks in lines.items()
-            for m in marks
-        )
-        if lines:
-            figures.append(Figure(
-                charts=(curves(lines, item=item),),
-                table=Table.of(rows, title=f"{title} by batch size", notes=(note,)),
-                caption=f"{title}: throughput by batch size.",
-            ))  # fmt: skip
-    return figures
 
 
 def against(given: ReportInput, cited: References) -> Section:

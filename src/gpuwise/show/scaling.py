@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from gpuwise.model.result import Measurement, Result
+from gpuwise.model.question import HOW
+from gpuwise.model.result import Interval, Measurement, Record, Result
 from gpuwise.model.units import percent, times, watts, whole
-from gpuwise.show.charts import Mark
+from gpuwise.show.charts import SERIES, Mark
 from gpuwise.show.charts import curves as drawn_curves
 from gpuwise.show.page import Figure, References
 from gpuwise.show.results import bar, measured_speed, rate, throughput
@@ -21,6 +23,8 @@ GOOD = 0.99
 DIFFER = 0.01
 # Points from which a line says more than the share of linear at its end.
 CURVED = 3
+# Curves that are drawn first.
+ORIGINS = {"measured": 0, "published": 1, "predicted": 2}
 _MEANS = {
     "sharing": "what the GPUs share: power, heat or the host",
     "waiting": "waiting for the slowest GPU",
@@ -135,42 +139,83 @@ def _links(measurements: Sequence[Measurement], found: Sequence[Series]) -> Iter
 
 
 def shown(curves: Sequence[Curve], cited: References) -> tuple[tuple[Figure, ...], tuple[Table, ...]]:
-    """A drawing of each curve that has the points for one, and one table of the others."""
-    figures, rows = [], []
-    for curve in curves:
+    """One chart of the curves that have the points for a line, each as multiples of its one GPU, and one
+    table of them all."""
+    lines: dict[str, list[Mark]] = {}
+    rows = []
+    several = len({curve.one.gpu_id for curve in curves}) > 1
+    ends = []
+    for curve in sorted(curves, key=lambda curve: (len(curve.records) < CURVED, ORIGINS[curve.one.origin])):
         one, last = curve.one, curve.records[-1]
-        title, share = one.question.label("batch"), percent(curve.share(last).value, 0)
-        source = cited.mark(last.source)
         if one.throughput is None or last.throughput is None:
             continue
-        # Two points make a line of which the eye learns nothing that a number does not say.
-        if len(curve.records) < CURVED:
-            rows.append({
-                "work": title, "origin": one.origin, "GPUs": whole(last.gpus),
-                "throughput": throughput(last),
-                "one GPU": rate(one.throughput.value, one.item), "of linear": share, "source": source,
-            })  # fmt: skip
-            continue
-        marks = [
-            Mark(label=str(r.gpus), value=s.value, low=s.low, high=s.high)
-            for r in curve.records
-            if (s := r.throughput) is not None
-        ]
-        cells = (
+        name = f"{one.gpu_id}: {one.question.label('batch')}" if several else one.question.label("batch")
+        shares = [curve.share(r) for r in curve.records]
+        rows += [
             {
-                "GPUs": whole(r.gpus),
-                "throughput": throughput(r),
-                "of linear": percent(curve.share(r).value, 0),
-                "source": cited.mark(r.source),
+                **({"GPU": r.gpu_id} if several else {}), "work": one.question.label("batch"),
+                "origin": one.origin, "GPUs": whole(r.gpus), "throughput": throughput(r),
+                "of linear": percent(share.value, 0), "source": cited.mark(r.source),
             }
-            for r in curve.records
+            for r, share in zip(curve.records, shares, strict=True)
+        ]  # fmt: skip
+        # Two points make a line of which the eye learns nothing that a number does not say.
+        if len(curve.records) >= CURVED and len(lines) < len(SERIES):
+            name = f"{name}, {one.origin}"
+            ends.append(
+                f"{name}: {last.gpus} GPUs reach {percent(shares[-1].value, 0)} of {last.gpus} times one"
+            )
+            lines[name] = [
+                Mark(
+                    label=str(r.gpus), value=share.value * r.gpus,
+                    # What one GPU is off by, all are: only a measurement has an interval of its own.
+                    low=(share.low if r.origin == "measured" else share.value) * r.gpus,
+                    high=(share.high if r.origin == "measured" else share.value) * r.gpus,
+                )
+                for r, share in zip(curve.records, shares, strict=True)
+            ]  # fmt: skip
+    table = Table.of(rows, title="On several GPUs")
+    if not lines:
+        return (), (table,) if rows else ()
+    chart = drawn_curves(lines, y="times one GPU", over="GPUs; dashed: n times one", ideal=True)
+    return (Figure(charts=(chart,), table=table, caption=f"{'; '.join(ends)}."),), ()
+
+
+def over_batches(records: Sequence[Record], *, note: str = "") -> list[Figure]:
+    """Speed by batch size on one GPU, a chart for each work of which several batches are known: from
+    measurements, the trials of their batch search, and forecasts."""
+    every: dict[tuple[str, str], dict[str, dict[int, Interval]]] = defaultdict(lambda: defaultdict(dict))
+    for row in (row for row in records if row.gpus == 1 and row.throughput is not None):
+        asked, m = row.question, row.raw
+        name = asked.label("workload", "mode", "batch")
+        points = every[asked.label(*HOW), row.item][
+            f"{name}, predicted" if row.origin == "predicted" else name
+        ]
+        for trial in m.batch_trials if m else ():
+            if m and trial.items_per_s and trial.compiled == m.config.compile:
+                # A trial is short: a measurement of that batch says more.
+                speed = trial.items_per_s
+                points.setdefault(trial.batch, Interval(value=speed, low=speed, high=speed, method="trial"))
+        if row.batch and row.throughput:
+            points[row.batch] = row.throughput
+    figures = []
+    for (title, item), found in every.items():
+        lines = {
+            name: [
+                Mark(label=str(n), value=v.value, low=v.low, high=v.high) for n, v in sorted(points.items())
+            ]
+            for name, points in found.items()
+            if len(points) > 1
+        }
+        rows = (
+            {"configuration": name, "batch": whole(int(m.label)), "throughput": rate(m.value, item)}
+            for name, marks in lines.items()
+            for m in marks
         )
-        figures.append(Figure(
-            charts=(drawn_curves(
-                {one.origin: marks}, item=one.item, over="GPUs; dashed: n times one", ideal=True
-            ),),
-            table=Table.of(cells, title=f"{title} on several GPUs, {one.origin}"),
-            caption=f"{title}: {last.gpus} GPUs reach {share} of {last.gpus} times one, {one.origin} "
-            f"{source}.",
-        ))  # fmt: skip
-    return tuple(figures), (Table.of(rows, title="Several GPUs against one"),) if rows else ()
+        if lines:
+            figures.append(Figure(
+                charts=(drawn_curves(lines, y=f"{item}s per second"),),
+                table=Table.of(rows, title=f"{title} by batch size", notes=(note,) if note else ()),
+                caption=f"{title}: throughput by batch size.",
+            ))  # fmt: skip
+    return sorted(figures, key=lambda figure: -len(figure.table.rows))

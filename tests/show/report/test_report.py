@@ -196,12 +196,13 @@ def test_throughput_over_gpus_says_its_share_of_linear() -> None:
         for n, speed in ((2, 180.0), (4, 300.0))
     )
     (figure,) = section(of(measured(), two, four), "scaling").figures
-    assert [row[2] for row in figure.table.rows] == ["100 %", "90 %", "75 %"]
+    place = figure.table.columns.index("of linear")
+    assert [row[place] for row in figure.table.rows] == ["100 %", "90 %", "75 %"]
     assert "4 GPUs reach 75 %" in figure.caption
     lone = section(of(measured(), two), "scaling")  # two points are a row, no drawing
     assert lone.figures == ()
-    assert lone.tables[0].rows[0][:3] == ("resnet50 train bf16 eager", "measured", "2")
-    assert lone.tables[0].rows[0][-2] == "90 %"
+    assert lone.tables[0].rows[1][:3] == ("resnet50 train bf16 eager", "measured", "2")
+    assert "90 %" in lone.tables[0].rows[1]
 
 
 def test_cost_is_rent_by_dated_offers_and_energy_by_watts() -> None:

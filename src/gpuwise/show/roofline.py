@@ -1,0 +1,94 @@
+"""Rooflines: the operations a second that work reached on a GPU, under what the GPU could do.
+
+roof(x) = min(compute limit, x * memory limit), x in operations per byte (Williams, Waterman and Patterson,
+2009). Of a report both limits are measured, by a matrix product in each precision and a memory copy; on the
+page of a GPU they are those of its data sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.question import HOW
+from gpuwise.model.result import Record
+from gpuwise.model.units import percent, si, significant
+from gpuwise.show import charts
+from gpuwise.show.charts import Roof, RoofPoint
+from gpuwise.show.page import Figure
+from gpuwise.show.results import counted
+from gpuwise.show.table import Table
+from gpuwise.workloads import registry
+
+_PRECISIONS = ("fp8", "bf16", "fp16", "tf32", "fp32", "fp64")
+
+
+def measured_roofs(limits: Sequence[Record]) -> list[Roof]:
+    """The most that a device reached in each precision."""
+    compute: dict[str, float] = {}
+    memory = 0.0
+    for row in limits:
+        if row.question.workload == "copy":
+            memory = max(memory, row.value)
+        elif row.question.workload == "matmul" and row.question.precision:
+            precision = row.question.precision
+            compute[precision] = max(compute.get(precision, 0.0), row.value)
+    return [(precision, most, memory) for precision, most in compute.items() if most and memory]
+
+
+def stated_roofs(spec: GpuSpec, wanted: Sequence[str]) -> list[Roof]:
+    """The dense peaks and the bandwidth of the data sheet, in the precisions that are wanted."""
+    memory = spec.memory_bytes_per_s
+    peaks = ((name, spec.peak(name)) for name in _PRECISIONS if name in wanted)
+    return [(name, peak.flop_per_s, memory) for name, peak in peaks if peak and memory]
+
+
+def _cost(record: Record) -> tuple[float, float] | None:
+    """(operations, bytes) of an item: as the run noted, or as the built-in workload states."""
+    raw, asked = record.raw, record.question
+    flop, moved = (raw.flop_per_item, raw.bytes_per_item) if raw else (None, None)
+    if flop is None and asked.workload in registry.names() and asked.precision:
+        spec = registry.get(asked.workload).spec
+        if spec.cost is not None and asked.mode in spec.modes and asked.precision in spec.precisions:
+            cost = spec.cost(asked.mode, asked.precision, asked.batch or spec.default_batch)
+            flop, moved = cost.flop_per_item, cost.bytes_per_item
+    return (flop, moved) if flop and moved else None
+
+
+def roofline(records: Sequence[Record], roofs: Sequence[Roof], device: str) -> Figure | None:
+    """The records of one device of which operations and bytes are known; None without one, or a roof."""
+    points: dict[bool, list[RoofPoint]] = {False: [], True: []}
+    rows = []
+    for row in records:
+        cost = _cost(row)
+        if cost is None or row.throughput is None:
+            continue
+        intensity, each = cost[0] / cost[1], row.value * cost[0] / row.gpus
+        predicted, precision = row.origin == "predicted", str(row.question.precision or "?")
+        points[predicted].append((row.question.label(*HOW), precision, intensity, each))
+        nearer = next((min(most, intensity * memory) for name, most, memory in roofs if name == precision), 0)
+        limit = (
+            f"{percent(row.raw.limit_share, 0)} {row.raw.limit}" if row.raw and row.raw.limit_share else ""
+        )
+        rows.append({
+            "work": row.question.label(),
+            "operations per byte": significant(intensity),
+            "reached by a GPU": si(each, "FLOP/s"),
+            "of the nearer limit": limit or (percent(each / nearer, 0) if nearer else ""),
+            "origin": row.origin,
+        })  # fmt: skip
+    if not rows or not roofs:
+        return None
+    # Two hundred points hide the roof; the fastest of each are what came closest to it.
+    known, forecasts = (
+        list({point[:2]: point for point in sorted(some, key=lambda point: point[3])}.values())
+        for some in (points[False], points[True])
+    )
+    note = "bytes are the least that a step must move; what is moved in fact is more"
+    hollow = "; hollow points are forecasts" if forecasts else ""
+    return Figure(
+        charts=(charts.roofline(known, roofs, forecasts),),
+        table=Table.of(rows, title="Points of the roofline", notes=(note,)),
+        caption=f"Roofline of {device}: the fastest of each workload in each precision, out of "
+        f"{counted(len(rows), 'speed')}{hollow}.",
+    )
