@@ -189,7 +189,8 @@ def test_without_any_forecast_the_article_still_stands() -> None:
 def test_several_gpus_have_their_share_of_linear() -> None:
     predictions = (*of_gpu("rtx-a5000", 100.0), *of_gpu("rtx-a4000", 50.0, ("llm-1b",)))
     page = article(contest("rtx-a5000", "rtx-a4000", predictions=predictions))
-    (table,) = section(page, "several").folded
+    (figure,) = section(page, "several").figures
+    table = figure.table
     assert len(table.rows) == 9
     assert table.rows[0][1:3] == ("2", "180 images/s (162 to 198), 90 % of linear")
     assert table.rows[-1][-1] == "-"

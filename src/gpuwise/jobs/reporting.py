@@ -88,6 +88,8 @@ def article(facts: Facts, specs: Sequence[GpuSpec]) -> Page:
 
 def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
     """One GPU with everything known of it, and where they were asked for its `uses`."""
+    # Two years show where a rent goes; the page of prices has every month.
+    since = f"{facts.today.year - 2}-{facts.today.month:02d}"
     every = [
         p
         for kind in BATCHED
@@ -97,7 +99,7 @@ def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
     return Card(
         spec=spec, speeds=facts.records((spec.id,)), forecasts=forecasts(facts, (spec.id,)), uses=tuple(uses),
         by_batch=tuple(p for p in every if p.throughput is not None),
-        months=tuple(month for month in prices.history() if month.gpu_ids == (spec.id,)),
+        months=tuple(m for m in prices.history() if m.gpu_ids == (spec.id,) and m.month >= since),
         offers=facts.offers, today=facts.today, cited=References(),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from importlib.resources import files
 from math import exp, log
@@ -37,10 +37,13 @@ from gpuwise.show.records import (
     work,
 )
 from gpuwise.show.results import per_joule, throughput
+from gpuwise.show.scaling import shown as curves_shown
 from gpuwise.show.table import Table
-from gpuwise.stats.scaling import Curve, ratio_between
+from gpuwise.stats.scaling import Curve, curves, ratio_between
 
 MOST = 6
+# The work whose scaling over GPUs is drawn: of those that scale, one with much to exchange.
+DRAWN = "bert-large"
 # Differences below this share decide nothing: the data sheets themselves are rounded.
 EVEN = 0.05
 # A weight in 16 bit; training with Adam in mixed precision keeps weight, gradient and two moments in fp32
@@ -210,6 +213,20 @@ def article(given: Contest) -> Page:
         sources=given.cited.sources,
         made_on=given.today.isoformat(),
     )
+
+
+def comparison(given: Contest) -> Page:
+    """The charts and tables of the article alone, for who reads figures."""
+    names = [short(spec) for spec in given.specs]
+    made = [_speed, _price, _power, _memory, _several, _measured, _specifications]
+    sections = tuple(
+        replace(one, text=(), tables=(*one.tables, *one.folded), folded=())
+        for one in (of(given) for of in made)
+    )
+    return Page(
+        title=f"{', '.join(names[:-1])} and {names[-1]}", subtitle="", summary=(), sections=sections,
+        sources=given.cited.sources, made_on=given.today.isoformat(),
+    )  # fmt: skip
 
 
 def criteria(given: Contest) -> dict[str, Criterion]:
@@ -514,7 +531,13 @@ def _several(given: Contest) -> Section:
                 rows.append({"kind of work": kind.title, "GPUs": whole(count), **each})
     note = f"forecasts {given.cited.mark(FORECAST)}, 80 %: one machine, each GPU with the whole batch"
     folded = (Table.of(rows, notes=(note,)),) if rows else ()
-    return Section(id="several", title="On several GPUs", folded=folded)
+    # One kind of work, so that each card is one line.
+    drawn = next((k for k in given.common(SCALED) if k.workload == DRAWN), None)
+    scaled = [of_kind(drawn, one, given.forecasts, n) for one in given.ids for n in COUNTS] if drawn else []
+    found, _ = curves_shown(curves(replace(p, source=FORECAST) for p in scaled if p is not None), given.cited)
+    # The table of every kind stands behind the drawing of one.
+    figures = tuple(replace(one, table=table) for one in found for table in folded)
+    return Section(id="several", title="On several GPUs", figures=figures, folded=() if figures else folded)
 
 
 def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:

@@ -378,10 +378,14 @@ def over_months(marks: Sequence[Mark], *, title: str) -> Plot:
         x=Axis(title="", ends=(first - 0.5, last + 0.5), ticks=ticks),
         y=linear(title, [mark.value for mark in marks]),
         series=tuple(
-            Series(name=name, points=tuple(Point(x=month(m.label), y=m.value) for m in of))
+            # Shapes tell lines apart, and a shape on each of many months would be a thick line.
+            Series(name=name, points=tuple(
+                Point(x=month(m.label), y=m.value, dot=n in (0, len(of) - 1) or n % ceil(len(of) / 8) == 0)
+                for n, m in enumerate(of)
+            ))
             for name, of in by_name.items()
         ),
-    )
+    )  # fmt: skip
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[int]:

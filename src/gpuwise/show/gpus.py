@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuwise.facts.catalog import Match, all_gpus, chips, derive, fields
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
-from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, watts
+from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, usd, watts
 from gpuwise.show.table import Table
 
 # Numbers of which a multiple means nothing.
@@ -152,9 +152,11 @@ def gaps(spec: GpuSpec) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
+def listing(
+    matches: Sequence[Match], *, sorted_by: str | None = None, rents: Mapping[str, float] | None = None
+) -> Table:
     """One row a GPU: what is compared first when choosing, and what the rows were sorted by. A count
-    multiplies what adds up; what they were sorted by is of one GPU."""
+    multiplies what adds up; what they were sorted by is of one GPU. With `rents` also what it costs."""
     asked = (sorted_by or "id").removeprefix("-").casefold()
     field = "launch_price_usd" if asked == "price" else asked
     rows = []
@@ -173,6 +175,12 @@ def listing(matches: Sequence[Match], *, sorted_by: str | None = None) -> Table:
             "power": watts(power * count) if power else "",
             "launch": spec.text("launch") or "",
         }
+        if rents is not None:
+            price, rent = spec.number("launch_price_usd"), rents.get(spec.id)
+            row |= {
+                "form": spec.text("form") or "", "at launch": usd(price) if price else "",
+                "rent": usd(rent) if rent else "",
+            }  # fmt: skip
         if field not in row:
             row[label(field)] = shown(fact) if fact else peak_value(peak) if peak else ""
         rows.append(row)

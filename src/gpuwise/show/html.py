@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import MachineError
@@ -48,13 +48,14 @@ def fragment(tables: Sequence[Table], drawing: Drawing | None = None) -> str:
     return templates().get_template("fragment.html").render(tables=tables, drawing=drawing)
 
 
+@lru_cache(maxsize=1 << 14)  # tables of the explorer say the same thousands of times
 def cited(text: str, sources: int) -> Markup:
     """Escaped text whose `[3]` lead to the list of sources; words between backticks are code."""
     from markupsafe import Markup, escape
 
     def link(match: re.Match[str]) -> str:
         number = int(match[1])
-        return f'<a class="cite" href="#source-{number}">[{number}]</a>' if number <= sources else match[0]
+        return f'<a href="#source-{number}">[{number}]</a>' if number <= sources else match[0]
 
     # A number never parts from its percent sign.
     linked = _CITED.sub(link, str(escape(text)).replace(" %", "\u00a0%"))

@@ -295,9 +295,9 @@ SCALED = tuple(k for k in KINDS if k.mode == "train" and k.workload in ("resnet5
 COUNTS = (1, 2, 4, 8)
 # Those whose speed a card's page shows over the batch, and at which.
 BATCHED = tuple(k for k in DEEP if (k.workload, k.mode) in (
-    ("resnet50", "train"), ("bert-large", "train"), ("vit-b16", "train"), ("llm-8b-decode", "infer")
+    ("resnet50", "train"), ("bert-large", "train"), ("llm-8b-decode", "infer")
 ))  # fmt: skip
-BATCHES = tuple(2**n for n in range(0, 11))
+BATCHES = tuple(4**n for n in range(6))
 
 
 def of_kind(kind: Kind, gpu_id: str, found: Sequence[Record], count: int = 1) -> Record | None:

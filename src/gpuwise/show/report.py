@@ -144,11 +144,13 @@ def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
         alike = [r for r in given.speeds if r.leads and r.gpus == head.gpus and r.gpu_id == head.gpu_id]
         for _, same in settings(by_work(alike)[head.question.label(*HOW)]):
             fastest.setdefault(same[0].question.precision or "?", same)
+        if len(fastest) < 2:  # a lone bar is as long as its room and says nothing
+            continue
         marks += speed_marks([r for same in fastest.values() for r in same], devices=given.devices)
         rows += [
             {"what": same[0].question.label(), "throughput": over_sessions(same)} for same in fastest.values()
         ]
-    if len(marks) < 2:  # a lone bar is as long as its room and says nothing
+    if not marks:
         return None
     return Figure(
         table=Table.of(rows), charts=(Rows(marks=tuple(marks)),),

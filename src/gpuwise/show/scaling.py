@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from gpuwise.facts.catalog import all_gpus
 from gpuwise.model.question import HOW
 from gpuwise.model.result import Interval, Measurement, Record, Result
 from gpuwise.model.units import percent, times, watts, whole
 from gpuwise.show.charts import SERIES, Mark
 from gpuwise.show.charts import curves as drawn_curves
+from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure, References
 from gpuwise.show.results import bar, measured_speed, rate, throughput
 from gpuwise.show.table import Table
@@ -138,30 +140,36 @@ def _links(measurements: Sequence[Measurement], found: Sequence[Series]) -> Iter
         yield f"{which}: {path}, {peers}"
 
 
-def shown(curves: Sequence[Curve], cited: References) -> tuple[tuple[Figure, ...], tuple[Table, ...]]:
+def shown(
+    curves: Sequence[Curve], cited: References, title: str = "On several GPUs"
+) -> tuple[tuple[Figure, ...], tuple[Table, ...]]:
     """One chart of the curves that have the points for a line, each as multiples of its one GPU, and one
     table of them all."""
     lines: dict[str, list[Mark]] = {}
     rows = []
-    several = len({curve.one.gpu_id for curve in curves}) > 1
-    ends = []
+    # A line is called by what tells it from the others.
+    asked = [(c.one.gpu_id, c.one.question.label("batch"), c.one.origin) for c in curves]
+    varies = [len(set(parts)) > 1 for parts in zip(*asked, strict=True)]
+    several, ends = bool(varies) and varies[0], []
     for curve in sorted(curves, key=lambda curve: (len(curve.records) < CURVED, ORIGINS[curve.one.origin])):
         one, last = curve.one, curve.records[-1]
         if one.throughput is None or last.throughput is None:
             continue
-        name = f"{one.gpu_id}: {one.question.label('batch')}" if several else one.question.label("batch")
+        parts = (_product(one.gpu_id), one.question.label("batch"), one.origin)
+        told = [part for part, differs in zip(parts, varies, strict=True) if differs]
+        name = ", ".join(told) or parts[1]
         shares = [curve.share(r) for r in curve.records]
         rows += [
             {
                 **({"GPU": r.gpu_id} if several else {}), "work": one.question.label("batch"),
-                "origin": one.origin, "GPUs": whole(r.gpus), "throughput": throughput(r),
+                "origin": one.origin, "GPUs": whole(r.gpus), "batch each": whole(r.batch) if r.batch else "",
+                "throughput": throughput(r),
                 "of linear": percent(share.value, 0), "source": cited.mark(r.source),
             }
             for r, share in zip(curve.records, shares, strict=True)
         ]  # fmt: skip
         # Two points make a line of which the eye learns nothing that a number does not say.
-        if len(curve.records) >= CURVED and len(lines) < len(SERIES):
-            name = f"{name}, {one.origin}"
+        if len(curve.records) >= CURVED and len(lines) < len(SERIES) and name not in lines:
             ends.append(
                 f"{name}: {last.gpus} GPUs reach {percent(shares[-1].value, 0)} of {last.gpus} times one"
             )
@@ -174,11 +182,21 @@ def shown(curves: Sequence[Curve], cited: References) -> tuple[tuple[Figure, ...
                 )
                 for r, share in zip(curve.records, shares, strict=True)
             ]  # fmt: skip
-    table = Table.of(rows, title="On several GPUs")
+    table = Table.of(rows, title=title)
     if not lines:
         return (), (table,) if rows else ()
     chart = drawn_curves(lines, y="times one GPU", over="GPUs; dashed: n times one", ideal=True)
-    return (Figure(charts=(chart,), table=table, caption=f"{'; '.join(ends)}."),), ()
+    alike = " ".join(
+        dict.fromkeys(part for part, differs in zip(asked[0][1:], varies[1:], strict=True) if not differs)
+    )
+    caption = f"{alike}: {'; '.join(ends)}." if several and alike else f"{'; '.join(ends)}."
+    return (Figure(charts=(chart,), table=table, caption=caption),), ()
+
+
+def _product(gpu_id: str) -> str:
+    """The name of a GPU of the catalog without its vendor; of another one its own."""
+    spec = next((spec for spec in all_gpus() if spec.id == gpu_id), None)
+    return short(spec) if spec else gpu_id
 
 
 def over_batches(records: Sequence[Record], *, note: str = "") -> list[Figure]:

@@ -26,9 +26,10 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
 from gpuwise.judge.choose.need import presets
 from gpuwise.show import html
+from gpuwise.show.gpus import short
 from gpuwise.show.table import comma_separated
 from gpuwise.web.view import Asked, View
-from gpuwise.web.views import audit, choose, compare, gpus, leaderboard, predict, results
+from gpuwise.web.views import audit, choose, compare, gpus, leaderboard, predict, prices, results
 
 if TYPE_CHECKING:
     from gpuwise.web.team import Role, User
@@ -38,15 +39,15 @@ STATIC = Path(__file__).with_name("static")
 FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
 MENU = (
-    ("/", "Leaderboard"), ("/gpus", "GPUs"), ("/compare", "Compare"), ("/results", "Results"),
-    ("/scaling", "Scaling"), ("/predict", "Predict"), ("/choose", "Choose"), ("/audit", "Audit"),
-    ("/upload", "Upload"),
+    ("/", "Leaderboard"), ("/gpus", "GPUs"), ("/compare", "Compare"), ("/prices", "Prices"),
+    ("/results", "Results"), ("/scaling", "Scaling"), ("/predict", "Predict"), ("/choose", "Choose"),
+    ("/audit", "Audit"), ("/upload", "Upload"),
 )  # fmt: skip
 TEAM = ("/team", "Team"), ("/cards", "Cards"), ("/alerts", "Alerts")
 ADMIN = (("/members", "Members"),)
 # Pages that answer questions, which files cannot; and those of which files have their table beside them.
 LIVE_ONLY = frozenset({"/compare", "/scaling", "/predict", "/choose", "/audit", "/upload"})
-WITH_TABLE = frozenset({"/", "/gpus", "/results"})
+WITH_TABLE = frozenset({"/", "/gpus", "/prices", "/results"})
 
 # Names that are files as they are; others become their hash.
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._,:+-]{0,150}", re.IGNORECASE | re.ASCII)
@@ -145,19 +146,23 @@ def templates() -> Environment:
 
 def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> Markup:
     """A cell's text; where `links` has it, or it names a GPU of the catalog (`2 x l40s`), it leads there."""
-    if text in links:
+    if text in links and not (place.static and links[text].startswith("/prices/")):
         return Markup('<a class="given" href="{}">{}</a>').format(place.to(links[text]), text)
     before, found, name = text.rpartition(" x ")
-    if name not in (gpu_ids() if place.gpus is None else place.gpus):
-        return html.cited(text, sources)
+    product = products().get(name)
+    if product is None or not (place.gpus is None or name in place.gpus):
+        return html.cited(product or text, sources)
     counted = (before + found).replace(" ", "\u00a0")  # a count stays on its GPU's line
-    return Markup('{}<a href="{}">{}</a>').format(counted, place.to(f"/gpus/{name}"), name)
+    # The id stands in the address; people know the product by its name.
+    return Markup('{}<a href="{}">{}</a>').format(
+        counted, place.to(f"/gpus/{name}"), short(catalog.get(name))
+    )
 
 
 @cache
-def gpu_ids() -> frozenset[str]:
-    """Of the catalog: cells that link to the page of a GPU."""
-    return frozenset(spec.id for spec in catalog.all_gpus())
+def products() -> Mapping[str, str]:
+    """GPU of the catalog -> its name: the id stands in addresses, people know the product."""
+    return {spec.id: short(spec) for spec in catalog.all_gpus()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +186,8 @@ ADDRESSES = (
     Address("/compare", compare.form, live=True),
     Address("/compare/{name}", compare.several, compare.pairs, live=True),
     Address("/compare/{name}/article", compare.article, compare.pairs, live=True),
+    Address("/prices", prices.listing, data=True),
+    Address("/prices/{name}", prices.one, prices.offered, live=True),
     Address("/results", results.listing, data=True),
     Address("/results/{name}", results.workload, lambda facts: results.workloads(facts)),
     Address("/results/files/{name}", results.kept, lambda facts: [r.id for r in facts.results]),

@@ -1,5 +1,5 @@
 // What a page does beyond links and forms: it asks again while a form changes, draws a slider above each
-// limit, and takes dropped files. Pages read and work without it.
+// limit, orders a table by a click on its heads, and takes dropped files. Pages read and work without it.
 "use strict";
 
 const PAUSE_MS = 120;
@@ -35,8 +35,11 @@ function live(form) {
 }
 
 function show(form, page, address) {
-  const answer = page.getElementById("answer") ?? page.querySelector(".message");
-  document.getElementById("answer").replaceChildren(...(answer ? answer.childNodes : []));
+  const now = document.getElementById("answer"), message = page.querySelector(".message");
+  // Neither an answer nor a message: something between here and the server spoke instead.
+  const answer = page.getElementById("answer")?.childNodes ?? [message ?? "The server did not understand."];
+  now.replaceChildren(...answer);
+  now.querySelectorAll("table").forEach(sortable);
   // Links are relative to the address, which changes below.
   for (const part of ["header.site", "h1", "#formats", ".uses"]) {
     const now = document.querySelector(part), next = page.querySelector(part);
@@ -49,7 +52,7 @@ function show(form, page, address) {
 
 // Modes and precisions follow the workload.
 function refill(form, page) {
-  for (const name of ["mode", "precision", "work", "latency"]) {
+  for (const name of ["mode", "precision", "work", "latency", "sort"]) {
     const now = form.elements[name], next = page.querySelector(`form [name=${name}]`);
     if (!now || !next || now === document.activeElement) continue;
     if (now.tagName === "SELECT") now.replaceChildren(...next.childNodes);
@@ -65,7 +68,9 @@ function slider(input) {
   Object.assign(range, {type: "range", min: 0, max: STEPS, step: 1});
   range.setAttribute("aria-label", input.closest("label").firstChild.textContent.trim());
   const place = () => {
-    range.value = input.value ? Math.round((Math.log(+input.value) - low) / (high - low) * STEPS) : free;
+    // The logarithm of zero is no place: a least of nothing stands at the end, as no limit does.
+    const at = Math.max(0, Math.round((Math.log(+input.value) - low) / (high - low) * STEPS));
+    range.value = input.value ? at : free;
     range.setAttribute("aria-valuetext", input.value || input.placeholder);
   };
   range.addEventListener("input", event => {
@@ -94,29 +99,44 @@ function droppable(form) {
   file.addEventListener("change", () => form.requestSubmit());
 }
 
-// `$8.60`, `1,400 W` and `5.49 M` as numbers; anything else as it is.
+// The first number of `$8.60`, `1,400 W (…)`, `5.49 M` or `156 ms`; undefined where there is none.
 function number(text) {
-  const found = /^\$?([\d.,]+)(?: ([kMGTP]?)\S*)?$/.exec(text);
-  return found ? found[1].replaceAll(",", "") * 1000 ** " kMGTP".indexOf(found[2] || " ") : text;
+  const found = /^[^\d-]{0,2}(-?[\d.,]*\d)\s?(?:([kMGTP])|([mµ])s\b)?/.exec(text);
+  if (!found) return undefined;
+  const power = found[2] ? "kMGTP".indexOf(found[2]) + 1 : found[3] ? -1 - "mµ".indexOf(found[3]) : 0;
+  return found[1].replaceAll(",", "") * 1000 ** power;
 }
 
-// Pages that are files have no server that sorts and filters for them.
+// A click on a head orders the rows, numbers the largest first and texts from A, another click the other way;
+// rows that say nothing come last. Heads that are links let the server order, which sees all rows.
 function sortable(table) {
-  const body = table.tBodies[0];
-  table.tHead.addEventListener("click", event => {
-    const head = event.target.closest("[data-sort]");
-    if (!head) return;
-    const place = head.cellIndex, falling = head.getAttribute("aria-sort") !== "descending";
-    const value = row => number(row.cells[place].textContent.trim());
-    const order = (a, b) => {
-      const [x, y] = [value(a), value(b)];
-      if (x === "" || y === "") return (x === "") - (y === "");
-      return (isNaN(x) || isNaN(y) ? String(x).localeCompare(y) : x - y) * (falling ? -1 : 1);
-    };
-    body.append(...[...body.rows].sort(order));
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", falling ? "descending" : "ascending");
-  });
+  const body = table.tBodies[0], heads = [...(table.tHead?.rows[0].cells ?? [])];
+  if (!body || body.rows.length < 3 || table.tHead.querySelector("a")) return;
+  for (const head of heads) {
+    if (!head.textContent.trim() || head.classList.contains("bar-head") || head.classList.contains("rank")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const numeric = head.classList.contains("number");
+      const now = head.getAttribute("aria-sort");
+      const falling = now ? now === "ascending" : numeric && !("least" in head.dataset);
+      const value = row => {
+        const text = row.cells[head.cellIndex].textContent.trim();
+        return numeric ? number(text) : text === "-" ? "" : text;
+      };
+      const order = (a, b) => {
+        const [x, y] = [value(a), value(b)], none = v => v === undefined || v === "";
+        if (none(x) || none(y)) return none(x) - none(y);
+        const found = numeric ? x - y : x.localeCompare(y, undefined, {numeric: true});
+        return falling ? -found : found;
+      };
+      body.append(...[...body.rows].sort(order));
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+    });
+  }
 }
 
 function findable(input) {
@@ -129,7 +149,7 @@ function findable(input) {
   });
 }
 
-document.querySelectorAll("[data-sortable]").forEach(sortable);
+document.querySelectorAll("main table").forEach(sortable);
 document.querySelectorAll("[data-find]:is(input)").forEach(findable);
 document.querySelectorAll("[data-low]").forEach(slider);
 document.querySelectorAll("form[data-live]").forEach(live);

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts.catalog import matching, ordered
+from gpuwise.facts.catalog import Match, matching, ordered
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.units import gibibytes, si, significant
 from gpuwise.show import gpus as report
 from gpuwise.show import page
 from gpuwise.show.card import card
-from gpuwise.show.table import Table
 from gpuwise.web.view import Asked, Sheet, View
 from gpuwise.web.views.compare import neighbours
 
@@ -21,7 +21,6 @@ SORTS = {
     "GPU": "name", "memory": "memory", "bandwidth": "bandwidth", "16 bit, dense": "fp16", "fp32": "fp32",
     "power": "power", "launch": "launch", "at launch": "price", "rent": "rent",
 }  # fmt: skip
-COLUMNS = ("GPU", "architecture", *tuple(SORTS)[1:6], "form", "launch", "at launch", "rent")
 # Of what costs money or power people look for the least first.
 SMALLEST_FIRST = ("power", "price", "rent")
 
@@ -34,15 +33,15 @@ def listing(facts: Facts, asked: Asked) -> View:
         found = _found(facts, asked, sort)
     except GpuwiseError as error:
         problem = error
-    table = Table(
-        columns=COLUMNS,
-        rows=tuple(_row(spec, facts.rents.get(spec.id)) for spec in found),
-        numeric=frozenset({"memory", "bandwidth", "16 bit, dense", "fp32", "power", "at launch", "rent"}),
+    listed = report.listing([Match(spec=spec) for spec in found], rents=facts.rents)
+    # The product's name stands on the link.
+    table = replace(
+        listed.without({"name"}), columns=("GPU", *listed.without({"name"}).columns[1:]),
         notes=(
             "16 bit, dense: bf16, or fp16 where no source states bf16; rent: median of dated on-demand "
             "offers for one GPU and hour; a cell is empty where no source states the value",
         ),
-    )
+    ) if found else listed  # fmt: skip
     # A click on a column asks for its usual order, or the other one where it is sorted by already.
     sorts = {}
     for column, name in SORTS.items():
@@ -86,24 +85,6 @@ def _found(facts: Facts, asked: Asked, sort: str) -> tuple[GpuSpec, ...]:
     return tuple(match.spec for match in ordered(found, sort))
 
 
-def _row(spec: GpuSpec, rent: float | None) -> tuple[str, ...]:
-    half, single = spec.peak("bf16") or spec.peak("fp16"), spec.peak("fp32")
-    launch_price = spec.number("launch_price_usd")
-    return (
-        spec.id,
-        spec.architecture or "",
-        gibibytes(spec.memory_bytes) if spec.memory_bytes else "",
-        si(spec.memory_bytes_per_s, "B/s") if spec.memory_bytes_per_s else "",
-        si(half.flop_per_s, "FLOP/s") if half else "",
-        si(single.flop_per_s, "FLOP/s") if single else "",
-        f"{spec.power_w:,.0f} W" if spec.power_w else "",
-        spec.text("form") or "",
-        spec.text("launch") or "",
-        f"${launch_price:,.0f}" if launch_price else "",
-        f"${significant(rent)}/h" if rent else "",
-    )
-
-
 def one(facts: Facts, asked: Asked) -> View:
     """Everything known of one GPU. Raises InputError where the name is none."""
     spec = facts.gpu(asked.path[0])
@@ -113,5 +94,11 @@ def one(facts: Facts, asked: Asked) -> View:
         template="gpu.html",
         table=report.specification(spec),
         document=lambda: report.document(spec) | {"page": page.document(whole)},
-        content={"page": whole, "spec": spec, "pairs": neighbours(facts, spec)},
+        content={
+            "page": whole,
+            "spec": spec,
+            "pairs": neighbours(facts, spec),
+            "priced": any(o.gpu_ids == (spec.id,) for o in facts.offers),
+            "names": {other.id: report.short(other) for other in facts.gpus},
+        },
     )

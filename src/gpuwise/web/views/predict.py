@@ -12,11 +12,11 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode, RunConfig, WorkloadSpec
-from gpuwise.model.result import Interval, Record, Result
-from gpuwise.model.units import percent
+from gpuwise.model.result import Record, Result
 from gpuwise.show import predictions as report
-from gpuwise.show.records import COUNTS
-from gpuwise.show.results import throughput
+from gpuwise.show.page import Page, References, Section
+from gpuwise.show.records import COUNTS, FORECAST, published_document
+from gpuwise.show.scaling import shown as curves_shown
 from gpuwise.show.scaling import table as measured_table
 from gpuwise.show.table import Table
 from gpuwise.stats.scaling import curves
@@ -25,12 +25,13 @@ from gpuwise.web.view import Asked, Sheet, View, bars
 
 # Columns that a narrow screen reaches by scrolling; what bounds a forecast and backs it comes before.
 LAST = ("step", "first token", "peak memory", "fits", "power (80 %)", "per joule", "why not")
+# What follows from others is left to the files.
+HIDDEN = ("step", "fits")
 MACHINES = tuple(str(count) for count in COUNTS)
 MOST_BATCH = 2**14
 # GPUs whose scaling is shown where none is asked for: NVLink beside PCIe.
 USUAL = ("h100-sxm5-80gb", "rtx-4090")
 MOST_GPUS = 4
-SHARE = "share of n times one GPU"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +78,9 @@ def predict(facts: Facts, asked: Asked) -> View:
     except GpuwiseError as error:
         problem = error
     given = [p for p in found if not p.refusal]
+    shown = report.table(given).last(LAST).without(HIDDEN) if given else Table(columns=(), rows=())
     sheet = Sheet(
-        table=replace(report.table(given).last(LAST), title="") if given else Table(columns=(), rows=()),
+        table=replace(shown, title=""),
         bars=bars([p.throughput for p in given]),
         legend="throughput and its 80 % interval",
         sorts={
@@ -102,79 +104,57 @@ def predict(facts: Facts, asked: Asked) -> View:
 
 def scaling(facts: Facts, asked: Asked) -> View:
     """Forecast curves of up to four GPUs, and every measured and published series of the workload."""
-    asks, problem, drawn = choice(asked), None, None
-    names, found = asked.many("gpu") or USUAL, ()
+    asks, problem, cited = choice(asked), None, References()
+    names = asked.many("gpu") or USUAL
+    found: tuple[Record, ...] = ()
     try:
         ids = tuple(dict.fromkeys(facts.gpu(name).id for name in names))[:MOST_GPUS]
         each = [facts.forecasts(asks.config, ids, count=count) for count in COUNTS]
-        found = tuple(p for of_one in zip(*each, strict=True) for p in of_one)
-        drawn = _curves(found)
+        found = tuple(replace(p, source=FORECAST) for of_one in zip(*each, strict=True) for p in of_one)
     except GpuwiseError as error:
         problem = error
-    stated = _published(asks.spec.id)
-    rows = [dict(zip(stated.table.columns, row, strict=True)) for row in stated.table.rows]
-    empty = Table(columns=("GPU", "GPUs", "throughput", "of perfect"), rows=())
+    refused = dict.fromkeys(f"{p.gpu_id} on {p.gpus}: {p.refusal}" for p in found if p.refusal)
+    stated = published.plausible(published.select(workload=asks.spec.id))
+    measured = [sheet for r in facts.results if (sheet := _measured(r, asks.spec.id))]
+
+    def section(name: str, title: str, records: Sequence[Record]) -> Section:
+        figures, tables = curves_shown(curves(records), cited, f"{title} on several GPUs")
+        return Section(id=name, title=title, figures=figures, tables=tables)
+
+    forecast = replace(section("forecast", "Forecast", found), points=tuple(refused))
+    page = Page(
+        title="", subtitle="", summary=(), made_on="", sections=(
+            forecast, Section(id="measured", title="Measured", tables=tuple(measured)),
+            section("published", "Published", stated),
+        ), sources=cited.sources,
+    )  # fmt: skip
+    table = next(
+        iter((*(f.table for f in forecast.figures), *forecast.tables)), Table(columns=("GPU",), rows=())
+    )
     return View(
         title=f"Scaling: {asks.spec.id} {asks.mode} {asks.precision}",
         template="scaling.html",
-        table=drawn.table if drawn else empty,
-        document=lambda: {**report.document(found), "published": rows},
+        table=table,
+        document=lambda: {
+            **report.document(found),
+            "published": [published_document(row) for row in stated if row.gpus > 1],
+        },
         content={
-            "sheet": drawn, "asks": asks, "asked": asked, "workloads": traced(), "message": problem,
-            "gpus": names, "all": facts.gpus, "published": stated,
-            "measured": [sheet for r in facts.results if (sheet := _measured(r, asks.spec.id))],
+            "page": page, "asks": asks, "asked": asked, "workloads": traced(), "message": problem,
+            "gpus": names, "all": facts.gpus,
         },
     )  # fmt: skip
 
 
-def _curves(found: Sequence[Record]) -> Sheet:
-    """A row for each GPU and number; the bar is the share of n times one."""
-    scaled = {c.one.gpu_id: c for c in curves(found)}
-    shares = [scaled[p.gpu_id].share(p) if p.throughput and p.gpu_id in scaled else None for p in found]
-    rows = tuple(
-        (
-            p.gpu_id, str(p.gpus), str(p.batch or ""), throughput(p),
-            percent(share.value, 0) if share else "", p.bound or "", p.refusal,
-        )
-        for p, share in zip(found, shares, strict=True)
-    )  # fmt: skip
-    table = Table(
-        columns=("GPU", "GPUs", "batch each", "throughput", "of perfect", "waits for", "why not"), rows=rows,
-        numeric=frozenset({"GPUs", "batch each", "throughput", "of perfect"}),
-        notes=("forecasts of GPUs in one machine, each with the whole batch; of perfect: of n times one",),
-    )  # fmt: skip
-    return Sheet(table=table.without_empty_columns(), bars=bars(shares), legend=SHARE)
-
-
-def _measured(result: Result, workload: str) -> Sheet | None:
-    """The series of one workload in one result; a bar stands where a terminal draws one."""
+def _measured(result: Result, workload: str) -> Table | None:
+    """The series of one workload in one result, with what is lost; without what a terminal draws."""
     kept = [m for m in result.measurements if m.config.mode == "limit" or m.config.workload == workload]
     found = measured_series(kept)
     if not found:
         return None
     title = f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
     table = measured_table(replace(result, measurements=tuple(kept)), found).without({"of perfect"})
-    one = Interval(value=1.0, low=1.0, high=1.0, level=None, method="itself")
-    factors = [factor for each in found for factor in (one, *(point.factor for point in each.points))]
-    return Sheet(table=replace(table, title=title), bars=bars(factors), legend=SHARE)
-
-
-def _published(workload: str) -> Sheet:
-    """Every published series of one GPU at several counts that no check flags."""
-    rows, shares = [], []
-    for curve in curves(published.plausible(published.select(workload=workload))):
-        for r in curve.records:
-            share = curve.share(r)
-            shares.append(share)
-            rows.append((
-                r.gpu_id, r.question.label("workload", "batch", "gpus"), str(r.gpus),
-                throughput(r), percent(share.value, 0), r.source.title if r.source else "",
-            ))  # fmt: skip
-    table = Table(
-        columns=("GPU", "work", "GPUs", "throughput", "of perfect", "source"), rows=tuple(rows),
-        numeric=frozenset({"GPUs", "throughput", "of perfect"}),
-    )  # fmt: skip
-    return Sheet(table=table, bars=bars(shares), legend=SHARE)
+    return replace(table, title=title)
 
 
 def trained() -> tuple[str, ...]:

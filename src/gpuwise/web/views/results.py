@@ -12,11 +12,11 @@ from gpuwise.facts import catalog, published
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
-from gpuwise.model.question import MODES, WORK
+from gpuwise.model.question import MODES
 from gpuwise.model.result import Interval, Record, Result
 from gpuwise.show import records as speeds
 from gpuwise.show import results
-from gpuwise.show.report import ReportInput, report
+from gpuwise.show.report import report
 from gpuwise.show.table import Table
 from gpuwise.store import codec
 from gpuwise.web.view import Asked, Sheet, View, bars
@@ -176,35 +176,11 @@ def shown(facts: Facts, result: Result) -> View:
         ) from error
     return View(
         title=results.headline(result),
-        template="result.html",
+        template="document.html",
         table=results.measurements(result),
         document=lambda: store.encode(result),
-        content={"page": replace(whole, data=()), "result": result, "sheets": _at_a_glance(material)},
+        content={"page": replace(whole, data=()), "lead": whole.subtitle, "gpu": ""},
     )
-
-
-def _at_a_glance(material: ReportInput) -> list[Sheet]:
-    """Throughput of each question as bars, the fastest first; what has nothing beside it as one table."""
-    columns = ("configuration", "throughput (95 %)", "cautions")
-    lone: list[tuple[str, ...]] = []
-    sheets = []
-    for name, rows in results.by_work(material.speeds).items():
-        ranked = sorted(rows, key=lambda row: -row.value)
-        cells = [
-            (r.question.label(*WORK), results.measured_speed(r.raw) if r.raw else "", ", ".join(r.codes))
-            for r in ranked
-        ]
-        if len(rows) == 1:
-            lone.append((name, *cells[0]))
-        else:
-            drawn, legend = bars([r.throughput for r in ranked]), "throughput and its 95 % interval"
-            sheets.append(Sheet(table=_glances(columns, cells, name), bars=drawn, legend=legend))
-    return [*sheets, Sheet(table=_glances(("workload", *columns), lone))] if lone else sheets
-
-
-def _glances(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str = "") -> Table:
-    table = Table(title=title, columns=columns, rows=tuple(rows), numeric=frozenset({"throughput (95 %)"}))
-    return table.without_empty_columns()
 
 
 def workloads(facts: Facts) -> tuple[str, ...]:
