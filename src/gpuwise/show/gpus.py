@@ -262,11 +262,17 @@ def ranking(spec: GpuSpec) -> tuple[Rank, ...]:
     """Where it stands in the catalog, the most first; GPUs that do not state a quantity do not count."""
     found = []
     for title, name in _RANKED:
-        mine, every = quantity(spec, name), [quantity(other, name) for other in all_gpus()]
-        stated = [value for value in every if value is not None]
+        mine, stated = quantity(spec, name), _stated(name).values()
         if mine is not None:
             found.append((title, 1 + sum(value > mine for value in stated), len(stated), name))
     return tuple(found)
+
+
+@cache
+def _stated(name: str) -> Mapping[str, float]:
+    """GPU -> its quantity, of those of the catalog that state it."""
+    every = ((spec.id, quantity(spec, name)) for spec in all_gpus())
+    return {gpu_id: value for gpu_id, value in every if value is not None}
 
 
 def quantity(spec: GpuSpec, name: str) -> float | None:
@@ -284,7 +290,7 @@ def nearest(spec: GpuSpec, most: int = 3) -> Sequence[GpuSpec]:
     mine = [quantity(spec, name) for name in names]
 
     def distance(other: GpuSpec) -> float:
-        theirs = [quantity(other, name) for name in names]
+        theirs = [_stated(name).get(other.id) for name in names]
         pairs = [(a, b) for a, b in zip(mine, theirs, strict=True) if a and b]
         return sum(max(a / b, b / a) for a, b in pairs) if len(pairs) == len(names) else float("inf")
 

@@ -8,9 +8,11 @@ page of a GPU they are those of its data sheet.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.question import HOW
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import HOW, Mode
 from gpuwise.model.result import Record
 from gpuwise.model.units import percent, si, significant
 from gpuwise.show import charts
@@ -46,13 +48,19 @@ def stated_roofs(spec: GpuSpec, wanted: Sequence[str]) -> list[Roof]:
 def _cost(record: Record) -> tuple[float, float] | None:
     """(operations, bytes) of an item: as the run noted, or as the built-in workload states."""
     raw, asked = record.raw, record.question
-    flop, moved = (raw.flop_per_item, raw.bytes_per_item) if raw else (None, None)
-    if flop is None and asked.workload in registry.names() and asked.precision:
-        spec = registry.get(asked.workload).spec
-        if spec.cost is not None and asked.mode in spec.modes and asked.precision in spec.precisions:
-            cost = spec.cost(asked.mode, asked.precision, asked.batch or spec.default_batch)
-            flop, moved = cost.flop_per_item, cost.bytes_per_item
-    return (flop, moved) if flop and moved else None
+    if raw is not None and raw.flop_per_item and raw.bytes_per_item:
+        return raw.flop_per_item, raw.bytes_per_item
+    known = asked.precision and asked.workload in registry.names()
+    return _stated(asked.workload, asked.mode, asked.precision, asked.batch) if known else None
+
+
+@lru_cache(maxsize=1 << 12)  # counted over every layer of the network
+def _stated(name: str, mode: Mode, precision: Precision, batch: int | None) -> tuple[float, float] | None:
+    spec = registry.get(name).spec
+    if spec.cost is None or mode not in spec.modes or precision not in spec.precisions:
+        return None
+    cost = spec.cost(mode, precision, batch or spec.default_batch)
+    return (cost.flop_per_item, cost.bytes_per_item) if cost.flop_per_item and cost.bytes_per_item else None
 
 
 def roofline(records: Sequence[Record], roofs: Sequence[Roof], device: str) -> Figure | None:
