@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 PNG_SCALE = 2.0
+# Letters of a cell from which it may wrap, and from which it is prose that needs a wide column.
+SHORT, PROSE = 25, 51
 _CITED = re.compile(r"\[(\d{1,3})\]")
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -62,6 +64,53 @@ def cited(text: str, sources: int) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", linked))
 
 
+def rows(table: Table, sources: int, cell: Callable[[str, int], Markup], bars: Sequence[Any] = ()) -> Markup:
+    """The rows of a table, `cell` making the text of each; a bar stands behind the first one. Not a template:
+    a page may have five thousand cells."""
+    from markupsafe import Markup
+
+    numeric = [name in table.numeric for name in table.columns]
+    lines = []
+    for number, row in enumerate(table.rows):
+        cells = []
+        for text, counts in zip(row, numeric, strict=True):
+            # A long number may break before its interval, and nowhere else.
+            long = counts and " (" in text
+            shown = text.replace(" ", "\u00a0").replace("\u00a0(", " (") if long else text
+            kind = (
+                "long"
+                if long
+                else ""
+                if counts or len(text) < SHORT
+                else "some"
+                if len(text) < PROSE
+                else "prose"
+            )
+            tag = f' class="{kind}"' if kind else ""
+            head = not cells
+            cells.append(f'<th scope="row"{tag}>' if head else f"<td{tag}>")
+            cells.append(f"{cell(shown, sources)}{'</th>' if head else '</td>'}")
+            if head and bars:
+                cells.append(f'<td class="bar">{_bar(bars[number])}</td>')
+        lines.append(f"<tr{' class=old' if number in table.dim else ''}>{''.join(cells)}</tr>")
+    return Markup("\n".join(lines))
+
+
+def _bar(one: Any) -> str:
+    """A value between 0 and 100 with its whisker; empty without one."""
+    if one is None:
+        return ""
+    whisker = (
+        f'<line class="whisker" x1="{one.low:.2f}" x2="{one.high:.2f}" y1="6" y2="6"/>'
+        if one.high > one.low
+        else ""
+    )
+    return (
+        '<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="fill" y="2" height="8" width="{one.value:.2f}"/>{whisker}</svg>'
+    )
+
+
 @cache
 def templates() -> Environment:
     """The templates with their filters; everything is escaped unless a filter above made it."""
@@ -78,13 +127,11 @@ def templates() -> Environment:
     )
     environment.filters.update(
         cited=cited,
-        # A long number may break before its interval, and nowhere else.
-        tied=lambda text: text.replace(" ", "\u00a0").replace("\u00a0(", " ("),
         data=lambda documents: Markup(codec.elements(documents)),
         short=lambda value: f"{value:.2f}",
         kind=lambda drawing: {Rows: "rows", Bands: "bands"}.get(type(drawing), "plot"),
     )
-    environment.globals.update(palette=PALETTE, cited=cited)
+    environment.globals.update(palette=PALETTE, cited=cited, rows=rows)
     return environment
 
 

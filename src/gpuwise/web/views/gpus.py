@@ -35,13 +35,12 @@ def listing(facts: Facts, asked: Asked) -> View:
         problem = error
     listed = report.listing([Match(spec=spec) for spec in found], rents=facts.rents)
     # The product's name stands on the link.
-    table = replace(
-        listed.without({"name"}), columns=("GPU", *listed.without({"name"}).columns[1:]),
-        notes=(
-            "16 bit, dense: bf16, or fp16 where no source states bf16; rent: median of dated on-demand "
-            "offers for one GPU and hour; a cell is empty where no source states the value",
-        ),
-    ) if found else listed  # fmt: skip
+    rest = listed.without({"name"}) if found else listed
+    note = (
+        "16 bit, dense: bf16, or fp16 where no source states bf16; rent: median of dated on-demand offers for "
+        "one GPU and hour; a cell is empty where no source states the value"
+    )
+    table = replace(rest, columns=("GPU", *rest.columns[1:]), notes=(note,)) if found else rest
     # A click on a column asks for its usual order, or the other one where it is sorted by already.
     sorts = {}
     for column, name in SORTS.items():
