@@ -72,7 +72,7 @@ def rows(table: Table, sources: int, cell: Callable[[str, int], Markup], bars: S
     numeric = [name in table.numeric for name in table.columns]
     lines = []
     for number, row in enumerate(table.rows):
-        cells = []
+        cells: list[str] = []
         for text, counts in zip(row, numeric, strict=True):
             # A long number may break before its interval, and nowhere else.
             long = counts and " (" in text

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts import catalog

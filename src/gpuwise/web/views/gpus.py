@@ -37,8 +37,8 @@ def listing(facts: Facts, asked: Asked) -> View:
     # The product's name stands on the link.
     rest = listed.without({"name"}) if found else listed
     note = (
-        "16 bit, dense: bf16, or fp16 where no source states bf16; rent: median of dated on-demand offers for "
-        "one GPU and hour; a cell is empty where no source states the value"
+        "16 bit, dense: bf16, or fp16 where no source states bf16; rent: median of dated on-demand "
+        "offers for one GPU and hour; a cell is empty where no source states the value"
     )
     table = replace(rest, columns=("GPU", *rest.columns[1:]), notes=(note,)) if found else rest
     # A click on a column asks for its usual order, or the other one where it is sorted by already.
