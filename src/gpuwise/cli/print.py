@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.model.units import visible
 from gpuwise.show.table import Table, comma_separated, laid_out, markdown
 
@@ -192,7 +192,8 @@ def deliver_page(
         draw(chart(), output)
         return
     if output.suffix == ".md":
-        text = markdown_page(page)
+        kept = draw_all(page, output)
+        text = markdown_page(page, f"{output.stem}-" if kept else "")
     elif output.suffix == ".json":
         text = json_text(document(page)) + "\n"
     else:
@@ -201,6 +202,25 @@ def deliver_page(
         text = html.html(page)
     write_bytes(output, text.encode())
     talk(f"written to {output}")
+
+
+def draw_all(page: Page, output: Path) -> bool:
+    """Every chart of the page as SVG and PNG beside its Markdown; False without vl-convert, or a chart."""
+    from gpuwise.show import html
+    from gpuwise.show.page import drawings
+
+    found = drawings(page)
+    try:
+        made = [(name, html.svg(chart).encode(), html.png(chart)) for name, (chart, _) in found.items()]
+    except MachineError as missing:
+        talk(f"without images: {missing}")
+        return False
+    for name, svg, png in made:
+        write_bytes(output.with_name(f"{output.stem}-{name}.svg"), svg)
+        write_bytes(output.with_name(f"{output.stem}-{name}.png"), png)
+    if made:
+        talk(f"charts beside it as .svg and .png: {', '.join(name for name, *_ in made)}")
+    return bool(made)
 
 
 def draw(chart: Drawing | None, output: Path) -> None:

@@ -44,6 +44,7 @@ from gpuwise.stats.scaling import Curve, curves, ratio_between
 MOST = 6
 # The work whose scaling over GPUs is drawn: of those that scale, one with much to exchange.
 DRAWN = "bert-large"
+COUNTED = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 # Differences below this share decide nothing: the data sheets themselves are rounded.
 EVEN = 0.05
 # A weight in 16 bit; training with Adam in mixed precision keeps weight, gradient and two moments in fp32
@@ -79,7 +80,7 @@ class Criterion:
     """One reason to choose, for one kind of reader."""
 
     name: str
-    reader: str  # `Who trains and waits for the result`
+    reader: str  # `Training where time matters`
     what: str  # What the figures count
     because: str  # How the best is ahead: a sentence with places for {best}, {next} and {lead}
     ground: str  # What the figures rest on
@@ -141,8 +142,7 @@ class Contest:
 
     def names(self, ids: Sequence[str], last: str = "and") -> str:
         """`the A40, the L4 and the L40S`."""
-        *some, one = [f"the {self.name(each)}" for each in ids]
-        return f"{', '.join(some)} {last} {one}" if some else one
+        return _listed([f"the {self.name(each)}" for each in ids], last)
 
     def forecast(self, kind: Kind, gpu_id: str) -> Record | None:
         """That of one GPU where the work fits it."""
@@ -170,10 +170,12 @@ class Contest:
     def because(self, found: Criterion, against: str = "", best: str = "") -> str:
         """Why the best of a criterion is ahead, of the next one if not `against` another."""
         other = against or found.order[1]
-        lead = f"{found.lead(other):.2f}"
+        stated = found.ground == "specification"
+        lead = significant(found.lead(other), 3 if stated else 2)  # a forecast is not known to three digits
         return found.because.format(
-            best=best or self.names(found.order[:1]), next=self.names([other]), lead=lead
-        )
+            best=best or self.names(found.order[:1]), next=self.names([other]), lead=lead,
+            about="" if stated else "about ",
+        )  # fmt: skip
 
     def rent(self, gpu_id: str) -> float | None:
         """Median on-demand rent of an hour, in USD: spot rents are interrupted."""
@@ -184,6 +186,12 @@ class Contest:
         mine = exact(self.offers, gpu_id)
         found = prices.spread(mine, "street") or prices.spread(mine, "new")
         return None if found is None else found.median
+
+
+def _listed(parts: Sequence[str], last: str = "and") -> str:
+    """`a, b and c`."""
+    *some, one = parts
+    return f"{', '.join(some)} {last} {one}" if some else one
 
 
 def article(given: Contest) -> Page:
@@ -292,6 +300,12 @@ def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
         apart=apart, all_fit=bool(given.common(KINDS)), leading=_LEADING,
         leads=[one for name in _LEADING if (one := found.get(name)) is not None and one.winner],
         never=[one for one in given.ids if not any(c.winner == one for c in found.values())],
+        count=COUNTED[len(given.ids)],
+        wins=[
+            (one, won)
+            for one in given.ids
+            if (won := [c.reader[:1].lower() + c.reader[1:] for c in found.values() if c.winner == one])
+        ] if found else [],
     )  # fmt: skip
     return Section(id="answer", title="The short answer", text=text)
 
@@ -376,7 +390,8 @@ def _speed(given: Contest) -> Section:
     )  # fmt: skip
     return Section(
         id="forecasts", title="Speed",
-        text=said("article", "speed", waits=decided, spans=spans, the=given.names, first=given.first),
+        text=said("article", "speed", waits=decided, spans=spans, the=given.names, first=given.first,
+                  part=lambda ratio: percent(ratio, 0) if ratio < 2 else f"{significant(ratio, 2)} times"),
         figures=(figure,) if drawn else (), tables=() if drawn else (table,),
     )  # fmt: skip
 
@@ -424,8 +439,10 @@ def _memory(given: Contest) -> Section:
     sized = [(short(spec), size) for spec in given.specs if (size := spec.memory_bytes)]
     text = said(
         "article", "memory", weight_bytes=WEIGHT_BYTES, adam_bytes=ADAM_BYTES,
-        sized=[(name, *(significant(size / each / 1e9) for each in (WEIGHT_BYTES, ADAM_BYTES)))
-               for name, size in sized],
+        **{
+            name: _listed([f"{significant(size / each / 1e9)} on the {card}" for card, size in sized] or [""])
+            for name, each in (("weights", WEIGHT_BYTES), ("adam", ADAM_BYTES))
+        },
     )  # fmt: skip
     points = tuple(
         f"{kind.title[:1].upper()}{kind.title[1:]} ({kind.workload}) does not fit the {short(spec)}: a batch "
@@ -452,16 +469,25 @@ def _power(given: Contest) -> Section:
     for record in sorted(given.speeds, key=lambda r: -(r.items_per_joule or 0.0)):
         if record.origin == "measured" and record.items_per_joule:
             best.setdefault((record.gpu_id, record.question.workload, record.question.mode), record)
-    points = tuple(
-        f"Measured: {work(r)} on the {given.name(r.gpu_id)} {per_joule(r.items_per_joule or 0.0, r.item)} "
-        f"{given.cited.mark(r.source)}."
+    measured = [
+        {
+            "work": work(r), "GPU": given.name(r.gpu_id),
+            "work per joule": per_joule(r.items_per_joule or 0.0, r.item),
+            "source": given.cited.mark(r.source),
+        }
         for r in best.values()
-    )
-    if not rows and not points:
+    ]  # fmt: skip
+    if not rows and not measured:
         return Section(id="power", title="Power")
     note = f"forecasts {given.cited.mark(FORECAST)} of the device alone: host and cooling come on top"
-    tables = (Table.of(rows, title="Work per joule, forecast", notes=(note,)),) if rows else ()
-    return Section(id="power", title="Power", text=said("article", "power"), tables=tables, points=points)
+    tables = (
+        *((Table.of(rows, title="Work per joule, forecast", notes=(note,)),) if rows else ()),
+        *((Table.of(measured, title="Work per joule, measured"),) if measured else ()),
+    )
+    text = said(
+        "article", "power", energy=criteria(given).get("energy"), the=given.names, because=given.because
+    )
+    return Section(id="power", title="Power", text=text, tables=tables)
 
 
 def _price(given: Contest) -> Section:

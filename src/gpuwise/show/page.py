@@ -110,13 +110,28 @@ class References:
         return tuple(self._numbers)
 
 
-def markdown_page(page: Page) -> str:
-    """The page as GitHub-flavoured Markdown; each chart by its table."""
+def drawings(page: Page) -> dict[str, tuple[Drawing, str]]:
+    """Name -> each chart of the sections with its caption, in their order."""
+    found: dict[str, tuple[Drawing, str]] = {}
+    for section in page.sections:
+        for figure in section.figures:
+            for chart in figure.charts:
+                number = sum(name.startswith(section.id) for name in found) + 1
+                found[f"{section.id}-{number}"] = chart, figure.caption
+    return found
+
+
+def markdown_page(page: Page, images: str = "") -> str:
+    """The page as GitHub-flavoured Markdown; each chart by its table, below the image `{images}NAME.svg`
+    where they are kept."""
+    names = iter(drawings(page))
     heads = [f"**{h.what}: {h.value}** ({h.interval or 'no interval'}), {h.means}" for h in page.headlines]
     blocks = [f"# {page.title}", page.subtitle, _items(heads), page.health, _items(page.summary)]
     for section in page.sections:
         blocks += [f"## {section.title}", *section.text, _items(section.points)]
-        blocks += [part for figure in section.figures for part in (figure.caption, markdown(figure.table))]
+        for figure in section.figures:
+            shown = [f"![{figure.caption}]({images}{next(names)}.svg)" for _ in figure.charts]
+            blocks += [*(shown if images else ()), figure.caption, markdown(figure.table)]
         blocks += [markdown(table) for table in (*section.tables, *section.folded)]
         blocks += [f"```sh\n{section.code}\n```"] if section.code else []
     if page.sources:

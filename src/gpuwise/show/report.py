@@ -151,11 +151,33 @@ def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
             {"what": same[0].question.label(), "throughput": over_sessions(same)} for same in fastest.values()
         ]
     if not marks:
-        return None
+        return _shares(given)
     return Figure(
         table=Table.of(rows), charts=(Rows(marks=tuple(marks)),),
         caption="The fastest of each precision, with its interval; a longer bar is faster.",
     )  # fmt: skip
+
+
+def _shares(given: ReportInput) -> Figure | None:
+    """What each workload reached of the data sheet's peak: different items have no axis in common."""
+    best: dict[str, Record] = {}
+    for row in sorted(
+        (r for r in given.speeds if r.leads and raw(r).mfu), key=lambda r: -(raw(r).mfu or 0.0)
+    ):
+        best.setdefault(row.question.label(*HOW), row)
+    rows = [(name, raw(row).mfu or 0.0, row) for name, row in list(best.items())[:BARS]]
+    if len(rows) < 2:
+        return None
+    marks = tuple(
+        Mark(label=name, value=share, low=share, high=share, group="share of the data sheet's peak",
+             colour=row.question.precision or "?", shown=percent(share, 0))
+        for name, share, row in rows
+    )  # fmt: skip
+    return Figure(
+        table=Table.of({"what": name, "share of the peak": percent(share, 1)} for name, share, _ in rows),
+        charts=(Rows(marks=marks),),
+        caption="The share of the data sheet's dense peak that each workload reached.",
+    )
 
 
 def health(given: ReportInput) -> str:
