@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shlex
 import signal
 import subprocess
@@ -38,7 +39,7 @@ def check(found: dict[str, Any], said: str, against: str = "plain") -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gpus", "against"), [("2", "plain"), ("1", "script"), ("2", "script")])
+@pytest.mark.parametrize(("gpus", "against"), [("1", "script"), ("2", "plain")])
 def test_a_ratio_is_printed_and_written(gpus: str, against: str, tmp_path: Path) -> None:
     kept = tmp_path / "ratio.json"
     ran = start("--rounds", "2", "--gpus", gpus, "--against", against, "-o", kept)
@@ -86,7 +87,11 @@ def test_the_rounds_before_an_interrupt_are_kept(
         (("--device", "cuda", "--gpus", "999"), "--gpus 999, and"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_runs(words: tuple[str, ...], why: str) -> None:
-    ran = start(*words)
-    assert why in ran.communicate(timeout=100)[1]
-    assert ran.returncode == 2
+def test_what_cannot_be_is_refused_before_anything_runs(
+    words: tuple[str, ...], why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *TOY, *words])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(SCRIPT))["parsed"]()
+    assert why in capsys.readouterr().err
+    assert ended.value.code == 2

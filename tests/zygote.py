@@ -1,8 +1,9 @@
 """A process that has imported torch and forks measuring processes, so that no test imports it anew.
 
 To import torch takes longer than what most tests measure. A forked process differs from one that was started
-in nothing that gpuwise looks at: it has the same arguments, files, variables, folder and process group. Tests
-of starting itself, and frameworks beside torch, take `subprocess.Popen`.
+in nothing that gpuwise looks at: it has the same arguments, files, variables, folder and process group. The
+ranks that it starts are forked, too. Tests of starting itself and of `ranks.launch`, and frameworks beside
+torch, start processes as users do.
 
     python tests/zygote.py FD
 
