@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
+from gpuwise.judge.choose.options import FIELDS
 from gpuwise.web.server import create
 
 from .conftest import H200, HOST
@@ -360,3 +361,17 @@ def test_what_owning_rests_on_is_part_of_the_form(client: TestClient) -> None:
     assert (usual["host_usd"], bare["host_usd"]) == (900, 0)
     assert bare["per_hour_usd"] < usual["per_hour_usd"]
     assert "a week has 168 hours" in client.get("/choose?workload=bert-large&hours=500").text
+
+
+def test_the_form_takes_questions_and_what_the_command_line_takes(client: TestClient) -> None:
+    first = client.get("/choose.json?ask=serve+llama-3.1-8b+for+9+users&context=8k&provider=aws").json()
+    assert first["need"]["concurrent"] == 9
+    assert first["need"]["context"] == 8192
+    assert {option["provider"] for option in first["options"]} == {"aws"}
+    page = client.get("/choose?workload=bert-large&acquire=own&have=rtx-3090&upgrade=ok").text
+    assert "times what you have" in page
+    for field in FIELDS:
+        assert f'name="{field.name}"' in page
+    assert "did you mean" in client.get("/choose?workload=resnet5").text
+    for foreign in ("hf:./config.json", "model.py", "../../x.gguf"):
+        assert "are not read here" in client.get("/choose", params={"ask": foreign}).text

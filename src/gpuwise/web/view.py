@@ -33,6 +33,11 @@ class Asked:
                 "the address is longer than any form here sends", hint="start from a page's form"
             )
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Names that have a value."""
+        return frozenset(key for key, value in self._values if value)
+
     def text(self, name: str, default: str = "") -> str:
         """The last value of that name, or `default` where it is missing or empty."""
         return next((value for key, value in reversed(self._values) if key == name and value), default)

@@ -460,7 +460,10 @@ def _why(
     if found.count > 1 and one:
         share = found.throughput.value / (found.count * one)
         how = link_of(spec, found.count) if need.mode == "train" else "each works by itself"
-        more = "; each holds a part of the model, so larger batches fit" if share > 1 and need.task else ""
+        more = (
+            "each holds a part of the model, so larger batches fit" if need.task else "within the uncertainty"
+        )
+        more = f"; {more}" if share > 1 else ""
         yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how}{more})"
     if found.outlay_usd:
         yield setup(need, found)

@@ -103,9 +103,9 @@ def need_of(
     work = given.get("work")
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
-    stated = {
-        "mode": given.get("mode"), "precision": given.get("precision"),
-        "work": units.parse_work(work) if work else None, "form": given.get("form"),
+    stated: dict[str, Any] = {
+        "mode": given.get("mode") or None, "precision": given.get("precision") or None,
+        "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
         "latency": read("latency", units.parse_latency), "gpus": read("gpus", units.parse_count_range),
     }  # fmt: skip
     if workload and ask.is_question(workload):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import log
 from typing import Any
 
-from gpuwise.errors import GpuwiseError, NoDataError
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
+from gpuwise.facts.prices import rates
 from gpuwise.jobs.choosing import choose as chosen
-from gpuwise.jobs.choosing import need_for
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
-from gpuwise.judge.choose.need import presets
+from gpuwise.judge.choose.need import presets, unknown
+from gpuwise.judge.choose.options import FIELDS, need_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Acquire, Need, Recommendation
 from gpuwise.model.precision import Precision
@@ -27,10 +29,12 @@ from gpuwise.workloads import registry
 
 SHOWN = 25
 REASONED = 3
-# Field of the assumptions -> its name in the form.
-ASSUMED = {
-    "host_usd": "host", "electricity_usd_per_kwh": "kwh", "hours_per_week": "hours", "years": "years",
-}  # fmt: skip
+# What earlier addresses called them.
+FORMER = {"electricity": "kwh", "hours-per-week": "hours"}
+# Files and names that would be traced: nobody's code is run for a question.
+FOREIGN = re.compile(r":|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
+# Options that the form shows in a way of its own.
+OWN_WAY = ("mode", "precision", "work", "latency", "gpus", "form", "budget", "deadline", "memory", "power")
 # Of the picture of cost against time, in its own units; names stand on the right of their points.
 WIDE, HIGH, EDGE, NAMES, DRAWN = 720, 300, 40, 150, 40
 GPUS = ("1", "1..2", "1..4", "1..8")
@@ -67,19 +71,23 @@ def choose(facts: Facts, asked: Asked) -> View:
     """The ranking for what the form asks, or why there is none."""
     base = _base(asked)
     found, problem = None, None
+    typed = asked.text("workload")
     try:
+        if typed and typed not in known():
+            raise unknown(typed)
         # What other precisions would do takes as long again: a slider waits for its answer.
         found = chosen(_need(asked, base), facts, forecast=facts.forecasts, other_precisions=False).found
     except GpuwiseError as error:
         problem = error
     return View(
-        title=f"Choose: {base['workload']} {base['mode']} {base['precision']}",
+        title=f"Choose: {asked.text('ask') or ' '.join((base['workload'], base['mode'], base['precision']))}",
         template="choose.html",
         table=report.whole(found) if found else Table(columns=("GPUs",), rows=()),
         document=lambda: encode_choice(found) if found else {"error": str(problem or "")},
         content={
             **(_ranking(found) if found else {}), "found": found, "asked": asked, "base": base,
             "workloads": known(), "presets": presets(), "sliders": SLIDERS, "gpus": GPUS, "ways": WAYS,
+            "fields": [field for field in FIELDS if field.name not in OWN_WAY], "former": FORMER,
             "message": problem,
         },
     )  # fmt: skip
@@ -129,24 +137,29 @@ def _base(asked: Asked) -> dict[str, Any]:
 def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
     """The form as a need. Raises InputError for an amount or a limit that cannot be read."""
     budget, deadline, memory, power = (asked.number(slider.name) for slider in SLIDERS)
-    need = need_for(
-        base["workload"], mode=base["mode"], precision=base["precision"],
-        work=units.parse_work(base["work"]) if base["work"] else None,
-        latency=units.parse_latency(base["latency"]) if base["latency"] else None,
-        gpus=units.parse_count_range(base["gpus"]), form=base["form"] or None,
-    )  # fmt: skip
-    # What owning rests on, as far as the form says it.
-    assumed: dict[str, Any] = {
-        field: value for field, name in ASSUMED.items() if (value := asked.number(name)) is not None
-    }
-    return replace(
-        need, assumptions=replace(need.assumptions, **assumed), acquire=base["acquire"],
-        spot=bool(asked.text("spot")), community=bool(asked.text("community")),
-        budget_usd=budget or None, budget_per_hour=asked.text("per") == "hour",
-        budget_per_month=asked.text("per") == "month",
-        deadline_s=deadline * 3600 if deadline else None, power_w=power or None,
-        memory_gb=(memory, None) if memory else None,
-    )  # fmt: skip
+    words = asked.text("ask")
+    if FOREIGN.search(words):
+        raise InputError("files and other libraries' names are not read here", hint="gpuwise choose")
+    given: dict[str, Any] = {name: value for name, value in base.items() if isinstance(value, str)}
+    if words:
+        # It says what is done, unless the form says so, too.
+        given |= {name: asked.text(name) for name in ("mode", "precision", "work", "latency", "gpus", "form")}
+        given["acquire"] = asked.text("acquire").replace("both", "")
+    for field in FIELDS:
+        if field.name not in OWN_WAY:
+            given[field.name] = asked.text(field.name) or asked.text(FORMER.get(field.name, field.name))
+    if (price := given["electricity"]) and price[-1].isdigit() and price[0].isdigit():
+        given["electricity"] = f"${price}/kWh"
+    if given["host"][:1].isdigit() and float(asked.number("host") or 0.0):
+        given["host"] = f"${given['host']}"
+    per = {"hour": "/h", "month": "/month"}.get(asked.text("per"), "")
+    given |= {
+        "budget": f"${budget:.2f}{per}" if budget else None, "deadline": f"{deadline}h" if deadline else None,
+        "memory": f"{memory:g}GB.." if memory else None, "power": f"{power:g}W" if power else None,
+    }  # fmt: skip
+    # A result of this machine is no one else's to name.
+    need, _ = need_of(words or base["workload"], given, {code: usd for code, (usd, _) in rates().items()})
+    return need
 
 
 def _ranking(found: Recommendation) -> dict[str, Any]:
@@ -165,7 +178,8 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
             table=replace(table, title="", before=()), legend="cost and its 80 % interval",
             bars=bars([option.cost_usd or option.cost_per_item_usd for option in shown]),
         ),
-        "points": _points(found), "picture": {"wide": WIDE, "high": HIGH, "edge": EDGE},
+        "question": report.question(found), "points": _points(found),
+        "picture": {"wide": WIDE, "high": HIGH, "edge": EDGE},
         "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
         "never": Table(columns=("GPU", "why"), rows=tuple(never)),
         "certainty": (*certainty, *found.changes, *found.advice),
