@@ -67,6 +67,8 @@ REMEMBERED_S = 2.0
 # How long a writer waits for another one.
 BUSY_S = 30
 ANOTHER = "another card"
+# Series; each takes two parts of a query, and SQLite allows 500.
+IN_ONE_QUERY = 100
 # Connections to PostgreSQL: as many writers at once.
 CONNECTIONS = 20
 
@@ -292,38 +294,43 @@ class Team:
         to.execute(self._insert(NEWEST).values(made).on_conflict_do_nothing())
         locked = sql.select(NEWEST).where(NEWEST.c.series.in_(names)).order_by(NEWEST.c.series)
         newest = {row["series"]: row for row in to.execute(locked.with_for_update()).mappings()}
-        before = {row["place"]: _before(to, row) for row in rows}
-        files = {}
-        for name in sorted({found.result for found in before.values() if found is not None}):
-            files[name] = _decoded(
-                to.execute(sql.select(RESULTS).where(RESULTS.c.id == name)).mappings().one()
-            )
+        before = _before(to, rows[0], names)
+        query = sql.select(RESULTS).where(RESULTS.c.id.in_({found.result for found in before.values()}))
+        files = {row["id"]: _decoded(row) for row in to.execute(query).mappings()}
         stored = _run_to_run(to, names) if files else None
         for row in rows:
-            last = before[row["place"]]
+            last = before.get(row["series"])
             if last is not None:
-                found = compare(
-                    files[last.result].measurements[last.place], result.measurements[row["place"]], stored
-                )
+                then, now = files[last.result].measurements[last.place], result.measurements[row["place"]]
+                found = compare(then, now, stored)
                 row |= {"before": last.result, "verdict": found.verdict, "change": _change(last, row)}
                 if found.ratio is not None:
                     ratio = found.ratio
                     row |= {"ratio": ratio.value, "ratio_low": ratio.low, "ratio_high": ratio.high}
         to.execute(SPEEDS.insert(), rows)
-        for row in rows:
-            if row["measured_at"] >= newest[row["series"]]["measured_at"]:
-                to.execute(NEWEST.update().where(NEWEST.c.series == row["series"]).values(
-                    measured_at=row["measured_at"], result=row["result"], place=row["place"]
-                ))  # fmt: skip
-        # That one card is slower than another is no loss.
+        later = {
+            row["series"]: row for row in rows if row["measured_at"] >= newest[row["series"]]["measured_at"]
+        }
+        if later:
+            values = {name: sql.bindparam(f"new_{name}") for name in ("measured_at", "result", "place")}
+            to.execute(
+                NEWEST.update().where(NEWEST.c.series == sql.bindparam("old")).values(values),
+                [{"old": name, **{f"new_{key}": row[key] for key in values}} for name, row in later.items()],
+            )
+        raised = to.execute(sql.select(ALERTS).where(ALERTS.c.series.in_(names))).mappings()
+        there = {(row["series"], row["change"]): row for row in raised}
+        # What may raise an alert, and what may change one; that one card is slower than another is no loss.
         changes = sorted({
             (row["series"], row["change"]) for row in rows
             if row["ratio"] is not None and ANOTHER not in row["change"]
+            and (row["ratio"] < 1 - SAME or (row["series"], row["change"]) in there)
         })  # fmt: skip
-        changed = (self._alert(to, project, *each) for each in changes)
+        changed = (self._alert(to, project, *each, there.get(each)) for each in changes)
         return tuple(row for row in changed if row is not None)
 
-    def _alert(self, to: sql.Connection, project: str, series: str, change: str) -> Row | None:
+    def _alert(
+        self, to: sql.Connection, project: str, series: str, change: str, there: sql.RowMapping | None
+    ) -> Row | None:
         """Raise, change or withdraw the alert of one change of one series; None where it stays as it was."""
         query = sql.select(SPEEDS).where(
             SPEEDS.c.series == series, SPEEDS.c.change == change, SPEEDS.c.ratio.is_not(None)
@@ -331,7 +338,6 @@ class Team:
         rows = to.execute(query.order_by(SPEEDS.c.measured_at.desc()).limit(MOST_ROWS)).mappings().all()
         found = alert(rows)
         same = (ALERTS.c.series == series) & (ALERTS.c.change == change)
-        there = to.execute(sql.select(ALERTS).where(same)).mappings().first()
         if found is None:
             to.execute(ALERTS.delete().where(same))
             return None
@@ -507,13 +513,21 @@ def _row(result: Result, place: int, head: Row) -> Row:
     }  # fmt: skip
 
 
-def _before(to: sql.Connection, row: Row) -> Any:
-    """The last speed of a series before: on the same card, else on whichever was measured."""
-    query = sql.select(SPEEDS.c.result, SPEEDS.c.place, SPEEDS.c.software, SPEEDS.c.card).where(
-        SPEEDS.c.series == row["series"], SPEEDS.c.measured_at < row["measured_at"]
-    )
-    query = query.order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result).limit(1)
-    return to.execute(query.where(SPEEDS.c.card == row["card"])).first() or to.execute(query).first()
+def _before(to: sql.Connection, row: Row, series: Sequence[str]) -> dict[str, sql.Row[Any]]:
+    """Of each series the last speed before: on the same card as the row, else on whichever was measured."""
+    found: dict[str, sql.Row[Any]] = {}
+    columns = (SPEEDS.c.series, SPEEDS.c.result, SPEEDS.c.place, SPEEDS.c.software, SPEEDS.c.card)
+    for start in range(0, len(series), IN_ONE_QUERY):
+        each = [
+            sql.select(*columns).where(
+                SPEEDS.c.series == name, SPEEDS.c.measured_at < row["measured_at"], *same
+            ).order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result).limit(1).subquery()
+            for name in series[start : start + IN_ONE_QUERY] for same in ((), (SPEEDS.c.card == row["card"],))
+        ]  # fmt: skip
+        for last in to.execute(sql.union_all(*map(sql.select, each))):
+            if last.series not in found or last.card == row["card"]:
+                found[last.series] = last
+    return found
 
 
 def _run_to_run(to: sql.Connection, series: Sequence[str]) -> Spread | None:
