@@ -54,12 +54,12 @@ ROLES: tuple[Role, ...] = get_args(Role)
 # Of people, projects, hosts and tags: they stand in addresses, and in the allowed signers of ssh.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 # Of one line of a page.
-MOST_ROWS = 500
+MOST_ROWS = 200
 # Results that the pages of GPUs and workloads rest on.
 MOST_SHOWN = 200
 MOST_TAGS = 20
 # Earlier speeds from which it is known how runs on that kind of GPU differ.
-EARLIER = 1000
+EARLIER = 400
 # Cards from which on several small losses are one that is sure.
 SEVERAL_CARDS = 3
 # So long a token that was taken back may still open the server.
@@ -67,8 +67,8 @@ REMEMBERED_S = 2.0
 # How long a writer waits for another one.
 BUSY_S = 30
 ANOTHER = "another card"
-# Series; each takes two parts of a query, and SQLite allows 500.
-IN_ONE_QUERY = 100
+# Series; each is a part of a query, and SQLite allows 500.
+IN_ONE_QUERY = 200
 # Connections to PostgreSQL: as many writers at once.
 CONNECTIONS = 20
 
@@ -515,29 +515,33 @@ def _row(result: Result, place: int, head: Row) -> Row:
 
 def _before(to: sql.Connection, row: Row, series: Sequence[str]) -> dict[str, sql.Row[Any]]:
     """Of each series the last speed before: on the same card as the row, else on whichever was measured."""
-    found: dict[str, sql.Row[Any]] = {}
-    columns = (SPEEDS.c.series, SPEEDS.c.result, SPEEDS.c.place, SPEEDS.c.software, SPEEDS.c.card)
-    for start in range(0, len(series), IN_ONE_QUERY):
-        each = [
-            sql.select(*columns).where(
-                SPEEDS.c.series == name, SPEEDS.c.measured_at < row["measured_at"], *same
-            ).order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result).limit(1).subquery()
-            for name in series[start : start + IN_ONE_QUERY] for same in ((), (SPEEDS.c.card == row["card"],))
-        ]  # fmt: skip
-        for last in to.execute(sql.union_all(*map(sql.select, each))):
-            if last.series not in found or last.card == row["card"]:
-                found[last.series] = last
-    return found
+    earlier = SPEEDS.c.measured_at < row["measured_at"]
+    found = {last.series: last for last in _newest(to, series, 1, earlier)}
+    return found | {
+        last.series: last for last in _newest(to, series, 1, earlier, SPEEDS.c.card == row["card"])
+    }
 
 
 def _run_to_run(to: sql.Connection, series: Sequence[str]) -> Spread | None:
     """How runs of one question on one card with the same software differ; None where too little is known."""
-    query = sql.select(SPEEDS.c.series, SPEEDS.c.card, SPEEDS.c.software, SPEEDS.c.value)
-    query = query.where(SPEEDS.c.series.in_(series)).order_by(SPEEDS.c.measured_at.desc()).limit(EARLIER)
     answers: dict[object, list[float]] = defaultdict(list)
-    for *same, value in to.execute(query):
-        answers[tuple(same)].append(log(value))
+    for row in _newest(to, series, max(2, EARLIER // len(series))):
+        answers[row.series, row.card, row.software].append(log(row.value))
     return pooled(answers.values())
+
+
+def _newest(
+    to: sql.Connection, series: Sequence[str], most: int, *where: sql.ColumnElement[bool]
+) -> Iterator[sql.Row[Any]]:
+    """The newest speeds of each series, each by its index; the number of speeds that are kept is no matter."""
+    columns = [SPEEDS.c[name] for name in ("series", "result", "place", "software", "card", "value")]
+    for start in range(0, len(series), IN_ONE_QUERY):
+        each = [
+            sql.select(*columns).where(SPEEDS.c.series == name, *where)
+            .order_by(SPEEDS.c.measured_at.desc(), SPEEDS.c.result).limit(most).subquery()
+            for name in series[start : start + IN_ONE_QUERY]
+        ]  # fmt: skip
+        yield from to.execute(sql.union_all(*map(sql.select, each)))
 
 
 def _change(before: Any, row: Row) -> str:
