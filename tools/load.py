@@ -201,8 +201,11 @@ def crowd(server: Server, team: Team, tokens: list[str]) -> list[str]:
     found = [row["id"] for row in team._read(sql.select(RESULTS.c.id).where(RESULTS.c.project == "crowd"))]
     wanted = CROWD * 15 + 5
     speeds = sum(len(team._read(sql.select(SPEEDS.c.place).where(SPEEDS.c.result == name))) for name in found)
-    print(f"{CROWD} writers: {sum(answers.values())} pushes in {time.monotonic() - began:.1f} s, "
-          f"{dict(answers)}; {len(found)} results of {wanted}, {speeds} speeds of {2 * wanted}", flush=True)  # fmt: skip
+    print(
+        f"{CROWD} writers: {sum(answers.values())} pushes in {time.monotonic() - began:.1f} s, "
+        f"{dict(answers)}; {len(found)} results of {wanted}, {speeds} speeds of {2 * wanted}",
+        flush=True,
+    )
     good = (
         len(found) == len({*found}) == wanted == answers[201]
         and speeds == 2 * wanted

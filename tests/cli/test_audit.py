@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,3 +62,12 @@ def test_a_binary_is_a_clear_error(gpuwise: Ran, tmp_path: Path) -> None:
     code, _, err = gpuwise("audit", str(path))
     assert code == 2
     assert "not text" in err
+
+
+@pytest.mark.parametrize("words", [("/dev/zero",), ("-",)])
+def test_what_never_ends_is_read_as_far_as_an_article(
+    words: tuple[str, ...], gpuwise: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path("/dev/zero").open(encoding="ascii") as endless:
+        monkeypatch.setattr("sys.stdin", endless)
+        assert gpuwise("audit", *words)[0] == 2

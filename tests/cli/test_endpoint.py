@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -241,3 +246,26 @@ def test_addresses_and_lengths() -> None:
     for text in ("localhost:8000", "http://localhost:8000/", "http://localhost:8000/v1/chat/completions"):
         assert address(text) == "http://localhost:8000/v1"
     assert (lengths("1024~300").low, lengths("1024~300").high) == (1024, 300)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_lost_terminal_keeps_what_was_measured(
+    sign: signal.Signals, server: Callable[..., tuple[str, Fake]], tmp_path: Path
+) -> None:
+    url, _ = server(first_s=0.01, token_s=0.001)
+    words = ["bench", "--endpoint", url, *QUICK[:4], "--concurrency", "1,2,3,4", "--time", "2s"]
+    command = [sys.executable, "-m", "gpuwise", *words]
+    with subprocess.Popen(
+        command, env={**os.environ, "GPUWISE_HOME": str(tmp_path)}, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        until = time.monotonic() + 60
+        while not (kept := [*(tmp_path / "results").glob("*.json")]) and time.monotonic() < until:
+            time.sleep(0.02)
+        running.send_signal(sign)
+        _, said = running.communicate(timeout=30)
+    assert running.returncode == 130, said
+    assert "Traceback" not in said
+    statuses = [m.status for m in store.load(kept[0]).measurements]
+    assert statuses[0] == "ok"
+    assert 0 < statuses.count("ok") < 4

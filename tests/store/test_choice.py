@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,3 +47,22 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=str(SCHEMA + 1)) as caught:
         load(path)
     assert caught.value.code == "upgrade"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"passes": 0.0}, {"users": 0}, {"currency": ("EUR", 0.0)}, {"budget_usd": -1.0}, {"power_w": 1e16},
+     {"workloads": (("resnet50", 0.0),)}, {"memory_gb": (-1.0, None)}],
+)  # fmt: skip
+def test_numbers_that_no_need_has_are_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    path = tmp_path / "choice.json"
+    path.write_bytes(encode(recommendation(need=replace(recommendation().need, **changes))))
+    with pytest.raises(InputError):
+        load(path)
+
+
+def test_the_largest_amounts_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "choice.json"
+    whole = recommendation(need=replace(recommendation().need, budget_usd=1e15, egress_gb=0.0, passes=0.5))
+    path.write_bytes(encode(whole))
+    assert load(path) == whole

@@ -11,6 +11,7 @@ from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed, InputError, NoDataError
 from gpuwise.jobs.auditing import AuditRequest, audit
+from gpuwise.judge.audit.read import LARGEST
 from gpuwise.show import audits as show
 
 
@@ -31,7 +32,7 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     # One after the other, so that the files stay in their order where one of them is the standard input.
     answers = [
         audit(
-            AuditRequest(text=sys.stdin.read(), name="standard input")
+            AuditRequest(text=_standard_input(), name="standard input")
             if str(path) == "-"
             else AuditRequest(files=(path,))
         )
@@ -52,3 +53,11 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
         if all("not read" in note for one in found for note in one.notes) and any(one.notes for one in found):
             more = "break the long lines, or save the page as text"
         raise NoDataError(f"no claim that could be judged in {', '.join(silent)}", hint=more)
+
+
+def _standard_input() -> str:
+    """Raises InputError where it is longer than an article, or not text."""
+    text = sys.stdin.read(LARGEST + 1)  # a device has no end
+    if len(text) > LARGEST or "\0" in text:
+        raise InputError("the standard input is no article, or longer than one", hint="give a part of it")
+    return text

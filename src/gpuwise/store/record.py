@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -50,6 +51,8 @@ def _stated(value: float | None, method: str) -> Interval | None:
 
 
 AGAIN = "make it again"
+# Of an amount of money, work or power, as the forms and options of a need allow.
+LARGEST = 1e15
 
 
 def encode_choice(found: Recommendation) -> bytes:
@@ -61,6 +64,15 @@ def encode_choice(found: Recommendation) -> bytes:
     return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
 
 
+def _numbers(value: Any) -> Iterator[float]:
+    """Every number of plain data."""
+    if isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(inner)
+    elif isinstance(value, int | float):
+        yield value
+
+
 def load_choice(path: Path) -> Recommendation:
     """Read a recommendation. Raises InputError for a file that is none, or of a newer schema."""
     data = read(path, hint=AGAIN)
@@ -70,6 +82,14 @@ def load_choice(path: Path) -> Recommendation:
             left = made.get("rejected", ())
             made["rejected"] = {r["gpu_id"]: Issue.info(r["constraint"], r["reason"]) for r in left}
         found = msgspec.convert(made, Recommendation)
+        need, owned = found.need, found.need.assumptions
+        shares = [share for _, share in need.workloads]
+        divisors = (*shares, need.passes, need.users, need.currency[1], owned.hours_per_week, owned.years,
+                    owned.utilisation)  # fmt: skip
+        if min(divisors) <= 0 or not all(
+            0 <= each <= LARGEST for each in _numbers(msgspec.to_builtins(need))
+        ):
+            raise TypeError("its need has a number that no need has")
     except (KeyError, TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path} is no recommendation of gpuwise choose: {error}", hint=AGAIN, code="choose-again"

@@ -312,7 +312,7 @@ class Team:
             row["series"]: row for row in rows if row["measured_at"] >= newest[row["series"]]["measured_at"]
         }
         if later:
-            values = {name: sql.bindparam(f"new_{name}") for name in ("measured_at", "result", "place")}
+            values: Row = {name: sql.bindparam(f"new_{name}") for name in ("measured_at", "result", "place")}
             to.execute(
                 NEWEST.update().where(NEWEST.c.series == sql.bindparam("old")).values(values),
                 [{"old": name, **{f"new_{key}": row[key] for key in values}} for name, row in later.items()],
@@ -533,7 +533,7 @@ def _run_to_run(to: sql.Connection, series: Sequence[str]) -> Spread | None:
 def _newest(
     to: sql.Connection, series: Sequence[str], most: int, *where: sql.ColumnElement[bool]
 ) -> Iterator[sql.Row[Any]]:
-    """The newest speeds of each series, each by its index; the number of speeds that are kept is no matter."""
+    """The newest speeds of each series, each by its index, however many are kept."""
     columns = [SPEEDS.c[name] for name in ("series", "result", "place", "software", "card", "value")]
     for start in range(0, len(series), IN_ONE_QUERY):
         each = [

@@ -16,6 +16,7 @@ from pathlib import Path
 from lxml import etree
 from markdown_it import MarkdownIt
 
+from gpuwise import store
 from gpuwise.errors import InputError
 
 # Bytes; the longest articles have some 100 kB.
@@ -104,17 +105,13 @@ Block = Heading | Line | Table
 def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
     """(text, notes) of a file. Raises InputError where it is missing, too large or not text."""
     try:
-        if path.stat().st_size > LARGEST:
-            size = f"{path.stat().st_size / 2**20:.0f} MiB"
-            raise InputError(f"{path} has {size}; an article has less than 20", hint="audit a part of it")
-        data = path.read_bytes()
-    except OSError as error:
+        data = store.read(path, largest=LARGEST, hint=f"give a file: {KINDS}, or a part of it")
+    except InputError as error:
         if re.match(r"https?:/", str(path)):
             page = str(path).replace(":/", "://", 1)
             hint = f"save the page, or: curl -s {page} | gpuwise audit -"
             raise InputError(f"{page} is an address; only files are read", hint=hint) from error
-        message = f"cannot read {path}: {error.strerror or error}"
-        raise InputError(message, hint=f"give a file: {KINDS}") from error
+        raise
     return decoded(data, str(path))
 
 
