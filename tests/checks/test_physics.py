@@ -75,3 +75,54 @@ def test_decoding_reads_the_weights_at_every_step(
         question=replace(row.question, precision=Precision(precision)),
     )  # fmt: skip
     assert [issue.code for issue in checks.judge([asked])[0]] == ([] if valid else ["above-peak"])
+
+
+def test_the_share_that_no_network_reaches(row: Row) -> None:
+    def found(share: float, precision: str = "fp16") -> list[str]:
+        issues = checks.judge([row(speed=at(share, "t4", precision), precision=precision)])[0]
+        return [issue.code for issue in issues]
+
+    assert found(checks.UNHEARD - 0.001) == []
+    assert found(checks.UNHEARD + 0.001) == ["above-peak"]
+    # Of fp32 on a card without tf32 as much more as Winograd saves.
+    network = networks.find("resnet50")
+    assert network is not None
+    assert found((checks.UNHEARD - 0.001) / network.least, "fp32") == []
+    assert found((checks.UNHEARD + 0.001) / network.least, "fp32") == ["above-peak"]
+
+
+def test_fp32_above_what_tf32_reaches_is_above_the_peak(row: Row) -> None:
+    a100, network = "a100-sxm4-80gb", networks.find("resnet50")
+    assert network is not None
+    for share, code in ((0.999, "precision"), (1.001, "above-peak")):
+        speed = at(share, a100, "tf32") / network.least
+        (issue,) = checks.judge([row(gpu="A100", gpu_id=a100, precision="fp32", speed=speed)])[0]
+        assert issue.code == code
+
+
+@pytest.mark.parametrize("changes", [{"workload": "llama3-8b-prefill"}, {"batch": None}, {"precision": None}])
+def test_what_decodes_is_known_by_all_of_its_question(changes: dict[str, object]) -> None:
+    row = next(r for r in published.all_results() if r.question.workload == "llama3-8b-decode")
+    assert row.throughput is not None
+    asked = replace(row, gpu_id="a100-pcie-80gb", throughput=replace(row.throughput, value=1e6))
+    assert [issue.code for issue in checks.judge([asked])[0]] == ["above-peak"]
+    other = replace(asked, question=replace(asked.question, **changes))
+    assert [issue.code for issue in checks.judge([other])[0]] == []
+    assert [issue.code for issue in checks.judge([replace(asked, item="request")])[0]] == []
+
+
+def test_names_of_networks_are_read_in_any_writing() -> None:
+    for name in ("ResNet-50", "resnet50", "RESNET 50", "Resnet_50"):
+        assert networks.find(name) == networks.find("resnet50")
+    for text in ("ResNet-50 v1.5, batch 256", "training resnet 50 on one GPU", "RESNET_50"):
+        assert networks.mentioned(text) == networks.find("resnet50"), text
+    for text in ("resnet501", "xresnet50", "Mask R-CNN with ResNet-50", "a U-Net on ResNet-50", "nothing"):
+        assert networks.mentioned(text) is None, text
+
+
+def test_training_takes_three_times_the_operations_and_winograd_saves_some() -> None:
+    network = networks.find("resnet50")
+    assert network is not None
+    assert network.flop("train") == 3 * network.flop("infer") == 3 * network.forward_flop
+    assert network.least == pytest.approx(1 - network.winograd * (1 - 1 / 2.25))
+    assert 0.4 < network.least < 1

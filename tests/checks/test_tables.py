@@ -45,3 +45,46 @@ def test_a_lighter_network_is_faster(row: Row) -> None:
     found = checks.judge([row(speed=100.5), row(workload="resnet152", speed=200.5)])
     assert [[caution.code for caution in of_one] for of_one in found] == [["order"], []]
     assert codes(row(speed=199.5), row(workload="resnet152", speed=200.5)) == set()
+
+
+def test_scaling_is_doubted_just_above_what_two_measurements_differ_by(row: Row) -> None:
+    assert codes(*scaled(row, 100.0, 204.0)) == set()  # exactly OVER
+    assert codes(*scaled(row, 100.0, 204.1)) == {"scaling"}
+
+
+def test_exact_is_what_four_printed_digits_hide(row: Row) -> None:
+    near, far = 1 + 0.9 * checks.EXACT, 1 + 1.1 * checks.EXACT
+    assert codes(*scaled(row, 400.1, 800.2 * near, 1600.4)) == {"linear"}
+    assert codes(*scaled(row, 400.1, 800.2 * far, 1600.4)) == set()
+    fast, slow = scaled(row, 400.1, 780.6), scaled(row, 200.05, 390.3 * far, precision="fp32")
+    assert codes(*fast, *slow) == set()
+
+
+def test_a_table_without_its_single_gpu_is_not_scaled(row: Row) -> None:
+    assert codes(row(gpus=2, speed=800.1), row(gpus=4, speed=9000.1)) == set()
+    # Two of one count, which of them is it?
+    assert codes(row(speed=400.1), row(speed=410.1), row(gpus=2, speed=900.7)) == set()
+
+
+def test_figures_of_few_digits_repeat_by_chance(row: Row) -> None:
+    for speed, doubted in ((41.37, True), (4.13, False), (4130, False), (4137, True)):
+        found = codes(row(speed=speed), row(workload="resnet101", speed=speed))
+        assert ("repeated" in found) == doubted, speed
+
+
+def test_a_network_of_twice_the_operations_is_slower(row: Row) -> None:
+    heavy = row(workload="resnet152", speed=200.0)
+    assert codes(row(speed=190.1), heavy) == set()
+    assert codes(row(speed=189.9), heavy) == {"order"}
+    # In small steps the launches of kernels count, and of networks without a family nothing is said.
+    assert codes(row(speed=100.1, batch=31), row(workload="resnet152", speed=200.0, batch=31)) == set()
+    assert codes(row(speed=100.1, batch=32), row(workload="resnet152", speed=200.0, batch=32)) == {"order"}
+
+
+def test_so_many_rows_of_one_network_are_no_table_of_speeds(row: Row) -> None:
+    def table(times: int) -> list[Record]:
+        more = [row(speed=1000.5 + 7.3 * n, precision="fp16") for n in range(times)]
+        return [*scaled(row, 400.1, 780.6), *scaled(row, 200.05, 390.3, precision="fp32"), *more]
+
+    assert "halves" in codes(*table(0))
+    assert "halves" not in codes(*table(checks.ALIKE - 1))  # one count is left

@@ -87,3 +87,24 @@ def test_elements_that_are_never_closed_are_read_in_linear_time(slowness: float)
     with pytest.raises(InputError, match="holds no gpuwise result"):
         codec.results(opening * 40_000, "x.html")
     assert took_s() < 2 * slowness
+
+
+def test_small_results_stay_readable_and_large_ones_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for room, is_packed in ((0, False), (-1, True)):
+        monkeypatch.setattr(codec, "LARGE", 2 * len(b'{"a": 1}') + room)
+        assert (codec.PACKED in codec.elements([b'{"a": 1}', b'{"b": 2}'])) == is_packed
+
+
+def test_every_element_is_found_from_the_first_byte_to_the_last() -> None:
+    elements = "".join(codec.elements([store.encode(replace(RESULT, id=name))]) for name in ("a", "b", "c"))
+    assert [each.id for each in codec.results(elements.encode(), "x.html")] == ["a", "b", "c"]
+
+
+def test_packed_results_have_room_for_as_much_as_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = store.encode(RESULT)
+    page = packed(monkeypatch, data, data).encode()
+    monkeypatch.setattr(codec, "MOST", 2 * len(data))
+    assert len(codec.results(page, "x.html")) == 2
+    monkeypatch.setattr(codec, "MOST", 2 * len(data) - 1)
+    with pytest.raises(InputError):
+        codec.results(page, "x.html")

@@ -53,6 +53,8 @@ def _stated(value: float | None, method: str) -> Interval | None:
 AGAIN = "make it again"
 # Of an amount of money, work or power, as the forms and options of a need allow.
 LARGEST = 1e15
+# Of what something is divided by: a share of the time, a count, hours.
+LEAST = 1e-9
 
 
 def encode_choice(found: Recommendation) -> bytes:
@@ -83,12 +85,15 @@ def load_choice(path: Path) -> Recommendation:
             made["rejected"] = {r["gpu_id"]: Issue.info(r["constraint"], r["reason"]) for r in left}
         found = msgspec.convert(made, Recommendation)
         need, owned = found.need, found.need.assumptions
-        shares = [share for _, share in need.workloads]
-        divisors = (*shares, need.passes, need.users, need.currency[1], owned.hours_per_week, owned.years,
-                    owned.utilisation)  # fmt: skip
-        if min(divisors) <= 0 or not all(
-            0 <= each <= LARGEST for each in _numbers(msgspec.to_builtins(need))
-        ):
+        divisors = (
+            *(share for _, share in need.workloads), *need.gpus, need.passes, need.users, need.currency[1],
+            need.items, need.batch, need.period_s, need.deadline_s, need.latency_s,
+            owned.hours_per_week, owned.years, owned.utilisation,
+        )  # fmt: skip
+        if (
+            min(each for each in divisors if each is not None) < LEAST
+            or not all(0 <= each <= LARGEST for each in _numbers(msgspec.to_builtins(need)))
+        ):  # fmt: skip
             raise TypeError("its need has a number that no need has")
     except (KeyError, TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
