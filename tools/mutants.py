@@ -5,11 +5,12 @@
     python tools/mutants.py --under stats --list     # what would be changed, without a run
 
 A mutant changes one place of one file: a comparison by one (`<` to `<=`), an operator to its opposite, a
-number to its double (0 to 1), `and` to `or`, a truth to its contrary. It is killed where the tests of its
-package fail, or do not end in time. The tests are those of the mirrored folder: tests/stats for
-src/gpuwise/stats, and the file of the same name first, because it most often decides. A copy of the tree is
-changed, never the tree itself. Mutants that change nothing a test could see survive too, so 100 % is out of
-reach.
+number to its double (0 to 1), `and` to `or`, a truth to its contrary; words for people and arguments of
+decorators are left alone. It is killed where the tests of its package fail, or do not end in time. The tests
+are those of the mirrored folder, tests/stats for src/gpuwise/stats, the file of the same name first, because
+it most often decides; then what other folders have under its name, as tests/cli/test_audit.py. A copy of the
+tree is changed, never the tree itself. Mutants that change nothing a test could see survive too, so 100 % is
+out of reach.
 """
 
 from __future__ import annotations
@@ -55,8 +56,13 @@ def places(path: Path) -> Iterator[tuple[int, int]]:
     quiet = {
         id(inner)
         for node in ast.walk(tree)
-        # Types are for the checker, and `__all__` for the reader.
-        for part in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        # Types are for the checker, `__all__` and texts for readers; `slots=True` changes no answer.
+        for part in (
+            getattr(node, "annotation", None),
+            getattr(node, "returns", None),
+            *getattr(node, "decorator_list", ()),
+            node if isinstance(node, ast.JoinedStr) else None,
+        )
         if part is not None
         for inner in ast.walk(part)
     }
@@ -103,7 +109,10 @@ def tests_of(path: Path) -> list[str]:
         folder = folder.parent
     own = folder / f"test_{path.stem}.py"
     others = sorted(str(each) for each in folder.rglob("test_*.py") if each != own)
-    return [*([str(own)] if own.exists() else []), *others]
+    # `choos` is in test_choose and test_choosing.
+    named = Path("tests").rglob(f"test_*{path.relative_to(SOURCE).parent.name[:5].rstrip('e')}*.py")
+    elsewhere = sorted(str(each) for each in named if folder not in each.parents)
+    return [*([str(own)] if own.exists() else []), *others, *elsewhere]
 
 
 def killed(mutant: Mutant, copy: Path) -> bool:
