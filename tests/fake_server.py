@@ -23,6 +23,7 @@ class Fake:
     first_s: float = 0.01
     token_s: float = 0.002
     fault: str = ""
+    model: str = "fake"
     after: int = 0  # Requests for tokens that are answered well before the fault begins
     target: str = ""  # Of a redirect
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -42,7 +43,7 @@ class Fake:
             raise web.HTTPTemporaryRedirect(f"{self.target}/v1/models")
         if self.fault == "other protocol":
             return web.Response(text="<html>a shop</html>", content_type="text/html")
-        listed = ["fake", "other"] if self.fault == "two models" else ["fake"]
+        listed = [self.model, "other"] if self.fault == "two models" else [self.model]
         return web.json_response({"object": "list", "data": [{"id": name} for name in listed]})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -109,8 +110,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--first", type=float, default=0.05)
     parser.add_argument("--token", type=float, default=0.01)
+    parser.add_argument("--model", default="fake")
     given = parser.parse_args()
-    fake = Fake(first_s=given.first, token_s=given.token, after=0)
+    fake = Fake(first_s=given.first, token_s=given.token, model=given.model)
     web.run_app(fake.app(), host="127.0.0.1", port=given.port, print=None)
 
 

@@ -40,9 +40,10 @@ PLACES = ("--output", "--resume", "--rdzv", "--node-rank")
 _FOLDERS = re.compile(r"[^,=:]*/(?=[^/,]+\.(?:py|json)\b)")
 # Options of a running server, beside `--endpoint`; and those of `bench` that mean the same for one.
 OF_SERVERS = (
-    "model", "prompt", "answer", "dataset", "concurrency", "rate", "slo", "seed", "timeout_text", "key_env",
-    "follow_redirects",
+    "engine", "model", "prompt", "answer", "dataset", "concurrency", "rate", "slo", "seed", "timeout_text",
+    "key_env", "follow_redirects",
 )  # fmt: skip
+ENGINES = ("vllm", "sglang", "llama.cpp", "transformers")
 ALSO_OF_SERVERS = ("endpoint", "time_s", "precisions", "output", "as_json", "quiet")
 
 
@@ -90,6 +91,8 @@ def _of_servers(function: Callable[..., None]) -> Callable[..., None]:
     for option in reversed((
         click.option("--endpoint", metavar="URL", help="Measure a running server of this address, "
                      "OpenAI-compatible: vLLM, SGLang, llama.cpp, Ollama, ..."),
+        click.option("--engine", type=click.Choice(ENGINES), help="Start it on served:NAME with random "
+                     "weights, measure, end it; llama.cpp on served:./model.gguf."),
         click.option("--model", metavar="NAME", help="Of the server. [default: the one that it lists]"),
         click.option("--prompt", default="1024", metavar="TOKENS", show_default=True,
                      help="Of a server's prompts: 1024; 512..2048, each as likely; 1024~300, normal."),
@@ -188,21 +191,32 @@ def command(context: click.Context, /, **options: Any) -> None:
     every measurement; Ctrl-C keeps what is done.
 
     With --endpoint a running server is measured instead: tokens and requests a second, times to the first
-    token, per token and to the end, at each number of requests at once or a second.
+    token, per token and to the end, at each number of requests at once or a second. With --engine an engine
+    is started on random weights of a model first, and ended.
 
     \b
       gpuwise bench resnet50 --precision bf16,fp16
       gpuwise bench llama-3.1-8b --mode infer --precision int4 --batch 1 --context 4k
       gpuwise bench llama-3.1-8b --mode train --method qlora --checkpointing
+      gpuwise bench served:llama-3.1-8b --engine vllm --precision fp8 --concurrency 1,16,64
       gpuwise bench --endpoint http://localhost:8000 --concurrency 1,4,16,64 --slo 'TTFT<=500ms,TPOT<=50ms'
     """
     output: Path | None = options["output"]
     quiet = options["quiet"] or options["as_json"]
     given = {p.opts[0]: p.name for p in context.command.params if isinstance(p, click.Option)
              and context.get_parameter_source(str(p.name)) is ParameterSource.COMMANDLINE}  # fmt: skip
-    if options["endpoint"]:
+    served = [name for name in options["workloads"] if name.startswith("served:")]
+    if options["endpoint"] or options["engine"] or served:
+        if bool(options["endpoint"]) == bool(options["engine"]):
+            hint = "--engine vllm starts one on served:NAME; --endpoint URL measures one that runs"
+            raise InputError("a server is either started or given by its address", hint=hint)
+        if options["engine"] and (len(served) != 1 or len(options["workloads"]) > 1 or options["model"]):
+            raise InputError(
+                "an engine is started on one model", hint="gpuwise bench served:llama-3.1-8b --engine"
+            )
+        also = ("workloads", "gpus") if options["engine"] else ()
         for given_flag, name in {"WORKLOAD": "workloads" * bool(options["workloads"]), **given}.items():
-            if name and name not in (*OF_SERVERS, *ALSO_OF_SERVERS):
+            if name and name not in (*OF_SERVERS, *ALSO_OF_SERVERS, *also):
                 raise InputError(f"{given_flag} means nothing for a server", hint=f"leave out {given_flag}")
         _measure_endpoint(options, quiet=quiet)
         return
@@ -254,8 +268,8 @@ def _show(answer: Answer[Bench], options: Mapping[str, Any], beside: Sequence[Ta
 
 
 def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
-    """Measure the running server of the options."""
-    from gpuwise.jobs.serving import EndpointRequest, measure_endpoint
+    """Measure the running server of the options, or the engine that they start."""
+    from gpuwise.jobs.serving import EndpointRequest, ServeRequest, measure_endpoint, measure_served
     from gpuwise.show import serving
 
     class Levels(Screen):
@@ -276,7 +290,7 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
     if len(precisions) > 1:
         raise InputError("a server computes in one precision", hint="name the one it was started with")
     request = EndpointRequest(
-        url=options["endpoint"], model=options["model"] or "", prompt=options["prompt"],
+        url=options["endpoint"] or "", model=options["model"] or "", prompt=options["prompt"],
         answer=options["answer"], requests=options["dataset"],
         concurrency=concurrency or (() if rates else (1, 4, 16)), rate=rates,
         slo=tuple(map(units.parse_latency, units.parse_list(options["slo"] or ""))),
@@ -286,7 +300,15 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
         output=options["output"], command=repeatable(),
     )  # fmt: skip
     printer.end_as_with_ctrl_c()
-    answer = measure_endpoint(request, Levels(quiet=quiet, what="levels").listen)
+    listen = Levels(quiet=quiet, what="levels").listen
+    if options["engine"]:
+        printer.talk(f"starting {options['engine']}: filling weights and compiling take minutes")
+        (named,), gpus = options["workloads"], options["gpus"] or (1,)
+        answer = measure_served(ServeRequest(
+            engine=options["engine"], model=named.removeprefix("served:"), load=request, gpus=gpus[0] or 1
+        ), listen)  # fmt: skip
+    else:
+        answer = measure_endpoint(request, listen)
     done = answer.found
     _show(answer, options, ())
     if not options["as_json"] and done.kept is not None:

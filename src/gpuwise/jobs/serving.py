@@ -43,6 +43,8 @@ class EndpointRequest:
 
     url: str  # Of an OpenAI-compatible API, with or without `/v1`
     model: str = ""  # Empty = the one that the server lists
+    shape: str = ""  # Name of the model in results, where the server calls it otherwise
+    engine: str = ""  # What the server is, where it was started here
     prompt: str = "1024"  # Tokens of a prompt: `1024`, `512..2048` (each as likely), `1024~300` (normal)
     answer: str = "256"
     requests: Path | None = None  # A JSONL file instead: `prompt` or `prompt_tokens`, and `answer_tokens`
@@ -109,7 +111,7 @@ def measure_endpoint(
         async with server:
             await server.connect()
             known = await load.calibrated(server, traffic)
-            place = replace(begun.environment, server=server.engine or "of unknown kind")
+            place = replace(begun.environment, server=request.engine or server.engine or "of unknown kind")
             result = replace(begun, environment=place)
             for part, level in enumerate(levels):
 
@@ -148,6 +150,43 @@ def measure_endpoint(
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeRequest:
+    """An engine to be started on a model's shape, and how it is then measured."""
+
+    engine: str  # vllm, sglang, llama.cpp or transformers
+    model: str  # A name, hf:./config.json, or for llama.cpp a GGUF file
+    load: EndpointRequest  # Its `url` and `model` are those of the engine
+    gpus: int = 1
+
+
+def measure_served(
+    request: ServeRequest, listen: Callable[[Update | None], None] = lambda update: None
+) -> Answer[Bench]:
+    """Start the engine, measure it as `measure_endpoint` does, end it. Raises MachineError where it is not
+    installed or does not start, InputError for a model or format that it does not run."""
+    from gpuwise.facts import llms
+    from gpuwise.measure.endpoint import engines, load
+
+    if request.engine not in engines.ENGINES:
+        hint = f"choose from {', '.join(engines.ENGINES)}"
+        raise InputError(f"unknown engine {request.engine!r}", hint=hint)
+    shape, asked = llms.find(request.model), request.load
+    ends = [load.lengths(text) for text in (asked.prompt, asked.answer)]
+    # Of a normal length, six deviations; and a little for what a template adds.
+    longest = sum(e.high if e.kind == ".." else e.low + 6 * e.high for e in ends) + 64
+    precision = asked.precision or Precision.BF16
+    launch = engines.Launch(
+        engine=request.engine, model=request.model, precision=precision, gpus=request.gpus,
+        context=min(longest, shape.context or longest), concurrency=max((*asked.concurrency, 64)),
+    )  # fmt: skip
+    with engines.started(launch) as (url, served):
+        named = replace(
+            asked, url=url, model=served, shape=shape.name, engine=request.engine, precision=precision
+        )
+        return measure_endpoint(named, listen)
+
+
 def _local(url: str) -> bool:
     """Whether a server runs on this machine, so that its GPUs are those that can be watched."""
     host = urlsplit(url).hostname or ""
@@ -180,7 +219,8 @@ def _measurement(
     found = load.serving(seen, prompt, request.slo)
     tokens = load.tokens_per_s(seen)
     config = RunConfig(
-        workload=f"served:{server.model}", mode="infer", precision=request.precision or Precision.BF16,
+        workload=f"served:{request.shape or server.model}", mode="infer",
+        precision=request.precision or Precision.BF16,
         framework="server", load=level, time_s=request.time_s,
     )  # fmt: skip
     issues = tuple(_issues(request, level, found))

@@ -27,6 +27,9 @@ SAID = 200
 # A line of a stream that is longer is not one of tokens.
 LONGEST_LINE = 1 << 20
 CONNECT_S = 10.0
+# Servers close connections that were idle for 5 s (uvicorn's default); one that is reused as it is closed
+# would look like a failure.
+IDLE_S = 3.0
 # What makes answers as long as asked and counts their tokens; a strict server refuses unknown fields, so each
 # set is tried until one is taken.
 EXTRAS: tuple[dict[str, Any], ...] = (
@@ -103,7 +106,8 @@ class Client:
         # Proxies and cookies of this machine are left out: they belong to other programs. limit=0: as many
         # connections as requests, since a queue in the client would look like a slow server.
         self.session = aiohttp.ClientSession(
-            headers=headers, connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar(),
+            headers=headers, cookie_jar=aiohttp.DummyCookieJar(),
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_S),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S), read_bufsize=LONGEST_LINE,
         )  # fmt: skip
         return self
@@ -130,7 +134,7 @@ class Client:
             listed = ", ".join(models[:5])
             problem = f"the server has no model {self.model!r}, but {self.clean(listed)}"
             raise InputError(problem, hint="name one of them", code="model")
-        first: Timing | None = None
+        first, found = None, None
         for api in ("chat", "completions"):
             for extras in EXTRAS:
                 self.api, self.extras = api, extras
@@ -149,8 +153,10 @@ class Client:
             ):
                 break
         assert first is not None
+        assert found is not None
+        said = dict.fromkeys(f"{each.failure}: {each.said}" for each in (first, found))
         raise MachineError(
-            f"the server does not answer a request for tokens: {first.failure}: {first.said}",
+            f"the server does not answer a request for tokens: {'; and asked for less, '.join(said)}",
             hint="try it by hand with curl", code="endpoint",
         )  # fmt: skip
 

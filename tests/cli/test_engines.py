@@ -1,0 +1,142 @@
+"""`gpuwise bench served:NAME --engine ...`: what is started, measured, and ended whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpuwise import store
+from gpuwise.facts import llms
+from gpuwise.measure.endpoint.engines import Launch, command, write_folder
+from gpuwise.model.precision import Precision
+
+Call = Callable[..., tuple[int, str, str]]
+QUICK = ("--prompt", "32", "--answer", "8", "--concurrency", "1,2", "--time", "500ms")
+SERVER = Path(__file__).parent.parent / "fake_server.py"
+TINY = {
+    "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 512,
+    "tie_word_embeddings": True, "max_position_embeddings": 2048, "rms_norm_eps": 1e-5,
+}  # fmt: skip
+SERVES = f"""
+port = sys.argv[sys.argv.index("--port") + 1]
+name = sys.argv[sys.argv.index("--served-model-name") + 1]
+sys.argv = ["fake", "--port", port, "--token", "0.002", "--model", name]
+runpy.run_path({str(SERVER)!r}, run_name="__main__")
+"""
+
+
+@pytest.fixture
+def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """A program called vllm that runs some Python; the file of its process number."""
+
+    def make(body: str) -> Path:
+        folder, noted = tmp_path / "bin", tmp_path / "pid"
+        folder.mkdir()
+        program = folder / "vllm"
+        note = f"import os, sys, runpy\nopen({str(noted)!r}, 'w').write(str(os.getpid()))\n"
+        program.write_text(f"#!{sys.executable}\n{note}{textwrap.dedent(body)}")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return noted
+
+    return make
+
+
+def test_an_engine_is_started_measured_and_ended(gpuwise: Call, pretended: Callable[[str], Path]) -> None:
+    noted = pretended(SERVES)
+    code, _, err = gpuwise("bench", "served:meta-llama/Llama-3.2-1B-Instruct", "--engine", "vllm", *QUICK)
+    assert code == 0, err
+    (kept,) = store.saved()
+    result = store.load(kept)
+    assert result.environment.server == "vllm"
+    assert [m.config.workload for m in result.measurements] == ["served:llama-3.2-1b"] * 2
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(noted.read_text()), 0)
+
+
+def test_an_engine_that_ends_says_its_last_words(gpuwise: Call, pretended: Callable[[str], Path]) -> None:
+    pretended("print('no such format', file=sys.stderr)\nsys.exit(7)\n")
+    code, out, err = gpuwise("bench", "served:llama-3.2-1b", "--engine", "vllm", *QUICK)
+    assert (code, out) == (3, "")
+    assert "ended with 7" in err
+    assert "no such format" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("served:llama-3.2-1b", "--engine", "sglang"), 3),
+        (("served:llama-3.2-1b", "--engine", "llama.cpp"), 3),
+        (("served:llama-3.2-1b",), 2),
+        (("served:llama-3.2-1b", "served:llama-3.1-8b", "--engine", "vllm"), 2),
+        (("resnet50", "--engine", "vllm"), 2),
+        (("served:llama-3.2-1b", "--engine", "vllm", "--endpoint", "localhost:1"), 2),
+        (("served:llama-3.2-1b", "--engine", "vllm", "--method", "lora"), 2),
+        (("served:lama-3.2-1b", "--engine", "vllm"), 2),
+    ],
+)
+def test_what_cannot_be_started(
+    gpuwise: Call, words: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    found, out, err = gpuwise("bench", *words)
+    assert (found, out, "Traceback" in err) == (code, "", False)
+
+
+@pytest.mark.parametrize("precision", ["int4", "int8"])
+def test_formats_that_an_engine_does_not_make_of_random_weights(
+    gpuwise: Call, pretended: Callable[[str], Path], precision: str
+) -> None:
+    noted = pretended(SERVES)
+    assert gpuwise("bench", "served:llama-3.2-1b", "--engine", "vllm", "--precision", precision)[0] == 2
+    assert not noted.exists()
+
+
+def test_command_lines() -> None:
+    asked = Launch(engine="vllm", model="llama-3.1-8b", precision=Precision.FP8, context=2000, gpus=2)
+    words = command(asked, "/bin/vllm", "/tmp/x", 8000)
+    assert words[:3] == ["/bin/vllm", "serve", "/tmp/x"]
+    options = {"--load-format": "dummy", "--quantization": "fp8", "--max-model-len": "2000",
+               "--tensor-parallel-size": "2", "--served-model-name": "llama-3.1-8b"}  # fmt: skip
+    for option, value in options.items():
+        assert words[words.index(option) + 1] == value
+    words = command(Launch(engine="sglang", model="m"), "/bin/sglang", "/tmp/x", 8000)
+    assert words[:3] == ["/bin/python", "-m", "sglang.launch_server"]
+    words = command(Launch(engine="llama.cpp", model="./m.gguf", context=10, concurrency=4), "l", "/m", 1)
+    assert words[words.index("--ctx-size") + 1] == "40"
+
+
+@pytest.mark.parametrize("name", ["llama-3.2-1b", "gpt-oss-20b", "deepseek-v3", "gemma-3-1b"])
+def test_a_folder_holds_the_shape_and_a_word_for_each_token(name: str, tmp_path: Path) -> None:
+    write_folder(name, tmp_path)
+    assert llms.find(str(tmp_path / "config.json")).parameters == llms.find(name).parameters
+    words = json.loads((tmp_path / "tokenizer.json").read_text())["model"]["vocab"]
+    assert sorted(words.values()) == list(range(llms.find(name).vocabulary))
+
+
+@pytest.mark.skipif(
+    shutil.which("transformers") is None,
+    reason="a real server is measured where transformers[serving] is installed: it is no dependency",
+)
+def test_a_real_server(gpuwise: Call, tmp_path: Path) -> None:
+    """transformers serve, with random weights, on the CPU."""
+    (tmp_path / "config.json").write_text(json.dumps(TINY))
+    tiny = f"served:hf:{tmp_path / 'config.json'}"
+    code, _, err = gpuwise("bench", tiny, "--engine", "transformers", "--precision", "fp32", *QUICK)
+    assert code == 0, err
+    (kept,) = store.saved()
+    for m in store.load(kept).measurements:
+        assert m.serving is not None
+        assert (m.serving.failures, m.serving.short, m.serving.counted_by) == ((), 0, "server")
+        assert m.serving.answer_tokens == 8
+        assert m.serving.prompt_tokens == pytest.approx(32, abs=2)
+        assert m.serving.first_token_s is not None
+        assert 0 < m.serving.first_token_s.p50.value < 30
