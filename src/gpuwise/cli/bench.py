@@ -134,6 +134,8 @@ def _of_servers(function: Callable[..., None]) -> Callable[..., None]:
               help="Tokens of a language model's sequences, e.g. 1k,4k,32k. [default: 2k]")  # fmt: skip
 @click.option("--method", "methods", metavar="LIST", callback=_as(units.parse_list),
               help="Of training one: full, lora, qlora, pretrain. [default: full]")  # fmt: skip
+@click.option("--optimiser", type=click.Choice(["adamw", "adamw8bit"]), default="adamw", show_default=True,
+              help="Of that training; adamw8bit keeps its moments in 8 bits.")  # fmt: skip
 @click.option("--checkpointing", is_flag=True, default=None,
               help="Compute its activations again in the backward pass instead of keeping them.")  # fmt: skip
 @click.option("--compile", callback=_words(("off", "on"), lambda word: word == "on"),
@@ -335,6 +337,10 @@ def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
     given = {name: value for name, value in options.items() if name in names and value is not None}
     if options["quick"]:
         given = {"time_s": 0.0, "compile": (), "batch": (None,), **given}
+    if options["optimiser"] != "adamw":
+        given["methods"] = tuple(
+            f"{each}-{options['optimiser']}" for each in given.get("methods") or ("full",)
+        )
     if options["size"] == "toy":
         given = {"time_s": TOY_S, "batch": (None,), **given}
     words = (*options["workloads"], *((options["workload"],) if options["workload"] is not None else ()))

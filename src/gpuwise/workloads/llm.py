@@ -1,6 +1,6 @@
 """Llama-style decoders by the name of their model: what a token costs in training, prefill and decoding.
 
-A name is `MODEL-STEP[-checkpointed][-8k]`, of any model in `facts.llms` and of three of our own sizes
+A name is `MODEL-STEP[-adamw8bit][-checkpointed][-8k]`, of any model in `facts.llms` and of three own sizes
 (`llm-124m`, and `llm-1b` and `llm-8b`, the shapes of llama-3.2-1b and llama-3.1-8b). Steps are `decode`,
 `prefill`, and for training `pretrain`, `full` (also `finetune`), `lora` and `qlora`; 2,048 tokens where none
 are said.
@@ -238,6 +238,7 @@ class Decoding:
     step: Step
     tokens: int = TOKENS
     checkpointed: bool = False  # Activations of layers are computed again in the backward pass
+    adamw8bit: bool = False  # The optimiser's moments take 8 bits
 
     def cost(self, mode: Mode, precision: Precision, batch: int) -> Cost:
         m = self.model
@@ -247,6 +248,8 @@ class Decoding:
         if self.step in ("pretrain", "full"):
             narrow = self.step == "full" and precision == Precision.BF16
             moved = OPTIMISER_BYTES_BF16 if narrow else OPTIMISER_BYTES
+            # Both moments, read and written, in one byte each instead of two or four.
+            moved -= self.adamw8bit * 4 * (1 if narrow else 3)
             return train_cost(m, self.tokens, moved, precision, batch)
         return (prefill_cost if self.step == "prefill" else decode_cost)(m, self.tokens, precision, batch)
 
@@ -278,7 +281,8 @@ WHAT = {
     "qlora": f"QLoRA rank {RANK}, base in NF4", "decode": "decode", "prefill": "prefill",
 }  # fmt: skip
 _NAME = re.compile(
-    r"(?P<model>.+?)-(?P<step>decode|prefill|pretrain|full|finetune|lora|qlora)(?P<again>-checkpointed)?"
+    r"(?P<model>.+?)-(?P<step>decode|prefill|pretrain|full|finetune|lora|qlora)"
+    r"(?P<narrow>-adamw8bit)?(?P<again>-checkpointed)?"
     r"(-(?P<thousands>\d{1,3})k)?"
 )
 
@@ -291,7 +295,7 @@ def names_of(
     Raises InputError where a context is no multiple of 1,024 tokens, or nothing is trained that the method or
     checkpointing could be of.
     """
-    if method is not None and method not in METHODS:
+    if method is not None and method.removesuffix("-adamw8bit") not in METHODS:
         raise InputError(f"unknown method {method!r}", hint=f"choose from {', '.join(METHODS)}")
     if context is not None and (context < 1024 or context % 1024):
         raise InputError(f"a context is a multiple of 1,024 tokens, not {context:,}", hint="such as 1k or 8k")
@@ -318,6 +322,8 @@ def by_name(name: str) -> Workload | None:
     if found is None or not (found["model"] in SHAPES or llms.known(found["model"])):
         return None
     own, step = found["model"] in SHAPES, cast("Step", found["step"].replace("finetune", "full"))
+    if step in ("decode", "prefill") and (found["narrow"] or found["again"]):
+        return None  # Nothing is trained.
     model = SHAPES[found["model"]] if own else llms.find(found["model"])
     tokens = 1024 * int(found["thousands"] or (1 if name == "llm-124m" else TOKENS // 1024))
     if model.context and tokens > model.context:
@@ -325,11 +331,12 @@ def by_name(name: str) -> Workload | None:
     if not model.gated:
         hint = f"predict it as an engine serves it: served:{model.name}, or measure hf:./config.json"
         raise InputError(f"{model.name} is not built like a Llama", hint=hint)
-    asked = Decoding(model=model, step=step, tokens=tokens, checkpointed=found["again"] is not None)
+    asked = Decoding(model=model, step=step, tokens=tokens, checkpointed=found["again"] is not None,
+                     adamw8bit=found["narrow"] is not None)  # fmt: skip
     train, lora = step not in ("decode", "prefill"), step in ("lora", "qlora")
     usual = {"decode": 16, "prefill": 2}.get(step, 2 if model.parameters > 4e9 else 4)
     title = f"Decoder {model.parameters / 1e9:.1f}B" if own else model.name
-    again = ", checkpointed" if asked.checkpointed else ""
+    again = ", moments in 8 bits" * asked.adamw8bit + ", checkpointed" * asked.checkpointed
     title = TITLES.get(name, f"{title}, {WHAT[step]}{again}, {'context ' * (not train)}{tokens:,}")
     precisions: tuple[Precision, ...] = NETWORK_PRECISIONS
     if step in ("full", "lora", "qlora"):

@@ -39,6 +39,7 @@ from gpuwise.workloads import job as jobs
 from gpuwise.workloads.input import text_feed
 from gpuwise.workloads.job import Job, as_graph, dtype_of, inference_job, relative_difference, set_precision
 from gpuwise.workloads.llm import NARROW, RANK, Decoding, Method, must_recompute
+from gpuwise.workloads.models.adam8 import Adam8bit
 from gpuwise.workloads.models.quantized import FEW, HAS_TRITON, Fp8Linear, NarrowLinear, quantise
 from gpuwise.workloads.parallel import given_memory
 
@@ -752,10 +753,12 @@ def training_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
         model.recompute = must_recompute(shape, batch, tokens, free, dtype.itemsize)
     inputs, targets = random_tokens(shape, batch, tokens, config.device)
     rate = LEARNING_RATES["pretrain" if method == "full" and dtype == torch.float32 else method]
-    optimizer = torch.optim.AdamW(
-        [parameter for parameter in model.parameters() if parameter.requires_grad],
-        lr=rate, weight_decay=0.0 if adapts else 0.1, fused=True,
-    )  # fmt: skip
+    trained, decay = [each for each in model.parameters() if each.requires_grad], 0.0 if adapts else 0.1
+    optimizer: torch.optim.Optimizer
+    if asked.adamw8bit:
+        optimizer = Adam8bit(trained, rate, decay, compiled=config.compile)
+    else:
+        optimizer = torch.optim.AdamW(trained, lr=rate, weight_decay=decay, fused=True)
 
     def loss(hidden: Tensor) -> Tensor:
         return chunked_cross_entropy(hidden, model.head_weight, targets)
