@@ -45,6 +45,7 @@ MEASURING = {
     "time_text": "--time",
     "with_serials": "--with-serials",
     "hosts": "--hosts",
+    "over": "--over",
     "soak_text": "--soak",
 }
 
@@ -62,8 +63,10 @@ MEASURING = {
 @click.option("--soak", "soak_text", metavar="TIME",
               help="Train so long on each card, too, e.g. 4h; stops early where one fades.")  # fmt: skip
 @click.option("--hosts", type=click.File(), metavar="FILE",
-              help="Test these hosts over ssh, all at once: a line each, HOST, or HOST and what runs gpuwise "
+              help="Test these hosts, all at once: a line each, HOST, or HOST and what runs gpuwise "
               "there.")  # fmt: skip
+@click.option("--over", type=click.Choice(list(cluster.REACH)), default="ssh", show_default=True,
+              help="How --hosts are reached: ssh, srun in an allocation, kubectl into pods.")  # fmt: skip
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("rack"), show_default=True,
               help="For bundles of --hosts; a host whose bundle is there is not asked again.")  # fmt: skip
 @click.option("--with-serials", is_flag=True, help="Put serial numbers and unique ids into the bundle.")
@@ -100,7 +103,9 @@ def command(results: tuple[str, ...], **options: Any) -> None:
 
         cards, table = [judged.card for judged in found.cards], markdown(answer.table)
         serials = options["with_serials"]
-        made = bundle.pack(cards, health(), table, answer.document, serials=serials, links=found.links)
+        made = bundle.pack(
+            cards, health(), table, answer.document, serials=serials, links=found.links, fabric=found.fabric
+        )
         store.write(made, output)
         printer.talk(f"bundle written to {output}")
         output = None  # the verdict goes to the screen beside it
@@ -144,10 +149,12 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     options["with_serials"] = False  # the hosts put them into their bundles
     options["folder"].mkdir(parents=True, exist_ok=True)
     say = printer.talk if not options["quiet"] else lambda text: None
-    missing = cluster.accept_on(hosts, words, options["folder"], limit_s=HOST_S + 2 * soak_s, show=say)
+    missing = cluster.accept_on(
+        hosts, words, options["folder"], limit_s=HOST_S + 2 * soak_s, over=options["over"], show=say
+    )
     if len(missing) == len(hosts):
         name, why = next(iter(missing.items()))
-        raise RunError(f"no host answered; {name}: {why}", hint=f"ssh {name} gpuwise doctor")
+        raise RunError(f"no host answered; {name}: {why}", hint=f"gpuwise doctor on {name}")
     return missing
 
 

@@ -19,7 +19,7 @@ from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import Target, find_target, plan_for, visible
 from gpuwise.measure.request import Request, suite
 from gpuwise.measure.telemetry import Wear
-from gpuwise.measure.telemetry.health import Check, checks
+from gpuwise.measure.telemetry.health import Check, checks, fabric
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Result
 
@@ -77,11 +77,13 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
             found=judged, exit_status=STATUS[judged.outcome], to_table=lambda: show.fleet_cards(judged),
             to_data=lambda: show.fleet_document(judged),
         )  # fmt: skip
+    counted = fabric()
     cards, complete = _cards(request, listen)
+    grew = {name: count - counted.get(name, 0) for name, count in fabric().items()}
     infos = [card.info for card in cards if card.info is not None]
     several = len(infos) > 1 and all(info.vendor == "NVIDIA" for info in infos)
     links = telemetry.links([info.index for info in infos]) if several else ()
-    found = judge(cards, known, request.margin, links)
+    found = judge(cards, known, request.margin, links, grew)
     named = tuple(
         replace(issue, detail=f"{judged.card.name}: {issue.detail}")
         for judged in found.cards

@@ -7,8 +7,8 @@ stable name JOB-N.SERVICE, so pod 0 is the meeting place.
 Reference: https://slurm.schedmd.com/sbatch.html, https://pytorch.org/docs/stable/elastic/run.html,
 https://kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication/
 
-ssh: one command on each host of a list at once, whose file comes back over the same connection; a host that
-does not answer is named and keeps nobody waiting longer than its limit.
+Racks: one command on each host of a list at once, by ssh, srun or kubectl; its file comes back over the same
+connection. A host that does not answer is named and keeps nobody waiting longer than its limit.
 
 Every machine times the same common steps by rank 0's clock and knows all ranks; what it alone knows are
 its own sensors. So the first machine's file is kept, and the others fill in the telemetry of their GPUs.
@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gpuwise import store
 from gpuwise.errors import InputError, MachineError, RunError
@@ -344,22 +344,35 @@ def read_hosts(text: str) -> tuple[Remote, ...]:
     return tuple(found)
 
 
+Over = Literal["ssh", "slurm", "kubernetes"]
+# What runs a script on a host: over ssh, as a step of the allocation that this runs in, in a pod.
+REACH: dict[Over, tuple[str, ...]] = {
+    "ssh": ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=30", "{}"),
+    "slurm": ("srun", "--nodelist={}", "--nodes=1", "--ntasks=1", "--overlap", "bash", "-c"),
+    "kubernetes": ("kubectl", "exec", "{}", "--", "bash", "-c"),
+}
+
+
 def accept_on(
     hosts: Sequence[Remote],
     arguments: Sequence[str],
     folder: Path,
     *,
     limit_s: float,
+    over: Over = "ssh",
     show: Callable[[str], object] = lambda line: None,
 ) -> dict[str, str]:
     """Run `gpuwise accept` on all hosts at once; their bundles as FOLDER/HOST.zip. Returns what kept a host
     from answering, by its name.
 
     A bundle that is there already is kept and its host not asked again, so an interrupted rack is gone on
-    with. Raises MachineError where this machine has no ssh.
+    with, also by a scheduler that starts the job again. Raises MachineError where this machine has no ssh,
+    srun or kubectl.
     """
-    if shutil.which("ssh") is None:
-        raise MachineError("there is no ssh here", hint="run the test on each host, and judge the bundles")
+    program, *options = REACH[over]
+    if shutil.which(program) is None:
+        problem = f"there is no {program} here"
+        raise MachineError(problem, hint="run the test on each host, and judge the bundles")
     begun = time.monotonic()
 
     def one(host: Remote) -> str:
@@ -369,18 +382,21 @@ def accept_on(
         words = f"{host.command} accept {shlex.join(arguments)} -o bundle.zip"
         # The verdict goes to standard error, so that standard output is the bundle alone.
         script = f'd=$(mktemp -d) && cd "$d" && {{ {words} >&2; cat bundle.zip; cd /; rm -rf "$d"; }}'
-        options = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=30")
+        reached = [option.replace("{}", host.name) for option in options]
         try:
             done = subprocess.run(
-                ["ssh", *options, host.name, script], stdin=subprocess.DEVNULL, capture_output=True,
-                timeout=limit_s, check=False,
+                [program, *reached, script], stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s,
+                check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return f"no verdict after {limit_s:.0f} s"
         if not zipfile.is_zipfile(io.BytesIO(done.stdout)):
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return visible(said[-1][:200]) if said else f"no bundle came back (exit code {done.returncode})"
-        store.write(done.stdout, place)
+        try:
+            store.write(done.stdout, place)
+        except InputError as error:  # a full disk: the others are judged
+            return f"its bundle could not be kept: {error}"
         return ""
 
     missing: dict[str, str] = {}

@@ -88,6 +88,13 @@ def test_one_refusal_leaves_the_rest(nvml: Any, query: str) -> None:
     assert NvmlSensor(0).sample().temperature_c == 31.0
 
 
+def test_errors_of_links_are_summed(nvml: Any) -> None:
+    nvml.answers["nvmlDeviceGetNvLinkErrorCounter"] = {0: 2, 1: 1}  # the same of each of 18 links
+    nvml.answers["nvmlDeviceGetPcieReplayCounter"] = 7
+    found = NvmlSensor(0).wear()
+    assert (found.nvlink_replays, found.nvlink_recoveries, found.pcie_replays) == (36, 18, 7)
+
+
 def test_old_names(nvml: Any) -> None:
     """Before driver 535 clocks are throttled, before 570 temperature has no version."""
     nvml.answers["nvmlDeviceGetCurrentClocksEventReasons"] = nvml.NVMLError("Function Not Found")

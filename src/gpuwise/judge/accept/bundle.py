@@ -20,8 +20,8 @@ import socket
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ LOOSE = ""
 
 def pack(
     cards: Sequence[TestedCard], checks: Sequence[Check], page: str, verdict: Any, *, serials: bool = False,
-    links: Sequence[Link] = (),
+    links: Sequence[Link] = (), fabric: Mapping[str, int] | None = None,
 ) -> bytes:  # fmt: skip
     """The bundle's bytes; `page` is the verdict as Markdown, `verdict` as plain data."""
     files = {"verdict.md": private(page), "verdict.json": _json(verdict)}
@@ -60,7 +60,7 @@ def pack(
         wear = {"before": asdict(card.before), "after": asdict(card.after)}
         gpus.append({"name": card.name, "result": member, "refusal": card.refusal, "device": device, **wear})
         results[member] = store.encode(_private(card.result, serials)).decode()
-    health = {"gpus": gpus, "links": [asdict(link) for link in links]}
+    health = {"gpus": gpus, "links": [asdict(link) for link in links], "fabric": dict(fabric or {})}
     files[HEALTH] = _json({**health, "checks": [asdict(check) for check in checks]})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -85,6 +85,7 @@ class _Entry(msgspec.Struct):
 class _Health(msgspec.Struct):
     gpus: list[_Entry]
     links: tuple[Link, ...] = ()
+    fabric: dict[str, int] = {}
 
 
 def unpack(path: Path) -> Host:
@@ -115,7 +116,7 @@ def unpack(path: Path) -> Host:
                 )
                 for entry in health.gpus
             )
-            return Host(name=path.stem, cards=cards, links=health.links)
+            return Host(name=path.stem, cards=cards, links=health.links, fabric=health.fabric)
     except (
         OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError,
         NotImplementedError, msgspec.MsgspecError,
@@ -180,6 +181,7 @@ class Host:
     name: str
     cards: tuple[TestedCard, ...]
     links: tuple[Link, ...] = ()
+    fabric: Mapping[str, int] = field(default_factory=dict)
 
 
 def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, str], ...]]:
@@ -189,19 +191,19 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
     nothing is found.
     """
     cards: dict[str, list[TestedCard]] = defaultdict(list)
-    links: dict[str, tuple[Link, ...]] = {}
+    places: dict[str, Host] = {}
     skipped = []
     for path, host, is_named in _files(paths):
         try:
             read = _read(path)
             cards[host] += read.cards
-            links[host] = read.links
+            places[host] = read
         except InputError as error:
             if is_named:
                 raise
             skipped.append((str(path), str(error)))
     hosts = tuple(
-        Host(name=name, cards=_distinct(found), links=links[name]) for name, found in cards.items() if found
+        replace(places[name], name=name, cards=_distinct(found)) for name, found in cards.items() if found
     )
     if not hosts:
         raise NoDataError(

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -128,6 +128,7 @@ class Acceptance:
     host: tuple[Issue, ...] = ()  # Issues that no single card can be blamed for
     margin: float
     links: tuple[Link, ...] = ()  # Between the cards, by their place among them
+    fabric: Mapping[str, int] = field(default_factory=dict)  # Errors of InfiniBand ports during the test
     references: tuple[str, ...] = ()  # Names of what the cards were compared with, beside each other
 
     @property

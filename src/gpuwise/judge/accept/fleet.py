@@ -189,7 +189,7 @@ def _judged(host: Host, lookup: Lookup, margin: float, mine: Sequence[Deviation]
     """One host with what is unlike other hosts' cards. Loose files are not a host: nothing is said of mixture
     and spread among them."""
     parts = [(card,) for card in host.cards] if host.name == LOOSE else [host.cards]
-    found = [judge(part, lookup, margin, host.links) for part in parts]
+    found = [judge(part, lookup, margin, host.links, host.fabric) for part in parts]
     unlike: dict[str, list[Issue]] = defaultdict(list)
     for each in mine:
         if each.outlier or each.low:

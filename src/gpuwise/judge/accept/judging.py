@@ -38,6 +38,7 @@ from gpuwise.judge.accept.card import (
     speed_of,
     speeds,
 )
+from gpuwise.measure.telemetry.health import FABRIC
 from gpuwise.measure.telemetry.sensor import ENOUGH_SAMPLES, NEXT_STEPS, THROTTLED
 from gpuwise.model.result import Issue, Link, Measurement, Result, Severity
 from gpuwise.model.units import gibibytes, percent
@@ -142,7 +143,7 @@ def link(card: TestedCard) -> Iterator[Issue]:
 
 
 def faults(card: TestedCard) -> Iterator[Issue]:
-    """Errors of the memory."""
+    """Errors of the memory, and of the links to other cards and to the host."""
     found, before = card.after, card.before
     replace = "ask the vendor for another card: nvidia-smi -q -d ECC"
     if found.ecc_uncorrected:
@@ -152,6 +153,21 @@ def faults(card: TestedCard) -> Iterator[Issue]:
     if found.remap_pending:
         restart = "reset the GPU or restart the host, then test again"
         yield _issue("ecc", "a memory row waits to be remapped", restart)
+    flaps = (found.nvlink_recoveries or 0) - (before.nvlink_recoveries or 0)
+    if flaps > 0:
+        yield _issue(
+            "link", f"an NVLink went down and came back {flaps} times while it was measured",
+            "reseat the bridge or the board: nvidia-smi nvlink -e names the link",
+        )  # fmt: skip
+    for bus, was, now in (
+        ("NVLink", before.nvlink_replays, found.nvlink_replays),
+        ("PCIe", before.pcie_replays, found.pcie_replays),
+    ):
+        if (again := (now or 0) - (was or 0)) > 0:
+            yield _issue(
+                "link", f"{again} packets were sent again over {bus} while it was measured",
+                "a few are no fault; if they grow, reseat the card and its cables", "warning",
+            )  # fmt: skip
     new = (found.ecc_corrected or 0) - (before.ecc_corrected or 0)
     if new > 0:
         yield _issue("ecc", f"{new} corrected memory errors came while it was measured", replace)
@@ -214,11 +230,13 @@ HOTTER_C = 10.0
 
 
 def judge(
-    cards: Sequence[TestedCard], lookup: Lookup, margin: float, links: tuple[Link, ...] = ()
-) -> Acceptance:
+    cards: Sequence[TestedCard], lookup: Lookup, margin: float, links: tuple[Link, ...] = (),
+    fabric: Mapping[str, int] | None = None,
+) -> Acceptance:  # fmt: skip
     """Judge each card by itself, against its references and against the others of the host.
 
-    `margin` is the share by which a speed may be below what it is compared with.
+    `margin` is the share by which a speed may be below what it is compared with; `fabric` holds the errors
+    that InfiniBand ports counted meanwhile.
     """
     unlike = spread(cards, margin)
     references = {card.name: lookup(card.result) for card in cards}
@@ -239,8 +257,13 @@ def judge(
         judged.append(Judged(card=card, issues=found, compared=compared))
     return Acceptance(
         cards=tuple(judged),
-        host=(*mixed(cards), *(issue for link in links for issue in weak(link, links))),
+        host=(
+            *mixed(cards),
+            *(issue for link in links for issue in weak(link, links)),
+            *flapped(fabric or {}),
+        ),
         links=links,
+        fabric=fabric or {},
         margin=margin,
         references=tuple(dict.fromkeys(each.name for known in references.values() for each in known)),
     )
@@ -277,6 +300,18 @@ def weak(one: Link, links: Sequence[Link]) -> Iterator[Issue]:
             f"cards {one.a} and {one.b} have {has}, most pairs here {usual}",
             "reseat the bridge or the board: nvidia-smi nvlink -s names the link that is down",
         )
+
+
+def flapped(fabric: Mapping[str, int]) -> Iterator[Issue]:
+    """What InfiniBand ports counted during the test: a link that went down, or errors on it."""
+    for counter, count in fabric.items():
+        if count > 0:
+            down = counter.endswith(FABRIC[:2])
+            yield Issue(
+                code="link", severity="invalid" if down else "warning",
+                detail=f"InfiniBand {counter} grew by {count} during the test",
+                fix="reseat or exchange cable and transceiver: ibqueryerrors names the ports",
+            )  # fmt: skip
 
 
 def faded(m: Measurement, margin: float) -> Iterator[Issue]:

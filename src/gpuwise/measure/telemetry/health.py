@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from gpuwise.measure.telemetry import TorchBuild
@@ -18,6 +20,27 @@ OLDEST_CUDA = 11
 # Compute capabilities at which torch builds part: those for CUDA 13 start at Turing, those for 12.6 end
 # before Blackwell (https://github.com/pytorch/pytorch/blob/main/RELEASE.md).
 TURING, BLACKWELL = 7.5, 10.0
+
+
+# Counters of an InfiniBand port that grow where a link is bad; the first two where it went down.
+# https://docs.kernel.org/admin-guide/abi-stable.html
+FABRIC = (
+    "link_downed",
+    "link_error_recovery",
+    "symbol_error",
+    "port_rcv_errors",
+    "local_link_integrity_errors",
+)
+
+
+def fabric(root: Path = Path("/sys/class/infiniband")) -> dict[str, int]:
+    """Errors that the InfiniBand ports of this machine have counted: `mlx5_0 port 1 link_downed` -> count."""
+    found = {}
+    for file in sorted(root.glob("*/ports/*/counters/*")) if root.is_dir() else ():
+        with suppress(OSError, ValueError):
+            if file.name in FABRIC:
+                found[f"{file.parts[-5]} port {file.parts[-3]} {file.name}"] = int(file.read_text())
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

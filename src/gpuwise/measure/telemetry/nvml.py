@@ -191,7 +191,16 @@ class NvmlSensor:
             remap_pending=_maybe(bool, pending),
             remap_failed=_maybe(bool, failed),
             slowdown_c=_maybe(float, self._ask("nvmlDeviceGetTemperatureThreshold", slowdown)),
+            nvlink_replays=self._of_links(n.NVML_NVLINK_ERROR_DL_REPLAY),
+            nvlink_recoveries=self._of_links(n.NVML_NVLINK_ERROR_DL_RECOVERY),
+            pcie_replays=self._ask("nvmlDeviceGetPcieReplayCounter"),
         )
+
+    def _of_links(self, counter: int) -> int | None:
+        """A counter of errors over all NVLinks; None for a card without any."""
+        each = [self._ask("nvmlDeviceGetNvLinkErrorCounter", link, counter) for link in range(NVLINKS)]
+        known = [count for count in each if count is not None]
+        return sum(known) if known else None
 
     def processes(self) -> tuple[Process, ...]:
         """Compute processes; a desktop's graphics processes do not count."""

@@ -82,6 +82,9 @@ class Wear:
     remap_pending: bool | None = None  # remapped_rows.pending: the device wants a reset
     remap_failed: bool | None = None  # remapped_rows.failure: no spare row was left
     slowdown_c: float | None = None  # GPU Slowdown Temp of `nvidia-smi -q -d TEMPERATURE`
+    nvlink_replays: int | None = None  # Packets sent again, of all links: `nvidia-smi nvlink -e`
+    nvlink_recoveries: int | None = None  # Links that went down and came back
+    pcie_replays: int | None = None  # Replays Since Reset of `nvidia-smi -q`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
