@@ -87,7 +87,7 @@ def choose(
     priced = offered(need, offers, today)
     asked = need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
     unpriced = [gpu for gpu in asked or facts.ids if gpu not in priced]
-    left = {**found.rejected, **{gpu: Issue.info("", no_price(need, gpu)) for gpu in unpriced}}
+    left = {**found.rejected, **{gpu: Issue.info("", no_price(need, gpu, believed)) for gpu in unpriced}}
     found = replace(found, rejected=left)
     if other_precisions:
         if need.acquire != "own" and found.options[0].way != "have":

@@ -49,8 +49,7 @@ class Need:
     precision: Precision
     fallback: Precision | None = None  # What a GPU without that precision may use instead
     formats: tuple[Precision, ...] = ()
-    """Weights of a served model that compete: each GPU takes the fastest of all but the last, and the last
-    only where none of them fits."""
+    """Weights of a served model that compete, the shortest last: each GPU takes the fastest."""
     title: str = ""  # What was asked for, where the workload stands for something else
     concurrent: int = 0
     """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""

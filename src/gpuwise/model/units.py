@@ -140,6 +140,8 @@ def parse_share(text: str, *, most: float = math.inf) -> float:
     number = float(match[1])
     if not match[2]:
         meant = f"{number * 100:g}% or {number:g}%" if number < 1 else f"{number:g}%"
+        if 1 < number < 10 and most <= 1:
+            raise InputError(f"a share is at most {most:.0%}, not {number:.0%}", hint="write it like 80%")
         raise InputError(f"{text!r} lacks its percent sign", hint=f"write {meant}")
     if number / 100 > most:
         raise InputError(f"a share is at most {most:.0%}, not {text.strip()}", hint="write it like 30%")
@@ -298,7 +300,11 @@ def parse_latency(text: str) -> Latency:
         raise InputError(
             f"cannot read {text[:80]!r} as a latency", hint="write it like 'TPOT<=30ms' or 'TTFT<=2s'"
         )
-    return Latency("TPOT" if match[1].upper() == "TPOT" else "TTFT", parse_seconds(match[2]))
+    kind: Literal["TPOT", "TTFT"] = "TPOT" if match[1].upper() == "TPOT" else "TTFT"
+    if re.fullmatch(r"[\d.]+", match[2].strip()):
+        unit = "ms" if kind == "TPOT" else "s"
+        raise InputError(f"{text!r} lacks its unit", hint=f"write '{kind}<={match[2].strip()}{unit}'")
+    return Latency(kind, parse_seconds(match[2]))
 
 
 def _number(text: str, whole: str) -> float:

@@ -110,7 +110,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
             for text in found.advice
             if "that you have is left out" in text or "is offered: counted" in text
         ),
-        *found.need.notes,
+        *(["Taken as asked: " + "; ".join(found.need.notes)] if found.need.notes else []),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpuwise.errors import InputError
@@ -112,3 +114,20 @@ def test_a_vendor_limits_the_choice_and_what_was_not_read_is_said() -> None:
         ask.read("best gpu for stable diffusion under 00", {})
     with pytest.raises(InputError, match="known: "):
         ask.read("whisper transcription of 10000 hours", {})
+
+
+def test_every_card_may_use_every_format_so_that_memory_is_never_a_burden() -> None:
+    """A card with more memory and bandwidth is no slower; what no rule reads of a limit stops the answer."""
+    need = need_for("llama-3.1-8b")
+    found = speeds(replace(need, concurrent=1), "rtx-5060", "rtx-4070-ti", "rtx-4090")
+    rates = [found[gpu, 1].value for gpu in ("rtx-5060", "rtx-4070-ti", "rtx-4090")]
+    assert rates == sorted(rates)
+    with pytest.raises(InputError, match="40 %"):
+        ask.read("llama 8b on a card that is busy 40 % of the time", {})
+    for text, field, value in (
+        ("llama 70b with at least 40 GB each", "memory_gb", (40.0, None)),
+        ("quiet card under 200 watts for llama 8b", "power_w", 200.0),
+        ("llama 8b on a pc with a 650 W psu", "outlet_w", 650.0),
+        ("train resnet50 this weekend", "deadline_s", 172800.0),
+    ):
+        assert ask.read(text, {}).fields[field] == value

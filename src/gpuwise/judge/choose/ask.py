@@ -51,6 +51,7 @@ _AMOUNT = (
     r"\d[\d.,]*\s*(?:k|m|b|g|t|thousand|million|billion|trillion)?\s+(?:images?|tokens?|sequences?|sentences?)"
     rf"(?:{_PERIOD}(?:second|minute|hour|day|week|month))?|[\d.]+ epochs? of [a-z0-9-]+"
 )
+_UNITS = r"gi?b|tb|k?w|watts?|ms|h|hours?|days?|weeks?|months?|years?|tokens?|images?|usd|eur|slots?"
 _VENDORS = {
     "amd": "AMD", "radeon": "AMD", "instinct": "AMD", "intel": "Intel", "nvidia": "NVIDIA",
     "geforce": "NVIDIA", "apple": "Apple", "mac": "Apple", "macs": "Apple", "macbook": "Apple",
@@ -151,6 +152,10 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
         if not whole and re.search(r"\b(?:gpus?|cards?)\b", reader.plain):
             free_host = True
             notes.append("the budget is for the card, in a machine that is there")
+    if amount := re.search(rf"\d[\d.,]*\s?(?:(?:{_UNITS})\b|%)", reader.left()):
+        # A limit that was dropped would make the answer one to another question.
+        hint = "say it with an option, such as --memory, --power, --deadline, --latency or --budget"
+        raise InputError(f"{amount[0]!r} in the question was not understood", hint=hint)
     if unread := reader.unread():
         notes.append("not read: " + ", ".join(dict.fromkeys(unread)))
     return Asked(
@@ -189,7 +194,7 @@ def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have:
     if used:
         fields["sold"] = ("used", "street")
     if take(r"\bquiet\w*|silent"):
-        fields["quiet"] = True
+        fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
     if take(r"\bcheap(?:est)? (?:\w+ ){0,2}(?:gpu|card|laptop)|least expensive"):
         fields["cheapest"] = True
     size = r"(\d[\d.,]*) ?(k?)\b"
@@ -197,13 +202,20 @@ def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have:
         fields["context"] = int(units.read_number(context[1]) * (1024 if context[2] else 1))
     if people := take(rf"\b({_COUNT}) (?:\w+ )?(?:users?|people|students?|requests?|persons?)\b"):
         fields["users"] = _number(people[1])
-    if memory := take(r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory))"):
+    least = r"(?:at least |min(?:imum)? |>=? ?)"
+    if memory := take(rf"{least}(\d+) ?gi?b\b|\b(\d+) ?gi?b (?:or more|and up)"):
+        fields["memory_gb"] = (float(memory[1] or memory[2]), None)
+    elif memory := take(r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory)|each)"):
         fields["memory_gb"] = (float(memory[1]), float(memory[1]))
-    if outlet := take(r"\b(\d[\d.,]*) ?(k?)w(?:atts?)?\b"):
-        fields["outlet_w"] = units.read_number(outlet[1]) * (1000 if outlet[2] else 1)
+    if watts := take(r"\b(\d[\d.,]*) ?(k?)w(?:atts?)?\b(?: (?:psu|power supply|supply|outlet|socket))?"):
+        # What a card may draw is a limit on cards; what a supply or an outlet gives, on the whole machine.
+        whole = re.search(r"psu|supply|outlet|socket|wall|machine|computer|workstation|\bpc\b", reader.plain)
+        value = units.read_number(watts[1]) * (1000 if watts[2] else 1)
+        fields["outlet_w" if whole else "power_w"] = value
+        fields.setdefault("acquire", "own")
     if take(r"until tomorrow|by tomorrow|overnight"):
         fields["deadline_s"] = 86400.0
-    elif take(r"(?:on|over|in|within) (?:a|the|this|one) weekend"):
+    elif take(r"\bweekend\b"):
         fields["deadline_s"] = 2 * 86400.0
     elif span := take(rf"\b(?:in|within|by the end of) {_SPAN}"):
         number = str(_NUMBERS.get(span[1], span[1]))

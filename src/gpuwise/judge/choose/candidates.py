@@ -218,7 +218,9 @@ def _offers(
     direct = {(o.gpu_ids[0], int(o.count)) for o in single}
     for offer in offers:
         stale = prices.is_stale(offer, today)
-        if offer.whole and _is_late(need, offer, today) and not (need.only or need.sets):
+        # Of a computer that was named the price of a year ago says something still.
+        named = (need.only or need.sets) and (prices.age_days(offer, today) or 0) <= OLD_DAYS
+        if offer.whole and _is_late(need, offer, today) and not named:
             continue
         if stale and not offer.per_hour and fresh.intersection(offer.gpu_ids):
             continue  # a launch price says nothing where somebody asks a price today

@@ -98,7 +98,7 @@ def recommend(
         if them.speed[best] > MUCH * them.speed[places[0]] and not them.rows[best].late:
             places = [best, *(place for place in places if place != best)]
     options = _options(need, them, places, speeds)
-    left = rejected(need, them, found, speeds)
+    left = rejected(need, them, found, speeds, offers)
     changes = tuple(_changes(need, them, places))
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,

@@ -290,8 +290,9 @@ def _numbers(them: Candidates, specs: Mapping[str, GpuSpec], field: str) -> Arra
 
 
 def rejected(
-    need: Need, them: Candidates, found: Sequence[Limit], speeds: Sequence[Record]
-) -> dict[str, Issue]:
+    need: Need, them: Candidates, found: Sequence[Limit], speeds: Sequence[Record],
+    offers: Sequence[Offer] = (),
+) -> dict[str, Issue]:  # fmt: skip
     """Every GPU without an option and why: the code of the limit that its nearest candidate breaks, or none
     where it has no speed or no price."""
     fine = {row.gpu for row, ok in zip(them.rows, kept(found, len(them)), strict=True) if ok}
@@ -306,7 +307,7 @@ def rejected(
         if gpu in fine:
             continue
         if gpu not in places:
-            left[gpu] = Issue.info("", said[0] if all(said) else no_price(need, gpu))
+            left[gpu] = Issue.info("", said[0] if all(said) else no_price(need, gpu, offers))
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
@@ -314,10 +315,14 @@ def rejected(
     return left
 
 
-def no_price(need: Need, gpu: str) -> str:
+def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
     """Why a GPU has no option that nobody offers within the limits."""
     form = catalog.get(gpu).text("form")
     if need.acquire == "own" and form in MODULES:
+        systems = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count > 1]
+        if last := max(systems, key=lambda o: o.seen_on, default=None):
+            seen = f"{usd(last.amount)} in {last.seen_on[:7]}"
+            return f"sold only in systems, and the last price of one, {seen} for {last.count:g}, is too old"
         return "sold only on boards of 4 or 8 in a server, and no price of such a system is known"
     if need.acquire == "own" and form in COMPUTERS:
         return "sold only inside a computer, and no price of one is known"

@@ -229,11 +229,13 @@ def _of_model(
     notes = ["each token within 50 ms"] if task == "infer" and latency is None else []
     formats: tuple[Precision, ...] = ()
     if task == "infer" and precision is None:
-        # As engines serve: as published, in 8 bits where the card computes in them, in 4 at last.
+        # As engines serve: as published, in 8 bits where the card computes in them, in 4.
         published_in_4 = model.name.startswith("gpt-oss")
         formats = (Precision.MXFP4,) if published_in_4 else (Precision.BF16, Precision.FP8, Precision.INT4)
         notes.append(
-            "weights in mxfp4" if published_in_4 else "weights in bf16 or fp8, in int4 where neither fits"
+            "weights in mxfp4"
+            if published_in_4
+            else "weights in bf16, fp8 or int4, whichever is fastest; --precision keeps to one"
         )
     need = Need(
         workloads=((model.name, 1.0),), mode="infer" if task == "infer" else "train", task=task,

@@ -131,14 +131,13 @@ def _of_workload(
 
 
 def _in_best_format(need: Need, gpu: str, count: int) -> Record:
-    """The fastest of the formats that compete; the last, the shortest, only where none of the others fits."""
-    *usual, shortest = need.formats or (need.precision,)
-    native = [p for p in usual if p != Precision.FP8 or catalog.get(gpu).peak("fp8") is not None]
-    found = [_of_model(replace(need, precision=precision), gpu, count) for precision in native]
-    if not any(each.throughput is not None and not _late(each, need.latency_s) for each in found):
-        # Its refusal says what the work needs at least.
-        found.insert(0, _of_model(replace(need, precision=shortest), gpu, count))
-    return quickest(found, need.latency_s)
+    """The fastest of the formats that compete. Every card may use each: where a short one were only for those
+    that a longer one does not fit, a small memory would be an advantage."""
+    formats = need.formats or (need.precision,)
+    native = [p for p in formats if p != Precision.FP8 or catalog.get(gpu).peak("fp8") is not None]
+    # The refusal of the shortest, which comes first, says what the work needs at least.
+    each = (_of_model(replace(need, precision=precision), gpu, count) for precision in reversed(native))
+    return quickest(list(each), need.latency_s)
 
 
 def _of_model(need: Need, gpu: str, count: int) -> Record:

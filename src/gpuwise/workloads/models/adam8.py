@@ -65,7 +65,7 @@ class Adam8bit(torch.optim.Optimizer):
         self.update: Callable[..., tuple[Tensor, ...]] = torch.compile(update) if compiled else update
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """One step for every parameter that has a gradient."""
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -74,19 +74,20 @@ class Adam8bit(torch.optim.Optimizer):
 
     def _step(self, parameter: nn.Parameter, group: dict[str, Any]) -> None:
         # Of a parameter that is split over ranks, this rank's part.
-        weight, gradient = (getattr(each, "_local_tensor", each) for each in (parameter, parameter.grad))
+        both: tuple[Any, Any] = (parameter, parameter.grad)
+        weight, gradient = (getattr(each, "_local_tensor", each) for each in both)
         if not weight.numel():
             return
         flat, (beta1, beta2) = weight.reshape(-1), group["betas"]
         state, blocks = self.state[parameter], -(-flat.numel() // BLOCK)
         if not state:
-            like = {"device": weight.device, "dtype": torch.float32}
+            like: dict[str, Any] = {"device": weight.device, "dtype": torch.float32}
             state["step"] = 0
             state["first"] = torch.zeros(blocks, BLOCK, dtype=torch.int8, device=weight.device)
             state["second"] = torch.zeros(blocks, BLOCK, dtype=torch.uint8, device=weight.device)
             state["first_scale"], state["second_scale"] = (torch.zeros(blocks, 1, **like) for _ in range(2))
         state["step"] += 1
-        made = {"dtype": torch.float32, "device": weight.device}
+        made: dict[str, Any] = {"dtype": torch.float32, "device": weight.device}
         corrections = torch.tensor([1 - beta1 ** state["step"], 1 - beta2 ** state["step"]], **made)
         rate = torch.tensor(group["lr"], **made)
         for start in range(0, blocks, CHUNK // BLOCK):
