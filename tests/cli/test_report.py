@@ -145,13 +145,13 @@ def test_what_is_no_article_is_refused(
     assert why in err
 
 
-def test_a_gpu_has_a_page_and_no_drawing_of_its_own(gpuwise: Callable[..., Ran], tmp_path: Path) -> None:
+def test_a_gpu_has_a_page_and_its_roofline_as_a_drawing(gpuwise: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "gpu.html"
     assert gpuwise("show", "rtx-a5000", "-o", str(file))[0] == 0
     assert "On 1 to 8 GPUs" in file.read_text(encoding="utf-8")
-    code, _, err = gpuwise("show", "rtx-a5000", "-o", str(tmp_path / "gpu.svg"))
-    assert code == 5
-    assert "no figure" in err
+    assert gpuwise("show", "rtx-a5000", "-o", str(tmp_path / "gpu.svg"))[0] == 0
+    assert b"operations per byte" in (tmp_path / "gpu.svg").read_bytes()
+    assert gpuwise("show", "rtx-a5000", "--chart")[0] == 2
 
 
 def test_bars_in_the_terminal(gpuwise: Callable[..., Ran]) -> None:

@@ -68,7 +68,7 @@ def test_gpus_in_every_format(gpuwise: Call, tmp_path: Path) -> None:
     assert len(rows) == len(listed)
     assert (tmp_path / "gpus.md").read_text().count("\n| ") == len(listed) + 1
     code, _, err = gpuwise("gpus", "-o", str(tmp_path / "gpus.docx"))
-    assert (code, ".json, .csv, .md" in err) == (2, True)
+    assert (code, ".json, .csv, .parquet, .md" in err) == (2, True)
 
 
 def test_show_a_gpu_with_its_sources(gpuwise: Call) -> None:

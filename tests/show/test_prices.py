@@ -77,7 +77,7 @@ def test_the_notes_speak_of_all_offers_also_of_those_not_shown() -> None:
         replace(OFFER, amount=0.1, high=1.0, source=ARTICLE),
     )
     table = report.listing(offers, (), title="t", today=TODAY, top=1)
-    notes = "\n".join(table.notes)
+    notes = "\n".join((*table.before, *table.notes))
     assert len(table.rows) == 1
     assert (
         "on-demand: $1.00 to $6.88 a GPU-hour, median $2.00 (3 offers); the most expensive offer "

@@ -7,11 +7,13 @@ import csv
 import io
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.model.units import Amount, gibibytes, percent, si, significant, usd, watts
 from gpuwise.show.table import Table, comma_separated, markdown
+from gpuwise.show.table import parquet as parquet_bytes
 
 TABLE = Table(
     title="speeds",
@@ -108,3 +110,18 @@ def test_a_printed_number_keeps_its_value(value: float) -> None:
     for printed in (si(value, "B/s"), percent(value), watts(value), significant(value), usd(value)):
         assert printed.value == value
         assert copy.deepcopy(printed).value == value
+
+
+def test_parquet_holds_the_columns_of_csv_as_numbers() -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    made = Table.of([
+        {"GPU": "l4", "speed": Amount("1,200 images/s", 1200.0, "images/s", 1100.0, 1300.0)},
+        {"GPU": "t4", "speed": "does not fit"},
+    ])  # fmt: skip
+    found = parquet.read_table(io.BytesIO(parquet_bytes(made))).to_pydict()
+    assert found == {
+        "GPU": ["l4", "t4"], "speed": [1200.0, None],
+        "speed low": [1100.0, None], "speed high": [1300.0, None],
+        "speed unit": ["images/s", None], "speed note": [None, "does not fit"],
+    }  # fmt: skip
+    assert next(iter(csv.reader(io.StringIO(comma_separated(made))))) == list(found)

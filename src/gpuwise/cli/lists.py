@@ -44,6 +44,8 @@ def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json
     from gpuwise.facts import catalog
     from gpuwise.show import gpus as show
 
+    # A size may be written as two words: `24 GB`.
+    query = tuple(re.sub(r"(?<=\d) (?=GI?B\b)", "", " ".join(query), flags=re.IGNORECASE).split())
     found = catalog.matching(query)
     # The newest first: it is what people look for.
     found = catalog.ordered(found, field or "launch")

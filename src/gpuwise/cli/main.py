@@ -28,6 +28,7 @@ VERBS = {
     "bench": "Measure this machine.",
     "tune": "Find the fastest recipe of a workload on this machine.",
     "reproduce": "Re-run a result and check that it reproduces.",
+    "watch": "Watts, clocks, heat and memory of the GPUs here, as they change.",
     "accept": "Pass or fail: is every GPU as good as it should be?",
     "launch": "Measure on many machines: Slurm, Kubernetes.",
     "merge": "One result of the files of several machines.",

@@ -25,7 +25,7 @@ json_option = click.option(
 
 
 def output(
-    help: str = "Write to FILE; the suffix picks the format: .json, .csv or .md.",
+    help: str = "Write to FILE; the suffix picks the format: .json, .csv, .parquet or .md.",
     suffixes: Sequence[str] = printer.SUFFIXES,
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """`-o FILE`, whose suffix is checked before anything is computed, and `--json`."""
@@ -42,7 +42,7 @@ def output(
 
 output_options = output()
 drawn_output = output(
-    "Write to FILE; the suffix picks the format: .json, .csv, .md, or the chart as .svg, .png.",
+    "Write to FILE; the suffix picks the format: .json, .csv, .parquet, .md, or the chart as .svg, .png.",
     (*printer.SUFFIXES, *printer.DRAWINGS),
 )
 

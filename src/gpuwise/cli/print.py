@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.model.units import visible
-from gpuwise.show.table import Table, comma_separated, laid_out, markdown
+from gpuwise.show.table import Table, comma_separated, laid_out, markdown, parquet
 
 if TYPE_CHECKING:
     from gpuwise.jobs import Answer
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Characters of a line in a file or pipe, where only prose wraps.
 NO_TERMINAL = 400
-SUFFIXES = (".json", ".csv", ".md")
+SUFFIXES = (".json", ".csv", ".parquet", ".md")
 PAGE_SUFFIXES = (".html", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")
 
@@ -96,10 +96,11 @@ def check_output(output: Path | None, suffixes: Sequence[str] = SUFFIXES) -> Non
         )
 
 
-def table(content: Table) -> None:
-    """A table for a person; where a terminal is too narrow, the columns without room stand below each row."""
+def table(content: Table, most: int = NO_TERMINAL) -> int:
+    """A table for a person; where a terminal is too narrow, the columns without room stand below each row.
+    Lines are `most` characters long at most; how many there were is given back."""
     terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else NO_TERMINAL
+    width = min(shutil.get_terminal_size().columns, most) if terminal else most
     styled = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
     def style(code: int, lines: Iterable[str]) -> list[str]:
@@ -109,7 +110,7 @@ def table(content: Table) -> None:
         return [line for text in texts
                 for line in wrap(text, width, initial_indent="  ", subsequent_indent="  ")]  # fmt: skip
 
-    made = laid_out(content, width if terminal else None)
+    made = laid_out(content, width if terminal or most < NO_TERMINAL else None)
     lines = [*style(1, [content.title] if content.title else ()), *prose(content.before)]
     if content.rows or not content.notes:  # a head without rows says less than the lines below it
         lines += style(1, made.head)
@@ -121,6 +122,7 @@ def table(content: Table) -> None:
         lines.append("")
     # A table holds no control characters; those left are this function's own.
     _write("\n".join(lines).rstrip("\n") if not terminal else "\n".join(lines))
+    return len(lines)
 
 
 def deliver(content: Table, document: Callable[[], Any], *, as_json: bool, output: Path | None) -> None:
@@ -146,6 +148,9 @@ def deliver_answer(answer: Answer[Any], *, as_json: bool, output: Path | None) -
 
 def write(output: Path, content: Table, document: Callable[[], Any]) -> None:
     """Write a table or document to a file. Raises InputError where it cannot be written."""
+    if output.suffix == ".parquet":
+        write_bytes(output, parquet(content))
+        return
     form = {".json": lambda: json_text(document()) + "\n", ".md": lambda: markdown(content)}
     write_bytes(output, form.get(output.suffix, lambda: comma_separated(content))().encode())
 

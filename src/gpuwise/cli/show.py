@@ -31,7 +31,7 @@ PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4")
 @click.option("--for-whom", is_flag=True, help="Of a GPU: which uses it suits, and its place in each.")
 @click.option("--chart", is_flag=True, help="Of a result: its throughput as bars.")
 @shared.output(
-    "Write to FILE: .json, .csv or .md; .html is a page (of a result its report), .svg or .png the "
+    "Write to FILE: .json, .csv, .parquet or .md; .html is a page (of a result its report), .svg or .png the "
     "throughput chart of a result.",
     (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
 )
@@ -41,38 +41,39 @@ def command(
     """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
     what = " ".join(words)  # a GPU's name needs no quotes
     # Pages and uses need forecasts, so the predictor: only when they are asked for.
-    if for_whom:
-        from gpuwise.jobs import reporting
+    from gpuwise.jobs import reporting
 
+    if for_whom:
         uses = reporting.uses(Facts(tell=printer.talk), shared.gpu(what))
         printer.deliver_answer(uses, as_json=as_json, output=output)
         return
-    path = find_result(what)
-    if path is None:
+    results = reporting.named(what)
+    if results is None:
         spec = shared.gpu(what)
+        if chart:
+            raise InputError(
+                "--chart is of results; a GPU has a page", hint=f"gpuwise show {spec.id} -o gpu.html"
+            )
         if output is not None and output.suffix not in printer.SUFFIXES:
-            from gpuwise.jobs import reporting
-
             page = reporting.gpu_page(Facts(tell=printer.talk), spec)
-            # A GPU has no chart that could stand for the page.
-            printer.deliver_page(page, lambda: None, as_json=False, output=output)
+            drawn = {section.id: section.figures for section in page.sections}.get("roofline", ())
+            printer.deliver_page(
+                page, lambda: drawn[0].charts[0] if drawn else None, as_json=False, output=output
+            )
             return
         printer.deliver(
             gpu_report.specification(spec), lambda: gpu_report.document(spec), as_json=as_json, output=output
         )
         return
-    results = store.load_all(path)
     if output is not None and output.suffix not in printer.SUFFIXES:
-        from gpuwise.jobs import reporting
-
-        request = reporting.ReportRequest(results=tuple(results))
+        request = reporting.ReportRequest(results=results)
         answer = reporting.report(request, Facts(tell=printer.talk))
         printer.deliver_page(answer.found, answer.to_chart, as_json=False, output=output)
         return
     # One document is one result; a report may hold several.
     if len(results) > 1 and (as_json or output is not None):
         raise InputError(
-            f"{path} holds {len(results)} results where one is needed", hint=f"gpuwise show {path}"
+            f"{what} holds {len(results)} results where one is needed", hint=f"gpuwise show {what}"
         )
     for result in results:
         content = tables.measurements(result)
@@ -101,7 +102,7 @@ def command(
 @click.option("--article", is_flag=True, help="Two to six GPUs in words: what is known, which to choose.")
 @shared.files("--file", "files", help="With --article: also this result file, beside those in the store.")
 @shared.output(
-    "Write to FILE: .json, .csv or .md; .html with --article; .svg or .png: the ratios of results.",
+    "Write to FILE: .json, .csv, .parquet or .md; .html with --article; .svg or .png: the ratios of results.",
     (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
 )
 def compared(
@@ -112,12 +113,12 @@ def compared(
 
     A report counts as the results that it holds.
     """
+    from gpuwise.jobs import reporting
     from gpuwise.jobs.choosing import CompareRequest, compare, compare_gpus
     from gpuwise.stats.comparison import parse_condition
 
+    what = tuple(name for name in what if name not in ("vs", "vs.", "or", "and")) or what
     if article:
-        from gpuwise.jobs import reporting
-
         printer.check_output(output, (".html", ".md", ".json"))
         if condition:
             raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
@@ -129,9 +130,9 @@ def compared(
         raise InputError("--file belongs to --article", hint=f"gpuwise compare {' '.join(what)}")
     printer.check_output(output, (*printer.SUFFIXES, *printer.DRAWINGS))
     gate = parse_condition(condition) if condition else None
-    paths = [find_result(name) for name in what]
+    found = [reporting.named(name) for name in what]
     # Names of GPUs alone: their specifications are compared.
-    if all(path is None for path in paths):
+    if all(results is None for results in found):
         if gate is not None:
             problem = "--fail-if judges measurements, not specifications"
             raise InputError(problem, hint="give two result files")
@@ -139,16 +140,15 @@ def compared(
         gpus = compare_gpus([shared.gpu(name) for name in what])
         printer.deliver_answer(gpus, as_json=as_json, output=output)
         return
-    if any(path is None for path in paths):
-        unknown = next(name for name, path in zip(what, paths, strict=True) if path is None)
+    if any(results is None for results in found):
+        unknown = next(name for name, results in zip(what, found, strict=True) if results is None)
         raise InputError(
             f"{unknown!r} is not a result file, the others are", hint="compare results with results"
         )
-    held = [(name, store.load_all(path)) for name, path in zip(what, paths, strict=True) if path is not None]
     named = [
         (name if len(results) == 1 else f"{name} ({result.id})", result)
-        for name, results in held
-        for result in results
+        for name, results in zip(what, found, strict=True)
+        for result in results or ()
     ]
     if len(named) < 2:
         hint = f"name another result: gpuwise compare FILE {what[0]}"
@@ -167,23 +167,6 @@ def compared(
         raise GateFailed(f"{len(failed)} of {every} meet {condition!r}: {', '.join(failed)}")
 
 
-def find_result(what: str) -> Path | None:
-    """The result file that `what` names, or None where it can only be a GPU.
-
-    Raises what `store.find` raises where `what` is clearly meant as a result.
-    """
-    if what == "last" or Path(what).suffix in (".json", ".html") or store.is_file(what):
-        return store.find(what)
-    try:
-        return store.find(what)
-    except NoDataError:
-        return None
-    except InputError:
-        if what[:8].isdecimal():
-            raise
-        return None
-
-
 @click.command("report", short_help="Results as one page: charts, tables, cautions, no network.")
 @click.argument("what", nargs=-1, metavar="[RESULT]...")
 @shared.output("Write to FILE: .html (one file that needs no network and holds its data), .md, .json, or its "
@@ -198,10 +181,10 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
       gpuwise report last -o report.html
       gpuwise report results/h200/*.json -o h200.html
     """
-    results = [result for name in what or ("last",) for result in store.load_all(store.find(name))]
     from gpuwise.jobs import reporting
 
-    answer = reporting.report(reporting.ReportRequest(results=tuple(results)), Facts(tell=printer.talk))
+    results = tuple(result for name in what or ("last",) for result in reporting.results_of(name))
+    answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
     printer.deliver_page(answer.found, answer.to_chart, as_json=as_json, output=output)
 
 
@@ -215,7 +198,7 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
 @shared.files("--import", "imports", help=f"Read another tool's results: {', '.join(FORMATS)}.")
 @click.option("--format", metavar="NAME", help="The format of the imported files; else it is recognised.")
 @shared.files("--file", "files", help="Also this result file of gpuwise, beside those in the store.")
-@click.option("--top", type=click.IntRange(min=0), default=25, show_default=True,
+@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
               help="Published rows on the screen, the fastest of each GPU; 0 = all.")  # fmt: skip
 @shared.output_options
 def results(output: Path | None, as_json: bool, top: int, **options: Any) -> None:
@@ -250,8 +233,8 @@ def results(output: Path | None, as_json: bool, top: int, **options: Any) -> Non
         return
     # Two tables: what was measured here and what others state are never one list for a person.
     if found.measured:
-        printer.table(records.measured_table(found.measured))
+        printer.table(records.brief(records.measured_table(found.measured)), records.COLUMNS)
     elif found.workload in registry.names() and request.source is None:
         printer.talk(f"measured here: nothing yet. To measure: gpuwise bench {found.workload}")
     if found.published:
-        printer.table(records.published_table(found.published, top))
+        printer.table(records.brief(records.published_table(found.published, top)), records.COLUMNS)

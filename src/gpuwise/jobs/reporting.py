@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
+from pathlib import Path
 
-from gpuwise.errors import GpuwiseError, InputError
+from gpuwise import store
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import prices, published
 from gpuwise.jobs import Answer
 from gpuwise.jobs.facts import Facts
@@ -30,6 +32,28 @@ class ReportRequest:
     """Results to report together."""
 
     results: tuple[Result, ...]
+
+
+def results_of(what: str) -> tuple[Result, ...]:
+    """The results that a file, `last`, the beginning of an id or a report holds. Raises as `store.find`."""
+    return tuple(store.load_all(store.find(what)))
+
+
+def named(what: str) -> tuple[Result, ...] | None:
+    """The results that `what` names, or None where it can only be a GPU.
+
+    Raises what `store.find` raises where `what` is clearly meant as a result.
+    """
+    meant = what == "last" or Path(what).suffix in (".json", ".html") or store.is_file(what)
+    try:
+        return results_of(what)
+    except NoDataError:
+        if meant:
+            raise
+    except InputError:
+        if meant or what[:8].isdecimal() or store.is_file(what):
+            raise
+    return None
 
 
 def report(request: ReportRequest, facts: Facts | None = None) -> Answer[Page]:

@@ -43,7 +43,7 @@ def listing(
     return Table.of(
         ((_compact_row if compact else _row)(offer, today) for offer in shown),
         title=title, numeric=frozenset({"USD/GPU-h", "price", "GPUs", "age"}),
-        notes=(*marks, *_notes(offers, changes, today)),
+        before=_spans(offers), notes=(*marks, *_notes(offers, changes, today)),
         dim=frozenset(i for i, offer in enumerate(shown) if prices.is_stale(offer, today)),
     )  # fmt: skip
 
@@ -193,7 +193,8 @@ def _range(offer: Offer, count: float) -> Amount:
     return Amount(f"{value} ({usd(low)} to {usd(high)})", offer.amount / count, "USD", low, high)
 
 
-def _notes(offers: Sequence[Offer], changes: Sequence[Change], today: date) -> tuple[str, ...]:
+def _spans(offers: Sequence[Offer]) -> tuple[str, ...]:
+    """What a GPU-hour costs, by kind."""
     notes = []
     for kind in ("on-demand", "community", "spot"):
         found = prices.spread(offers, kind)
@@ -202,7 +203,11 @@ def _notes(offers: Sequence[Offer], changes: Sequence[Change], today: date) -> t
             wide = f"; the most expensive offer costs {ratio:.0f} times the cheapest" * (ratio >= FAR_APART)
             span = f"{usd(found.lowest)} to {usd(found.highest)} a GPU-hour, median {usd(found.median)}"
             notes.append(f"{kind}: {span} ({found.offers} offers){wide}")
-    notes += [*_freshness(offers, today), *_moves(changes)]
+    return tuple(notes)
+
+
+def _notes(offers: Sequence[Offer], changes: Sequence[Change], today: date) -> tuple[str, ...]:
+    notes = [*_freshness(offers, today), *_moves(changes)]
     if unsure := sum(len(offer.gpu_ids) > 1 for offer in offers):
         notes.append(f"{unsure} of {len(offers)} offers do not state the variant")
     if not all(prices.is_quote(offer) for offer in offers):

@@ -6,7 +6,7 @@ Figures of different origin stand in tables of their own, or say in each row whi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gpuwise.facts import catalog
@@ -20,6 +20,8 @@ from gpuwise.show.results import codes, fix, rate, throughput
 from gpuwise.show.table import Table
 from gpuwise.stats.scaling import Condition
 
+# Characters of a line in a terminal or a log.
+COLUMNS = 100
 # Issues written out below a table; the rest is counted.
 LISTED = 12
 UNTOLD = f"tf32?: {UNSURE.detail}. ?: the source does not say."
@@ -40,6 +42,21 @@ def measured_table(rows: Sequence[Record]) -> Table:
     ordered = sorted(rows, key=lambda row: (row.question.mode != "train", -row.value))
     noted = _issue_lines([issue for row in ordered for issue in _doubts(row)])
     return Table.of(map(_cells, ordered), title="Measured here", notes=noted)
+
+
+def brief(table: Table) -> Table:
+    """Either table for a terminal: what every row says stands in the title, and what files hold is left to
+    them."""
+    alike = {
+        name: cells[0] for name, *cells in zip(table.columns, *table.rows, strict=True)
+        if name in ("workload", "count") and len(set(cells)) == 1
+    }  # fmt: skip
+    words = [alike.get("workload", ""), f"on {alike['count']} GPUs" if alike.get("count", "1") != "1" else ""]
+    gone = {*alike, "recipe", "date", "software"}
+    # One GPU each: the speed of a GPU is the speed.
+    gone |= {"per GPU"} if alike.get("count") == "1" else set()
+    named = " ".join(word for word in words if word)
+    return replace(table.without(gone), title=f"{table.title}: {named}" if named else table.title)
 
 
 def published_table(rows: Sequence[Record], top: int = 0) -> Table:

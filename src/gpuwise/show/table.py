@@ -14,6 +14,7 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, NamedTuple
 
+from gpuwise.errors import MachineError
 from gpuwise.model.units import Amount, visible
 
 Row = tuple[str, ...]
@@ -113,29 +114,66 @@ def comma_separated(table: Table) -> str:
     A column of numbers holds values in their unit; beside it stand `NAME low` and `NAME high` where they have
     intervals, `NAME unit`, and `NAME note` for a cell that says in words why there is none.
     """
-    columns: list[list[str]] = []
-    for name, *cells in zip(table.columns, *table.rows, strict=True):
-        amounts = [cell if isinstance(cell, Amount) else None for cell in cells]
-        if not any(amount is not None for amount in amounts):
-            columns.append([plain(name), *map(plain, cells)])
-            continue
-        # The interval has columns of its own, so the head need not announce it.
-        name = plain(_LEVEL.sub("", name))
-        columns.append([name, *("" if a is None else f"{a.value:.12g}" for a in amounts)])
-        for end in ("low", "high"):
-            ends = [None if a is None else getattr(a, end) for a in amounts]
-            if any(found is not None for found in ends):
-                columns.append(
-                    [f"{name} {end}", *("" if found is None else f"{found:.12g}" for found in ends)]
-                )
-        # A number that a table writes by itself, such as a count, needs no note.
-        notes = ["" if a is not None else plain(cell) for a, cell in zip(amounts, cells, strict=True)]
-        for what, texts in (("unit", ["" if a is None else a.unit for a in amounts]), ("note", notes)):
-            if any(texts):
-                columns.append([f"{name} {what}", *texts])
+    columns = [
+        [
+            plain(name),
+            *("" if v is None else f"{v:.12g}" if isinstance(v, float) else plain(v) for v in values),
+        ]
+        for name, values in raw(table).items()
+    ]
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(zip(*columns, strict=True))
     return out.getvalue()
+
+
+def parquet(table: Table) -> bytes:
+    """The columns of `comma_separated` as Parquet, numbers as doubles and what is not known as null.
+
+    Raises MachineError where pyarrow is missing.
+    """
+    try:
+        from pyarrow import BufferOutputStream, array, string
+        from pyarrow import Table as Arrow
+        from pyarrow.parquet import write_table
+    except ModuleNotFoundError as missing:
+        raise MachineError(
+            "Parquet needs pyarrow, which is not installed", hint='pip install "gpuwise[server]"'
+        ) from missing
+    columns = {
+        # A column of a query without rows has no type to be read from.
+        name: array(values) if any(v is not None for v in values) else array(values, type=string())
+        for name, values in raw(table).items()
+    }
+    out = BufferOutputStream()
+    write_table(Arrow.from_pydict(columns), out)
+    return bytes(out.getvalue().to_pybytes())
+
+
+def raw(table: Table) -> dict[str, list[float | str | None]]:
+    """Column -> its values for files: a column of numbers holds them in their unit, with its interval, unit
+    and notes in columns of their own; the dash of an unknown value is None."""
+    columns: dict[str, list[float | str | None]] = {}
+    for name, *cells in zip(table.columns, *table.rows, strict=True):
+        amounts = [cell if isinstance(cell, Amount) else None for cell in cells]
+        if not any(amount is not None for amount in amounts):
+            columns[name] = [None if cell in ("", "-") else cell for cell in cells]
+            continue
+        # The interval has columns of its own, so the head need not announce it.
+        name = _LEVEL.sub("", name)
+        columns[name] = [None if a is None else float(a.value) for a in amounts]
+        for end in ("low", "high"):
+            ends = [None if a is None else getattr(a, end) for a in amounts]
+            if any(found is not None for found in ends):
+                columns[f"{name} {end}"] = [None if found is None else float(found) for found in ends]
+        # A number that a table writes by itself, such as a count, needs no note.
+        notes = [
+            None if a is not None or cell in ("", "-") else cell
+            for a, cell in zip(amounts, cells, strict=True)
+        ]
+        for what, texts in (("unit", [(a.unit or None) if a else None for a in amounts]), ("note", notes)):
+            if any(texts):
+                columns[f"{name} {what}"] = list(texts)
+    return columns
 
 
 def plain(text: str) -> str:

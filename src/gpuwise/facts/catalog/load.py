@@ -122,7 +122,7 @@ def get(gpu_id: str) -> GpuSpec:
         return _by_id()[gpu_id]
     except KeyError:
         raise InputError(
-            f"no GPU in the catalog has the id {gpu_id!r}", hint="see the list of GPUs"
+            f"no GPU in the catalog has the id {gpu_id!r}", hint="see the list of GPUs", code="catalog"
         ) from None
 
 

@@ -202,7 +202,9 @@ def _not_found(name: str, words: list[str]) -> InputError:
         message = f"{name!r} could be {many} of the catalog: {_list(variants)}{beside}"
         return InputError(message, hint=f"name one of them, such as {variants[0]}")
     if others:
-        return InputError(f"the catalog does not hold {' or '.join(others)}", hint="see the list of GPUs")
+        return InputError(
+            f"the catalog does not hold {' or '.join(others)}", hint="see the list of GPUs", code="catalog"
+        )
     near = variants
     if not near:
         from difflib import get_close_matches  # only where a name is wrong
@@ -224,7 +226,9 @@ def _not_found(name: str, words: list[str]) -> InputError:
     if near:
         message = f"no GPU in the catalog is called {name!r}; did you mean {' or '.join(near)}?"
         return InputError(message, hint=f"ask for {near[0]}")
-    return InputError(f"no GPU in the catalog is called {name!r}", hint="see the list of GPUs")
+    return InputError(
+        f"no GPU in the catalog is called {name!r}", hint="see the list of GPUs", code="catalog"
+    )
 
 
 def _list(gpu_ids: tuple[str, ...] | list[str]) -> str:

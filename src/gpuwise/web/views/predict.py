@@ -54,7 +54,7 @@ class Choice:
 def choice(asked: Asked) -> Choice:
     """Raises NoDataError for a path that names no workload with a trace."""
     known = traced()
-    name = asked.path[0] if asked.path else asked.one_of("workload", tuple(known))
+    name = asked.path[0] if asked.path else asked.text("workload", next(iter(known)))
     if name not in known:
         raise NoDataError(f"no built-in network is called {name!r}", hint="choose one on the page Predict")
     spec = known[name]

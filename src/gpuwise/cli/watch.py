@@ -1,0 +1,133 @@
+"""The GPUs of this machine while anything runs on them: `gpuwise watch`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpuwise.cli import options as shared
+from gpuwise.cli import print as printer
+from gpuwise.errors import InputError, MachineError
+from gpuwise.measure import telemetry
+from gpuwise.measure.telemetry import DeviceInfo, Process, Sample
+from gpuwise.model.units import Amount, gibibytes, parse_seconds, percent, watts
+from gpuwise.show.table import Table
+
+# A sensor answers in some milliseconds, and the power of recent cards is the mean of a second.
+LEAST_S = 0.1
+
+
+@click.command("watch", short_help="Watts, clocks, heat and memory of the GPUs here, as they change.")
+@click.option("--device", "devices", metavar="LIST", help="Only these GPUs, as nvidia-smi counts: 0,2.")
+@click.option("--every", "every", default="1s", show_default=True, metavar="TIME", help="Between two looks.")
+@click.option("--for", "length", metavar="TIME", help="End after this time; else Ctrl-C ends it.")
+@shared.output_options
+def command(devices: str | None, every: str, length: str | None, output: Path | None, as_json: bool) -> None:
+    """Show what each GPU does, whatever program runs on it: watts and their limit, clocks, temperature,
+    memory, and what holds its clock down, with the share of looks at which it did.
+
+    With --json or -o one look, or with --for what was seen at its end.
+    """
+    pause, rest = parse_seconds(every), parse_seconds(length) if length else None
+    if pause < LEAST_S:
+        raise InputError(f"--every {every} is shorter than {LEAST_S} s", hint="--every 500ms")
+    every_one = telemetry.sensors()
+    try:
+        sensors, infos = list(every_one), [sensor.info() for sensor in every_one]
+        wanted = _wanted(devices, infos)
+        sensors = [sensor for sensor, info in zip(sensors, infos, strict=True) if info.index in wanted]
+        infos = [info for info in infos if info.index in wanted]
+        held: list[Counter[str]] = [Counter() for _ in sensors]
+        looks, began, drawn = 0, time.monotonic(), 0
+        while True:
+            seen = [(sensor.sample(), sensor.processes()) for sensor in sensors]
+            looks += 1
+            for counts, (sample, _) in zip(held, seen, strict=True):
+                counts.update(sample.throttle)
+            last = [(*one, counts, looks) for one, counts in zip(seen, held, strict=True)]
+            table = Table.of(look(info, *one) for info, one in zip(infos, last, strict=True))
+            ended = rest is not None and time.monotonic() - began + pause > rest
+            if not (as_json or output is not None):
+                drawn = _draw(replace(table, title=time.strftime("%H:%M:%S")), drawn)
+            if ended or (rest is None and (as_json or output is not None)):
+                break
+            time.sleep(pause)
+    finally:
+        for sensor in every_one:
+            sensor.close()
+    if as_json or output is not None:
+        found = [document(info, *one) for info, one in zip(infos, last, strict=True)]
+        printer.deliver(table, lambda: found, as_json=as_json, output=output)
+
+
+def _wanted(devices: str | None, infos: Sequence[DeviceInfo]) -> set[int]:
+    """Indices of the GPUs to look at. Raises MachineError without any, InputError for a wrong one."""
+    every = {info.index for info in infos}
+    if not every:
+        raise MachineError("no GPU answers on this machine", hint="see why", code="doctor")
+    if devices is None:
+        return every
+    asked = {part.strip() for part in devices.split(",") if part.strip()}
+    if unknown := sorted(asked - {str(index) for index in every}):
+        raise InputError(
+            f"there is no GPU {unknown[0]!r} here", hint=f"--device {','.join(map(str, sorted(every)))}"
+        )
+    return {int(index) for index in asked}
+
+
+def look(
+    info: DeviceInfo, now: Sample, running: Sequence[Process], held: Counter[str], looks: int
+) -> dict[str, str]:
+    """One GPU at one moment, as a row; limits stand beside what they limit."""
+
+    def of(value: float | None, most: float | None) -> str:
+        return f" ({percent(value / most, 0)})" if value is not None and most else ""
+
+    clock, used, power = now.sm_clock_hz, now.memory_used_bytes, now.power_w
+    return {
+        "GPU": f"{info.index} {info.name}",
+        "busy": percent(now.utilisation, 0) if now.utilisation is not None else "",
+        "power of limit": watts(power).shown(f"{watts(power)}{of(power, info.power_limit_w)}")
+        if power is not None else "",
+        "clock of highest": Amount(f"{clock / 1e6:,.0f} MHz{of(clock, info.sm_clock_max_hz)}", clock, "Hz")
+        if clock is not None else "",
+        "heat": f"{now.temperature_c:.0f} °C" if now.temperature_c is not None else "",
+        "memory used": gibibytes(used).shown(f"{gibibytes(used)}{of(used, info.memory_bytes)}")
+        if used is not None else "",
+        "held down by, share of looks": ", ".join(
+            f"{reason} {percent(count / looks, 0)}" for reason, count in held.most_common()
+        ) or "nothing",
+        "processes": str(len(running)),
+    }  # fmt: skip
+
+
+def document(
+    info: DeviceInfo, now: Sample, running: Sequence[Process], held: Counter[str], looks: int
+) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "index": info.index, "name": info.name, "utilisation": now.utilisation, "power_w": now.power_w,
+        "power_limit_w": info.power_limit_w, "sm_clock_hz": now.sm_clock_hz,
+        "sm_clock_max_hz": info.sm_clock_max_hz, "memory_clock_hz": now.memory_clock_hz,
+        "temperature_c": now.temperature_c, "memory_used_bytes": now.memory_used_bytes,
+        "memory_bytes": info.memory_bytes, "throttle": list(now.throttle),
+        "throttle_shares": {reason: count / looks for reason, count in held.items()}, "looks": looks,
+        "processes": [{"pid": one.pid, "memory_bytes": one.memory_bytes} for one in running],
+    }  # fmt: skip
+
+
+def _draw(table: Table, drawn: int) -> int:
+    """Draw the table over the last one on a terminal, below it elsewhere; how many lines it took."""
+    if not sys.stdout.isatty():
+        printer.table(table)
+        return 0
+    if drawn:
+        print(f"\x1b[{drawn}F\x1b[J", end="")
+    return printer.table(table)
