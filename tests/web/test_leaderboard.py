@@ -6,14 +6,18 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from gpuwise.facts import catalog
+from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Interval
+from gpuwise.model.units import usd
 from gpuwise.show import leaderboard as board
 from gpuwise.show.leaderboard import CLASSES, METRICS, Entry
+from gpuwise.show.records import KINDS, Kind
+from gpuwise.show.results import throughput
 
 from ..records import predicted
 from .test_parts import CELL
@@ -114,6 +118,42 @@ def test_the_same_question_has_the_same_number_on_every_page(
         else:
             assert value in (measured if one["origin"] == "measured" else published)
         assert one["rent_usd_per_h"] == rents[one["gpu_id"]]
+
+
+KNOWN = ("rtx-4090", "l40s", "h200-sxm", "a100-sxm4-80gb", "l4", "t4", "rtx-3090", "mi300x")
+
+
+def words(client: TestClient, path: str) -> str:
+    """What a page says."""
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return re.sub(r"<[^>]+>", "", answer.text).replace("\u00a0", " ")
+
+
+@settings(max_examples=6)
+@given(st.sampled_from(KINDS[:-1]), st.lists(st.sampled_from(KNOWN), min_size=2, max_size=2, unique=True))
+def test_the_same_record_has_the_same_words_on_every_page(
+    client: TestClient, facts: Facts, kind: Kind, gpus: list[str]
+) -> None:
+    (record,) = facts.forecasts(kind.config, gpus[:1])
+    pair = ",".join(gpus)
+    asked = f"workload={kind.workload}&mode={kind.mode}&precision={kind.precision}"
+    pages = [f"/gpus/{gpus[0]}", f"/compare/{pair}", f"/compare/{pair}/article"]
+    if record.throughput is not None:
+        for path in pages:
+            assert throughput(record) in words(client, path), path
+        assert throughput(record) in words(client, f"/predict?{asked}&q={gpus[0]}")
+        forecasts = client.get(f"/predict.json?{asked}").json()["predictions"]
+        (value,) = [one["throughput"]["value"] for one in forecasts if one["gpu_id"] == gpus[0]]
+        scaled = client.get(f"/scaling.json?{asked}&gpu={gpus[0]}").json()["predictions"]
+        assert value == scaled[0]["throughput"]["value"] == record.value
+    rent = facts.rents.get(gpus[0])
+    if rent is not None:
+        for path in (*pages, f"/prices/{gpus[0]}"):
+            assert usd(rent) in words(client, path), path
+        listed = {one["id"]: one["rent_usd_per_h"] for one in client.get("/gpus.json").json()}
+        lines = {tuple(one["gpu_ids"]): one["on_demand"] for one in client.get("/prices.json").json()["gpus"]}
+        assert listed[gpus[0]] == lines[gpus[0],]["median"] == rent
 
 
 def test_the_surest_figure_of_a_gpu_stands_and_borrows_only_watts() -> None:

@@ -146,9 +146,9 @@ def compared(
             f"{unknown!r} is not a result file, the others are", hint="compare results with results"
         )
     named = [
-        (name if len(results) == 1 else f"{name} ({result.id})", result)
-        for name, results in zip(what, found, strict=True)
-        for result in results or ()
+        (name if len(held) == 1 else f"{name} ({result.id})", result)
+        for name, held in ((name, results or ()) for name, results in zip(what, found, strict=True))
+        for result in held
     ]
     if len(named) < 2:
         hint = f"name another result: gpuwise compare FILE {what[0]}"
