@@ -98,7 +98,8 @@ def test_who_stops_waiting_hears_how_to_end_the_job(gpuwise: Call, monkeypatch: 
 
 
 def test_kubernetes_prints_a_manifest(gpuwise: Call) -> None:
-    code, out, _ = gpuwise("launch", "kubernetes", "--nodes", "3", "--image", "me/it", "--", "bert-large")
+    words = ("kubernetes", "--nodes", "3", "--image", "me/it", "--claim", "c", "--", "bert-large")
+    code, out, _ = gpuwise("launch", *words)
     assert code == 0
     assert [item["kind"] for item in json.loads(out)["items"]] == ["Service", "Job"]
     assert gpuwise("launch", "kubernetes", "--", "bert-large")[0] == 2  # no image

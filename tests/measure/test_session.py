@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import pytest
 
@@ -82,6 +82,35 @@ def test_repeats_are_fresh_processes_of_one_measurement() -> None:
     (alone,) = final(list(session(kept).measure_all([TOY])))
     assert alone.throughput is not None
     assert alone.throughput.method == "long-run"
+
+
+def test_the_next_process_starts_when_the_windows_of_the_one_before_have_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[str] = []  # What the first process said before each process began
+
+    class Watched(Pretended):
+        said: ClassVar[list[str]] = ["nothing"]
+
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)
+            begun.append(self.said[-1])
+
+        def serves(self, environment: object) -> bool:
+            return True
+
+        def events(self) -> Iterator[events.Event]:
+            for event in super().events():
+                self.said.append(type(event).__name__)
+                yield event
+
+    monkeypatch.setattr("gpuwise.measure.session.Child", Watched)
+    on_gpu = replace(TOY, device="cuda")
+    list(session([]).measure_all([on_gpu, replace(on_gpu, precision="bf16"), replace(on_gpu, batch=3)]))
+    assert begun == ["nothing", "Done", "Done"]  # while the first is profiled, never while it is timed
+    begun.clear()
+    list(session([]).measure_all([TOY, replace(TOY, batch=3)]))
+    assert len(begun) == 2  # on a CPU it would take cores from the profile
 
 
 @pytest.mark.usefixtures("pretended")

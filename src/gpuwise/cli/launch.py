@@ -41,7 +41,7 @@ def command() -> None:
 
     \b
       gpuwise launch slurm --nodes 2 --gpus-per-node 8 -- resnet50 --mode train
-      gpuwise launch kubernetes --nodes 2 --image IMAGE -- bert-large > job.json
+      gpuwise launch kubernetes --nodes 2 --image IMAGE --claim CLAIM -- bert-large > job.json
     """
 
 
@@ -74,9 +74,11 @@ def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **o
 @click.option("--image", required=True, help="Container image with gpuwise and torch.")
 @click.option("--folder", default="/results", show_default=True, help="Where results go in the pods.")
 @click.option("--claim", default=None, help="Volume claim to mount there, for all pods.")
-def kubernetes(image: str, claim: str | None, **options: Any) -> None:
+@click.option("--push", metavar="URL", help="Or send them to this `gpuwise serve --db`; the token is in the "
+              "secret gpuwise, key token.")  # fmt: skip
+def kubernetes(image: str, claim: str | None, push: str | None, **options: Any) -> None:
     """Print the manifest that runs `gpuwise bench BENCH_ARGUMENTS`: pipe it to kubectl apply -f -."""
-    printer.out(cluster.manifest(_job(options), image=image, claim=claim))
+    printer.out(cluster.manifest(_job(options), image=image, claim=claim, push=push))
 
 
 def _wait(job: ClusterJob, text: str, *, as_json: bool) -> None:

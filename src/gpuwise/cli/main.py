@@ -97,6 +97,7 @@ _COMMANDS = {
     "cpu": "--device cpu",
     "doctor": "gpuwise doctor",
     "dry-run": "--dry-run",
+    "lost": "--claim NAME or --push URL",
     "fetch-prices": "gpuwise prices update, --prices FILE",
     "format": "gpuwise results --import {file} --format NAME",
     "machines": "--nodes N",

@@ -197,19 +197,24 @@ def _require_sbatch() -> None:
         raise MachineError("there is no sbatch here", hint="print the script", code="dry-run")
 
 
-def manifest(job: ClusterJob, *, image: str, claim: str | None = None) -> str:
+def manifest(job: ClusterJob, *, image: str, claim: str | None = None, push: str | None = None) -> str:
     """The manifest as JSON, which kubectl takes as it takes YAML. `image` has gpuwise and torch.
 
-    Results go to the volume claim `claim`, which all pods mount; without one they end with their pod,
-    and its log is what remains. Raises InputError where the image is the empty text, as of an unset variable.
+    Results go to the volume claim `claim`, which all pods mount, or each pod sends its own to the server
+    `push`, with the token of the secret `gpuwise`. Raises InputError for neither, since they would end with
+    their pods, and where the image is the empty text, as of an unset variable.
     """
     if not image.strip():
         raise InputError("the name of the image is empty", hint="such as registry/gpuwise")
-    line = job.command(
-        host=f"{job.name}-0.{job.name}",
-        rank="$JOB_COMPLETION_INDEX",
-        output=f"{job.folder}/{job.name}-$JOB_COMPLETION_INDEX.json",
-    )
+    if claim is None and push is None:
+        problem = "results would be lost with their pods"
+        raise InputError(problem, hint="name a volume claim, or a server that takes them", code="lost")
+    output = f"{job.folder}/{job.name}-$JOB_COMPLETION_INDEX.json"
+    line = job.command(host=f"{job.name}-0.{job.name}", rank="$JOB_COMPLETION_INDEX", output=output)
+    if push is not None:
+        # Also what a failed measurement left; the pod ends as the measurement did, unless nothing arrived.
+        sent = f'gpuwise push "{output}" --to {shlex.quote(push)}'
+        line = f"mkdir -p {shlex.quote(job.folder)}; {line}; code=$?; {sent} && exit $code"
     shared: list[tuple[str, str, dict[str, Any]]] = [("shm", "/dev/shm", {"emptyDir": {"medium": "Memory"}})]
     if claim is not None:
         shared.append(("results", job.folder, {"persistentVolumeClaim": {"claimName": claim}}))
@@ -221,6 +226,14 @@ def manifest(job: ClusterJob, *, image: str, claim: str | None = None) -> str:
                 "name": "bench",
                 "image": image,
                 "command": ["bash", "-c", line],
+                "env": [
+                    {
+                        "name": "GPUWISE_TOKEN",
+                        "valueFrom": {"secretKeyRef": {"name": "gpuwise", "key": "token", "optional": True}},
+                    }
+                ]
+                if push is not None
+                else [],
                 "resources": {"limits": {"nvidia.com/gpu": job.gpus_per_node}},
                 "volumeMounts": [{"name": name, "mountPath": path} for name, path, _ in shared],
             }

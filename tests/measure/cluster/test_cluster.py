@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,10 +107,29 @@ def test_kubernetes_has_a_pod_a_machine_that_meet_at_the_first() -> None:
 
 def test_one_machine_needs_no_meeting() -> None:
     alone = ClusterJob(nodes=1, gpus_per_node=4, arguments=("resnet50", "--gpus", "1,2,4"))
-    (job,) = json.loads(cluster.manifest(alone, image="x"))["items"]
+    (job,) = json.loads(cluster.manifest(alone, image="x", claim="disk"))["items"]
     line = job["spec"]["template"]["spec"]["containers"][0]["command"][2]
     assert line.startswith("gpuwise bench resnet50 --gpus 1,2,4 --output")
     assert "merge" not in cluster.script(alone)
+
+
+def test_without_a_shared_disk_each_pod_sends_its_result(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="lost"):
+        cluster.manifest(JOB, image="x")
+    here = replace(JOB, folder=".")
+    job = json.loads(cluster.manifest(here, image="x", push="https://lab/a b"))["items"][1]
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["env"][0]["valueFrom"]["secretKeyRef"]["name"] == "gpuwise"
+    # The line as a shell runs it: a measurement that fails (4), and a server that takes the file, then none.
+    program = tmp_path / "gpuwise"
+    program.write_text('#!/bin/sh\necho "$@" >> calls\n[ $1 = push ] && exit $REFUSED; exit 4\n')
+    program.chmod(0o755)
+    for refused, code in (("0", 4), ("3", 3)):
+        own = {"PATH": f"{tmp_path}:/usr/bin:/bin", "JOB_COMPLETION_INDEX": "1", "REFUSED": refused}
+        done = subprocess.run(container["command"], cwd=tmp_path, env=own, check=False)
+        assert done.returncode == code
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[1::2] == ["push ./gpuwise-1.json --to https://lab/a b"] * 2
 
 
 def test_what_the_job_decides_itself_is_refused() -> None:
