@@ -81,6 +81,7 @@ def command(
     from gpuwise.web.site import export
 
     written = []
+    printer.talk(f"writing pages to {folder}, which takes some 20 s")
     for name in export(Facts(files), folder):
         written.append(name)
         printer.status(f"{len(written)} files, {name}")

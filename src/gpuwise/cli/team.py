@@ -72,6 +72,8 @@ def add(name: str, role: str, key: Path | None, database: str | None) -> None:
     public = store.read(key, largest=signing.LONGEST).decode("utf-8", "replace") if key is not None else ""
     team = database_of(database)
     printer.out(team.add_user(name, cast("Role", role), public_key=public, by=_operator()))
+    where = team.engine.url.render_as_string(hide_password=True)
+    printer.talk(f"{name} has the role {role} in {where}; it is used as: export GPUWISE_TOKEN=...")
 
 
 @token.command("list")
@@ -198,7 +200,7 @@ def verify(files: tuple[Path, ...], signers: Path) -> None:
 
 @click.command("push", short_help="Send results to a team's server.")
 @click.argument("what", nargs=-1, metavar="[RESULT]...")
-@click.option("--to", "address", required=True, envvar="GPUWISE_SERVER", metavar="URL",
+@click.option("--to", "address", envvar="GPUWISE_SERVER", metavar="URL",
               help="Of gpuwise serve --db; also $GPUWISE_SERVER.")  # fmt: skip
 @click.option("--project", default="default", show_default=True, metavar="NAME", help="Where they belong.")
 @click.option("--tag", "tags", multiple=True, metavar="NAME", help="Also several: nightly, rack-2.")
@@ -208,7 +210,7 @@ def verify(files: tuple[Path, ...], signers: Path) -> None:
               "user of this machine sees.")  # fmt: skip
 @shared.json_option
 def push(
-    what: tuple[str, ...], address: str, project: str, tags: tuple[str, ...], host: str | None,
+    what: tuple[str, ...], address: str | None, project: str, tags: tuple[str, ...], host: str | None,
     token: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Push RESULTs (by default the last): files, `last`, ids, or reports. Pushed twice they are kept once; a
@@ -219,6 +221,8 @@ def push(
     """
     from gpuwise.show.table import Table
 
+    if not address:
+        raise InputError("a push needs a server", hint="--to http://lab:8080, or export GPUWISE_SERVER=...")
     if not token:
         raise InputError("a push needs a token", hint="export GPUWISE_TOKEN=..., of gpuwise token add")
     answers = []

@@ -482,9 +482,7 @@ def alert(rows: Sequence[Row | sql.RowMapping]) -> Row | None:
     )
     if not together and not any(row["verdict"] == "slower" for row in cards):
         return None
-    slower = sum(
-        row["verdict"] == "slower" or (row["ratio_high"] < 1 and row["ratio"] < 1 - SAME) for row in cards
-    )
+    slower = sum(row["verdict"] == "slower" or row["ratio"] < 1 - SAME for row in cards)
     own = (cards[0]["ratio_low"], cards[0]["ratio_high"])
     reach = 0.0 if of_mean is None else of_mean.reach(0.95)
     low, high = own if of_mean is None else (exp(mean - reach), exp(mean + reach))

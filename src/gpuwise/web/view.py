@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
@@ -71,10 +72,19 @@ class Asked:
             )
         return int(value)
 
-    def one_of(self, name: str, known: Sequence[str], default: str | None = None) -> str:
-        """The value where it is one of `known`, else `default`, or the first of them."""
+    def one_of(
+        self, name: str, known: Sequence[str], default: str | None = None, *, others: Collection[str] = ()
+    ) -> str:
+        """The value; `default`, or the first of `known`, where it is missing, or one of `others`: what the
+        form offers where another of its fields says otherwise. Raises InputError for anything else."""
         text = self.text(name)
-        return text if text in known else known[0] if default is None else default
+        if text in known:
+            return text
+        if text and text not in others:
+            near = get_close_matches(text, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(filter(None, known))}"
+            raise InputError(f"unknown {name} {text!r}", hint=hint)
+        return known[0] if default is None else default
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -18,8 +18,8 @@ from gpuwise.judge.choose.need import presets, unknown
 from gpuwise.judge.choose.options import FIELDS, need_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Acquire, Need, Recommendation
-from gpuwise.model.precision import Precision
-from gpuwise.model.question import WorkloadSpec
+from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.model.question import MODES, WorkloadSpec
 from gpuwise.model.units import percent
 from gpuwise.show import choice as report
 from gpuwise.show.table import Table
@@ -125,8 +125,8 @@ def _base(asked: Asked) -> dict[str, Any]:
     latency = asked.text("latency") or (f"{limit.kind}<={limit.seconds * 1e3:g}ms" if limit else "")
     return {
         "spec": spec, "workload": spec.id, "title": preset.title.capitalize() if own and preset else "",
-        "mode": asked.one_of("mode", spec.modes, own.mode if own else None),
-        "precision": asked.one_of("precision", spec.precisions, usual),
+        "mode": asked.one_of("mode", spec.modes, own.mode if own else None, others=MODES),
+        "precision": asked.one_of("precision", spec.precisions, usual, others=PRECISIONS),
         "gpus": asked.one_of("gpus", GPUS, many), "acquire": asked.one_of("acquire", WAYS),
         # "any" is a form, too: a page of a use keeps its own until the form is sent, to another address.
         "form": asked.one_of("form", FORMS) or (preset.form if preset else None) or "",

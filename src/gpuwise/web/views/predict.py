@@ -10,8 +10,8 @@ from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts import catalog, published
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
-from gpuwise.model.precision import Precision
-from gpuwise.model.question import Mode, RunConfig, WorkloadSpec
+from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.model.question import MODES, Mode, RunConfig, WorkloadSpec
 from gpuwise.model.result import Record, Result
 from gpuwise.show import predictions as report
 from gpuwise.show.page import Page, References, Section
@@ -60,8 +60,9 @@ def choice(asked: Asked) -> Choice:
     spec = known[name]
     usual = next((p for p in ("bf16", "fp16") if p in spec.precisions), spec.precisions[0])
     return Choice(
-        spec=spec, mode=asked.one_of("mode", spec.modes), compiled=asked.one_of("compile", ("on", "off")),
-        precision=asked.one_of("precision", spec.precisions, usual), gpus=asked.one_of("gpus", MACHINES),
+        spec=spec, mode=asked.one_of("mode", spec.modes, others=MODES),
+        compiled=asked.one_of("compile", ("on", "off")), gpus=asked.one_of("gpus", MACHINES),
+        precision=asked.one_of("precision", spec.precisions, usual, others=PRECISIONS),
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def projects(team: Team, facts: Facts, asked: Asked) -> View:
     rows = team.projects()
     table = Table.of(
         [{"project": row["name"], "results": str(row["results"]), "kept apart": str(row["apart"]),
-          "speeds that became slower": str(row["slower"]), "last push": row["last"]} for row in rows],
+          "speeds that became slower": str(row["slower"]), "last push": _when(row["last"])} for row in rows],
         every=True, numeric=frozenset({"results", "kept apart", "speeds that became slower"}),
     )  # fmt: skip
     links = {row["name"]: f"/team/{row['name']}" for row in rows}
@@ -45,7 +45,7 @@ def project(team: Team, facts: Facts, asked: Asked) -> View:
     pushed = Table.of(
         [{"result": row["id"], "device": row["device"], "software": row["software"], "host": row["host"],
           "card": row["card"], "tags": " ".join(row["tags"]),
-          "owner": row["owner"] + (", signed" if row["signed"] else ""), "pushed": row["pushed_at"],
+          "owner": row["owner"] + (", signed" if row["signed"] else ""), "pushed": _when(row["pushed_at"]),
           "kept apart because": row["problem"]} for row in kept],
         title="Results" if not wanted else f"Results, {', '.join(' '.join(pair) for pair in wanted.items())}",
     )  # fmt: skip
@@ -72,7 +72,7 @@ def cards(team: Team, facts: Facts, asked: Asked) -> View:
     rows = team.cards(asked.text("host"))
     table = Table.of(
         [{"card": row["card"] or "unknown", "host": row["host"] or "unknown", "device": row["device"],
-          "results": str(row["results"]), "first": row["first"], "last": row["last"],
+          "results": str(row["results"]), "first": _when(row["first"]), "last": _when(row["last"]),
           "software": row["software"]} for row in rows],
         numeric=frozenset({"results"}),
     )  # fmt: skip
@@ -95,7 +95,8 @@ def alerts(team: Team, facts: Facts, asked: Asked) -> View:
     rows = [{**row, "text": alert_words(row)} for row in team.alerts()]
     table = Table.of(
         [{"alert": row["text"], "ratio": times(row["ratio"], row["ratio_low"], row["ratio_high"], 3),
-          "project": row["project"], "since": row["raised_at"], "history": row["series"]} for row in rows]
+          "project": row["project"], "since": _when(row["raised_at"]), "history": row["series"]}
+         for row in rows]
     )  # fmt: skip
     links = {row["series"]: f"/team/{row['project']}/{row['series']}" for row in rows}
     return _view("Alerts", [table] if rows else [], rows, links, empty="Nothing became slower.")
@@ -105,10 +106,13 @@ def members(team: Team, facts: Facts, asked: Asked | None = None, *, token: str 
     """Who has a token, and the log of who did what; `token` is a new one, which is shown once."""
     users, log = team.users(), team.log()
     table = Table.of(
-        [{"name": user.name, "role": user.role, "since": user.made_at, "ssh key": user.public_key[:40]}
+        [{"name": user.name, "role": user.role, "since": _when(user.made_at), "ssh key": user.public_key[:40]}
          for user in users], title="Tokens",
     )  # fmt: skip
-    done = Table.of([{key: row[key] for key in ("at", "who", "what", "detail")} for row in log], title="Log")
+    done = Table.of(
+        [{"at": _when(row["at"]), **{key: row[key] for key in ("who", "what", "detail")}} for row in log],
+        title="Log",
+    )  # fmt: skip
     document = {"members": [{"name": u.name, "role": u.role, "since": u.made_at} for u in users], "log": log}
     return _view("Members", [table, *([done] if log else [])], document, {}, token=token, roles=ROLES)
 
@@ -143,6 +147,11 @@ def _over_time(rows: Sequence[Row], title: str, table: Table) -> View:
     )  # fmt: skip
 
 
+def _when(time: str) -> str:
+    """`2026-11-23 13:21`, UTC."""
+    return time[:16].replace("T", " ")
+
+
 def _interval(row: Row) -> Interval:
     return Interval(value=row["value"], low=row["low"], high=row["high"], method="kept")
 
@@ -152,7 +161,7 @@ def _speeds(rows: Sequence[Row], title: str, *shown: str) -> Table:
     made = []
     for row in rows:
         known = {
-            "question": row["label"], "device": row["device"], "measured": row["measured_at"],
+            "question": row["label"], "device": row["device"], "measured": _when(row["measured_at"]),
             "card": row["card"][:12],
         }  # fmt: skip
         ratio = row["ratio"]
