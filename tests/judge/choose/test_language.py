@@ -127,7 +127,17 @@ def test_every_card_may_use_every_format_so_that_memory_is_never_a_burden() -> N
     for text, field, value in (
         ("llama 70b with at least 40 GB each", "memory_gb", (40.0, None)),
         ("quiet card under 200 watts for llama 8b", "power_w", 200.0),
-        ("llama 8b on a pc with a 650 W psu", "outlet_w", 650.0),
+        ("llama 8b on a pc with a 650 W psu", "outlet_w", pytest.approx(650 / 1.17)),
         ("train resnet50 this weekend", "deadline_s", 172800.0),
     ):
         assert ask.read(text, {}).fields[field] == value
+
+
+def test_a_price_of_energy_is_no_budget_and_a_number_of_gpus_counts_for_those_named() -> None:
+    asked = ask.read(
+        "energy is 0.40 euros per kWh, what to buy to train resnet50 around the clock", {"EUR": 1.5}
+    )
+    assert "budget_usd" not in asked.fields
+    assert asked.assumed == pytest.approx({"electricity_usd_per_kwh": 0.6, "hours_per_week": 168.0})
+    need = ask.need_of(ask.read("buy an HGX H100 server to train llm-1b", {}), {"gpus": (8, 8)})
+    assert need.sets == (("h100-sxm5-80gb", 8),)

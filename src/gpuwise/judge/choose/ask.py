@@ -13,6 +13,7 @@ from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms
+from gpuwise.judge.choose.fit import SUPPLY, SUPPLY_EFFICIENCY
 from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, need_for, presets, unknown
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
@@ -71,7 +72,7 @@ class Asked:
     gpus: tuple[int, int] | None = None
     form: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
-    free_host: bool = False  # A machine for the card is there, or the money is for the card alone
+    assumed: Mapping[str, Any] = field(default_factory=dict)  # Fields of `Assumptions`
     notes: tuple[str, ...] = ()  # What was assumed, and what was not read
 
 
@@ -118,6 +119,14 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
     sets, have = _cards(reader)
     amount = reader.take(_AMOUNT)
     work = units.parse_work(re.sub(r" (?:an?|each|every) ", " per ", amount[0])) if amount else None
+    assumed = dict[str, Any]()
+    if reader.take(r"i have (?:a|my) (?:pc|computer|desktop)|existing pc|for my pc"):
+        assumed["host_usd"] = 0.0
+    if energy := reader.take(rf"({_MONEY}|[\d.]+ ?(?:ct|cents?))\s*(?:per|/|a|each)\s*kwh"):
+        text = re.sub(r"(\d[\d.]*) ?(?:ct|cents?)", lambda m: f"${float(m[1]) / 100:g}", energy[1])
+        assumed["electricity_usd_per_kwh"] = units.parse_usd(text.replace("euros", "eur"), rates)[0]
+    if reader.take(r"around the clock|24/7|day and night"):
+        assumed["hours_per_week"] = 168.0
     fields = _limits(reader, rates, notes, bool(have))
     number = reader.take(rf"\b({_COUNT}) (?:\d+ ?gb |rented |own )?(?:gpus?|cards?)\b")
     gpus = (_number(number[1]),) * 2 if number else None
@@ -145,12 +154,11 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
         named = "mobile"
     if named in presets():
         mode = None
-    free_host = bool(reader.take(r"i have (?:a|my) (?:pc|computer|desktop)|existing pc|for my pc"))
-    if "budget_usd" in fields and not free_host and fields.get("acquire") == "own":
+    if "budget_usd" in fields and "host_usd" not in assumed and fields.get("acquire") == "own":
         computer = r"\b(?:pc|machine|computer|workstation|build|system|rig|server|laptop)\b"
         whole = re.search(computer, reader.plain)
         if not whole and re.search(r"\b(?:gpus?|cards?)\b", reader.plain):
-            free_host = True
+            assumed["host_usd"] = 0.0
             notes.append("the budget is for the card, in a machine that is there")
     if amount := re.search(rf"\d[\d.,]*\s?(?:(?:{_UNITS})\b|%)", reader.left()):
         # A limit that was dropped would make the answer one to another question.
@@ -159,7 +167,7 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
     if unread := reader.unread():
         notes.append("not read: " + ", ".join(dict.fromkeys(unread)))
     return Asked(
-        workload=named, mode=mode, work=work, gpus=gpus, fields=fields, free_host=free_host,
+        workload=named, mode=mode, work=work, gpus=gpus, fields=fields, assumed=assumed,
         notes=tuple(notes), form="mobile" if laptop else "pcie" if no_link else None,
     )  # fmt: skip
 
@@ -172,9 +180,12 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
         **{name: value for name, value in (given or {}).items() if value is not None},
     }  # fmt: skip
     need = need_for(asked.workload, **stated)
-    if asked.free_host:
-        need = replace(need, assumptions=replace(need.assumptions, host_usd=0.0))
-    return replace(need, **asked.fields, notes=(*need.notes, *asked.notes))
+    fields = dict(asked.fields)
+    if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
+        # The number was said apart from the names.
+        fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
+    assumptions = replace(need.assumptions, **asked.assumed)
+    return replace(need, **fields, assumptions=assumptions, notes=(*need.notes, *asked.notes))
 
 
 def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have: bool) -> dict[str, Any]:
@@ -211,6 +222,9 @@ def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have:
         # What a card may draw is a limit on cards; what a supply or an outlet gives, on the whole machine.
         whole = re.search(r"psu|supply|outlet|socket|wall|machine|computer|workstation|\bpc\b", reader.plain)
         value = units.read_number(watts[1]) * (1000 if watts[2] else 1)
+        if re.search("psu|supply", reader.plain):
+            # A supply is not run at its rating, the way it is advised; an outlet is.
+            value /= SUPPLY * SUPPLY_EFFICIENCY
         fields["outlet_w" if whole else "power_w"] = value
         fields.setdefault("acquire", "own")
     if take(r"until tomorrow|by tomorrow|overnight"):
@@ -221,9 +235,10 @@ def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have:
         number = str(_NUMBERS.get(span[1], span[1]))
         fields["deadline_s"] = units.parse_seconds(f"{number} {span[2]}")
     other_units = r"(?!\s?(?:gi?b|k?w|ms|s|h|hours?|days?|watts?|b)\b)"
-    money = take(_MONEY) or take(rf"{_AT_MOST} (\d[\d.,]*\s?k?)\b{other_units}")
+    money = re.search(_MONEY, reader.left()) or take(rf"{_AT_MOST} (\d[\d.,]*\s?k?)\b{other_units}")
     if money is None:
         return fields
+    reader.mark(*money.span())
     # What follows the amount says what it is for.
     text = re.sub(r"\s?(?:dollars?|bucks|usd)", "", money[1] if money.re.groups else money[0])
     text = re.sub(r"\s?euros?$", "eur", text)

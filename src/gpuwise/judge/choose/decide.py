@@ -34,7 +34,7 @@ from gpuwise.judge.choose.candidates import (
     hours_of_use,
     lost_share,
 )
-from gpuwise.judge.choose.fit import PERIODS, QUIET_W, contradiction, kept, limits, link_of, rejected
+from gpuwise.judge.choose.fit import PERIODS, QUIET_W, SUPPLY, contradiction, kept, limits, link_of, rejected
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -66,8 +66,6 @@ _SOLD = {"new": "new", "used": "used", "street": "used or new"}
 LITTLE = 0.1
 # Options of each number that are looked at for a pair.
 PAIRED = 20
-# Cards draw more than their board power for milliseconds, and a supply works best below its rating.
-SUPPLY = 1.3
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Cost of the second over the first below which the two are one answer to most people.
 EQUAL = 1.05

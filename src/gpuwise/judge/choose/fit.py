@@ -56,6 +56,8 @@ LEAST_SHARD_GB = 12
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
+# Cards draw more than their board power for milliseconds, and a supply works best below its rating.
+SUPPLY = 1.3
 # Of a good power supply under load.
 SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
