@@ -31,7 +31,7 @@ from gpuwise.model.result import Measurement
 
 ROOT = Path(__file__).resolve().parent.parent
 # Requests at once, prompt and answer in tokens; time to the first token and per token, in seconds.
-SETTINGS = ((1, 64, 32, 0.05, 0.02), (8, 256, 64, 0.1, 0.025), (32, 128, 48, 0.2, 0.04))
+SETTINGS = ((1, 64, 32, 0.3, 0.02), (8, 256, 64, 0.5, 0.025), (32, 128, 48, 1.0, 0.04))
 # Streams and the server's pace for the client's own cost.
 STREAMS = ((64, 0.02), (1000, 0.25))
 
@@ -64,8 +64,9 @@ def ours(url: str, streams: int, prompt: int, answer: int, time_s: float) -> Mea
     return measured
 
 
-def guidellm(program: str, url: str, streams: int, prompt: int, answer: int, time_s: float) -> dict[str, Any]:
-    """The same by guidellm: its report without the single requests."""
+def guidellm(program: str, url: str, streams: int, prompt: int, answer: int, requests: int) -> dict[str, Any]:
+    """The same by guidellm: its report without the single requests. It ends with a number of requests: what
+    is under way when a window closes would be missing from its throughput."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         shape = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -76,7 +77,7 @@ def guidellm(program: str, url: str, streams: int, prompt: int, answer: int, tim
             [
                 program, "run", "--backend", f"kind=openai_http,target={url},model=fake",
                 "--profile", f"kind=concurrent,streams={streams}",
-                "--constraint", f"kind=max_duration,seconds={time_s:g}",
+                "--constraint", f"kind=max_requests,count={requests}",
                 "--data", f"kind=synthetic_text,prompt_tokens={prompt},output_tokens={answer}",
                 "--tokenizer", f"kind=huggingface_auto,model={place}",
                 "--output", f"kind=json,path={place / 'report.json'}", "--disable-console",
@@ -138,7 +139,8 @@ def command(program: str, time_s: float, output: Path) -> None:
     found: dict[str, Any] = {"processor": platform.processor(), "cores": os.cpu_count(), "settings": []}
     for number, (streams, prompt, answer, first_s, token_s) in enumerate(SETTINGS):
         with server(first_s, token_s, 8310 + number) as url:
-            theirs = guidellm(program, url, streams, prompt, answer, time_s)
+            rounds = max(4, int(time_s / (first_s + answer * token_s)))
+            theirs = guidellm(program, url, streams, prompt, answer, streams * rounds)
             mine = ours(url, streams, prompt, answer, time_s)
         asked = {
             "streams": streams,

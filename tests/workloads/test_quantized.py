@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,12 +13,14 @@ from torch import nn
 from gpuwise.model.precision import Precision
 from gpuwise.workloads.job import relative_difference
 from gpuwise.workloads.llm import SHAPES
-from gpuwise.workloads.models.decoder import build_decoder
+from gpuwise.workloads.models.decoder import Experts, build_decoder
 from gpuwise.workloads.models.quantized import (
+    FEW,
     FP8,
     FP8_MAX,
     NF4,
     Fp8Linear,
+    NarrowExperts,
     NarrowLinear,
     from_int4,
     from_nf4,
@@ -129,3 +132,43 @@ def test_the_weights_given_are_let_go(kind: Make) -> None:
     assert not layer.weight.requires_grad
     del linear
     assert given() is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [(Precision.INT8, 0.02), (Precision.INT4, 0.22), (Precision.FP8, 0.06)]
+)
+@pytest.mark.parametrize("tokens", [3, 2 * FEW])
+@torch.no_grad()
+def test_experts_in_a_narrow_format(kind: Precision, most: float, tokens: int) -> None:
+    """Of a few rows and of many: close to the wide ones, equal to themselves widened. Their inner width of
+    100 is no multiple of a group."""
+    shape = replace(SHAPES["toy-experts"], expert_inner=100, expert_biases=True)
+    experts = Experts(shape)
+    for parameter in experts.parameters():
+        nn.init.normal_(parameter, std=0.1)
+    x = torch.randn(1, tokens, shape.hidden)
+    wanted = experts(x)
+    quantise(experts, kind) if kind != Precision.FP8 else experts.narrows(kind)
+    held = experts.gate_up
+    assert isinstance(held, NarrowExperts)
+    narrow = experts(x)
+    assert 0 < relative_difference(narrow, wanted) < most
+    for name in ("gate_up", "down"):
+        wide = getattr(experts, name).wide(None, torch.float32)
+        delattr(experts, name)
+        setattr(experts, name, nn.Parameter(wide))
+    torch.testing.assert_close(narrow, experts(x), rtol=1e-4, atol=1e-5)
+    bits = 8 * sum(b.nbytes for b in held.buffers()) / (held.count * held.rows * held.width)
+    assert bits == pytest.approx(
+        {Precision.INT4: 4.19, Precision.INT8: 8.25, Precision.FP8: 8.25}[kind], rel=0.01
+    )
+
+
+def test_a_linear_layer_of_any_width_keeps_its_bias() -> None:
+    linear = nn.Linear(100, 24)
+    for kind in (Precision.INT4, Precision.NF4, Precision.INT8):
+        narrow = NarrowLinear(linear, kind)
+        x = torch.randn(5, 100)
+        assert relative_difference(narrow(x), linear(x)) < 0.15
+        wide = torch.nn.functional.linear(x, narrow.wide(torch.float32)[:, :100], linear.bias)
+        torch.testing.assert_close(narrow(x), wide, rtol=1e-4, atol=1e-5)

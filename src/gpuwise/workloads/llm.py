@@ -341,7 +341,7 @@ def by_name(name: str) -> Workload | None:
     precisions: tuple[Precision, ...] = NETWORK_PRECISIONS
     if step in ("full", "lora", "qlora"):
         precisions = (Precision.FP32, Precision.BF16)
-    elif not train and not model.experts:
+    elif not train:
         # A prompt in INT8 has thousands of rows, which torch multiplies; those weights are for decoding.
         precisions += tuple(p for p in NARROW if own or step == "decode" or p != Precision.INT8)
     spec = WorkloadSpec(

@@ -65,7 +65,7 @@ class Adam8bit(torch.optim.Optimizer):
         self.update: Callable[..., tuple[Tensor, ...]] = torch.compile(update) if compiled else update
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
         """One step for every parameter that has a gradient."""
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -74,22 +74,24 @@ class Adam8bit(torch.optim.Optimizer):
 
     def _step(self, parameter: nn.Parameter, group: dict[str, Any]) -> None:
         # Of a parameter that is split over ranks, this rank's part.
-        both: tuple[Any, Any] = (parameter, parameter.grad)
-        weight, gradient = (getattr(each, "_local_tensor", each) for each in both)
+        weight: Tensor = getattr(parameter, "_local_tensor", parameter)
+        assert parameter.grad is not None
+        gradient: Tensor = getattr(parameter.grad, "_local_tensor", parameter.grad)
         if not weight.numel():
             return
         flat, (beta1, beta2) = weight.reshape(-1), group["betas"]
         state, blocks = self.state[parameter], -(-flat.numel() // BLOCK)
         if not state:
-            like: dict[str, Any] = {"device": weight.device, "dtype": torch.float32}
             state["step"] = 0
             state["first"] = torch.zeros(blocks, BLOCK, dtype=torch.int8, device=weight.device)
             state["second"] = torch.zeros(blocks, BLOCK, dtype=torch.uint8, device=weight.device)
-            state["first_scale"], state["second_scale"] = (torch.zeros(blocks, 1, **like) for _ in range(2))
+            for name in ("first_scale", "second_scale"):
+                state[name] = torch.zeros(blocks, 1, device=weight.device)
         state["step"] += 1
-        made: dict[str, Any] = {"dtype": torch.float32, "device": weight.device}
-        corrections = torch.tensor([1 - beta1 ** state["step"], 1 - beta2 ** state["step"]], **made)
-        rate = torch.tensor(group["lr"], **made)
+        corrections = torch.tensor(
+            [1 - beta1 ** state["step"], 1 - beta2 ** state["step"]], device=weight.device
+        )
+        rate = torch.tensor(group["lr"], device=weight.device)
         for start in range(0, blocks, CHUNK // BLOCK):
             rows = slice(start, min(start + CHUNK // BLOCK, blocks))
             values = slice(rows.start * BLOCK, min(rows.stop * BLOCK, flat.numel()))

@@ -40,7 +40,15 @@ from gpuwise.workloads.input import text_feed
 from gpuwise.workloads.job import Job, as_graph, dtype_of, inference_job, relative_difference, set_precision
 from gpuwise.workloads.llm import NARROW, RANK, Decoding, Method, must_recompute
 from gpuwise.workloads.models.adam8 import Adam8bit
-from gpuwise.workloads.models.quantized import FEW, HAS_TRITON, Fp8Linear, NarrowLinear, quantise
+from gpuwise.workloads.models.quantized import (
+    FEW,
+    GROUP,
+    HAS_TRITON,
+    Fp8Linear,
+    NarrowExperts,
+    NarrowLinear,
+    quantise,
+)
 from gpuwise.workloads.parallel import given_memory
 
 INITIAL_STD = 0.02
@@ -342,6 +350,13 @@ class Experts(Part):
         for small in (*self.biases, *(() if self.balance is None else (self.balance,))):
             nn.init.zeros_(small)
 
+    def narrows(self, kind: Precision) -> None:
+        """Keep the experts' weights in a narrow format, for inference."""
+        for name in ("gate_up", "down"):
+            weights = getattr(self, name)
+            delattr(self, name)
+            setattr(self, name, NarrowExperts(weights, kind))
+
     def choose(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Weights and numbers of each token's experts: (N, C) -> (N, k), (N, k)."""
         s, scores = self.shape, self.router(rows).float()
@@ -380,7 +395,10 @@ class Experts(Part):
     def _grouped(self, rows: Tensor, part: int, ends: Tensor, whose: Tensor) -> Tensor:
         """Each row times the transpose of its expert's weights, plus the bias: (N, K) -> (N, M)."""
         weights = self.down if part else self.gate_up
-        found: Tensor = torch._grouped_mm(rows, weights.to(rows.dtype).mT, offs=ends)
+        if isinstance(weights, NarrowExperts):
+            found: Tensor = weights(rows, ends, whose)
+        else:
+            found = torch._grouped_mm(rows, weights.to(rows.dtype).mT, offs=ends)
         return found + self.biases[part].to(rows.dtype)[whose] if self.biases else found
 
 
@@ -789,7 +807,8 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
     position = torch.full((1,), tokens - 1, device=config.device)
     inputs = (prompt, position) if decodes else (prompt,)
     asks = config.switches.decode == "triton"
-    own = decodes and shape.plain and (asks or config.precision in (Precision.INT8, Precision.INT4))
+    whole = shape.hidden % GROUP == 0 == shape.inner % GROUP
+    own = decodes and shape.plain and whole and (asks or config.precision in (Precision.INT8, Precision.INT4))
     # Before quantising: it is done in place.
     expected = None
     eager = replace(config, compile=False)

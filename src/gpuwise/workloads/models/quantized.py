@@ -69,9 +69,10 @@ def to_int4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(N, K) -> words (N, K / 8) int32, scales (N, K / 128) bf16 and zero points (N, K / 128) uint8.
 
     Element i of word j is weight 128 (j // 16) + 16 i + j % 16: what a kernel reads for one i lies side by
-    side. K is a multiple of 128.
+    side. K is filled up with zeros to a multiple of 128 (gpt-oss has 2,880).
     """
-    groups = _split(weight.detach().float(), 1, -1, GROUP)  # (N, K / 128, 128)
+    weight = functional.pad(weight.detach().float(), (0, -weight.shape[1] % GROUP))
+    groups = _split(weight, 1, -1, GROUP)  # (N, K / 128, 128)
     low, high = groups.amin(-1).clamp_max(0), groups.amax(-1).clamp_min(0)
     scale = ((high - low) / 15).clamp_min(TINY).to(torch.bfloat16)
     zero = (-low / scale.float()).round().clamp(0, 15)
@@ -91,7 +92,8 @@ def from_int4(words: Tensor, scale: Tensor, zero: Tensor, dtype: torch.dtype) ->
 
 def to_nf4(weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(N, K) -> two level numbers a byte (N, K / 2) uint8, largest magnitudes (N, K / 64) bf16, levels."""
-    groups = _split(weight.detach().float(), 1, -1, NF4_GROUP)
+    weight = functional.pad(weight.detach().float(), (0, -weight.shape[1] % NF4_GROUP))
+    groups = _split(weight, 1, -1, NF4_GROUP)
     scale = groups.abs().amax(-1).clamp_min(TINY).to(torch.bfloat16)
     levels = torch.tensor(NF4, device=weight.device)
     # The level next to a value is the number of midpoints below it.
@@ -131,7 +133,10 @@ class NarrowLinear(nn.Module):
     def __init__(self, linear: nn.Linear, kind: Precision) -> None:
         super().__init__()
         self.kind, self.in_features, self.out_features = kind, linear.in_features, linear.out_features
+        group = {Precision.INT4: GROUP, Precision.NF4: NF4_GROUP}.get(kind, 1)
+        self.missing = -linear.in_features % group  # Inputs with weights of zero
         weight, scale, *zero = STORED[kind][0](linear.weight)
+        self.bias = linear.bias
         self.register_buffer("weight", weight)
         # INT8's are in fp32: of one in bf16, torch.compile makes a kernel that is 80 times too slow on a GPU.
         self.register_buffer("scale", scale)
@@ -144,6 +149,8 @@ class NarrowLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:  # (..., K) -> (..., N)
         # The kernel pays where the weights' traffic decides: a few rows, in 16 bits, on a GPU with Triton.
         rows = x.flatten(0, -2)
+        if self.missing:
+            rows = functional.pad(rows, (0, self.missing))
         few = on_gpu(rows) and rows.element_size() == 2 and len(rows) <= FEW
         if few and self.kind != Precision.NF4 and not self.plain:
             y = self._kernel(rows)
@@ -152,13 +159,58 @@ class NarrowLinear(nn.Module):
             y = (functional.linear(rows, self.weight.to(rows.dtype)) * self.scale).to(rows.dtype)
         else:
             y = _Frozen.apply(rows, self.kind, self.weight, self.scale, self.zero)  # type: ignore[no-untyped-call]
-        return y.view(*x.shape[:-1], -1)
+        y = y.view(*x.shape[:-1], -1)
+        return y if self.bias is None else y + self.bias.to(y.dtype)
 
     def _kernel(self, rows: Tensor) -> Tensor:
         from gpuwise.workloads.kernels.decode import narrow_product
 
         found: Tensor = narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
         return found
+
+
+class NarrowExperts(nn.Module):
+    """Weights (E, N, K) of a mixture's experts in 8 or 4 bits, widened in the product.
+
+    Of a few rows, as in decoding, each is multiplied by its own expert's weights as they are stored: written
+    as a product and a sum over K, which torch.compile makes one kernel that reads the narrow weights alone.
+    For more rows all experts are widened once and multiplied in groups.
+    """
+
+    weight: Tensor
+    scale: Tensor
+    zero: Tensor | None
+
+    def __init__(self, weights: Tensor, kind: Precision) -> None:
+        super().__init__()
+        self.kind, (self.count, self.rows, self.width) = kind, weights.shape
+        # int8's form serves fp8 too: weights alone are narrow, one scale a row.
+        stored = [_stored(each, kind) for each in weights.detach()]
+        for name, parts in zip(("weight", "scale", "zero"), zip(*stored, strict=True), strict=False):
+            self.register_buffer(name, torch.stack(parts) if parts[0] is not None else None)
+
+    def wide(self, whose: Tensor | None, dtype: torch.dtype) -> Tensor:
+        """Weights (E, N, K) of all experts, or (n, N, K) of those that are asked for."""
+        parts = [x if x is None or whose is None else x[whose] for x in (self.weight, self.scale, self.zero)]
+        stored = [None if x is None else x.flatten(0, 1) for x in parts]
+        widen = STORED[Precision.INT8 if self.kind == Precision.FP8 else self.kind][1]
+        found: Tensor = widen(*stored, dtype)
+        return _split(found[:, : self.width], 0, -1, self.rows)
+
+    def forward(self, rows: Tensor, ends: Tensor, whose: Tensor) -> Tensor:  # (n, K), (E), (n) -> (n, N)
+        if len(rows) <= FEW:
+            return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
+        found: Tensor = torch._grouped_mm(rows, self.wide(None, rows.dtype).mT, offs=ends)
+        return found
+
+
+def _stored(weight: Tensor, kind: Precision) -> tuple[Tensor | None, ...]:
+    """(N, K) as `STORED` says, or in fp8 with a scale a row: weights, scales and zero points or None."""
+    if kind != Precision.FP8:
+        found = STORED[kind][0](weight)
+        return (*found, None) if len(found) == 2 else found
+    scale = weight.float().abs().amax(dim=1).clamp_min(TINY) / FP8_MAX
+    return (weight.float() / scale[:, None]).to(FP8), scale, None
 
 
 class _Frozen(torch.autograd.Function):
@@ -211,9 +263,12 @@ class Fp8Linear(nn.Module):
 
 
 def quantise(root: Network, precision: Precision) -> Network:
-    """Put narrow layers in place of all linear ones below a module but routers, one at a time. In place."""
+    """Put narrow layers in place of all linear ones and experts below a module, one at a time, but of routers
+    and of what latent attention multiplies by its halves. In place."""
     for name, linear in list(root.named_modules()):
-        if isinstance(linear, nn.Linear) and not name.endswith("router"):
+        if getattr(linear, "narrows", None) is not None:
+            linear.narrows(precision)
+        if isinstance(linear, nn.Linear) and not name.endswith(("router", "latent_up")):
             narrow = Fp8Linear(linear) if precision == Precision.FP8 else NarrowLinear(linear, precision)
             root.set_submodule(name, narrow)
     return root
