@@ -132,7 +132,7 @@ def memories(rows: list[Row]) -> Iterator[Scored]:
             model=llms.find(model), task=cast("Task", task), weights=Precision(stored),
             context=min(_number(row["seq_len"], 0) if row["seq_len"].isdecimal() else ALPACA, 8192),
             batch=_number(row["batch_per_gpu"], 1), checkpoint=torchtune or peft,
-            optimiser="paged" if torchtune and task == "full" else "adamw",
+            optimiser="paged" if torchtune and task == "full" else "adamw", chunked=torchtune,
         )  # fmt: skip
         try:
             found = fit(plan, gpu)

@@ -64,6 +64,15 @@ def test_what_people_know_to_fit(model: str, gpu: str, plan: dict[str, object], 
     assert (answer.tokens_per_s is not None) is fits
 
 
+def test_a_loss_in_chunks_is_said() -> None:
+    """LoRA of 8 B at 4k on 24 GB: logits of 128,256 words alone keep plain transformers from it."""
+    plans = [Plan(model=EIGHT, task="lora", checkpoint=True, context=context) for context in (2048, 4096)]
+    found = [fit(plan, "rtx-4090") for plan in plans]
+    assert [(each.fits, each.plan.chunked) for each in found] == [(True, False), (True, True)]
+    plain = [fit(replace(plan, checkpoint=False), "rtx-4090").plan.chunked for plan in plans]
+    assert plain == [False, False]
+
+
 def test_a_cache_in_8_bits_is_half_as_large() -> None:
     plans = [Plan(model=EIGHT, context=65536, cache=cache) for cache in (Precision.BF16, Precision.FP8)]
     wide, narrow = (dict(memory(plan))["cache"] for plan in plans)

@@ -42,7 +42,7 @@ def test_blocks_are_the_members_of_the_outermost_lists() -> None:
 
 ROOT = Path(__file__).parents[2]
 RANKS = 2
-NAMES = ("llm-124m", "llm-1b-lora")
+NAMES = ("llm-124m", "llm-1b-lora", "llama-3.1-8b-full-adamw8bit-checkpointed", "deepseek-v3-full")
 
 
 def rank(number: int, folder: Path) -> None:

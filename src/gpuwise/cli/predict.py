@@ -127,7 +127,7 @@ def _ids(text: str) -> tuple[str, ...]:
 @click.option("--gpus", "count", type=click.IntRange(1, 64), default=1, show_default=True,
               help="GPUs that share the work: tensor-parallel in inference, FSDP in training.")  # fmt: skip
 @click.option("--checkpoint", type=click.Choice(["on", "off"]), default="on", show_default=True,
-              help="Training computes activations again, and the loss in chunks.")  # fmt: skip
+              help="Training computes activations again instead of keeping them.")  # fmt: skip
 @click.option("--optimiser", type=click.Choice(["adamw", "adamw8bit", "paged"]), default="adamw",
               show_default=True, help="paged: 8-bit moments in the host's memory.")  # fmt: skip
 @click.option("--rank", type=click.IntRange(1, 1024), default=16, show_default=True, help="Of adapters.")

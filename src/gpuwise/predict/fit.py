@@ -6,10 +6,10 @@
     prompt, training step    operations / (share x peak), and for training three or four passes of them
 
 Activations of a layer are those of `workloads.llm.activation_bytes`. Checkpointing keeps C values a token and
-layer, computes one layer again at a time, and has the loss computed in chunks of tokens, as recipes that
-save memory do (torchtune, Unsloth, Liger, `gpuwise bench`). Without it logits are counted as transformers
-makes them: in 16 and 32 bits, with their gradient. llama.cpp, which runs GGUF formats, leaves an embedding
-that is not the head in the host's memory.
+layer and computes one layer again at a time. Logits are counted as transformers makes them, in 16 and 32 bits
+with their gradient; where a plan with checkpointing does not fit for them, the loss is computed in chunks of
+tokens, as torchtune, Unsloth, Liger and `gpuwise bench` do. llama.cpp, which runs GGUF formats, leaves an
+embedding that is not the head in the host's memory.
 Constants were set on public rows: `python -m evaluation.language_models DATA_FOLDER` scores them.
 """
 
@@ -87,6 +87,7 @@ class Plan:
     batch: int = 1
     gpus: int = 1  # Tensor-parallel for inference, FSDP for training.
     checkpoint: bool = False
+    chunked: bool = False  # The loss is computed for some tokens at a time.
     optimiser: Optimiser = "adamw"
     rank: int = 16  # Of adapters.
 
@@ -123,7 +124,7 @@ def fit(plan: Plan, gpu: str) -> Fit:
     fits = sum(size for _, size in parts) <= usable * spec.memory_bytes
     answer = Fit(plan=plan, gpu_id=spec.id, parts=parts, memory_bytes=spec.memory_bytes, fits=fits)
     if not fits:
-        return answer
+        return answer if plan.chunked or not plan.checkpoint else fit(replace(plan, chunked=True), gpu)
     first = None
     if plan.gpus > MOST:
         return replace(answer, refusal=f"the network between machines of {MOST} is not known")
@@ -179,6 +180,7 @@ def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
         logits = float(LOGIT_BYTES * tokens * m.vocabulary)
         if plan.checkpoint:
             kept = 2.0 * tokens * m.hidden * m.layers + kept / m.layers
+        if plan.chunked:
             logits = min(logits, LOGIT_CHUNK_BYTES)
         # FSDP gathers two layers at a time beside its own part.
         gathered = 2 * weights / m.layers if gpus > 1 else 0.0

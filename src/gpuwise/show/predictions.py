@@ -161,6 +161,9 @@ def fit_table(rows: Sequence[Fit]) -> Table:
         "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds rest on the data "
         "sheet and on public rows of other cards, 80 % interval",
     ]
+    if any(row.fits and row.plan.chunked for row in rows):
+        notes.append("in chunks: fits where the loss is computed for some tokens at a time, as by Unsloth, "
+                     "torchtune and Liger; not in plain transformers")  # fmt: skip
     if any(row.widened for row in rows):
         notes.append("*: the GPU has no units for this format: weights alone are in it, products in 16 bits")
     largest = max(rows, key=lambda row: row.needed_bytes)
@@ -176,7 +179,7 @@ def fit_table(rows: Sequence[Fit]) -> Table:
 
 def _fit_row(answer: Fit) -> dict[str, str]:
     plan = answer.plan
-    fits = "yes" if answer.fits else "no"
+    fits = "no" if not answer.fits else "in chunks" if plan.chunked else "yes"
     if answer.enough:
         fits = f"on {answer.enough}"
     speed = answer.tokens_per_s
@@ -233,6 +236,7 @@ def _plain(answer: Fit) -> dict[str, Any]:
         "task": plan.task,
         "weights": str(plan.weights),
         "widened_to_16_bits": answer.widened,
+        "chunked_loss": plan.chunked,
         "cache": str(plan.cache),
         "context": plan.context,
         "batch": plan.batch,
