@@ -36,8 +36,8 @@ LONGEST_S = 2.0
 # An audit looks at every figure, and its longest honest article takes some seconds.
 LONGEST_AUDIT_S = 10.0
 MOST_BYTES = 500 * 2**20
-# After so much wall time a worker is ended: it hangs.
-HANGS_S = 60.0
+# After so much wall time a worker is ended: it hangs, also where others have the processors.
+HANGS_S = 300.0
 # Until each verb has loaded what it needs, on a machine that has other work.
 STARTS_S = 600.0
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -19,8 +19,8 @@ eager or compiled) lists its kernels as [row, count, row, count, ...], counts be
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache as remember
 from functools import lru_cache
@@ -31,14 +31,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from gpuwise import __version__
+from gpuwise import __version__, store
 from gpuwise.errors import InputError, MachineError
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Kernel, KernelClass, Memory, Phase, Trace
 from gpuwise.predict.graph import grouped
 from gpuwise.predict.kernels import KEPT_TRACES
-from gpuwise.store import home
 from gpuwise.workloads import foreign, registry
 
 SCHEMA = 2
@@ -315,7 +314,7 @@ def obtain(config: RunConfig, batch: int | None = None) -> Trace:
 
 def folder() -> Path:
     """Where traces are kept that were not shipped: another release may record a step otherwise."""
-    return home() / "traces" / __version__
+    return store.home() / "traces" / __version__
 
 
 def kept_at(config: RunConfig, name: str) -> Path | None:
@@ -404,13 +403,8 @@ def read(place: Traversable) -> Document | None:
 def keep(document: Document, path: Path) -> None:
     """Write a document whole or not at all; a folder that cannot be written is passed over in silence,
     for the trace is at hand and only the next start will be slower."""
-    temporary = path.parent / f".{os.urandom(8).hex()}.gpuwise"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(dumps(document), encoding="utf-8")
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
+    with suppress(InputError):
+        store.write(dumps(document).encode(), path)
 
 
 def dumps(document: Document) -> str:
