@@ -19,8 +19,7 @@ from itertools import combinations
 from gpuwise.checks import networks, own
 from gpuwise.checks.own import ABOVE
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog, llms
-from gpuwise.facts.catalog.mention import mentions
+from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec, Source
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Issue, Measurement, Record
@@ -306,6 +305,9 @@ def _decoding(row: Record) -> Iterator[Issue]:
     name, _, phase = asked.workload.rpartition("-")
     if phase != "decode" or row.item != "token" or asked.batch is None or asked.precision is None:
         return
+    from gpuwise.facts import llms
+    from gpuwise.facts.catalog.mention import mentions
+
     try:
         model = llms.find(name)
     except InputError:

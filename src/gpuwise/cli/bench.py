@@ -27,7 +27,6 @@ from gpuwise.model.precision import OTHER_NAMES, PRECISIONS, Precision
 from gpuwise.model.question import DEVICES, FRAMEWORKS, MODES, PROTOCOLS, SCALINGS, RunConfig, parse
 from gpuwise.model.result import Measurement, Trial
 from gpuwise.show import results as show
-from gpuwise.show.scaling import scaling
 from gpuwise.show.table import Table
 from gpuwise.show.tuning import used
 
@@ -234,7 +233,12 @@ def command(context: click.Context, /, **options: Any) -> None:
     )  # fmt: skip
     answer = bench(request, Screen(quiet=quiet).listen)
     done = answer.found
-    _show(answer, options, (show.counts(done.result), scaling(done.result)))
+    scaled = None
+    if any(m.config.gpus > 1 for m in done.result.measurements):
+        from gpuwise.show.scaling import scaling
+
+        scaled = scaling(done.result)
+    _show(answer, options, (show.counts(done.result), scaled))
     if not done.complete:
         if done.kept is not None:
             printer.talk(f"go on later: the same command with --resume {done.kept}")

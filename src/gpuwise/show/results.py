@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from gpuwise import store
 from gpuwise.model.question import HOW, WORK, Environment
 from gpuwise.model.result import WIDE, Interval, Issue, Measurement, Record, Result
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts, whole
-from gpuwise.show.charts import Mark
 from gpuwise.show.table import Table
+
+if TYPE_CHECKING:
+    from gpuwise.show.charts import Mark
 
 _PLURAL = {
     "image": "images", "image-step": "image-steps", "sequence": "sequences", "token": "tokens",
@@ -398,6 +401,8 @@ def over_sessions(same: Sequence[Record]) -> Amount:
 
 def speed_marks(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[Mark]:
     """Throughput of one workload as bars, the fastest setting first."""
+    from gpuwise.show.charts import Mark
+
     marks = []
     for label, same in settings(rows, devices=devices):
         middle, found = same[len(same) // 2], over_sessions(same)

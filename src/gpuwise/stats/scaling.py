@@ -30,7 +30,6 @@ from typing import Literal
 from gpuwise.errors import InputError
 from gpuwise.model.question import USUAL, Part
 from gpuwise.model.result import Group, Interval, Measurement, Record
-from gpuwise.stats.comparison import ratio_of_steps
 from gpuwise.stats.interval import ratio_of
 
 # The share of one GPU's speed that each GPU more must add to be worth it.
@@ -98,6 +97,8 @@ def factor(one: Measurement, several: Measurement) -> Interval:
     """T(n) / (n T(1)) with its interval. Raises ValueError without a throughput on either side."""
     if one.throughput is None or several.throughput is None:
         raise ValueError("a scale factor needs two throughputs")
+    from gpuwise.stats.comparison import ratio_of_steps
+
     return ratio_of_steps(one, several).times(1 / several.config.gpus)
 
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuwise.errors import InputError
-from gpuwise.facts import llms
 from gpuwise.model.question import Mode, RunConfig, WorkloadSpec
 
 if TYPE_CHECKING:
@@ -99,6 +98,8 @@ def find(name: str) -> tuple[Workload, ...]:
     from gpuwise.workloads import foreign
 
     if not foreign.is_foreign(name):
+        from gpuwise.facts import llms  # wanted for a slip only
+
         # Names that hold what was typed, else those written like it.
         plain = name.casefold().replace("_", "-")
         holding = [full for full in _BUILT_IN if plain in full] if plain else []
