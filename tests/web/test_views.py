@@ -22,7 +22,7 @@ from .conftest import H200, HOST
 
 PAGES = (
     "/", "/leaderboard/bert-large,train", "/gpus", "/gpus/rtx-4090",
-    "/compare", "/compare/rtx-4090,l40s", "/compare/rtx-4090,l40s/article",
+    "/prices", "/prices/l4", "/compare", "/compare/rtx-4090,l40s", "/compare/rtx-4090,l40s/article",
     "/results", "/results/resnet50", "/scaling", "/scaling/bert-large", "/predict", "/predict/llm-8b-decode",
     "/choose", "/choose/llm-inference", "/choose/scientific-fp64", "/audit", "/upload",
 )  # fmt: skip

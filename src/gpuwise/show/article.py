@@ -20,7 +20,7 @@ from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.result import Record
 from gpuwise.model.units import Amount, gibibytes, percent, significant, times, usd, watts, whole
 from gpuwise.show.charts import Mark, Rows, frontier, tradeoff
-from gpuwise.show.gpus import label, peak_name, peak_value, place, quantity, short, shown
+from gpuwise.show.gpus import peak_value, quantity, short, shown, side_by_side
 from gpuwise.show.page import Figure, Page, References, Section, said
 from gpuwise.show.prices import EXACTLY, exact, hourly, million, offered
 from gpuwise.show.records import (
@@ -584,18 +584,5 @@ def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
 
 def _specifications(given: Contest) -> Section:
     """Every field that a card states, each row with its sources."""
-    rows = []
-    for name in sorted({name for spec in given.specs for name in spec.facts}, key=place):
-        facts = [spec.facts.get(name) for spec in given.specs]
-        sources = given.cited.mark(*(fact.source for fact in facts if fact))
-        rows.append((label(name), *(shown(fact) if fact else "-" for fact in facts), sources))
-    # Peaks are named by format, unit and accumulator, so that dense is never beside sparse.
-    for field, name in dict.fromkeys((p.field, peak_name(p)) for spec in given.specs for p in spec.peaks):
-        peaks = [next((p for p in spec.peaks if p.field == field), None) for spec in given.specs]
-        sources = given.cited.mark(*(peak.source for peak in peaks if peak))
-        rows.append((f"peak {name}", *(peak_value(peak) if peak else "-" for peak in peaks), sources))
-    table = Table(
-        columns=("field", *(short(spec) for spec in given.specs), "sources"), rows=tuple(rows),
-        notes=("peaks are dense unless they say sparse; a dash: no source that was read states it",),
-    )  # fmt: skip
+    table = side_by_side(given.specs, given.cited)
     return Section(id="specifications", title="Specifications", folded=(table,))

@@ -10,6 +10,7 @@ from typing import Any
 from gpuwise.facts.catalog import Match, all_gpus, chips, derive, fields
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
 from gpuwise.model.units import Amount, gibibytes, of_field, percent, si, usd, watts
+from gpuwise.show.page import References
 from gpuwise.show.table import Table
 
 # Numbers of which a multiple means nothing.
@@ -196,21 +197,37 @@ def listing(
     )
 
 
-def side_by_side(specs: Sequence[GpuSpec]) -> Table:
-    """Specifications of several GPUs, one column each, the later ones with their ratio to the first."""
-    rows = []
-    for field in sorted({field for spec in specs for field in spec.facts}, key=place):
-        facts = [spec.facts.get(field) for spec in specs]
-        known = fields().get(field)
-        # A multiple of yes, of a generation or of a format says nothing.
-        plain = field in _NO_RATIO or (known is not None and known.kind != "number")
-        texts = [shown(fact) if fact else "-" for fact in facts]
-        rows.append((label(field), *_beside(texts, [None if plain else s.number(field) for s in specs])))
+def side_by_side(specs: Sequence[GpuSpec], cited: References | None = None) -> Table:
+    """Specifications of several GPUs, one column each, the later ones with their ratio to the first; with
+    `cited` without ratios, but with the sources of each row."""
+    every: list[tuple[str, str, list[Fact | None] | list[Peak | None]]] = [
+        (field, label(field), [spec.facts.get(field) for spec in specs])
+        for field in sorted({field for spec in specs for field in spec.facts}, key=place)
+    ]
     # Peaks are named by format, unit and accumulator, so that dense is never beside sparse.
     for name in dict.fromkeys(peak_name(p) for spec in specs for p in spec.peaks):
         peaks = [next((p for p in spec.peaks if peak_name(p) == name), None) for spec in specs]
-        values = [peak.flop_per_s if peak else None for peak in peaks]
-        rows.append((f"peak {name}", *_beside([peak_value(p) if p else "-" for p in peaks], values)))
+        every.append(("", f"peak {name}", peaks))
+    rows = []
+    for field, title, stated in every:
+        texts = [
+            "-" if one is None else peak_value(one) if isinstance(one, Peak) else shown(one) for one in stated
+        ]
+        if cited is not None:
+            rows.append((title, *texts, cited.mark(*(one.source for one in stated if one is not None))))
+            continue
+        known = fields().get(field)
+        # A multiple of yes, of a generation or of a format says nothing.
+        plain = field in _NO_RATIO or (known is not None and known.kind != "number")
+        values = [
+            one.flop_per_s if isinstance(one, Peak) else None if plain else spec.number(field)
+            for spec, one in zip(specs, stated, strict=True)
+        ]
+        rows.append((title, *_beside(texts, values)))
+    if cited is not None:
+        note = "peaks are dense unless they say sparse; a dash: no source that was read states it"
+        names = (*(short(spec) for spec in specs), "sources")
+        return Table(columns=("field", *names), rows=tuple(rows), notes=(note,))
     return Table(
         columns=("field", *(spec.id for spec in specs)),
         rows=tuple(rows),
