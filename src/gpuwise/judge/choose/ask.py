@@ -17,7 +17,7 @@ from gpuwise.judge.choose.fit import SUPPLY, SUPPLY_EFFICIENCY
 from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, need_for, presets, unknown
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
-from gpuwise.model.units import Latency, Work
+from gpuwise.model.units import Work
 from gpuwise.workloads import registry
 
 _NUMBERS = {
@@ -68,7 +68,6 @@ class Asked:
     workload: str
     mode: Purpose | None = None
     work: Work | None = None
-    latency: Latency | None = None
     gpus: tuple[int, int] | None = None
     form: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -175,7 +174,7 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
 def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     """The need of a question; `given` are arguments of `need_for` that were stated apart."""
     stated = {
-        "mode": asked.mode, "work": asked.work, "latency": asked.latency, "gpus": asked.gpus,
+        "mode": asked.mode, "work": asked.work, "gpus": asked.gpus,
         "form": asked.form,
         **{name: value for name, value in (given or {}).items() if value is not None},
     }  # fmt: skip

@@ -38,7 +38,7 @@ from gpuwise.judge.choose.fit import PERIODS, QUIET_W, SUPPLY, contradiction, ke
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import Interval, Issue, Record
+from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import percent, seconds, si, significant, usd
 from gpuwise.predict.card import MODULES
 from gpuwise.predict.rates import LEVEL
@@ -106,7 +106,11 @@ def recommend(
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
         changes=changes,
-        advice=(*_absent(need, left), *_advice(them, places, need, item)),
+        advice=(
+            *(f"{_short(gpu)} that you have is left out: {left[gpu].detail}"
+              for gpu in dict.fromkeys(need.have) if gpu in left),
+            *_advice(them, places, need, item),
+        ),
     )  # fmt: skip
     return replace(made, answer=_answer(made), reasons=_reasons(made), runner_up=_runner_up(made))
 
@@ -349,7 +353,8 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
         scaling = (why for why in first.why if why.startswith(f"{first.count} reach"))
         said += [next(scaling, link)] if first.count > 1 else []
     known = _BASES[first.basis].partition(":")[0].partition(" by")[0]
-    said.append(f"speed: {_range(first.throughput)} {found.item}s/s within 80 %, {known}")
+    value, low, high = (speed_of(getattr(first.throughput, end)) for end in ("value", "low", "high"))
+    said.append(f"speed: {value} ({low} to {high}) {found.item}s/s within 80 %, {known}")
     if first.memory_spare is not None:
         size, free = catalog.get(first.gpu_id).memory_bytes or 0.0, percent(max(0.0, first.memory_spare), 0)
         said.append(f"memory: {size / 2**30:.4g} GiB on each GPU, {free} of it stays free")
@@ -430,10 +435,6 @@ def _other(need: Need, value: float, words: str) -> str:
 def _about(need: Need, interval: Interval) -> str:
     other = _other(need, interval.value, "; {}")
     return f"about {usd(interval.value)} ({usd(interval.low)} to {usd(interval.high)}{other})"
-
-
-def _range(interval: Interval) -> str:
-    return f"{speed_of(interval.value)} ({speed_of(interval.low)} to {speed_of(interval.high)})"
 
 
 def speed_of(value: float) -> str:
@@ -558,13 +559,6 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
     else:
         pays = f"{_name(them, own)} costs less than {_name(them, rent)}"
         yield f"{pays} from {hours:.1f} h a week on ({planned:g} h assumed)"
-
-
-def _absent(need: Need, left: Mapping[str, Issue]) -> Iterator[str]:
-    """Why a GPU that is there already is not an option."""
-    for gpu in dict.fromkeys(need.have):
-        if gpu in left:
-            yield f"{_short(gpu)} that you have is left out: {left[gpu].detail}"
 
 
 def _advice(them: Candidates, places: Sequence[int], need: Need, item: str) -> Iterator[str]:

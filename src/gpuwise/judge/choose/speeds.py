@@ -87,17 +87,15 @@ def gather(
             bare = {gpu: n for gpu, n in wanted.items() if lacking in found[gpu, n[0]].refusal}
             found |= _of_workload(other, name, bare, forecast, measured, published) if bare else {}
     if len(each) == 1:
-        return tuple(_in_items(record, need.passes) for record in each[0].values())
+        one = need.passes  # Runs of the workload that an item of the need takes
+        return tuple(
+            record if one == 1 or record.throughput is None
+            else replace(record, item="image", throughput=record.throughput.times(1 / one),
+                         seconds=record.seconds * one if record.seconds else None)
+            for record in each[0].values()
+        )  # fmt: skip
     shares = [share for _, share in need.workloads]
     return tuple(_mix([found[key] for found in each], shares) for key in each[0])
-
-
-def _in_items(record: Record, passes: float) -> Record:
-    """The speed in items of which each takes so many runs of the workload."""
-    if passes == 1 or record.throughput is None:
-        return record
-    seconds = record.seconds * passes if record.seconds else None
-    return replace(record, item="image", throughput=record.throughput.times(1 / passes), seconds=seconds)
 
 
 def _of_workload(
@@ -124,9 +122,13 @@ def _of_workload(
         if mine is not None and (model is None or _stands(need, mine, model, config, forecast)):
             found[key] = mine
             continue
+        # The narrower interval; a refusal has none.
         known = [record for record in (model, others.get(key)) if record is not None]
         unknown = _blank(config, *key, "no speed is known")
-        found[key] = min(known, key=_width, default=unknown)
+        found[key] = min(
+            known, default=unknown,
+            key=lambda r: log(t.high / t.low) if (t := r.throughput) and t.low > 0 else float("inf"),
+        )  # fmt: skip
     return found
 
 
@@ -151,7 +153,8 @@ def _of_model(need: Need, gpu: str, count: int) -> Record:
         room, needed = gibibytes(first.memory_bytes), gibibytes(first.needed_bytes)
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
         return replace(blank, issues=refused(why))
-    fast = [each for each in tried if _quick(need, each)]
+    most = need.latency_s or float("inf")
+    fast = [each for each in tried if most == float("inf") or (_latency(need, each) or most + 1) <= most]
     # Of batches that are all too late the quickest says which latency could be had.
     best = (max(fast, key=lambda f: f.tokens_per_s.value if f.tokens_per_s else 0.0) if fast
             else min(tried, key=lambda f: _latency(need, f) or float("inf")))  # fmt: skip
@@ -206,11 +209,6 @@ def _latency(need: Need, found: Fit) -> float | None:
     return found.plan.batch / speed.value if speed and need.mode == "infer" else None
 
 
-def _quick(need: Need, found: Fit) -> bool:
-    seconds = _latency(need, found)
-    return need.latency_s is None or (seconds is not None and seconds <= need.latency_s)
-
-
 def corrected(predicted: Mapping[Key, Record], measured: Mapping[Key, Record]) -> dict[Key, Record]:
     """Predictions of one batch, each times what the first measured card reaches of its own prediction. Where
     a card has a measurement beside its prediction, that stands."""
@@ -256,12 +254,6 @@ def _blank(config: RunConfig, gpu: str, count: int, refusal: str = "") -> Record
         question=replace(config, gpus=count), gpu_id=gpu, item=registry.get(config.workload).spec.item,
         origin="predicted", basis="spec-only", issues=refused(refusal) if refusal else (),
     )  # fmt: skip
-
-
-def _width(record: Record) -> float:
-    """Of the interval in log space; infinite for a refusal."""
-    interval = record.throughput
-    return log(interval.high / interval.low) if interval and interval.low > 0 else float("inf")
 
 
 def _published(config: RunConfig, rows: Sequence[Record]) -> dict[Key, Record]:
