@@ -60,6 +60,8 @@ READ_SHARE, READ_SHARE_GGUF, PROMPT_SHARE, TRAIN_SHARE = 0.85, 0.70, 0.55, 0.45
 # 2 GHz, which those grow against. NF4 is run by bitsandbytes in transformers, where the host launches each
 # kernel: between half and twice this by the host.
 LAYER_S, LAYER_S_INT4, LAYER_S_NF4 = 30e-6, 55e-6, 0.8e-3
+# Cards with HBM wait longer: of llama.cpp a layer, of other engines the router and gather of a mixture.
+LAYER_S_GGUF_HBM, MIXTURE_S_HBM = 65e-6, 30e-6
 # Weights that a multiprocessor unpacks from 4 bits in one cycle, and from NF4 into a copy of 16 bits, which
 # is written and read for more than one sequence.
 UNPACKED, UNPACKED_NF4 = 14.0, 1.3
@@ -209,6 +211,10 @@ def decode_seconds(plan: Plan, found: Card) -> float:
         return max(moved, computed, unpacked, m.layers * LAYER_S_NF4 * (1 if plan.batch == 1 else 1.5))
     if plan.weights.weight_bytes < 1 and plan.weights not in GGUF:
         unpacked, layer = cycles / UNPACKED, LAYER_S_INT4 * 2e9 / found.clock_hz
+    if found.stacked:
+        layer = (
+            LAYER_S_GGUF_HBM if plan.weights in GGUF else layer + MIXTURE_S_HBM * m.expert_layers / m.layers
+        )
     return max(moved, computed, unpacked) + m.layers * (layer + _reduces(plan, found))
 
 
