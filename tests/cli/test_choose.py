@@ -205,6 +205,12 @@ def test_a_card_known_by_its_sheet_alone_says_how_to_rank_it_all_the_same(gpuwis
     assert gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x", "--rent", "--unproven", "ok")[0] == 0
 
 
+def test_words_of_modes_are_read(gpuwise) -> None:
+    for word, mode in (("inference", "infer"), ("training", "train")):
+        assert json.loads(gpuwise("choose", "resnet50", "--mode", word, "--json")[1])["need"]["mode"] == mode
+    assert gpuwise("choose", "resnet50", "--mode", "dreaming")[0] == 2
+
+
 def test_a_monthly_budget_in_euro_is_answered_in_euro(gpuwise) -> None:
     _, text, _ = gpuwise("choose", "bert-large", "--rent", "--budget", "250 €/month")
     assert re.search(r"\$[\d.]+ a month \([\d.]+ EUR a month\)", text)

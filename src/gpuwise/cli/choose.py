@@ -46,7 +46,14 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command("choose", cls=_Grouped, short_help="Which GPU to buy or rent, and why.")
+# Words that people use for a mode.
+_MODES = {"inference": "infer", "serve": "infer", "training": "train", "fine-tune": "finetune"}
+
+
+@click.command(
+    "choose", cls=_Grouped, short_help="Which GPU to buy or rent, and why.",
+    context_settings={"token_normalize_func": lambda text: _MODES.get(text, text)},
+)  # fmt: skip
 @click.argument("workload", required=False, metavar="[WORKLOAD[=WEIGHT],... | QUESTION | PRESET | FILE.json]")
 @_options
 @click.option("--model", metavar="hf:CONFIG|FILE", help="A model of your own instead of WORKLOAD.")
