@@ -232,13 +232,14 @@ class _Walk:
                 return
             # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
             parts = _shared(value, gpus) if gpus else [(owner, value)]
+            one_each = all(sum(t.kind == "value" for t in scan(text)) == 1 for _, text in parts)
             for one, text in parts:
                 for reading in readings(label_of(label), text, marks=self.scope.marks):
                     if one is None:
                         yield Left(line.line, reading.token.text)
                         continue
                     mine = of_form(one, text, reading.token)
-                    claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2)
+                    claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
                     said = (line.text, self.scope.title) if claim.field in IN_CONTEXT else ()
                     yield replace(claim, context=said)
 

@@ -93,7 +93,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # Where more is wrong than right it is the reading that fails: columns that moved, another GPU meant. But
     # values with their units in their cells cannot have moved unseen.
     places: dict[object, Counter[str]] = defaultdict(Counter)
-    for claim, verdict in judged:
+    # A figure that a text repeats counts once.
+    once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
+    for claim, verdict in once.values():
         united = verdict == "contradicts" and _UNIT.search(claim.stated)
         for key in (_place(claim), claim.group):
             places[key].update((verdict, "united") if united else (verdict,))
@@ -573,8 +575,14 @@ def mechanism(claim: Claim) -> Explained | None:
         if count is not None and states(claim, float(count)):
             return "full die for product", f"the whole {chip} die has that many; the product uses fewer"
     for other in dict.fromkeys(other for gpu_id in claim.gpu_ids for other in family(gpu_id)):
-        if other not in claim.gpu_ids and any(
-            fits_form(claim, k.form) and states(claim, k.value) for k in evidence.of(other, field)
+        laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
+        siblings = evidence.of(other, field) if peak and not claim.sparse else ()
+        if any(k.form == "sparse" and states(claim, k.value) for k in siblings):
+            return "sparse as dense", f"reached by {catalog.get(other).name}, with 2:4 sparsity only"
+        if (
+            other not in claim.gpu_ids
+            and not laptop
+            and any(fits_form(claim, k.form) and states(claim, k.value) for k in evidence.of(other, field))
         ):
             return "other variant", f"true of {catalog.get(other).name}"
     return None

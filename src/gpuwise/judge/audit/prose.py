@@ -342,9 +342,11 @@ class _Sentence:
     def formats(self, place: int) -> Iterator[tuple[float, str]]:
         """Formats of a rate: by the words near it, or as the text said before."""
         token = self.tokens[place]
-        fields = dict.fromkeys(
+        named = dict.fromkeys(
             t.field for t in self.tokens if t.field.startswith("peak:") and t.field != "peak:"
         )
+        # "FP16 tensor compute" is of FP16.
+        fields = [f for f in named if f != "peak:tensor"] or list(named)
         for field in fields or ([self.topic] if self.topic else []):
             # "3,352 AI TOPS" may count any format.
             if field != "peak:tensor" or "fl" in token.text.lower():
@@ -505,7 +507,7 @@ class _Sentence:
             if re.search(r"\d ?(?:x|\u00d7|%|times)|\b(?:twice|double|half|more|faster|higher)\b", between):
                 # "1.67 times the bandwidth of the H200" is of the other GPU.
                 return cost + COMPARED
-            if len(between) < 60 and not turns and "," not in between and CUES["binds"].search(between[-40:]):
+            if len(between) < 60 and not turns and not set(",)") & set(between) and CUES["binds"].search(between[-40:]):
                 return 0.2 + cost
             if between.strip() == "(":
                 return 0.1
@@ -573,6 +575,7 @@ class _Sentence:
         words = self.text[0 if self.in_turn else max(0, token.start - 70) : token.start]
         for gpu in self.gpus:
             words = words.replace(gpu.text, " ")
+        others = re.sub("|".join(re.escape(g.text) for g in self.gpus) or "$^", " ", self.text)
         near = self.text[max(0, token.start - 40) : token.end + 40]
         around = {"op/s": "reached", "bytes/s": "reached", "bytes": "taken"}.get(token.measures)
         values = [t for t in self.tokens if t.kind == "value"]
@@ -585,14 +588,14 @@ class _Sentence:
             CUES["doubt"].search(words) or CUES["doubt_after"].match(self.text, token.end),
             around and CUES[around].search(words),
             CUES["computed"].search(self.text[max(0, token.start - 4) : token.start]),
-            # From so much to so much is what was reached.
-            token.is_range and token.dimension in ("op/s", "bytes/s"),
+            # From so much to so much is what was reached, or grew from one GPU to the next.
+            token.is_range and (token.dimension in ("op/s", "bytes/s") or words.rstrip().endswith("from")),
             # Many values and few words are a table without its line ends; values that touch are its cells.
             telegram or (self.text.count("|") > 3 and not self.in_turn),
             any(a.end == b.start and {a.kind, b.kind} <= typed for a, b in pairwise(self.tokens)),
             # Beside words for links a bandwidth that is not called the memory's may be theirs.
             field == "memory_bytes_per_s" and unnamed
-            and (CUES["link"].search(self.text) or CUES["network"].search(self.text)),
+            and (CUES["link"].search(others) or CUES["network"].search(others)),
             # In a list, the rate that its GPU's link has.
             field == "memory_bytes_per_s" and place in self.listed and any(
                 evidence.supports(i, "link_bytes_per_s", token.numbers[0]) for i in self.listed[place].gpu_ids
