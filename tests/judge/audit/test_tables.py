@@ -136,3 +136,30 @@ def test_a_row_speaks_of_the_variant_that_explains_it() -> None:
         [f.kind for f in audit.audit_text(text.format(rate)).findings if f.kind] for rate in ("3350", "2000")
     ]
     assert kinds == [[], ["other variant"]]
+
+
+def test_labels_and_values_in_one_long_line_are_pairs() -> None:
+    text = (
+        "NVIDIA L40S GPU Memory 40GB GDDR6 with ECC Memory Bandwidth 864GB/s Interconnect Interface "
+        "PCIe Gen4 x16 CUDA Cores 18,176 Tensor Cores 568 RT Cores 142 Max Power Consumption 300W"
+    )
+    found = {f.field: f.verdict for f in audit.audit_text(text).findings}
+    assert found.pop("memory_bytes") == found.pop("power_w") == "contradicts"
+    assert set(found.values()) == {"agrees"}
+    assert len(found) == 6
+
+
+def test_rows_shorter_than_their_header_are_read_where_their_cells_fit() -> None:
+    rows = "RTX 4090       24 GB   1008 GB/s   $1599  $1800\nRTX 3090       {} GB   936 GB/s    $1499  $800"
+    text = f"GPU            VRAM    Bandwidth   MSRP   Street\n{rows}\n"
+    memory = [
+        [f.verdict for f in audit.audit_text(text.format(size)).findings if f.field == "memory_bytes"]
+        for size in (24, 20)
+    ]
+    assert memory == [["agrees", "agrees"], ["agrees", "contradicts"]]
+
+
+def test_speeds_of_networks_under_formats_are_no_peaks() -> None:
+    table = "| stock | fp32 | fp16 |\n|---|---|---|\n| resnet50 train | 1,094 <sub>1024</sub> | 6,554 |"
+    found = audit.audit_text(f"# One H200\n\n{table}").findings
+    assert {f.field for f in found} == {"throughput"}

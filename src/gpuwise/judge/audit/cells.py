@@ -240,6 +240,9 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
         return after.field if cell[token.end : after.start].strip() in ("(", "") else None
     if before is not None and before.kind == "field" and before.field != "peak:":
         between = cell[before.end : token.start]
+        if not before.field and re.fullmatch(r" ?(?:of|is|:|=)? ?(?:about |up to )?", between):
+            # "a game clock of 2424 MHz and a boost clock"
+            return "none"
         # A comma, a sum or a cell's border ends what a word says.
         if FIELDS[before.field].dimension == dimension and len(between) <= NEAR:
             return None if re.search(r"[,;.|]\s|[x\u00d7=]", between) else before.field

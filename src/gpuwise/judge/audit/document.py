@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import grid, layout, prose
@@ -13,7 +14,7 @@ from gpuwise.judge.audit.cells import label_of, own_field, readings
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import Block, Heading, Line, Table
-from gpuwise.judge.audit.words import CUES, Token, scan
+from gpuwise.judge.audit.words import CUES, FIELDS, Token, scan
 from gpuwise.model.judgement import Claim
 
 # The level of a heading that is only a short line: below all marked ones.
@@ -22,6 +23,9 @@ PLAIN = 7
 DIE_LINES = 8
 # Characters of a line that is a value and nothing else, of a plain heading, and of a line of pairs.
 SHORT, TITLE, PAIRS = 24, 90, 600
+# So many labels, each with its value right behind it, make a line of pairs: with at most so many other
+# characters for each.
+ROW, LOOSE = 4, 24
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
 # Behind a label its unit or its words in parentheses, then what parts it from its value.
@@ -29,6 +33,8 @@ _LABELLED = re.compile(
     r"(?i:[ _](?:in )?(?:[gt]i?b(?:/s|ps)?|tflops|watts?|w|[mg]hz|nm|bits?))?\s?(?:\([^)]{0,60}\))?\s?"
     r"(?:[:\uff1a]|=|\u2014| - |\u2013)\s?"
 )
+# Between a label and its value, where nothing else parts them: "CUDA Cores 18,176", "Memory (max) 48 GB".
+_GAP = re.compile(r"\s?(?:\([^)]{0,30}\)|size|capacity|up to)?\s?")
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 # A footnote on rates with sparsity, and its mark: "1 Shown with sparsity", "* With sparsity".
 _FOOTNOTE = re.compile(
@@ -159,7 +165,9 @@ class _Walk:
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 gpus = [t for t in scan(part.text) if t.kind == "gpu"]
                 yield from prose.abilities(part.text, gpus, None, part.line, self.section)
-            elif pairs := [] if joins else list(_pairs(part.text)) or self.headed(part):
+            elif (
+                pairs := [] if joins else [*_in_a_row(part.text)] or [*_pairs(part.text)] or self.headed(part)
+            ):
                 yield from self.pairs(part, pairs)
             else:
                 paragraph.append(part)
@@ -254,6 +262,27 @@ def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str
             return []
         spans = zip([0, *ends[:-1]], [g.start for g in gpus], strict=True)
     return [(subject([gpu]), value[a:b]) for gpu, (a, b) in zip(gpus, spans, strict=True)]
+
+
+def _in_a_row(text: str) -> Iterator[tuple[str, str]]:
+    """(label, value) of a line of nothing but labels and values, as a page without its line ends."""
+    tokens = scan(text) if len(text) <= prose.LONGEST else ()
+    starts: list[tuple[int, int]] = []
+    for label, value in pairwise(tokens):
+        gap = text[label.end : value.start]
+        takes = FIELDS[label.field].dimension in (value.measures, "text") if label.kind == "field" else False
+        if takes and value.kind in ("value", "name") and _GAP.fullmatch(gap):
+            starts.append((label.start, value.start))
+    labelled = sum(t.end - t.start for t in tokens)
+    if len(starts) < ROW or len(text) - labelled > LOOSE * len(starts) or _ENDS.search(text):
+        return
+    # A value ends with the last one before the next label; what stands between is that label's.
+    ends = [
+        max(t.end for t in tokens if t.kind in ("value", "name") and t.end <= following)
+        for following in [*(start for start, _ in starts[1:]), len(text)]
+    ]
+    for begin, (_, value), end in zip([0, *ends[:-1]], starts, ends, strict=True):
+        yield text[begin:value].strip(), text[value:end].strip()
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

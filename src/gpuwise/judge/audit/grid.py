@@ -21,6 +21,8 @@ NAME_COLUMNS = 4
 NEARLY = 0.9
 # The share of values that the catalog must confirm where the order of the GPUs is taken from a title.
 SETTLED = 0.6
+# The share of values that the catalog must confirm where rows are shorter than their header, and of how many.
+FIRM, LEAST = 0.75, 3
 # GPUs of a machine whose count is not said.
 IN_MACHINE = 8
 # Characters; a longer cell is prose, and a longer name no name.
@@ -173,11 +175,14 @@ class Grid:
             p.said for p in best
         }
         settled = sum(p.known for p in best) >= SETTLED * len(best)
+        # Cells that moved would not fit: where nearly all do, the last ones are missing.
+        named = best is options[0] or best is options[1]
+        firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
         doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1}
         for placed in best:
             owner, row = placed.owner, placed.row
-            moved = self.ragged or len(self.rows[row]) > len(self.header)
+            moved = (self.ragged and not firm) or len(self.rows[row]) > len(self.header)
             sure = (clear or settled) and not moved and (row, owner.text) not in doubled
             sure = sure and (self.trusted or settled)
             top = self.columns.get(placed.column)

@@ -38,7 +38,7 @@ _GLUE = re.compile(
     rf"(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20})?")
-_PARTED = re.compile(r" ?\| ?| ?\t ?| {3,40}|\s\u2502\s")
+_PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _RULE = re.compile(r"[\s|:+=\u2500-\u257f-]+")
 _PAIRED = re.compile(r"[|\t] ?[\w ()-]{2,30}:\s?\S")
 _TITLE = re.compile(r"(?:gpu|model|chip|card|name|graphics card|accelerator)s?(?: model| name)?", re.I)

@@ -507,7 +507,12 @@ class _Sentence:
             if re.search(r"\d ?(?:x|\u00d7|%|times)|\b(?:twice|double|half|more|faster|higher)\b", between):
                 # "1.67 times the bandwidth of the H200" is of the other GPU.
                 return cost + COMPARED
-            if len(between) < 60 and not turns and not set(",)") & set(between) and CUES["binds"].search(between[-40:]):
+            if (
+                len(between) < 60
+                and not turns
+                and not set(",)") & set(between)
+                and CUES["binds"].search(between[-40:])
+            ):
                 return 0.2 + cost
             if between.strip() == "(":
                 return 0.1
