@@ -15,6 +15,8 @@ from gpuwise.model.judgement import Number
 TWICE = 0.03
 # Fields of several GPUs that texts add up.
 SUMMED = frozenset({"memory_bytes", "memory_bytes_per_s", "cuda_cores", "tensor_cores"})
+# Fields that count things.
+WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
 NEAR = 40
 # Fields that a cell of the memory's label may state: "80 GB HBM2e, 2 TB/s, 5120-bit".
@@ -255,6 +257,8 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
     if dimension == "usd":
         prices = (f for f in label.fields if f in ("launch_price_usd", "price"))
         return "rent per hour" if label.hourly or token.hourly else next(prices, None)
+    if token.in_bits and first == "memory_bytes_per_s" and not CUES["of_memory"].search(label.text):
+        return None
     if dimension == "item/s" and first is None:
         return "throughput"
     for field in label.fields:
@@ -297,7 +301,8 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
         scales = (*scales, *(1000 * scale for scale in scales))
     for scale in scales:
         numbers = tuple(Number(value=n.value * scale, digits=n.digits) for n in token.numbers)
-        if all(known.low <= n.value <= known.high for n in numbers):
+        whole = field not in WHOLE or all(n.value.is_integer() for n in numbers)
+        if whole and all(known.low <= n.value <= known.high for n in numbers):
             return numbers
     # With its unit it is what is printed, however odd; a bare number may be anything.
     odd = not counted and known.dimension != "count"

@@ -268,11 +268,11 @@ def _in_a_row(text: str) -> Iterator[tuple[str, str]]:
     """(label, value) of a line of nothing but labels and values, as a page without its line ends."""
     tokens = scan(text) if len(text) <= prose.LONGEST else ()
     starts: list[tuple[int, int]] = []
-    for label, value in pairwise(tokens):
-        gap = text[label.end : value.start]
-        takes = FIELDS[label.field].dimension in (value.measures, "text") if label.kind == "field" else False
-        if takes and value.kind in ("value", "name") and _GAP.fullmatch(gap):
-            starts.append((label.start, value.start))
+    for label, behind in pairwise(tokens):
+        gap = text[label.end : behind.start]
+        takes = FIELDS[label.field].dimension in (behind.measures, "text") if label.kind == "field" else False
+        if takes and behind.kind in ("value", "name") and _GAP.fullmatch(gap):
+            starts.append((label.start, behind.start))
     labelled = sum(t.end - t.start for t in tokens)
     if len(starts) < ROW or len(text) - labelled > LOOSE * len(starts) or _ENDS.search(text):
         return

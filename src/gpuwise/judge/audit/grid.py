@@ -12,7 +12,7 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import Label, Reading, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
-from gpuwise.judge.audit.words import COUNTS, CUES, Token, scan
+from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
 from gpuwise.model.judgement import Claim
 
 # In how many of the first columns the name of a row's GPU is looked for.
@@ -100,6 +100,9 @@ def name_of(text: str) -> Subject | None:
     gpus = [t for t in tokens if t.kind == "gpu"]
     if not gpus:
         return None
+    if re.search(r"\bMIG\b|\d+g\.\d+gb", text, re.IGNORECASE):
+        # A slice of a GPU has a part of its figures.
+        return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
     named = sum(t.end - t.start for t in gpus)
     if named < 0.35 * len(re.sub(r"\([^)]*\)|\W", "", text)):
@@ -145,6 +148,12 @@ class Grid:
         # A header that is one cell short lacks the corner above the labels.
         if self.rows and len(self.rows[0]) + 1 == width and name_of(self.rows[0][0].text) is not None:
             self.rows = ((Cell(self.rows[0][0].line, ""), *self.rows[0]), *self.rows[1:])
+        # So does one whose first label is of a figure, above names.
+        below = [row[0].text for row in self.rows[1:] if row]
+        first = label_of(self.rows[0][0].text).first if self.rows and self.rows[0] else None
+        short = self.rows and len(self.rows[0]) < max(map(len, self.rows))
+        if short and first and FIELDS[first].dimension not in ("text", "none") and all(map(name_of, below)):
+            self.rows = ((Cell(self.rows[0][0].line, ""), *self.rows[0]), *self.rows[1:])
         # One that is a cell too long has an empty one too many.
         empty = [i for i, cell in enumerate(self.rows[0]) if i and not cell.text.strip()] if self.rows else []
         if len(empty) == 1 and len(self.rows[0]) == width + 1 > 2:
@@ -176,15 +185,20 @@ class Grid:
         }
         settled = sum(p.known for p in best) >= SETTLED * len(best)
         # Cells that moved would not fit: where nearly all do, the last ones are missing.
-        named = best is options[0] or best is options[1]
+        widths = {len(row) for row in self.rows[1:]}
+        named = len(widths) == 1 and min(widths) < len(self.header)
+        named = named and (best is options[0] or best is options[1])
         firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
         doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1}
         for placed in best:
             owner, row = placed.owner, placed.row
-            moved = (self.ragged and not firm) or len(self.rows[row]) > len(self.header)
+            moved = (self.ragged or len(self.rows[row]) != len(self.header)) and not firm
             sure = (clear or settled) and not moved and (row, owner.text) not in doubled
             sure = sure and (self.trusted or settled)
+            # Beside a label of no GPU several columns are of nobody knows whom.
+            anonymous = best is options[2] and not owner.sure and len(self.rows[row]) > NAME_COLUMNS - 1
+            sure = sure and (placed.known or not anonymous)
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
@@ -283,6 +297,10 @@ class Grid:
                     # A number without a unit may as well be a rank or a score; and of several columns
                     # without GPUs nobody says whose they are.
                     counted = label.first in COUNTS
+                    top = self.labels[column] if number and column < len(self.labels) else label
+                    # "FP16 | 989 | 1979" below "Dense | Sparse".
+                    marked = (top.sparse is not None or top.vector) and not top.fields
+                    label = label_of(f"{row[0].text} {top.text}" if marked else row[0].text)
                     bare = label.unit is None and not counted and re.fullmatch(r"\d{1,3}", cell.text.strip())
                     sure = owner.sure and not bare and len(row) < 4 and column == 1
                     yield from self.placed(cell, label, replace(owner, sure=sure), number, column)

@@ -17,7 +17,7 @@ from math import floor, log10
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.words import ABILITIES, COUNTS
+from gpuwise.judge.audit.words import ABILITIES, COUNTS, IN_BITS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 # The block of a table's row is the table's number times this, and the row; smaller ones are sections.
@@ -44,6 +44,11 @@ ROUGH = 0.05
 RATIO = 0.2
 # A ratio that is off by less is nobody's error.
 APART = 0.15
+# Of its memory a GPU leaves a program so much.
+USABLE = 0.92
+# How far the size that a driver reports may be from the one that is sold; and from how many times a GPU's
+# memory on a size, of so many bytes or more, is that of the machine around it.
+REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
@@ -78,7 +83,6 @@ _BINARY = (1.024, 1.024**2, 1.024**3)
 _PRINTED = {"memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s": 1e9}
 # Fields whose digits stay right when a unit or a prefix is mistaken.
 _IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
-_BITS = re.compile(r"\d ?[GT]b(?:/s|ps|it)")
 _UNIT = re.compile(r"\d ?[A-Za-z]")
 _COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
 
@@ -108,7 +112,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         here, group = places[_place(claim)], places[claim.group]
         trust = 2 if here["united"] == here["contradicts"] else 1
         failed = here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
-        weak = claim.group and group["agrees"] < max(LEAST, group["contradicts"])
+        # Of a table below an unsure heading more must agree than of sentences.
+        many = 2 if claim.block >= GRID else 1
+        weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
         besides = claim.block < GRID and (claim.line, claim.gpu_ids, claim.field) in right
         # A number without a unit, so far from the peak, counts something else: images a second.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
@@ -191,6 +197,8 @@ def _verdict(claim: Claim) -> Verdict:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
+    # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
+    disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
     return "cannot tell" if disputed or _is_other_rate(claim) or _is_option(claim) else "contradicts"
 
 
@@ -208,6 +216,16 @@ def _is_option(claim: Claim) -> bool:
     chip of the same generation, which sources name differently (GK110B and GK180)."""
     if claim.field == "chip":
         return any(str(v)[:2] == str(k.value)[:2] for v in claim.values for k in _known(claim))
+    if claim.field == "memory_bytes" and not claim.total:
+        ratios = [
+            v / size for v in _numbers(claim.values) for size in _numbers(k.value for k in _known(claim))
+        ]
+        # What a program finds free of it ("79.15 GiB"), and what so many times as much is of: the machine.
+        finds = "." in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios)
+        much = min(_numbers(claim.values), default=0.0) > HOST and min(ratios, default=0.0) > MACHINE
+        machine = much and mechanism(claim) is None
+        if finds or machine or any(abs(ratio - 1) <= REPORTED for ratio in ratios):
+            return True
     if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
         return max(_numbers(claim.values)) <= max(_numbers(k.value for k in _known(claim)), default=0.0)
     # NVL cards are sold in pairs, whose figures texts add up.
@@ -324,7 +342,7 @@ def _agrees(claim: Claim) -> bool:
 
 def _counts_bits(claim: Claim) -> bool:
     """Whether the digits are right and the unit says bits: "456 Gb/s"."""
-    return claim.field.endswith("_bytes_per_s") and _BITS.search(claim.stated) is not None
+    return claim.field.endswith("_bytes_per_s") and IN_BITS.search(claim.stated) is not None
 
 
 def _is_less_than_best(claim: Claim) -> bool:

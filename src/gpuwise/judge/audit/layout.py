@@ -108,7 +108,8 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         if _RULE.fullmatch(text):
             at += 1
             continue
-        cells = _PARTED.split(text.strip("| "))
+        # Empty cells at the end of a row keep the others in their places.
+        cells = _PARTED.split(text.strip().removeprefix("|").removesuffix("|").strip(" "))
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
             break
         named = sum(kind(part) == "G" for part in cells)

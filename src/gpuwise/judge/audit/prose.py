@@ -255,7 +255,8 @@ class _Sentence:
     def option(self, owner: Subject, reading: Reading, owned: float, said: float) -> _Option:
         """A pair of an owner and a field; the unit tells the field of a value like the known one."""
         alike = sum(t.measures == reading.token.measures for t in self.tokens if t.kind == "value")
-        alone = alike <= max(1, len(self.gpus))
+        # Bits a second are a network's.
+        alone = alike <= max(1, len(self.gpus)) and not reading.token.in_bits
         if SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT and alone:
             known = [k.value for i in owner.gpu_ids for k in evidence.of(i, reading.field)]
             values = [(v.value, k) for v in reading.values for k in known if isinstance(v, Number) and k]

@@ -79,6 +79,9 @@ CUES: Mapping[str, re.Pattern[str]] = {
 }
 
 
+IN_BITS = re.compile(r"\d ?[GT]b(?:/s|ps|it)")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
     """`text[start:end]` of a line, typed."""
@@ -104,6 +107,11 @@ class Token:
     """Of money: per hour."""
     name: str = ""
     """Of a name: how the catalog writes it."""
+
+    @property
+    def in_bits(self) -> bool:
+        """Whether a rate counts bits, as those of networks do: Gb/s, Gbps, Gbit/s."""
+        return IN_BITS.search(self.text) is not None
 
     @property
     def measures(self) -> str:
