@@ -198,7 +198,7 @@ class Grid:
             sure = sure and (self.trusted or settled)
             # Beside a label of no GPU several columns are of nobody knows whom.
             anonymous = best is options[2] and not owner.sure and len(self.rows[row]) > NAME_COLUMNS - 1
-            sure = sure and (placed.known or not anonymous)
+            sure = sure and not anonymous
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
