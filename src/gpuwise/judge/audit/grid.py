@@ -100,7 +100,7 @@ def name_of(text: str) -> Subject | None:
     gpus = [t for t in tokens if t.kind == "gpu"]
     if not gpus:
         return None
-    if re.search(r"\bMIG\b|\d+g\.\d+gb", text, re.IGNORECASE):
+    if re.search(r"\bMIG\b|\dg\.\d{1,3}gb", text, re.IGNORECASE):
         # A slice of a GPU has a part of its figures.
         return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
