@@ -71,6 +71,10 @@ def test_of_a_file_from_elsewhere_nothing_is_believed_that_can_be_computed() -> 
     strange = replace(measured(1000.0, "frobnet"), flop_per_item=65e9, mfu=0.1)
     assert invalid(strange) == [[]]
     assert invalid(replace(strange, flop_per_item=67e9)) == [["above-peak"]]
+    # Of two GPUs each did half.
+    two = replace(strange, config=replace(strange.config, gpus=2), throughput=measured(1990.0).throughput)
+    assert invalid(two) == [[]]
+    assert invalid(replace(two, throughput=measured(2100.0).throughput)) == [["above-peak"]]
     # Of its memory 320 GB/s; what copies faster was not the memory.
     copied = replace(measured(160e9, "copy"), item="byte", bytes_per_item=2.0)
     copied = replace(copied, config=replace(copied.config, mode="limit"))

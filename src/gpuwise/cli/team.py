@@ -64,7 +64,7 @@ def token() -> None:
 @token.command("add")
 @click.argument("name")
 @click.option("--role", type=click.Choice(["read", "push", "admin"]), default="read", show_default=True)
-@click.option("--key", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+@click.option("--key", type=click.Path(path_type=Path), metavar="FILE",
               help="Public ssh key (.pub): what it signs belongs to NAME.")  # fmt: skip
 @database_option
 def add(name: str, role: str, key: Path | None, database: str | None) -> None:
@@ -163,7 +163,7 @@ def log(database: str | None, output: Path | None, as_json: bool) -> None:
 
 @team.command("sign")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
-@click.option("--key", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+@click.option("--key", required=True, type=click.Path(path_type=Path),
               metavar="FILE", help="Your ssh key; its .pub where an agent holds it.")  # fmt: skip
 def sign(files: tuple[Path, ...], key: Path) -> None:
     """Sign RESULTs with an ssh key: RESULT.sig beside each, which `gpuwise push` then sends along."""
@@ -176,7 +176,7 @@ def sign(files: tuple[Path, ...], key: Path) -> None:
 
 @team.command("verify")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
-@click.option("--signers", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+@click.option("--signers", required=True, type=click.Path(path_type=Path),
               metavar="FILE", help="Lines of a name and a public ssh key.")  # fmt: skip
 def verify(files: tuple[Path, ...], signers: Path) -> None:
     """Print whose key signed RESULTs, by RESULT.sig beside each. Exits with 1 where one is not signed so."""
