@@ -2,10 +2,10 @@
 
     python experiments/refill_docs.py DATA_FOLDER
 
-Scores our own steps (results/predict/own.txt, own-family.txt, steps.json; the intervals that gpuwise ships).
-Fills the tables of docs/notes/h200.md, the rows of our own steps and the tables of intervals and of coverage
-in docs/notes/predictions.md, and the printed examples of `gpuwise predict` and `gpuwise choose`. Prose that
-speaks of a figure is left to its author: `git diff` shows what moved.
+Scores our own steps (results/predict/steps.json; the intervals that gpuwise ships). Fills the tables of
+docs/notes/h200.md, that of intervals in docs/notes/predictions.md, that of scores in docs/how-it-predicts.md
+(results/predict/scores.md, by `python -m evaluation.predict.score`), and the printed examples of `gpuwise
+predict` and `gpuwise choose`. Prose that speaks of a figure is left to its author: see `git diff`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ RAW = sorted((ROOT / "results" / "h200").glob("*.json"))
 SCORES = ROOT / "results" / "predict"
 NOTES = ROOT / "docs" / "notes"
 H200, SCORED, PREDICTS = NOTES / "h200.md", NOTES / "predictions.md", ROOT / "docs" / "how-it-predicts.md"
-SUMMARY = re.compile(r"^(spec only|limits): (\d+) steps, MAPE ([\d.]+)%, median ([\d.]+)%", re.MULTILINE)
-INTERVALS, COVERAGE = "| what, left out | rows | cards |", "| set, left out | GPUs |"
+INTERVALS, REACHED = "| what, left out | rows | cards |", "| what | rows | asked |"
 """How these tables begin."""
 EXAMPLE = re.compile(r"```console\n\$ gpuwise (predict .*)\n((?:.*\n)*?)```")
 
@@ -39,19 +38,15 @@ def main() -> None:
 
 def refill(folder: str) -> None:
     """Score, then write both pages."""
-    score_own = ("-m", "evaluation.predict.own", folder, *map(str, RAW))
-    own, family = printed(*score_own), printed(*score_own, "--family")
-    (SCORES / "own.txt").write_text(own, encoding="utf-8")
-    (SCORES / "own-family.txt").write_text(family, encoding="utf-8")
     steps = SCORES / "steps.json"
     printed("-m", "evaluation.predict.steps", folder, *map(str, RAW), "-o", str(steps), "--ship")
     fill_h200(script("h200_table.py"))
     lines = SCORED.read_text(encoding="utf-8").splitlines()
     lines = with_table(lines, INTERVALS, scored("steps_table", str(steps)).splitlines())
-    lines = with_table(lines, COVERAGE, scored("coverage", str(SCORES)).splitlines())
-    page = "\n".join(own_row(line, own, family, score_own) for line in lines) + "\n"
-    SCORED.write_text(page, encoding="utf-8")
-    PREDICTS.write_text(EXAMPLE.sub(example, PREDICTS.read_text(encoding="utf-8")), encoding="utf-8")
+    SCORED.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = EXAMPLE.sub(example, PREDICTS.read_text(encoding="utf-8")).splitlines()
+    lines = with_table(lines, REACHED, (SCORES / "scores.md").read_text(encoding="utf-8").splitlines())
+    PREDICTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
     script("choose_docs.py")
 
 
@@ -96,31 +91,6 @@ def with_table(lines: Sequence[str], head: str, table: Sequence[str]) -> list[st
     first = next(i for i, line in enumerate(lines) if line.startswith(head))
     last = next(i for i in range(first, len(lines)) if not lines[i].startswith("|"))
     return [*lines[:first], *table, *lines[last:]]
-
-
-def own_row(line: str, own: str, family: str, score_own: Sequence[str]) -> str:
-    """The line with today's figures, where it is one of our own steps in the table of scores."""
-    times = re.findall(r"(--since|--until) ([\dT:-]+)", line)
-    if line.startswith("| our H200 steps (time)"):
-        text, level = own, "spec only"
-    elif line.startswith("| - without any Hopper"):
-        text, level = family, "spec only"
-    elif line.startswith("| our H200 steps, calibrated by limits"):
-        text, level = own, "limits"
-    elif line.startswith("| - ") and times:
-        text, level = printed(*score_own, *(word for pair in times for word in pair)), "limits"
-    else:
-        return line
-    n, mape, median = next(found[1:] for found in SUMMARY.findall(text) if found[0] == level)
-    cells = [cell.strip() for cell in line.split("|")[1:-1]]
-    what, _, _, _, p90, covers, goal, rival, reached, command = cells
-    if times:
-        what = re.sub(r"- \d+ ", f"- {n} ", what)
-    if goal:
-        over = float(mape) - float(goal.removesuffix(" %"))
-        reached = "yes" if over <= 0 else f"no, by {over:.1f}"
-    cells = [what, n, f"{mape} %", f"{median} %", p90, covers, goal, rival, reached, command]
-    return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
 
 
 if __name__ == "__main__":

@@ -74,30 +74,15 @@ def test_the_h200_table_is_made_from_the_raw_files() -> None:
         assert made in page
 
 
-@pytest.mark.parametrize(
-    ("name", "part", "row"),
-    [
-        ("neusight-gpu", "", "| NeuSight set, GPU, all |"),
-        ("neusight-family", "", "| NeuSight set, family |"),
-        ("neusight-model", "", "| NeuSight set, network"),
-        ("neusight-gpu-owned", "", "| NeuSight set, one factor"),
-        ("gemm-bf16-family", "", "| matrix products bf16, family; all"),
-        ("gemm-fp8-family", "", "| matrix products fp8, family |"),
-        ("timm-gpu", "infer", "| timm inference, GPU |"),
-        ("lambda-gpu", "fp16, 1 GPU", "| Lambda training fp16, one GPU"),
-        ("power-gpu", "", "| mean power, other GPU"),
-    ],
-)
-def test_the_scores_of_prediction_are_those_of_the_raw_files(name: str, part: str, row: str) -> None:
+def test_the_scores_of_prediction_are_those_of_the_raw_file() -> None:
     import json
 
-    scores = json.loads((ROOT / "results" / "predict" / f"{name}.json").read_text())["scores"]
-    (pooled,) = (s for s in scores if s["gpu"] == "pooled" and s["part"] == part)
-    page = (ROOT / "docs" / "notes/predictions.md").read_text(encoding="utf-8")
-    (line,) = (text for text in page.splitlines() if text.startswith(row))
-    cells = [cell.strip() for cell in line.split("|")]
-    assert cells[2] == f"{pooled['n']:,}"
-    assert cells[3:6] == [f"{100 * pooled[key]:.1f} %" for key in ("mape", "median", "p90")]
+    from evaluation.predict import score
+
+    folder = ROOT / "results" / "predict"
+    made = score.table(json.loads((folder / "scores.json").read_text(encoding="utf-8")))
+    assert (folder / "scores.md").read_text(encoding="utf-8") == made
+    assert made in (ROOT / "docs" / "how-it-predicts.md").read_text(encoding="utf-8")
 
 
 def quickstart() -> list[str]:

@@ -29,7 +29,7 @@ import pickle
 import random
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,8 +39,9 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
+from scipy.sparse import csr_matrix
 
-from evaluation.predict import zoo
+from evaluation.predict import measured, zoo
 from evaluation.predict.profiles import Case, cases, profiles
 from gpuwise.model.trace import Kernel, Trace
 from gpuwise.predict import kernels as classes
@@ -49,7 +50,15 @@ from gpuwise.predict import step as step_module
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.kernels import arrays, of_trace
 from gpuwise.predict.rates import LEVEL, Rates
-from gpuwise.predict.step import SOFTENED, basis, half_of, host_waits, latency, trace_seconds
+from gpuwise.predict.step import (
+    SOFTENED,
+    basis,
+    half_of,
+    host_waits,
+    kernel_seconds,
+    latency,
+    trace_seconds,
+)
 from gpuwise.predict.trace import trace_operator
 from gpuwise.workloads import operators
 
@@ -57,17 +66,22 @@ Array = NDArray[np.float64]
 NAMES = ("arithmetic", "vector", "memory", "latency")
 """What a class has a factor of."""
 USUAL = {"arithmetic": 1.0, "vector": 2.0, "memory": 1.03, "latency": 1.0}
-SPREADS = {"arithmetic": 0.35, "vector": 0.6, "memory": 0.12, "latency": 0.2}
-"""How far a class may depart from the one above it, as a logarithm."""
+SPREADS = {"arithmetic": 0.35, "vector": 0.8, "memory": 0.02, "latency": 0.2}
+"""How far a class may depart from the one above it, as a logarithm. Memory hardly: one card cannot tell slow
+bytes from slow instructions, but bytes are as slow as its memory on every other card."""
 SIGMA = 0.08
 """Usual error of a case."""
 LEAST_SPREAD = 0.06
-COMPILED = (1.0, 6.0, 1.15, 1.5, 0.25)
-"""Of generated code, and its spread: no operator is compiled alone, so these were set on the kernels of six
-compiled networks of the zoo's dev families."""
+COMPILED, COMPILED_SPREAD = (1.0, 6.0, 1.15, 1.5), 0.25
+"""Where the classes of generated code begin, and their spread: no operator is compiled alone, so whole steps
+alone say more, and those set on the kernels of six compiled networks."""
+FAR = 0.3
+"""Error of a case beyond which it counts less."""
+GPU_BOUND = 0.03
+"""Share of a step that waits for the host up to which its time is that of its kernels."""
 ITERATIONS = 12
-PROFILED = 0.5
-"""Weight of a case of a profiled step: the many cases of one network are alike."""
+PROFILED, WHOLE = 0.5, 1.5
+"""Weights of a case of a profiled step, for the many cases of one network are alike, and of a whole step."""
 
 
 def recorded(names: Sequence[str]) -> dict[str, Trace]:
@@ -98,70 +112,109 @@ def shape_of(name: str) -> str:
     return name.rpartition(" ")[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A case: kernels that together took so many seconds of the GPU."""
+
+    kernels: Sequence[Kernel]
+    seconds: float
+    group: str
+    """What is left out together."""
+    weight: float = 1.0
+    trace: Trace | None = None
+    """Of a whole step: its clock is that of its power, and a compiler may have made its kernels."""
+
+    @property
+    def compiled(self) -> bool:
+        return self.trace is not None and self.trace.compiled
+
+
 class Fit:
     """The cases as arrays, and the tree of their classes."""
 
-    def __init__(
-        self, traces: Mapping[str, Sequence[Kernel]], measured: Mapping[str, float], own: Card
-    ) -> None:
-        self.names = [name for name in measured if traces[name]]
-        kernels = [kernel for name in self.names for kernel in traces[name]]
-        self.case = np.repeat(np.arange(len(self.names)), [len(traces[name]) for name in self.names])
-        step, on = arrays(kernels), rates.usual(own)
-        self.parts, self.waits = basis(step, own, on), step.waits * on["sync"]
-        self.counts = step.counts
-        self.latency = latency(own, on["launch"])
-        self.measured = np.array([measured[name] for name in self.names])
-        self.paths = [("any", *classes.path(kernel, compiled=False)) for kernel in kernels]
+    def __init__(self, cases: Mapping[str, Timed], own: Card) -> None:
+        self.names = [name for name, case in cases.items() if case.kernels]
+        self.cases = [cases[name] for name in self.names]
+        on = rates.usual(own)
+        steps = [arrays(case.kernels, compiled=case.compiled) for case in self.cases]
+        self.case = np.repeat(np.arange(len(steps)), [len(case.kernels) for case in self.cases])
+        self.parts = [
+            np.concatenate(parts) for parts in zip(*(basis(s, own, on) for s in steps), strict=True)
+        ]
+        self.waits = np.concatenate([s.waits for s in steps]) * on["sync"]
+        self.counts = np.concatenate([s.counts for s in steps])
+        heavy = np.concatenate([s.heavy for s in steps])
+        clocks = [clock(case.trace, own) if case.trace else 1.0 for case in self.cases]
+        self.slowed = np.where(heavy, 1.0 / np.array(clocks)[self.case], 1.0)
+        self.measured = np.array([case.seconds for case in self.cases])
+        self.weights = np.array([case.weight for case in self.cases])
+        self.paths = [
+            path if path[0] == "compiled" else ("any", *path)
+            for case in self.cases
+            for path in (classes.path(kernel, compiled=case.compiled) for kernel in case.kernels)
+        ]
         members: dict[str, list[int]] = defaultdict(list)
         for i, path in enumerate(self.paths):
             for node in path:
                 members[node].append(i)
         # A class with the same cases as the one above it says nothing more.
-        steps = [step for path in self.paths for step in pairwise(path)]
-        single = {node for above, node in steps if members[above] == members[node]}
+        pairs = [step for path in set(self.paths) for step in pairwise(path)]
+        single = {node for above, node in pairs if members[above] == members[node]}
         self.paths = [tuple(node for node in path if node not in single) for path in self.paths]
-        self.nodes = sorted({node for path in self.paths for node in path})
+        self.nodes = sorted({node for path in set(self.paths) for node in path})
         place = {node: i for i, node in enumerate(self.nodes)}
-        self.places = [[place[node] for node in path] for path in self.paths]
+        lengths = [len(path) for path in self.paths]
+        at = np.array([place[node] for path in self.paths for node in path])
+        kernels = np.repeat(np.arange(len(self.paths)), lengths)
+        shape = (len(self.paths), len(self.nodes))
+        self.member = csr_matrix((np.ones(len(at)), (kernels, at)), shape=shape)
+        """Which classes each kernel has."""
+        self.of_case = csr_matrix(
+            (np.ones(len(self.case)), (self.case, np.arange(len(self.case)))),
+            shape=(len(self.names), len(self.case)),
+        )
+        roots = np.array([path[0] == "compiled" for path in self.paths])
+        usual = np.log([[USUAL[name]] for name in NAMES])
+        self.usual = np.where(roots, np.log(COMPILED)[:, None], usual)
         # A product's own model has its launch.
-        self.launched = np.where(self.parts[0] > 0, 0.02, 1.0)
+        self.launched = np.where(self.parts[0] > 0, 0.02, 1.0) * latency(own, on["launch"])
 
     def seconds(self, factors: Array) -> Array:
         """Seconds of each case, from the factors of each kernel (a row each of `NAMES`)."""
         parts = sum(
             (part * factor) ** SOFTENED for part, factor in zip(self.parts, factors[:3], strict=True)
         ) ** (1.0 / SOFTENED)
-        each = self.counts * (parts + factors[3] * self.latency * self.launched + self.waits)
+        each = self.counts * self.slowed * (parts + factors[3] * self.launched + self.waits)
         return np.asarray(np.bincount(self.case, each, len(self.names)), dtype=np.float64)
 
     def factors(self, deviations: Array) -> Array:
-        usual = np.log([USUAL[name] for name in NAMES])[:, None]
-        totals = np.array([[row[places].sum() for places in self.places] for row in deviations])
-        return np.asarray(np.exp(usual + totals))
+        return np.asarray(np.exp(self.usual + (self.member @ deviations.T).T))
 
     def fit(self, weights: Array, start: Array | None = None) -> Array:
         """Deviations of every class, a row each of `NAMES`: Gauss and Newton's steps, halved where they
-        fail."""
+        fail. A step that is far off counts less, as one whose kernels are not what the trace says."""
+        whole = np.array([case.trace is not None for case in self.cases])
         shape = (len(NAMES), len(self.nodes))
         spread = np.repeat([[SPREADS[name]] for name in NAMES], shape[1], axis=1).ravel()
         found = np.zeros(spread.size) if start is None else start.ravel().copy()
 
-        def loss(x: Array) -> tuple[float, Array]:
-            errors = weights * np.log(self.seconds(self.factors(x.reshape(shape))) / self.measured) / SIGMA
-            return float((errors**2).sum() + ((x / spread) ** 2).sum()), errors
+        def errors(x: Array) -> Array:
+            return np.asarray(np.log(self.seconds(self.factors(x.reshape(shape))) / self.measured))
 
-        value, errors = loss(found)
+        def loss(x: Array, trust: Array) -> float:
+            return float(((trust * errors(x) / SIGMA) ** 2).sum() + ((x / spread) ** 2).sum())
+
         for _ in range(ITERATIONS):
-            slopes = self.slopes(found.reshape(shape)) * (weights / SIGMA)[:, None]
+            left = errors(found)
+            trust = weights / np.sqrt(1.0 + np.where(whole, left / FAR, 0.0) ** 2)
+            slopes = self.slopes(found.reshape(shape)) * (trust / SIGMA)[:, None]
             curved = slopes.T @ slopes + np.diag(1.0 / spread**2)
-            step = np.linalg.solve(curved, slopes.T @ errors + found / spread**2)
-            size = 1.0
-            while size > 0.05 and (ahead := loss(found - size * step))[0] > value:
+            step = np.linalg.solve(curved, slopes.T @ (trust * left / SIGMA) + found / spread**2)
+            size, value = 1.0, loss(found, trust)
+            while size > 0.05 and (ahead := loss(found - size * step, trust)) > value:
                 size /= 2.0
-            gain, (value, errors) = value - ahead[0], ahead
             found = found - size * step
-            if gain < 1e-3 * value:
+            if value - ahead < 2e-3 * value:
                 break
         return np.asarray(found.reshape(shape))
 
@@ -173,26 +226,36 @@ class Fit:
         total = powers.sum(axis=0)
         bound = total ** (1.0 / SOFTENED)
         each = [bound * power / np.maximum(total, 1e-300) for power in powers]
-        each.append(factors[3] * self.latency * self.launched)
+        each.append(factors[3] * self.launched)
         seconds = self.seconds(factors)
-        rows = np.zeros((len(self.names), len(NAMES), len(self.nodes)))
-        for i, part in enumerate(each):
-            share = self.counts * part / seconds[self.case]
-            for kernel, places in enumerate(self.places):
-                rows[self.case[kernel], i, places] += share[kernel]
-        return rows.reshape(len(self.names), -1)
+        shares = [self.counts * self.slowed * part / seconds[self.case] for part in each]
+        columns = [
+            (self.of_case @ self.member.multiply(share[:, None]).tocsr()).toarray() for share in shares
+        ]
+        return np.concatenate(columns, axis=1)
 
     def spreads(self, deviations: Array, errors: Array) -> dict[str, float]:
         """Of each class: the errors of its left-out cases, and how its parts lie around it."""
         at: dict[str, list[float]] = defaultdict(list)
         for i, path in enumerate(self.paths):
-            for node in path:
-                at[node].append(float(errors[self.case[i]]))
+            # A whole step's error is that of no class in it, but of generated code nothing else is known.
+            if self.cases[self.case[i]].trace is None or path[0] == "compiled":
+                for node in path:
+                    at[node].append(float(errors[self.case[i]]))
         # Few cases say little of the next: their spread is drawn to that of the class above.
         found: dict[str, float] = {}
         for path in sorted({p[: i + 1] for p in self.paths for i in range(len(p))}, key=len):
-            above = found.get(path[-2], 0.5) if len(path) > 1 else 0.5
+            above = (
+                found.get(path[-2], 0.5)
+                if len(path) > 1
+                else COMPILED_SPREAD
+                if path[0] == "compiled"
+                else 0.5
+            )
             own = np.array(at[path[-1]])
+            if path[0] == "compiled" or not len(own):
+                found[path[-1]] = above
+                continue
             square = (float((own**2).sum()) + 2.0 * above**2) / (len(own) + 2.0)
             # Beside how cases lie around the mean, how well so few of them tell it.
             found[path[-1]] = max(LEAST_SPREAD, (square * (1.0 + 1.0 / len(own))) ** 0.5)
@@ -201,26 +264,25 @@ class Fit:
 
 def write(fit: Fit, deviations: Array, spreads: Mapping[str, float], path: Path) -> None:
     """A row for each class: its own factors, those of the classes above included."""
-    parents = {p[i]: p[: i + 1] for p in fit.paths for i in range(len(p))}
-    place = {node: i for i, node in enumerate(fit.nodes)}
     counts: dict[str, set[int]] = defaultdict(set)
+    matrix = set[str]()
     for i, steps in enumerate(fit.paths):
         for node in steps:
             counts[node].add(int(fit.case[i]))
-    matrix = {node for i, steps in enumerate(fit.paths) for node in steps[1:] if fit.parts[0][i] > 0}
+        if fit.parts[0][i] > 0:
+            matrix.update(steps[1:])
+    place = {node: i for i, node in enumerate(fit.nodes)}
+    parents = {p[i]: p[: i + 1] for p in set(fit.paths) for i in range(len(p))}
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("class", *NAMES, "spread", "rows"))
-        table.writerow(("compiled", *COMPILED, len(fit.names)))
         for node in fit.nodes:
-            values = []
-            for i, name in enumerate(NAMES):
-                total = sum(deviations[i, place[each]] for each in parents[node])
-                value = USUAL[name] * float(np.exp(total))
-                if name == "latency" and node in matrix:
-                    value *= 0.02
-                values.append(f"{value:.3g}")
-            table.writerow((node, *values, f"{spreads[node]:.3g}", len(counts[node])))
+            above = parents[node]
+            usual = COMPILED if above[0] == "compiled" else tuple(USUAL.values())
+            total = deviations[:, [place[each] for each in above]].sum(axis=1)
+            values = np.array(usual) * np.exp(total) * (1, 1, 1, 0.02 if node in matrix else 1)
+            row = (f"{value:.3g}" for value in (*values, spreads[node]))
+            table.writerow((node, *row, len(counts[node])))
 
 
 # Microseconds of the host before any step was looked at: a dispatch of 2 to 3, autograd's of twice as much,
@@ -231,8 +293,6 @@ USUAL_HOST: Mapping[str, float] = {
     "backward.convolution": 15.0, "backward.matmul": 9.0, "backward.attention": 15.0,
     "backward.normalisation": 9.0, "backward.other": 9.2, "gradient": 40.0, "step": 130.0, "generated": 20.0,
 }  # fmt: skip
-LAUNCH_S = 7e-6
-"""The bare launch for which the host's seconds hold."""
 HOST_SIGMA, HOST_PRIOR, POWER, POWER_PRIOR = 0.2, 1.2, 0.8, 0.3
 """Error of a step beyond which it counts less; how far seconds and power may depart from the usual ones."""
 
@@ -250,7 +310,7 @@ class Step:
 
     def error(self, host: Mapping[str, float], power: float, own: Rates) -> float:
         """log(predicted / measured), the host as fast as its bare launch was then."""
-        speed = (self.row["launch_s"] / LAUNCH_S) ** power
+        speed = (self.row["launch_s"] / zoo.LAUNCH_S) ** power
         on = {**own, "host": speed, **{f"host.{name}": each * 1e-6 for name, each in host.items()}}
         return float(np.log(self.seconds(on) / self.row["step_s"]))
 
@@ -330,12 +390,45 @@ def said(what: str, errors: Array) -> None:
     )
 
 
+def clock(trace: Trace, own: Card) -> float:
+    """That a whole step holds under the power limit, over the boost clock."""
+    kernels, on = of_trace(trace), rates.usual(own)
+    return step_module.clock(trace, kernels, own, on, kernel_seconds(kernels, own, on))
+
+
+FAMILIES = {
+    "googlenet": "inception", "vit": "vision_transformer", "llm": "llama",
+}  # fmt: skip
+"""Our own networks by the zoo's families, where names differ: what is held there is held here too."""
+
+
+def own_steps(folder: Path, held: Collection[str], own: Card) -> Iterator[tuple[str, Timed]]:
+    """The project's own steps of the card that the GPU bounds, each network's as one family."""
+    found: dict[tuple[str, int], list[measured.Row]] = defaultdict(list)
+    for row in measured.own(sorted(folder.glob("*.json"))):
+        if row.gpu == own.id:
+            found[row.cell, row.batch].append(row)
+    for (cell, batch), rows in found.items():
+        trace, family = measured.trace_of(rows[0]), FAMILIES.get(rows[0].network, rows[0].network)
+        if trace is None or family in held:
+            continue
+        seconds = float(np.median([trace.items / row.measured for row in rows]))
+        yield f"{cell}:b{batch}", Timed(trace.kernels, seconds, family, WHOLE, trace)
+
+
+def is_bound(trace: Trace, own: Card) -> bool:
+    """Whether the host hardly holds the GPU up."""
+    found = step_module.usual(trace, own)
+    return found.waits < GPU_BOUND * found.seconds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("operators", type=Path)
     parser.add_argument("--zoo", type=Path, required=True, help="folder with rows and profiles")
+    parser.add_argument("--own", type=Path, required=True, help="folder with the project's results")
     parser.add_argument("--gpu", default="h200-sxm")
     parser.add_argument("--traces", type=Path, help="folder that keeps traces")
     parser.add_argument("--folds", type=int, default=4)
@@ -350,41 +443,50 @@ def main() -> None:
         if kept is not None:
             kept.write_bytes(pickle.dumps(traces))
     rows = list(zoo.rows(asked.zoo, "seen"))
-    kernels = {name: trace.kernels for name, trace in traces.items()}
-    measured = {name: values[0] for name, values in timed.items()}
-    family_of: dict[str, str] = {}
-    for family, name, (launched, seconds) in profiled(rows, asked.zoo, asked.traces):
-        family_of[name], kernels[name], measured[name] = family, launched, seconds
-    fit = Fit(kernels, measured, own)
-    of_steps = np.array([name in family_of for name in fit.names])
-    weights = np.where(of_steps, PROFILED, 1.0)
-    whole = fit.fit(weights)
-    groups = sorted({family_of.get(name, shape_of(name)) for name in fit.names} | {r["family"] for r in rows})
+    cases = {name: Timed(trace.kernels, timed[name][0], shape_of(name)) for name, trace in traces.items()}
+    for family, name, (kernels, seconds) in profiled(rows, asked.zoo, asked.traces):
+        cases[name] = Timed(kernels, seconds, family, PROFILED)
+    known = [(row, trace) for row in rows if (trace := zoo.kept(row, asked.traces)) is not None]
+    for row, trace in known:
+        if is_bound(trace, own):
+            cases[row["key"]] = Timed(trace.kernels, row["step_s"], row["family"], WHOLE, trace)
+    held = {row["family"] for row in zoo.rows(asked.zoo, "held")}
+    for name, case in own_steps(asked.own, held, own):
+        assert case.trace is not None
+        if is_bound(case.trace, own):
+            cases[name] = case
+    fit = Fit(cases, own)
+    print(f"{len(fit.names)} cases, {len(fit.nodes)} classes, {len(fit.case)} kernels", flush=True)
+    whole = fit.fit(fit.weights)
+    groups = sorted({case.group for case in fit.cases} | {row["family"] for row in rows})
     random.Random(zoo.DRAW).shuffle(groups)
     fold = {group: i % asked.folds for i, group in enumerate(groups)}
-    part = np.array([fold[family_of.get(name, shape_of(name))] for name in fit.names])
-    known = [(row, trace) for row in rows if (trace := zoo.kept(row, asked.traces)) is not None]
+    part = np.array([fold[case.group] for case in fit.cases])
     left, apart = np.zeros(len(fit.names)), list[tuple[Step, float]]()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "classes.csv"
         plain = dict.fromkeys(fit.nodes, 0.5)
         for i in range(asked.folds):
-            found = fit.fit(np.where(part == i, 0.0, weights), whole)
+            found = fit.fit(np.where(part == i, 0.0, fit.weights), whole)
             left[part == i] = np.log(fit.seconds(fit.factors(found)) / fit.measured)[part == i]
             write(fit, found, plain, table)
             steps = priced(known, table, own)
             host, power = fit_host([s for s in steps if fold[s.row["family"]] != i], rates.usual(own))
             # As a user's host, whose launch nobody measured.
             apart += [(s, s.error(host, 0.0, rates.usual(own))) for s in steps if fold[s.row["family"]] == i]
-    said("operators, left out", left[~of_steps])
-    said("operators of profiled steps, left out", left[of_steps])
-    said("steps, family left out", np.array([error for _, error in apart]))
+    of_step = np.array([case.trace is not None for case in fit.cases])
+    of_own = of_step & ~np.isin(fit.names, [row["key"] for row in rows])
+    of_profile = np.array([case.weight == PROFILED for case in fit.cases])
+    said("operators, left out", left[~of_step & ~of_profile])
+    said("operators of profiled steps, left out", left[of_profile])
+    said("our own steps that the GPU bounds, network left out", left[of_own])
+    said("steps of the zoo, family left out", np.array([error for _, error in apart]))
     write(fit, whole, fit.spreads(whole, left), classes.DATA)
     steps = priced(known, classes.DATA, own)
     host, power = fit_host(steps, rates.usual(own))
     spread, novelty = widths(apart, classes.DATA, own)
     document = {
-        "how": "python -m evaluation.predict.classes results/operators/h200.json --zoo results/zoo",
+        "how": f"python -m evaluation.predict.classes {asked.operators} --zoo {asked.zoo} --own {asked.own}",
         "microseconds": {**host, "queue": QUEUED}, "power": power, "spread": spread, "novelty": novelty,
     }  # fmt: skip
     rates.HOST_DATA.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

@@ -21,7 +21,6 @@ from gpuwise.predict.card import card
 from gpuwise.predict.rates import Parameters, general
 from gpuwise.predict.step import step_seconds
 from gpuwise.store import load as load_result
-from gpuwise.workloads import registry
 
 LEAST_BATCH = 32
 NETWORKS = ("resnet50", "resnet152", "inception-v3", "googlenet", "vit-b16", "bert-large-pretrain-s128",
@@ -110,6 +109,7 @@ def others(n_gpus: int = 1, *, article: bool = False) -> Iterator[Row]:
         if (
             not sound
             or not large
+            or not found.precision.rstrip("?")
             or found.gpu_id not in gpu_ids()
             or found.question.workload not in NETWORKS
             or (found.gpus > 1) != (n_gpus > 1)
@@ -130,13 +130,16 @@ def others(n_gpus: int = 1, *, article: bool = False) -> Iterator[Row]:
 
 @remember
 def trace_of(row: Row) -> Trace | None:
-    """The shipped trace of a row, where there is one."""
+    """The trace of a row, recorded where it is not shipped; None where that fails."""
     workload, mode, precision, how, recipe, *_ = row.cell.split(":")
     config = RunConfig(
         workload=workload, mode=mode, precision=precision, compile=how == "compiled", recipe=recipe,
         batch=row.batch,
     )  # fmt: skip
-    return trace_store.find(config, registry.get(workload).spec.version)
+    try:
+        return trace_store.obtain(config)
+    except GpuwiseError:
+        return None
 
 
 def seconds(row: Row, parameters: Parameters) -> float | None:

@@ -100,7 +100,9 @@ def predict_all(
     if owned:
         values, evidence = cross.with_own_factor(asked, values), ["calibrated"] * len(asked)
     known = cross.errors_of(asked, values, [frozenset({fold}) for fold in folds])
-    if holdout == "none":
+    if hasattr(split.module, "halves"):  # those that `predict` gives
+        halves = split.module.halves(asked, evidence)
+    elif holdout == "none":
         halves = _shipped_halves(split.group, asked, evidence)
     else:
         halves = cross.unseen(known, folds, split.transfers() if transfer else known)
@@ -170,15 +172,16 @@ class _Split:
 
     def evidence(self, asked: Sequence[Case]) -> list[str]:
         """Calibrated where rows of the card were among those fitted and shipped."""
-        fitted = set(shipped.groups()[self.group]["cards"]) if self.holdout == "none" else set()
+        known = shipped.groups().get(self.group, {"cards": ()})
+        fitted = set(known["cards"]) if self.holdout == "none" else set()
         return ["calibrated" if case.card and case.card.id in fitted else "spec-only" for case in asked]
 
     def rivals(self, asked: Sequence[Case]) -> dict[str, Array]:
         """Simple predictors of the same cases, fitted on the same folds."""
         found = {name: np.full(len(asked), np.nan) for name in rivals.SIMPLE}
         for fold, at in _places(self.folds(asked)):
-            stated = shipped.groups()[self.group]["constants"] if self.holdout == "none" else None
-            known = stated or rivals.constants(self._kept(fold))
+            stated = shipped.groups().get(self.group, {}).get("constants") if self.holdout == "none" else None
+            known = stated or rivals.constants(self._kept(fold) or list(asked))
             for name, values in rivals.simple([asked[i] for i in at], known).items():
                 found[name][at] = values
         return found

@@ -24,22 +24,18 @@ from evaluation.predict.case import Case
 from evaluation.predict.protocols import SETS, Holdout, Predictions, load, predict_all
 from evaluation.predict.rivals import constants
 from evaluation.predict.shipped import FITTED
+from gpuwise.predict import rates
 from gpuwise.predict.rates import LEVEL, PARAMETERS
 
 FILES = {
-    "neusight": ("neusight", "neusight_e2e.csv"),
-    "timm": ("timm", "timm_throughput.csv"),
-    "lambda": ("lambda", "lambda_train_throughput.csv"),
     "serving": ("serving", "llm_serving_inferencex_aic.csv"),
-    "power": ("power", "mlenergy_power_throughput.csv"),
     "gemm": ("gemm", "aic_gemm_bfloat16_ms_by_gpu.csv.gz"),
     "gemm.fp8": ("gemm", "aic_gemm_fp8_ms_by_gpu.csv.gz"),
 }
 """Group -> (set, file)."""
-ENERGIES = (
-    "energy.vector", "energy.matrix", "energy.byte", "energy.stacked", "energy.process", "clock.exponent",
-)  # fmt: skip
-"""Of image networks, whose measured power limits say most of them: what predicted watts rest on."""
+KEPT = "watts"
+"""Energies by process and memory, which image networks at the power limit of three desktop cards gave on
+2026-11-22: kept as they are."""
 
 
 def main() -> None:
@@ -56,9 +52,7 @@ def main() -> None:
             groups |= fitted(group, name, load(path, name), file)
             print(group, groups[group]["half_width"], flush=True)
     used = {name: entry for name, entry in groups.items() if name.split(":")[0] in ("gemm", "serving")}
-    if "timm" in groups:
-        energies = {name: groups["timm"]["parameters"][name] for name in ENERGIES}
-        used["watts"] = {"parameters": energies, "data": groups["timm"]["data"]}
+    used[KEPT] = rates.document()["groups"][KEPT]
     rest = {name: entry for name, entry in groups.items() if name not in used}
     for path, part in ((PARAMETERS, used), (FITTED, rest)):
         how = "python -m evaluation.predict.refit DATA_FOLDER"
@@ -74,8 +68,6 @@ def fitted(group: str, name: str, cases: Sequence[Case], file: str) -> dict[str,
     spec = predict_all(name, cases, holdout=left)
     owned = replace(spec, values=cross.with_own_factor(cases, spec.values))
     found = {"spec-only": errors(spec), "calibrated": errors(owned)}
-    if name == "timm":
-        found["transferred"] = transfers(name, cases)
     cards = sorted({case.card.id for case in usable if case.card is not None})
     entry = {
         "parameters": {key: round(value, 5) for key, value in parameters.items()},
@@ -97,15 +89,6 @@ def fitted(group: str, name: str, cases: Sequence[Case], file: str) -> dict[str,
 def errors(found: Predictions) -> cross.Errors:
     """Errors of left-out cards."""
     return cross.errors_of(found.cases, found.values, [frozenset({fold}) for fold in found.folds])
-
-
-def transfers(name: str, cases: Sequence[Case]) -> cross.Errors:
-    """Errors from each card to each other."""
-    pairs = []
-    for gpu in sorted({case.gpu for case in cases}):
-        one = errors(predict_all(name, cases, holdout="gpu", transfer=gpu))
-        pairs.append(replace(one, cards=np.array([f"{gpu} > {card}" for card in one.cards])))
-    return cross.joined(pairs)
 
 
 def widths(found: Mapping[str, cross.Errors], part: str | None = None) -> dict[str, Any]:

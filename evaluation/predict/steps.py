@@ -4,9 +4,9 @@
 
 Steps: the project's own results, and published figures of PyTorch for the same networks on one GPU, with a
 stated batch of at least 32 (below it the host of those days decides) and without a caution. Every step is
-predicted with products that were fitted without its card:
+predicted as `gpuwise predict` does, whose classes saw the H200 alone:
 
-    spec-only     from the data sheet
+    spec-only     from the data sheet; with the steps of the public sets (`PUBLIC`)
     calibrated    times one factor from the same card's other networks in the same source
     transferred   from another card's figure of the same cell in the same source
 
@@ -21,8 +21,7 @@ import argparse
 import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
-from functools import cache as remember
+from dataclasses import asdict, replace
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -40,19 +39,20 @@ from evaluation.predict.measured import (
     published_pairs,
     trace_of,
 )
-from evaluation.predict.protocols import load
-from evaluation.predict.sets import gemm
+from evaluation.predict.protocols import load, predict_all
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
+from gpuwise.model.trace import Trace
 from gpuwise.predict import evidence as known
-from gpuwise.predict.card import card
+from gpuwise.predict.card import Card, card
 from gpuwise.predict.evidence import own_factor, own_width
 from gpuwise.predict.forecast import LIKELY, exchange
-from gpuwise.predict.rates import ERRORS, Parameters, general
-from gpuwise.predict.step import CONTEXT, VISIBLE, step, step_seconds, traits, workspace_bytes
+from gpuwise.predict.rates import ERRORS, novelty
+from gpuwise.predict.step import CONTEXT, VISIBLE, step, traits, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
-TABLE = "aic_gemm_bfloat16_ms_by_gpu.csv.gz"
+OTHER_CARDS = 0.2091
+"""Half width of watts on other cards, as of served models: on our own steps a share was set."""
 
 
 def main() -> None:
@@ -66,10 +66,18 @@ def main() -> None:
     parser.add_argument("--ship", action="store_true")
     given = parser.parse_args()
     rows = [*own(given.results), *others()]
-    found = levels(rows, given.folder / TABLE)
+    found = levels(rows)
     document: dict[str, Any] = {
         "rows": [asdict(row) for row in rows],
-        "levels": {level: summary(rows, found[level], owned=level == "calibrated") for level in found},
+        "levels": {
+            level: summary(
+                rows,
+                found[level],
+                owned=level == "calibrated",
+                more=public(given.folder) if level == "spec-only" else None,
+            )
+            for level in found
+        },
         "memory": memory(rows),
         "watts": watts(rows),
         "scaling": scaling(given.folder / "lambda_train_throughput.csv", given.results),
@@ -97,7 +105,7 @@ def shipped(document: dict[str, Any]) -> dict[str, Any]:
         },
         "cards": {level: found["cards"] for level, found in levels.items()},
         "scaling": round(document["scaling"]["half_width"], 4),
-        "watts": round(document["watts"]["half_width"], 4),
+        "watts": round(max(document["watts"]["half_width"], OTHER_CARDS), 4),
         "memory": document["memory"]["errors"],
     }
 
@@ -122,21 +130,13 @@ def ship_measured(paths: Sequence[Path]) -> None:
             out.writerow((*key, step_.version, *(f"{value:.6g}" for value in speed), step_.where))
 
 
-def levels(rows: Sequence[Row], table: Path) -> dict[str, list[tuple[int, float]]]:
-    """level -> (row, log(measured / predicted seconds)) with products fitted without the row's card."""
-    cases = [case for case in load(table, "gemm") if case.card is not None]
-    fitted = {case.card.id for case in cases if case.card}
-
-    @remember
-    def without(gpu: str) -> Parameters:
-        kept = [case for case in cases if case.card and case.card.id != gpu]
-        return general(gemm.fit(kept)) if gpu in fitted else general()
-
+def levels(rows: Sequence[Row]) -> dict[str, list[tuple[int, float]]]:
+    """level -> (row, log(measured / predicted seconds))."""
     spec: dict[int, float] = {}
     for at, row in enumerate(rows):
         trace = trace_of(row)
         assert trace is not None
-        spec[at] = trace.items / step_seconds(trace, card(row.gpu), without(row.gpu))
+        spec[at] = trace.items / usual(trace, card(row.gpu)).seconds
     return {
         "spec-only": [(at, log(speed / rows[at].measured)) for at, speed in spec.items()],
         "calibrated": list(calibrated(rows, spec)),
@@ -167,18 +167,54 @@ def across(rows: Sequence[Row], spec: dict[int, float]) -> Iterator[tuple[int, f
             yield at, log(found.measured * spec[at] / spec[other] / row.measured)
 
 
-def summary(rows: Sequence[Row], found: Sequence[tuple[int, float]], *, owned: bool) -> dict[str, Any]:
+PUBLIC = {
+    "neusight": "neusight_e2e.csv", "timm": "timm_throughput.csv", "lambda": "lambda_train_throughput.csv",
+}  # fmt: skip
+"""Sets of traced steps, and their files."""
+
+
+def public(folder: Path) -> cross.Errors:
+    """Errors of the steps of the public sets on one GPU."""
+    each = []
+    for name, file in PUBLIC.items():
+        cases = [case for case in load(folder / file, name) if not case.refusal and case.work.cards == 1]
+        values = predict_all(name, cases).values
+        known = [(c, v) for c, v in zip(cases, values, strict=True) if np.isfinite(v) and c.card is not None]
+        pairs = [(case.work.trace, case.card) for case, _ in known if case.card is not None]
+        errors = np.array([log(value / case.measured) for case, value in known])
+        each.append(
+            replace(
+                cross.errors_of([c for c, _ in known], np.exp(errors), [frozenset({c.id}) for _, c in pairs]),
+                values=beyond(-errors, pairs), traits=np.array([traits(trace) for trace, _ in pairs]),
+                parts=np.full(len(pairs), ""),
+            )
+        )  # fmt: skip
+    return cross.joined(each)
+
+
+def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]]) -> Any:
+    """What of the errors the spread of the classes of kernels does not cover: a step's half width is the root
+    of the sum of both squares (`step.step`)."""
+    spreads = np.array([novelty() * usual(trace, own).spread for trace, own in steps])
+    return np.sign(errors) * np.sqrt(np.maximum(0.0, errors**2 - spreads**2))
+
+
+def summary(
+    rows: Sequence[Row], found: Sequence[tuple[int, float]], *, owned: bool, more: cross.Errors | None = None
+) -> dict[str, Any]:
     """Errors of a level, the half width of all cards, and coverage of each card by the others' half width;
-    an `owned` card's own other networks set its width as well."""
-    known = errors_of([rows[at] for at, _ in found], np.array([error for _, error in found]))
-    errors, gpus = known.values, known.cards
+    an `owned` card's own other networks set its width as well. `more` are known errors that set it too."""
+    errors = np.array([error for _, error in found])
+    known = errors_of([rows[at] for at, _ in found], errors)
+    known = known if more is None else cross.joined([known, more])
+    gpus = known.cards
     halves = cross.unseen(known, gpus.tolist(), known)
     if owned:
         halves = halves * own_widths([rows[at] for at, _ in found], np.abs(errors) / halves)
-    inside = np.abs(errors) <= halves
+    inside = np.abs(known.values) <= halves
     covered = {str(gpu): float(inside[gpus == gpu].mean()) for gpu in sorted(set(gpus))}
     sizes = np.abs(np.exp(-errors) - 1.0)
-    half, difficulty = cross.shipped(known, np.isfinite(errors))
+    half, difficulty = cross.shipped(known, np.isfinite(known.values))
     return {
         "n": len(found), "cards": len(covered), "mape": float(sizes.mean()),
         "median": float(np.median(sizes)), "p90": float(np.quantile(sizes, 0.9)),
@@ -194,10 +230,11 @@ def summary(rows: Sequence[Row], found: Sequence[tuple[int, float]], *, owned: b
 def errors_of(rows: Sequence[Row], errors: Any) -> cross.Errors:
     """Errors of steps with what makes each hard."""
     gpus = [row.gpu for row in rows]
+    pairs = [(trace, card(row.gpu)) for row in rows if (trace := trace_of(row))]
     return cross.Errors(
-        values=errors, cards=np.array(gpus), parts=np.full(len(rows), ""),
+        values=beyond(errors, pairs), cards=np.array(gpus), parts=np.full(len(rows), ""),
         vendors=np.array([card(gpu).vendor for gpu in gpus]),
-        traits=np.array([traits(trace) for row in rows if (trace := trace_of(row))]),
+        traits=np.array([traits(trace) for trace, _ in pairs]),
         folds=tuple(frozenset({gpu}) for gpu in gpus),
     )  # fmt: skip
 

@@ -17,7 +17,9 @@ import pickle
 import random
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +28,20 @@ import torch
 
 from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.model.trace import Trace
+from gpuwise.predict import rates
 from gpuwise.predict.card import card
 from gpuwise.predict.recorder import record
-from gpuwise.predict.step import CUBLAS_WORKSPACE, fits_in_memory, step
+from gpuwise.predict.step import CUBLAS_WORKSPACE, Evidence, fits_in_memory, step
 from gpuwise.predict.trace import About, trace_of
 
 GPU = "h200-sxm"
 Row = Mapping[str, Any]
 
 
-DRAW = "families of the zoo, 2026-11-23, second draw"
+DRAW = "families of the zoo, 2026-11-23, third draw"
 """Seed of the third of all families that nothing was fitted to."""
+LAUNCH_S = 7e-6
+"""The bare launch for which the host's seconds hold."""
 
 
 def rows(folder: Path, split: str) -> Iterator[Row]:
@@ -98,6 +103,66 @@ def kept(row: Row, folder: Path | None) -> Trace | None:
     return made
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A row beside its prediction: seconds with their interval, and bytes."""
+
+    row: Row
+    seconds: float
+    low: float
+    high: float
+    peak: float | None
+
+    @property
+    def error(self) -> float:
+        """Of time, as a share."""
+        return float(abs(self.seconds / self.row["step_s"] - 1.0))
+
+    @property
+    def inside(self) -> bool:
+        """Whether the measured time lies in the interval."""
+        return bool(self.low <= self.row["step_s"] <= self.high)
+
+    @property
+    def peak_error(self) -> float | None:
+        """Of the peak of memory, as a share."""
+        return abs(self.peak / self.row["peak"]["allocated"] - 1.0) if self.peak else None
+
+
+def scored(
+    folder: Path, split: str, traces: Path | None, *, calibrated: bool = False
+) -> tuple[list[Scored], int]:
+    """Every row of a split as `gpuwise predict` has it, and how many were refused; `calibrated`: on a host
+    whose bare launch was measured beside the row, as `gpuwise calibrate` measures it."""
+    found, refused = list[Scored](), 0
+    own = card(GPU)
+    for row in rows(folder, split):
+        made = kept(row, traces)
+        try:
+            if made is None:
+                raise NoDataError(f"{row['key']} is not traced")
+            evidence: Evidence = "calibrated" if calibrated else "spec-only"
+            on = dict(rates.general())
+            if calibrated:
+                on["host"] += rates.HOST["power"] * log(row["launch_s"] / LAUNCH_S)
+            predicted = step(made, own, parameters=on if calibrated else None, evidence=evidence)
+        except NoDataError as why:
+            print(f"{row['key']}: {why}", file=sys.stderr)
+            refused += 1
+            continue
+        # A process that trained before has a workspace of its backward pass yet.
+        more = CUBLAS_WORKSPACE["hopper"] if row["mode"] == "infer" and row["after_training"] else 0.0
+        need = fits_in_memory(made, own, more=more) if row.get("peak") else None
+        speed = predicted.throughput
+        found.append(
+            Scored(
+                row, predicted.seconds, made.items / speed.high, made.items / speed.low,
+                need.peak.value if need else None,
+            )
+        )  # fmt: skip
+    return found, refused
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -105,33 +170,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--split", choices=("seen", "held", "all"), default="seen")
     parser.add_argument("--traces", type=Path)
+    parser.add_argument("--calibrated", action="store_true", help="with the bare launch of each row's host")
     parser.add_argument("--quiet", action="store_true", help="only the summary")
     asked = parser.parse_args()
-    errors, inside, memory, untraced = [], [], [], 0
-    for row in rows(asked.folder, asked.split):
-        found = kept(row, asked.traces)
-        if found is None:
-            untraced += 1
-            continue
-        try:
-            predicted = step(found, card(GPU))
-        except NoDataError as refused:
-            print(f"{row['key']}: {refused}", file=sys.stderr)
-            untraced += 1
-            continue
-        speed = found.items / row["step_s"]
-        errors.append(predicted.seconds / row["step_s"])
-        inside.append(predicted.throughput.low <= speed <= predicted.throughput.high)
-        kept_there = row["mode"] == "infer" and row["after_training"]
-        need = fits_in_memory(found, card(GPU), more=CUBLAS_WORKSPACE["hopper"] if kept_there else 0.0)
-        if need is not None and row.get("peak"):
-            memory.append(need.peak.value / row["peak"]["allocated"])
-        if not asked.quiet:
-            print(f"{row['key']:60} {1e3 * row['step_s']:9.2f} ms  x{errors[-1]:.2f}")
-    times, peaks = (np.abs(np.array(values) - 1.0) for values in (errors, memory))
+    found, refused = scored(asked.folder, asked.split, asked.traces, calibrated=asked.calibrated)
+    for one in found if not asked.quiet else ():
+        print(
+            f"{one.row['key']:60} {1e3 * one.row['step_s']:9.2f} ms  x{one.seconds / one.row['step_s']:.2f}"
+        )
+    times = np.array([one.error for one in found])
+    peaks = np.array([one.peak_error for one in found if one.peak_error is not None])
     print(
-        f"{asked.split}: {len(times)} rows, {untraced} refused; time {times.mean():.1%} in the mean, "
-        f"{np.median(times):.1%} in the median; {np.mean(inside):.0%} inside 80 %; "
+        f"{asked.split}: {len(times)} rows, {refused} refused; time {times.mean():.1%} in the mean, "
+        f"{np.median(times):.1%} in the median; {np.mean([one.inside for one in found]):.0%} inside 80 %; "
         f"memory {np.median(peaks):.1%} in the median, 95 % within {np.quantile(peaks, 0.95):.1%}"
     )
 

@@ -16,7 +16,7 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.model.trace import Trace
 from gpuwise.predict.card import Card
 from gpuwise.predict.rates import Parameters
-from gpuwise.predict.step import usual
+from gpuwise.predict.step import step, usual
 
 quantity, unit = "latency", "ms"
 
@@ -84,6 +84,16 @@ def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
     for i, case in enumerate(cases):
         if case.card is not None and not case.refusal:
             found[i] = 1e3 * _seconds(case.work, case.card)
+    return found
+
+
+def halves(cases: Sequence[Case], evidence: Sequence[str]) -> Array:
+    """Half widths of the intervals that `gpuwise predict` gives, in log space."""
+    found = np.full(len(cases), np.nan)
+    for i, case in enumerate(cases):
+        if case.card is not None and not case.refusal:
+            speed = step(case.work.trace, case.card).throughput
+            found[i] = np.log(speed.high / speed.value)
     return found
 
 

@@ -1,61 +1,38 @@
-"""Training throughput of the Lambda set: each network's demands are learnt on other cards, then transferred.
+"""Training throughput of the Lambda set, by the function that `gpuwise predict` calls.
 
-    time of an item = ((F / (peak e))^p + (B / bandwidth)^p)^(1/p) + O (80 GB / memory)^g
-    of n cards      = time of one / n^scaling
-
-F (operations), B (bytes) and O (fixed time, spread over the batch that fits) of a network are physical and
-do not depend on the card; a network's published operations are the prior of F. So a card that was never
-measured needs its data sheet only. "fp32" runs in TF32 where the card has it (NVIDIA's containers do).
+Scored are the networks of which gpuwise has the same step; the others (SSD, GNMT, NCF, Tacotron 2, WaveGlow,
+Transformer-XL) are refused. The file states no batch: it is the one that Lambda's tables state for the memory
+of the card. "fp32" runs in TF32 where the card has it, as NVIDIA's containers do. ResNet-50 is that of public
+scripts (channels first under autocast); attention is taken apart: they do not call torch's fused one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import log
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
-import numpy as np
-
-from evaluation.predict.case import Array, Case, Row, find_card, per_card
-from evaluation.predict.fit import Prior
-from evaluation.predict.fit import fit as fit_parameters
-from evaluation.predict.power_limit import fed, stretch
-from gpuwise.predict.card import Card
-from gpuwise.predict.rates import Parameters, Rates
+from evaluation.predict.case import Array, Case, Row, find_card
+from evaluation.predict.sets import traced
+from gpuwise.errors import GpuwiseError
+from gpuwise.model.question import RunConfig
+from gpuwise.model.trace import Kernel, KernelClass, Trace
+from gpuwise.predict import trace_store
+from gpuwise.predict.rates import Parameters
 
 quantity, unit = "time of an item", "s/item"
-
-FLOP: Mapping[str, float] = MappingProxyType(
+NETWORKS: Mapping[str, str] = MappingProxyType(
+    {"resnet50": "resnet50", "bert_base_squad": "bert-base", "bert_large_squad": "bert-large"}
+)
+BATCHES: Mapping[str, tuple[tuple[float, int], ...]] = MappingProxyType(
     {
-        "resnet50": 2.5e10, "ssd": 9e10, "bert_base_squad": 2.1e11, "bert_large_squad": 7.4e11,
-        "gnmt": 1.2e9, "ncf": 1e6, "tacotron2": 5e8, "waveglow": 1.5e9, "transformerxlbase": 1.3e9,
-        "transformerxllarge": 2.5e9,
+        "resnet50": ((12.9, 160), (17.2, 288), (25.8, 448), (42.9, 720), (51.5, 928), (85.9, 1280)),
+        "bert-large": ((12.9, 4), (17.2, 8), (25.8, 16), (51.5, 36), (85.9, 112)),
     }
-)  # fmt: skip
-"""Operations of training one item: six for each parameter and token, or three forward passes."""
-_INTENSITY = 60.0
-"""Operations a byte of mixed-precision training, before data; from 20 (vision) to 200 (language)."""
-_MEMORY = 80e9
+)
+"""fp16: (GB of memory, batch), as the tables of Lambda state them; fp32 has half, BERT-base three times."""
 _COUNT = re.compile(r"(\d+)x\s?(?:H100|H200|B200|A100|V100|GH200|RTX|A\d)", re.IGNORECASE)
-GLOBAL = {
-    "overlap": Prior(log(1.5), 0.3), "batch": Prior(log(0.6), 0.1), "matrix": Prior(log(0.45), 0.1),
-    "memory": Prior(log(0.8), 0.05), "energy.vector": Prior(log(8.0), 0.2),
-    "energy.matrix": Prior(log(0.8), 0.2), "energy.byte": Prior(log(280.0), 0.2),
-    "energy.stacked": Prior(log(120.0), 0.2), "energy.process": Prior(log(0.9), 0.1),
-    "clock.exponent": Prior(log(2.0), 0.05), "power.unit": Prior(log(0.5), 0.2), "fast": Prior(log(0.5), 0.4),
-    "feed": Prior(log(0.5), 0.3),
-}  # fmt: skip
-_FAMILY = {"matrix": 0.12, "memory": 0.1}
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """`key` names the demands: precision and network."""
-
-    key: str
-    cards: int
 
 
 def read(rows: Sequence[Row]) -> list[Case]:
@@ -67,87 +44,71 @@ def _case(row: Row) -> Case:
     card, refusal = find_card(row["gpu"])
     stated = _COUNT.findall(row["gpu"])
     cards = int(float(row["num_gpu"])) if row["num_gpu"] else int(stated[-1]) if stated else 1
-    if row["model"] not in FLOP:
-        refusal = refusal or f"the operations of {row['model']!r} are not known"
-    dtype = "fp16" if row["precision"] == "fp16" else "tf32"
-    if card is not None and dtype not in card.peaks:
-        dtype = "fp32"
-    flop = FLOP.get(row["model"], 0.0)
+    workload = NETWORKS.get(row["model"])
+    refusal = refusal or ("" if workload else f"no step of {row['model']!r} is known")
+    work: Trace | None = None
+    precision = row["precision"]
+    if workload and card and not refusal:
+        precision = "tf32" if precision == "fp32" and "tf32" in card.peaks else precision
+        sizes = BATCHES.get(workload, BATCHES["bert-large"])
+        batch = min(sizes, key=lambda size: abs(size[0] - card.memory_bytes / 1e9))[1]
+        batch = batch * (3 if workload == "bert-base" else 1) // (1 if precision == "fp16" else 2)
+        recipe = "script" if workload == "resnet50" else "stock"
+        config = RunConfig(workload=workload, mode="train", precision=precision, batch=batch, recipe=recipe)
+        try:
+            found = trace_store.obtain(config)
+            work = replace(found, kernels=tuple(unfused(found.kernels)))
+        except GpuwiseError as error:
+            refusal = str(error)
+        refusal = refusal or ("" if work else "its step is not shipped")
     return Case(
         gpu=card.id if card else row["gpu"], card=card, model=row["model"],
-        measured=1.0 / float(row["train_throughput"]), flop=flop / cards, moved=flop / _INTENSITY / cards,
-        dtype=dtype, work=Job(f"{row['precision']}.{row['model']}", cards), refusal=refusal,
-        part=f"{row['precision']}, {'1 GPU' if cards == 1 else 'n GPUs'}",
+        measured=1.0 / float(row["train_throughput"]), flop=work.flop / work.items / cards if work else 0.0,
+        moved=traced.moved(work) / work.items / cards if work else 0.0, dtype=precision,
+        work=traced.Work(work, cards, f"{row['precision']}.{row['model']}") if work else None,
+        refusal=refusal, part=f"{row['precision']}, {'1 GPU' if cards == 1 else 'n GPUs'}",
         key=f"{row['precision']}.{row['model']}.{cards}",
     )  # fmt: skip
 
 
-def priors_of(keys: Sequence[str]) -> dict[str, Prior]:
-    """Demands of each network and precision before any measurement."""
-    found = {}
-    for key in keys:
-        flop = FLOP[key.split(".", 1)[1]]
-        width = 1.0 if key.startswith("fp16") else 0.6
-        found[f"flop.{key}"] = Prior(log(flop), 0.5)
-        found[f"byte.{key}"] = Prior(log(flop / _INTENSITY / width), 0.9)
-        found[f"fixed.{key}"] = Prior(log(flop / 1e15), 1.0)
-        found[f"scaling.{key}"] = Prior(0.0, 0.15)
-    return found
+FORWARD: Sequence[tuple[KernelClass, str, float]] = (
+    ("pointwise", "aten.div", 1.0), ("pointwise", "aten.add", 1.0), ("normalisation", "aten._softmax", 1.0),
+    ("pointwise", "aten.native_dropout", 1.5),
+)  # fmt: skip
+BACKWARD: Sequence[tuple[KernelClass, str, float]] = (
+    ("pointwise", "aten.native_dropout_backward", 1.5), ("pointwise", "aten.div", 1.0),
+    ("normalisation", "aten._softmax_backward_data", 2.0),
+)  # fmt: skip
+"""Passes over the scores of attention, and what each reads of them."""
 
 
-def fit(cases: Sequence[Case]) -> Parameters:
-    """Demands of every network and shares of every family, on these cases alone."""
-    usable = [case for case in cases if case.card is not None and not case.refusal]
-    keys = sorted({f"{precision}.{model}" for precision in ("fp16", "fp32") for model in FLOP})
-    priors = dict(GLOBAL) | priors_of(keys)
-    for case in usable:
-        assert case.card is not None
-        priors |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
-    usable, weights = _merged(usable)
-    predicted, measured = per_card(usable, _columns, _seconds), np.array([c.measured for c in usable])
-    return fit_parameters(lambda p: np.log(predicted(p) / measured), priors, sigma=0.1, weights=weights)
-
-
-def _merged(cases: Sequence[Case]) -> tuple[list[Case], Array]:
-    """One case for each card, network and count, so that a card with many machines weighs like others."""
-    groups: dict[tuple[str, str, int], list[Case]] = {}
-    for case in cases:
-        groups.setdefault((case.gpu, case.work.key, case.work.cards), []).append(case)
-    middle = [sorted(found, key=lambda case: case.measured)[len(found) // 2] for found in groups.values()]
-    return middle, np.array([1.0 if case.work.cards == 1 else 0.5 for case in middle])
+def unfused(kernels: Sequence[Kernel]) -> Iterator[Kernel]:
+    """Attention as products and passes over its scores: scaled, masked, normalised, dropped; and their
+    gradients, two products for each."""
+    for kernel in kernels:
+        if kernel.kind != "attention":
+            yield kernel
+            continue
+        batch, heads, queries, keys, width, _ = kernel.shape
+        back = "_backward" in kernel.name
+        groups, size = batch * heads, 4.0 if kernel.dtype in ("fp32", "tf32") else 2.0
+        scores = float(groups * queries * keys)
+        for m, n, k in ((queries, keys, width), (queries, width, keys)):
+            yield replace(
+                kernel, kind="matmul", name="aten.bmm", shape=(groups, m, n, k),
+                flop=2.0 * groups * m * n * k, bytes_read=size * groups * (m * k + k * n),
+                bytes_written=size * groups * m * n, count=kernel.count * (2 if back else 1),
+            )  # fmt: skip
+        for kind, name, read in BACKWARD if back else FORWARD:
+            yield replace(
+                kernel, kind=kind, name=name, shape=(batch, heads, queries, keys), flop=scores,
+                bytes_read=read * size * scores, bytes_written=size * scores,
+            )  # fmt: skip
 
 
 def predict(parameters: Parameters, cases: Sequence[Case]) -> Array:
     """Seconds of one item of each case."""
-    return np.asarray(per_card(cases, _columns, _seconds)(parameters))
+    return traced.seconds(cases)
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    keys: tuple[str, ...]
-    cards: Array
-    dtypes: tuple[str, ...]
-
-
-def _columns(cases: Sequence[Case]) -> _Columns:
-    return _Columns(
-        tuple(case.work.key for case in cases),
-        np.array([float(case.work.cards) for case in cases]),
-        tuple(case.dtype for case in cases),
-    )
-
-
-def _seconds(c: _Columns, card: Card, rates: Rates) -> Array:
-    flop, byte, fixed, scaling = (
-        np.array([rates[f"{name}.{key}"] for key in c.keys]) for name in ("flop", "byte", "fixed", "scaling")
-    )
-    peak = np.array([card.peak(dtype) * fed(card, rates, dtype) for dtype in c.dtypes])
-    # Nothing reaches a large matrix peak in proportion: the units wait for operands from L2 and below.
-    usual = np.array([50.0 * card.bytes_per_s if dtype != "fp32" else np.inf for dtype in c.dtypes])
-    reached = rates["matrix"] * peak / (1.0 + (rates["fast"] * peak / usual) ** 2) ** 0.5
-    arithmetic, memory = flop / reached, byte / (card.bytes_per_s * rates["memory"])
-    power = rates["overlap"]
-    busy = (arithmetic**power + memory**power) ** (1.0 / power)
-    busy = busy * stretch(rates, card, c.dtypes[0], flop, byte, busy)
-    one = busy + fixed * (_MEMORY / card.memory_bytes) ** rates["batch"]
-    return np.asarray(one / c.cards ** np.minimum(scaling, 1.3))
+halves = traced.halves

@@ -72,8 +72,10 @@ DEPENDENT = (
     "aten.unique_dim", "aten.bincount",
 )  # fmt: skip
 _NEVER = ("aten.isnan", "aten.isinf", "aten.eq")
-_ALWAYS = ("aten.isfinite", "aten.ne")
+# The last: such as the mask of large images, which nothing pads.
+_ALWAYS = ("aten.isfinite", "aten.ne", "aten.ones", "aten.ones_like", "aten.new_ones")
 _COMPARED = ("aten.gt", "aten.ge", "aten.lt", "aten.le")
+_KEEPING = ("aten.view", "aten.sort", "aten.index", "aten.gather", "aten.upsample_nearest2d")
 _COPIES = ("aten._to_copy", "aten.clone", "aten.copy_", "aten.any", "aten.all")
 
 
@@ -207,6 +209,7 @@ class Contents:
         if drawn or not small or any(v is None for v in values) or name.startswith("aten.empty"):
             for tensor in written:
                 self._values.pop(tensor.untyped_storage()._cdata, None)
+                self._shares.pop(tensor.untyped_storage()._cdata, None)
             self._spread(name, args, tensors, results)
             if name == "aten.rand" and results[0].numel() == 1:
                 # One number decides whether a layer is dropped: its mean.
@@ -266,7 +269,7 @@ class Contents:
         elif base in _COMPARED and results[-1].dim():
             # Counts of what was routed are above zero everywhere; numbers are on either side.
             self._shares[key] = 0.5 if tensors[0].is_floating_point() else 1.0
-        elif name in _COPIES or base in ("aten.view", "aten.sort", "aten.index", "aten.gather"):
+        elif name in _COPIES or base in _KEEPING:
             if shares:
                 self._shares[key] = shares[0]
             if chosen and not results[-1].is_floating_point():

@@ -89,8 +89,12 @@ def grouped_product(call: Call) -> tuple[Node, ...]:
         m //= groups
     elif len(b.shape) == 2:
         n //= groups
-    shape = (groups, max(1, m), max(1, n), max(1, k))
-    return (node_of(call, "matmul", shape=shape, flop=2.0 * groups * m * n * k, dtype=a.dtype),)
+    m, n, k = max(1, m), max(1, n), max(1, k)
+    # CUDA has one kernel for all groups in bf16 alone; else torch goes through them (GroupedBlas.cpp).
+    looped = groups if a.dtype in ("fp32", "fp16") else 1
+    shape = (groups // looped, m, n, k)
+    flop = 2.0 * groups * m * n * k
+    return (node_of(call, "matmul", shape=shape, flop=flop, dtype=a.dtype, launches=looped),)
 
 
 def product_with_rows(call: Call) -> tuple[Node, ...]:
@@ -517,12 +521,15 @@ def _table() -> dict[str, Rule]:
          "upsample_bicubic2d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
          "upsample_linear1d_backward upsample_nearest1d_backward upsample_nearest3d_backward "
          "upsample_trilinear3d_backward grid_sampler_3d_backward "
+         "reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward "
+         "replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward "
          "grid_sampler_2d_backward scatter scatter_add scatter_reduce index_put _index_put_impl index_add "
          "index_copy masked_scatter", scatter),
         ("copy _to_copy clone cat stack constant_pad_nd repeat roll flip tril triu slice_backward "
          "select_backward slice_scatter select_scatter diagonal_scatter as_strided_scatter "
          "split_with_sizes_copy _reshape_copy pixel_shuffle pixel_unshuffle channel_shuffle unfold_backward "
-         "im2col col2im reflection_pad2d replication_pad2d", copied),
+         "im2col col2im reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d "
+         "replication_pad2d replication_pad3d", copied),
         ("fill zero zeros zeros_like ones ones_like full full_like new_zeros new_ones new_full arange "
          "linspace rand randn rand_like randn_like randint randint_like randperm bernoulli normal uniform "
          "random exponential eye scalar_tensor", write_only),

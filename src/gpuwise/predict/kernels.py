@@ -59,6 +59,8 @@ ALIGNED = 8
 ALIGNED_BY = ":by"
 # Rows or columns of products up to which a tile is mostly empty.
 TINY = 16
+# Rows or columns up to which a product is a read of the other operand.
+THIN = 64
 # Windows from which direct convolutions are limited by arithmetic, as a name.
 WINDOWS = ((3, "small"), (5, "medium"), (7, "large"))
 # Dimensions from which finding the place of an element takes longer than moving it.
@@ -86,7 +88,7 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
     if kernel.kind == "convolution" and len(kernel.shape) == 11:
         parts = _convolution(kernel, compiled=compiled)
     elif kernel.kind == "matmul":
-        parts = _product(kernel)
+        parts = _product(kernel, compiled=compiled)
     elif kernel.kind == "attention":
         masked = [part for part in ("masked",) if f":{part}" in kernel.name]
         fused = "efficient" if "_efficient" in kernel.name else "flash"
@@ -135,7 +137,7 @@ def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
     return [" ".join((*what, *special)), *inner, direction, f"{layout} {_width(kernel)}"]
 
 
-def _product(kernel: Kernel) -> list[str]:
+def _product(kernel: Kernel, *, compiled: bool) -> list[str]:
     if "_rnn" in kernel.name:
         return ["recurrent", "step" if kernel.name.endswith(":step") else "rows", _width(kernel)]
     if len(kernel.shape) != 4:
@@ -144,10 +146,13 @@ def _product(kernel: Kernel) -> list[str]:
     # Which sizes are rows in memory, where the name does not say: k in the forward pass, k or m backward.
     rows = max(power_of_two(m), power_of_two(k)) if kernel.phase == "backward" else power_of_two(k)
     _, _, stated = kernel.name.partition(ALIGNED_BY)
-    aligned = min(power_of_two(n), rows, int(stated or ALIGNED))
-    form = "grouped" if "grouped" in kernel.name else "single"
+    # A compiler fills rows up to whole loads (`torch._inductor.config.shape_padding`).
+    aligned = ALIGNED if compiled else min(power_of_two(n), rows, int(stated or ALIGNED))
+    form = "grouped" if "grouped" in kernel.name and batch > 1 else "single"
     if form == "single" and batch > 1:
         form = "batched" if min(m, n) > TINY else "batched tiny"
+    elif form == "single" and min(m, n) <= THIN:
+        form = "thin"
     return [_width(kernel), form, "aligned" if aligned >= ALIGNED else f"by {aligned}"]
 
 
@@ -272,8 +277,9 @@ _BACKWARD = 0.75
 _BLOCK = (128.0, 64.0, 32.0)
 # Norms along rows, and the elements that a block's threads load at once.
 _ROW_NORMS, _ROW = ("layer_norm", "rms_norm"), 512.0
-# Threads of a block of interpolation.
-_PLACES = 128.0
+# Places of the result that keep one unit busy in interpolation: a thread each, which waits some 600 clocks
+# for the memory at every image and channel. Set on one operator and one network's dev profile of the H200.
+_PLACES = 1500.0
 # Of an element; whole numbers and truths have others.
 _BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
 # How names of convolutions end whose tensors are in that order.
@@ -353,7 +359,7 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
         flop=flop,
         moved=moved,
         heavy=heavy,
-        waits=np.array([kernel.name in _WAITS for kernel in kernels], dtype=bool),
+        waits=np.array([kernel.name in _WAITS or _is_looped(kernel) for kernel in kernels], dtype=bool),
         direct=direct,
         handled=np.where(direct, flop / 2.0, [_handled(kernel) for kernel in kernels]),
         blocks=np.array([np.inf if compiled else _blocks(kernel) for kernel in kernels]),
@@ -410,6 +416,11 @@ def _implicit(shapes: Array, dtype: str) -> Products:
     return Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
 
 
+def _is_looped(kernel: Kernel) -> bool:
+    """A group of rows for which torch has no kernel of all groups: the host asks where each begins."""
+    return "_grouped_mm" in kernel.name and kernel.shape[0] == 1
+
+
 def _is_direct(kernel: Kernel) -> bool:
     if kernel.kind != "convolution" or len(kernel.shape) != _SHAPES["convolution"]:
         return False
@@ -431,11 +442,12 @@ def _handled(kernel: Kernel) -> float:
 
 def _blocks(kernel: Kernel) -> float:
     """Batch norm of channels-first images has a block of threads for each channel; of channels-last ones 128
-    for 32 channels, four of which share a unit (Normalization.cuh); interpolation has one for so many places
-    of the result, whose threads go through all images and channels (UpSampleBilinear2d.cu)."""
+    for 32 channels, four of which share a unit (Normalization.cuh); interpolation has a thread for each place
+    of the result, which goes through all images and channels (UpSampleBilinear2d.cu)."""
     first = kernel.name.endswith(CHANNELS_FIRST)
-    if "batch_norm" in kernel.name and len(kernel.shape) > 2 and (first or kernel.dtype == "bf16"):
+    sums = "batch_norm" in kernel.name and ":infer" not in kernel.name
+    if sums and len(kernel.shape) > 2 and (first or kernel.dtype == "bf16"):
         return float(kernel.shape[1]) if first else 32.0 * math.ceil(kernel.shape[1] / 32)
-    if "upsample_bi" in kernel.name and first:
-        return max(1.0, kernel.shape[-1] * kernel.shape[-2] / _PLACES)
+    if "upsample_bi" in kernel.name and first and "_backward" not in kernel.name:
+        return kernel.shape[-1] * kernel.shape[-2] / _PLACES
     return np.inf

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.result import Interval
-from gpuwise.predict.card import Card
+from gpuwise.predict.card import Card, card
 from gpuwise.store import home
 
 PARAMETERS = Path(__file__).with_name("data") / "parameters.json"
@@ -186,8 +186,9 @@ def _joules(rates: Rates, card: Card) -> float:
     return float(1e-12 * (card.process_nm / 7.0) ** rates["energy.process"] * voltage)
 
 
-# Of the limit: a card that waits.
-LEAST_SHARE = 0.12
+# Of the limit: a card that waits, and one at work, apart from arithmetic and memory; set on the watts of the
+# project's own H200 steps.
+LEAST_SHARE, WORK_SHARE = 0.12, 0.48
 
 
 def mean_watts(
@@ -197,7 +198,7 @@ def mean_watts(
     """Watts of steps of `seconds` that do `flop` operations in `dtype` and move `moved` bytes; the card is at
     work for the share `busy` of the time."""
     each, byte = energies(rates, card, dtype)
-    share = LEAST_SHARE + busy * (ACTIVE_SHARE - LEAST_SHARE)
+    share = LEAST_SHARE + busy * (WORK_SHARE - LEAST_SHARE)
     return float(min(card.power_w, share * card.power_w + (flop * each + moved * byte) / seconds))
 
 
@@ -342,6 +343,12 @@ def reference() -> Mapping[str, float]:
     """Case -> seconds on the reference card."""
     found: dict[str, float] = json.loads(OPERATORS.read_text(encoding="utf-8"))
     return found
+
+
+@cache
+def reference_card() -> Card:
+    """The card of the classes of kernels."""
+    return card(REFERENCE)
 
 
 def file_of(gpu_id: str) -> Path:

@@ -7,6 +7,7 @@
     TPOT       step + batch x input / output x prefill of one token        (prompts share the machine)
     TTFT       (engine's prefill + chunks x step) x (1 + queue + burst) + step + front end
     throughput sequences / TPOT                   sequences that one instance decodes together
+    watts      limit x (share + energy of operations and bytes / time / limit), cut off at the limit
     memory     weights / n + sequences x (prompt + answer) x KV cache of a token / n
     fits       where that is within 90 % of the memory, which engines reserve
 
@@ -43,7 +44,17 @@ from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Basis, Record
 from gpuwise.model.result import refused as refused_by
 from gpuwise.predict.card import DATA, Card, bus, card
-from gpuwise.predict.rates import Rates, around, document, on_card, shipped, shipped_difficulty, shipped_half
+from gpuwise.predict.rates import (
+    Rates,
+    around,
+    document,
+    energies,
+    on_card,
+    shipped,
+    shipped_difficulty,
+    shipped_half,
+    watts_half,
+)
 
 Array = NDArray[np.float64]
 PREFIX = "served:"
@@ -56,6 +67,12 @@ ENGINES = ("vllm", "sglang", "trtllm")
 _LINK = 450e9
 # Tokens of a prompt that are read at a time; engines differ, which `chunk` takes up.
 _CHUNK = 2048.0
+# What an engine draws of the power limit whatever its kernels do, how much more where they reach the card's
+# peaks, and its energies over those of image networks (`rates.energies`). Set on 451 public rows of H100s and
+# B200s (Chung et al., ML.ENERGY leaderboard); docs/notes/predictions.md has the errors on the card left out.
+ENGINE_SHARE, REACHED_SHARE, OPERATION, BYTE = 0.42, 0.10, 2.8, 0.62
+# How sharply the limit cuts off.
+CUT = 4.0
 # GPUs that read a prompt together; wider deployments are several such groups, with a queue each.
 _TOGETHER = 8.0
 
@@ -272,6 +289,8 @@ def _answer(blank: Record, model: Served, found: Card, batch: int, lengths: Leng
     both = columns([work, replace(work, first=True)])
     per_token, first = milliseconds(both, found, on_card(shipped("serving"), found)) / 1e3
     per_token, first = float(per_token), float(first)
+    mean = around(float(watts(both, found, on_card(shipped("serving"), found))[0]), watts_half())
+    drawn = replace(mean, high=min(mean.high, found.power_w))
     fitted = found.id in document()["groups"]["serving"]["cards"]
     evidence: Basis = "calibrated" if fitted else "spec-only"
     halves = {part: _half(f"serving:{part}", evidence, work) for part in ("TPOT", "TTFT")}
@@ -279,7 +298,7 @@ def _answer(blank: Record, model: Served, found: Card, batch: int, lengths: Leng
     return replace(
         blank, question=replace(blank.question, batch=batch), seconds=per_token, basis=evidence,
         throughput=around(batch / per_token, halves["TPOT"], method=method),
-        first_token_s=around(first, halves["TTFT"], method=method),
+        first_token_s=around(first, halves["TTFT"], method=method), watts=drawn.times(blank.gpus),
         notes=(f"prompts of {lengths.prompt:,}, answers of {lengths.answer:,} tokens, {batch} sequences, "
                f"weights in {precision}: with their KV cache {units.gibibytes(needed)} on each GPU",),
     )  # fmt: skip
@@ -370,21 +389,45 @@ def _prefill_token(c: dict[str, Array], card: Card, rates: Rates) -> Array:
     return np.asarray((products + scores) / c["prefill_gpus"] + exchange * 2.0 / c["data_parallel"])
 
 
-def _step(c: dict[str, Array], card: Card, rates: Rates) -> Array:
-    """Seconds of one decoding step."""
+def _weights(c: dict[str, Array]) -> tuple[Array, Array]:
+    """Bytes of weights that a GPU reads in a step: of all layers, and of the experts that a batch touches."""
     tensor = np.maximum(c["gpus"] / c["data_parallel"], 1.0)
-    experts = (c["touched"] - c["dense"]) / c["gpus"] / rates["experts"]
-    weights = c["weight"] * (c["dense"] / tensor + experts) / (card.bytes_per_s * rates["memory"])
+    return c["weight"] * c["dense"] / tensor, c["weight"] * (c["touched"] - c["dense"]) / c["gpus"]
+
+
+def _cache(c: dict[str, Array]) -> Array:
+    """Bytes of the KV cache that a GPU reads in a step."""
     # A cache in bf16 was fitted as 1.5 bytes a value: some of the fitted rows have it in 8 bits.
     held = c["held"] * 0.75 * c["cache"]
-    split = np.where(c["latent"] > 0, c["data_parallel"], c["gpus"])
-    cache = held / split / (card.bytes_per_s * rates["kv"])
+    return np.asarray(held / np.where(c["latent"] > 0, c["data_parallel"], c["gpus"]))
+
+
+def _step(c: dict[str, Array], card: Card, rates: Rates) -> Array:
+    """Seconds of one decoding step."""
+    dense, experts = _weights(c)
+    weights = (dense + experts / rates["experts"]) / (card.bytes_per_s * rates["memory"])
+    cache = _cache(c) / (card.bytes_per_s * rates["kv"])
     products = 2.0 * c["active"] * c["batch"] / c["gpus"] / (_peak(c, card, rates) * rates["decode"])
     many = (c["gpus"] > 1) * (rates["reduce"] * np.log2(np.maximum(c["gpus"], 2.0)) * 2.0)
     moved = (c["gpus"] > 1) * 4.0 * c["batch"] * c["width"] / (_link(card) * rates["exchange"])
     layer = _engine(c, rates, "layer") + many + moved + (c["experts"] > 0) * rates["expert.layer"]
     fixed = c["layers"] * layer + _engine(c, rates, "step") + c["batch"] * _engine(c, rates, "sequence")
     return np.asarray(np.maximum(weights, products) + cache + fixed)
+
+
+def watts(c: dict[str, Array], card: Card, rates: Rates) -> Array:
+    """Mean draw of one GPU that decodes, and reads the prompts of what it decodes: what its units draw while
+    they are at work, and the energy of the bytes and operations of a step (`rates.energies`)."""
+    seconds = milliseconds({**c, "first": np.zeros_like(c["first"])}, card, rates) / 1e3
+    tokens = c["batch"] * (1.0 + (1.0 - c["apart"]) * c["length_in"] / c["length_out"])
+    flop, moved = 2.0 * c["active"] * tokens / c["gpus"], sum(_weights(c)) + _cache(c)
+    reached = flop / (_peak(c, card, rates) * rates["prefill"]) + moved / (card.bytes_per_s * rates["memory"])
+    energy = on_card(shipped("watts"), card)
+    formats = [next(name for name in ("fp4", "fp8", "bf16") if c[name][i]) for i in range(len(flop))]
+    each = np.array([energies(energy, card, name) for name in formats])
+    share = ENGINE_SHARE + REACHED_SHARE * np.minimum(1.0, reached / seconds)
+    drawn = share + (OPERATION * flop * each[:, 0] + BYTE * moved * each[:, 1]) / seconds / card.power_w
+    return np.asarray(card.power_w * (drawn**-CUT + 1.0) ** (-1.0 / CUT))
 
 
 def _link(card: Card) -> float:

@@ -224,10 +224,25 @@ def basis(kernels: Kernels, card: Card, rates: Rates) -> tuple[Array, Array, Arr
 def kernel_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel."""
     parts, of, power = basis(kernels, card, rates), kernels.classes, SOFTENED
-    factors = (of.arithmetic, of.vector, of.memory)
+    factors = (_arithmetic(kernels, card), of.vector, of.memory)
     bound = sum((part * factor) ** power for part, factor in zip(parts, factors, strict=True)) ** (1 / power)
     bound = bound * rates.get("kernels", 1.0)
     return np.asarray(bound + of.latency * latency(card, rates["launch"]) + kernels.waits * rates["sync"])
+
+
+def _arithmetic(kernels: Kernels, card: Card) -> Array:
+    """Factors on the time of the matrix units. What a kernel takes beyond it (finding operands, bringing them
+    to the units) is cycles of a multiprocessor: a smaller part where units are slower than those measured."""
+    found = kernels.classes.arithmetic.copy()
+    for dtype, at in kernels.formats.items():
+        slower = min(1.0, _each_clock(card, dtype) / _each_clock(rates.reference_card(), dtype))
+        found[at] = np.where(found[at] > 1.0, 1.0 + (found[at] - 1.0) * slower, found[at])
+    return found
+
+
+def _each_clock(card: Card, dtype: str) -> float:
+    """Operations of a multiprocessor each clock."""
+    return card.peak(dtype) / card.units / card.clock_hz
 
 
 def _attention(group: Group, card: Card, rates: Rates) -> Array:
@@ -254,11 +269,11 @@ def trace_seconds(trace: Trace, card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel of a step, at the clock that the step holds."""
     kernels = of_trace(trace)
     seconds = kernel_seconds(kernels, card, rates)
-    clock = _clock(trace, kernels, card, rates, seconds)
-    return np.where(kernels.heavy, seconds / clock, seconds)
+    held_clock = clock(trace, kernels, card, rates, seconds)
+    return np.where(kernels.heavy, seconds / held_clock, seconds)
 
 
-def _clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Array) -> float:
+def clock(trace: Trace, kernels: Kernels, card: Card, rates: Rates, seconds: Array) -> float:
     """Clock of the whole step under the power limit, over the boost clock."""
     spent = kernels.counts * seconds
     busy = float(spent @ kernels.heavy)

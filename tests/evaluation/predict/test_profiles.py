@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evaluation.predict.classes import Fit
+from evaluation.predict.classes import Fit, Timed
 from evaluation.predict.profiles import cases, of_kernel, of_operator, profiles
 from gpuwise.model.trace import Kernel, KernelClass, Trace
 from gpuwise.predict.card import card
+from gpuwise.predict.kernels import of_trace
+from gpuwise.predict.rates import usual
+from gpuwise.predict.step import trace_seconds
 
 CONVOLUTION = (8, 64, 56, 56, 128, 3, 3, 2, 1, 28, 28)
 
@@ -97,9 +101,12 @@ def test_only_profiles_of_the_asked_steps_are_read(tmp_path: Path) -> None:
 
 
 def test_cases_of_a_group_are_left_out_together() -> None:
-    kernels = {f"{name} {size}": (kernel(f"aten.{name}", (size,)),) for name in "ab" for size in range(3)}
-    measured = dict.fromkeys(kernels, 1e-3) | {"b 0": 4e-3, "b 1": 4e-3, "b 2": 4e-3}
-    fit = Fit(kernels, measured, card("h200-sxm"))
+    found = {
+        f"{name} {size}": Timed((kernel(f"aten.{name}", (size,)),), seconds, name)
+        for name, seconds in (("a", 1e-3), ("b", 4e-3))
+        for size in range(3)
+    }
+    fit = Fit(found, card("h200-sxm"))
     weights = np.ones(len(fit.names))
     whole = fit.fit(weights)
     fitted = np.log(fit.seconds(fit.factors(whole)) / fit.measured)
@@ -109,3 +116,13 @@ def test_cases_of_a_group_are_left_out_together() -> None:
     apart = fit.fit(np.where(of_b, 0.0, weights))
     left = np.log(fit.seconds(fit.factors(apart)) / fit.measured)[of_b]
     assert np.abs(left).min() > np.abs(fitted).max()
+
+
+def test_whole_steps_fit_what_a_compiler_makes() -> None:
+    """Generated code has no operator of its own: steps alone say how it runs."""
+    made = replace(trace(*(kernel(f"aten.mul+{i}", (8, 4), count=9) for i in range(3))), compiled=True)
+    own = card("h200-sxm")
+    seconds = 1.3 * float(of_trace(made).counts @ trace_seconds(made, own, usual(own)))
+    fit = Fit({"step": Timed(made.kernels, seconds, "toy", 1.5, made)}, own)
+    assert all(path[0] == "compiled" for path in fit.paths)
+    assert fit.seconds(fit.factors(fit.fit(fit.weights)))[0] == pytest.approx(seconds, rel=0.05)

@@ -12,7 +12,6 @@ import pytest
 
 from evaluation.predict import protocols, scores
 from evaluation.predict.case import Case, find_card
-from evaluation.predict.sets import vision
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.predict.rates import Parameters
 
@@ -124,47 +123,13 @@ def test_rank_correlation() -> None:
     assert math.isnan(scores.spearman(rising, np.ones(4)))
 
 
-TIMM = (
-    "model,mode,precision,layout,compiled,torch,cuda,gpu,img_size,batch,samples_per_s,gmacs,macts,params_m\n"
-)
-
-
-def timm_file(path: Path) -> Path:
-    """Throughput that a simple rule made: bandwidth over activations, with a compute part."""
-    rows = []
-    networks = [(n, i) for n, i in sorted(vision.traces()) if i == 224][::60]
-    for gpu, bandwidth, peak in (
-        ("RTX 3090", 936e9, 71e12),
-        ("RTX 4090", 1008e9, 165e12),
-        ("L4", 300e9, 121e12),
-    ):
-        for network, image in networks:
-            trace = vision.traces()[network, image][0]
-            moved = 2 * sum(trace[name] for name, _ in vision.MEMORY)
-            seconds = moved / bandwidth + sum(trace[name] for name, _ in vision.ARITHMETIC) / (0.5 * peak)
-            how = f"{network},infer,amp,nchw,0,240,cu124,{gpu},{image},256"
-            rows.append(f"{how},{1 / seconds:.4f},1,1,{trace['params'] / 1e6}")
-    path.write_text(TIMM + "\n".join(rows) + "\n", encoding="utf-8")
-    return path
-
-
-def test_a_real_set_on_made_up_data(tmp_path: Path) -> None:
-    cases = protocols.load(timm_file(tmp_path / "timm.csv"), "timm")
-    found = protocols.predict_all("timm", cases, holdout="gpu")
-    assert np.isfinite(found.values).all()
-    assert all(score.rank > 0.7 for score in scores.scores(found))
-    shipped = protocols.predict_all("timm", cases)
-    assert {"calibrated", "spec-only"} == set(shipped.evidence)
-    assert np.isfinite(shipped.halves).all()
-
-
 def test_files_that_cannot_be_scored(tmp_path: Path) -> None:
     empty, other = tmp_path / "empty.csv", tmp_path / "other.csv"
     empty.write_text("", encoding="utf-8")
     other.write_text("a,b\n1,2\n", encoding="utf-8")
     for path, match in ((tmp_path / "none.csv", "cannot read"), (empty, "no rows"), (other, "no column")):
         with pytest.raises(InputError, match=match):
-            protocols.load(path, "timm")
+            protocols.load(path, "gemm")
     with pytest.raises(InputError, match="no set"):
         protocols.load(other, "weather")
 

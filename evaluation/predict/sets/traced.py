@@ -1,0 +1,60 @@
+"""Cases whose work is a trace: seconds and intervals by the function that `gpuwise predict` calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from evaluation.predict.case import Array, Case
+from gpuwise.errors import NoDataError
+from gpuwise.model.trace import Trace
+from gpuwise.predict.forecast import exchange
+from gpuwise.predict.step import Evidence, step
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One step on each of `cards`; `key` names the task over all cards."""
+
+    trace: Trace
+    cards: int = 1
+    key: str = ""
+
+
+def moved(trace: Trace) -> float:
+    """Bytes of a step, for the simple rivals."""
+    return sum((kernel.bytes_read + kernel.bytes_written) * kernel.count for kernel in trace.kernels)
+
+
+def seconds(cases: Sequence[Case]) -> Array:
+    """Seconds of one item of each case, NaN where it is refused."""
+    found = np.full(len(cases), np.nan)
+    for i, case in enumerate(cases):
+        if case.card is None or case.refusal:
+            continue
+        work: Work = case.work
+        try:
+            alone = step(work.trace, case.card).seconds
+            shared = exchange(work.trace, case.card.id, alone, work.cards).seconds
+        except NoDataError:
+            continue
+        found[i] = (alone + shared) / work.trace.items / work.cards
+    return found
+
+
+def halves(cases: Sequence[Case], evidence: Sequence[str]) -> Array:
+    """Half widths of the intervals that `gpuwise predict` gives, in log space."""
+    found = np.full(len(cases), np.nan)
+    for i, (case, level) in enumerate(zip(cases, evidence, strict=True)):
+        if case.card is None or case.refusal:
+            continue
+        known: Evidence = "transferred" if level == "transferred" else "spec-only"
+        try:
+            speed = step(case.work.trace, case.card, evidence=known).throughput
+        except NoDataError:
+            continue
+        found[i] = log(speed.high / speed.value)
+    return found
