@@ -445,8 +445,7 @@ def _blocks(kernel: Kernel) -> float:
     for 32 channels, four of which share a unit (Normalization.cuh); interpolation has a thread for each place
     of the result, which goes through all images and channels (UpSampleBilinear2d.cu)."""
     first = kernel.name.endswith(CHANNELS_FIRST)
-    sums = "batch_norm" in kernel.name and ":infer" not in kernel.name
-    if sums and len(kernel.shape) > 2 and (first or kernel.dtype == "bf16"):
+    if "batch_norm" in kernel.name and len(kernel.shape) > 2 and (first or kernel.dtype == "bf16"):
         return float(kernel.shape[1]) if first else 32.0 * math.ceil(kernel.shape[1] / 32)
     if "upsample_bi" in kernel.name and first and "_backward" not in kernel.name:
         return kernel.shape[-1] * kernel.shape[-2] / _PLACES

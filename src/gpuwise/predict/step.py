@@ -224,7 +224,7 @@ def basis(kernels: Kernels, card: Card, rates: Rates) -> tuple[Array, Array, Arr
 def kernel_seconds(kernels: Kernels, card: Card, rates: Rates) -> Array:
     """Seconds of one launch of each kernel."""
     parts, of, power = basis(kernels, card, rates), kernels.classes, SOFTENED
-    factors = (_arithmetic(kernels, card), of.vector, of.memory)
+    factors = (_arithmetic(kernels, card), of.vector, _memory(kernels, card))
     bound = sum((part * factor) ** power for part, factor in zip(parts, factors, strict=True)) ** (1 / power)
     bound = bound * rates.get("kernels", 1.0)
     return np.asarray(bound + of.latency * latency(card, rates["launch"]) + kernels.waits * rates["sync"])
@@ -238,6 +238,17 @@ def _arithmetic(kernels: Kernels, card: Card) -> Array:
         slower = min(1.0, _each_clock(card, dtype) / _each_clock(rates.reference_card(), dtype))
         found[at] = np.where(found[at] > 1.0, 1.0 + (found[at] - 1.0) * slower, found[at])
     return found
+
+
+def _memory(kernels: Kernels, card: Card) -> Array:
+    """The same of the memory: what a kernel takes beyond its bytes is cycles, which weigh less where bytes are
+    slower."""
+    there = rates.reference_card()
+    slower = min(
+        1.0, card.bytes_per_s / card.units / card.clock_hz * there.units * there.clock_hz / there.bytes_per_s
+    )
+    found = kernels.classes.memory
+    return np.where(found > 1.0, 1.0 + (found - 1.0) * slower, found)
 
 
 def _each_clock(card: Card, dtype: str) -> float:
