@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from math import exp, log
@@ -51,6 +52,7 @@ from gpuwise.predict.rates import ERRORS, novelty
 from gpuwise.predict.step import CONTEXT, VISIBLE, step, traits, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
+LEAST_ROWS, LEAST = 5, 0.05
 OTHER_CARDS = 0.2091
 """Half width of watts on other cards, as of served models: on our own steps a share was set."""
 
@@ -186,7 +188,7 @@ def public(folder: Path) -> cross.Errors:
             replace(
                 cross.errors_of([c for c, _ in known], np.exp(errors), [frozenset({c.id}) for _, c in pairs]),
                 values=beyond(-errors, pairs), traits=np.array([traits(trace) for trace, _ in pairs]),
-                parts=np.full(len(pairs), ""),
+                parts=np.full(len(pairs), ""), cards=np.array([f"{own.id} of {name}" for _, own in pairs]),
             )
         )  # fmt: skip
     return cross.joined(each)
@@ -196,7 +198,7 @@ def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]]) -> Any:
     """What of the errors the spread of the classes of kernels does not cover: a step's half width is the root
     of the sum of both squares (`step.step`)."""
     spreads = np.array([novelty() * usual(trace, own).spread for trace, own in steps])
-    return np.sign(errors) * np.sqrt(np.maximum(0.0, errors**2 - spreads**2))
+    return np.sign(errors) * np.sqrt(np.maximum(LEAST**2, errors**2 - spreads**2))
 
 
 def summary(
@@ -207,7 +209,10 @@ def summary(
     errors = np.array([error for _, error in found])
     known = errors_of([rows[at] for at, _ in found], errors)
     known = known if more is None else cross.joined([known, more])
-    gpus = known.cards
+    # A card of one row or two is no part of its own.
+    counts = Counter(known.cards.tolist())
+    gpus = np.array([gpu if counts[gpu] >= LEAST_ROWS else "few rows" for gpu in known.cards])
+    known = replace(known, cards=gpus)
     halves = cross.unseen(known, gpus.tolist(), known)
     if owned:
         halves = halves * own_widths([rows[at] for at, _ in found], np.abs(errors) / halves)

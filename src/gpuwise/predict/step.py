@@ -241,12 +241,11 @@ def _arithmetic(kernels: Kernels, card: Card) -> Array:
 
 
 def _memory(kernels: Kernels, card: Card) -> Array:
-    """The same of the memory: what a kernel takes beyond its bytes is cycles, which weigh less where bytes are
+    """The same of the memory: what a kernel takes beyond its bytes is cycles, a smaller part where bytes are
     slower."""
-    there = rates.reference_card()
-    slower = min(
-        1.0, card.bytes_per_s / card.units / card.clock_hz * there.units * there.clock_hz / there.bytes_per_s
-    )
+    units = (card, rates.reference_card())
+    here, there = (one.bytes_per_s / one.units / one.clock_hz for one in units)
+    slower = min(1.0, here / there)
     found = kernels.classes.memory
     return np.where(found > 1.0, 1.0 + (found - 1.0) * slower, found)
 
