@@ -75,7 +75,7 @@ def main() -> None:
             level: summary(
                 rows,
                 found[level],
-                owned=level == "calibrated",
+                level,
                 more=public(given.folder) if level == "spec-only" else None,
             )
             for level in found
@@ -202,19 +202,19 @@ def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]]) -> Any:
 
 
 def summary(
-    rows: Sequence[Row], found: Sequence[tuple[int, float]], *, owned: bool, more: cross.Errors | None = None
+    rows: Sequence[Row], found: Sequence[tuple[int, float]], level: str, more: cross.Errors | None = None
 ) -> dict[str, Any]:
     """Errors of a level, the half width of all cards, and coverage of each card by the others' half width;
-    an `owned` card's own other networks set its width as well. `more` are known errors that set it too."""
+    of a `calibrated` card its own other networks set the width as well. `more` are known errors that set it too."""
     errors = np.array([error for _, error in found])
-    known = errors_of([rows[at] for at, _ in found], errors)
+    known = errors_of([rows[at] for at, _ in found], errors, level)
     known = known if more is None else cross.joined([known, more])
     # A card of one row or two is no part of its own.
     counts = Counter(known.cards.tolist())
     gpus = np.array([gpu if counts[gpu] >= LEAST_ROWS else "few rows" for gpu in known.cards])
     known = replace(known, cards=gpus)
     halves = cross.unseen(known, gpus.tolist(), known)
-    if owned:
+    if level == "calibrated":
         halves = halves * own_widths([rows[at] for at, _ in found], np.abs(errors) / halves)
     inside = np.abs(known.values) <= halves
     covered = {str(gpu): float(inside[gpus == gpu].mean()) for gpu in sorted(set(gpus))}
@@ -232,12 +232,13 @@ def summary(
     }  # fmt: skip
 
 
-def errors_of(rows: Sequence[Row], errors: Any) -> cross.Errors:
+def errors_of(rows: Sequence[Row], errors: Any, level: str) -> cross.Errors:
     """Errors of steps with what makes each hard."""
     gpus = [row.gpu for row in rows]
     pairs = [(trace, card(row.gpu)) for row in rows if (trace := trace_of(row))]
     return cross.Errors(
-        values=beyond(errors, pairs), cards=np.array(gpus), parts=np.full(len(rows), ""),
+        values=errors if level == "transferred" else beyond(errors, pairs),
+        cards=np.array(gpus), parts=np.full(len(rows), ""),
         vendors=np.array([card(gpu).vendor for gpu in gpus]),
         traits=np.array([traits(trace) for trace, _ in pairs]),
         folds=tuple(frozenset({gpu}) for gpu in gpus),

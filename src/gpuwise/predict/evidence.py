@@ -36,7 +36,7 @@ from gpuwise.predict import trace_store
 from gpuwise.predict.card import Card, card
 from gpuwise.predict.kernels import Products
 from gpuwise.predict.rates import LEVEL, Parameters, Rates, general, on_card
-from gpuwise.predict.step import half_of, product_seconds, usual
+from gpuwise.predict.step import half_with, product_seconds, usual
 from gpuwise.workloads import registry
 
 Array = NDArray[np.float64]
@@ -239,7 +239,7 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
         steps=len(steps),
         width=own_width(
             np.abs(_left_out(measured, predicted, networks))
-            / np.array([half_of(trace, "calibrated") for *_, trace in steps])
+            / np.array([half_with(trace, usual(trace, own).spread, "calibrated") for *_, trace in steps])
         ),
     )
 

@@ -445,10 +445,8 @@ def step(
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
     seconds = found.seconds * factor
-    # Cards and networks are new apart from each other.
-    both = hypot(half_of(trace, evidence, family_seen=family_seen), novelty() * found.spread)
     half = widened(
-        width * both + apart,
+        width * half_with(trace, found.spread, evidence, family_seen=family_seen) + apart,
         known=len(trace.kernels) / max(1, len(trace.unknown) + len(trace.kernels)),
         format_seen=trace.precision in _FITTED,
         family_seen=family_seen,
@@ -462,13 +460,19 @@ def step(
 
 @lru_cache(maxsize=KEPT_TRACES)
 def half_of(trace: Trace, evidence: Evidence, *, family_seen: bool = True) -> float:
-    """Half width of a step's interval at an evidence level, before what was never seen widens it. Few cards
-    are known of some levels, but a measurement more is no reason to know less than the data sheet does; what
-    is easy on known families may not be on others."""
-    found = np.array([traits(trace)])
-    levels = ("spec-only", evidence)
-    hard = {level: float(step_difficulty(level).of(found)[0]) for level in levels}
-    return min(step_half(level) * (s if family_seen else max(1.0, s)) for level, s in hard.items())
+    """Half width of a step's interval at an evidence level, before how far its classes of kernels scatter and
+    what was never seen widen it. What is easy on known families may not be on others."""
+    hard = float(step_difficulty(evidence).of(np.array([traits(trace)]))[0])
+    return step_half(evidence) * (hard if family_seen else max(1.0, hard))
+
+
+def half_with(trace: Trace, spread: float, evidence: Evidence, *, family_seen: bool = True) -> float:
+    """The same with the `spread` of its classes; cards and networks are new apart from each other. A network
+    that was measured on another card is not new. Few cards are known of some levels, but a measurement more
+    is no reason to know less than the data sheet does."""
+    spec = hypot(half_of(trace, "spec-only", family_seen=family_seen), novelty() * spread)
+    own = half_of(trace, evidence, family_seen=family_seen)
+    return min(spec, own if evidence == "transferred" else hypot(own, novelty() * spread))
 
 
 def traits(trace: Trace) -> tuple[float, ...]:

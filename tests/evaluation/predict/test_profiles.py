@@ -125,4 +125,4 @@ def test_whole_steps_fit_what_a_compiler_makes() -> None:
     seconds = 1.3 * float(of_trace(made).counts @ trace_seconds(made, own, usual(own)))
     fit = Fit({"step": Timed(made.kernels, seconds, "toy", 1.5, made)}, own)
     assert all(path[0] == "compiled" for path in fit.paths)
-    assert fit.seconds(fit.factors(fit.fit(fit.weights)))[0] == pytest.approx(seconds, rel=0.05)
+    assert fit.seconds(fit.factors(fit.fit(fit.weights)))[0] == pytest.approx(seconds, rel=0.15)
