@@ -205,7 +205,8 @@ def summary(
     rows: Sequence[Row], found: Sequence[tuple[int, float]], level: str, more: cross.Errors | None = None
 ) -> dict[str, Any]:
     """Errors of a level, the half width of all cards, and coverage of each card by the others' half width;
-    of a `calibrated` card its own other networks set the width as well. `more` are known errors that set it too."""
+    of a `calibrated` card its own other networks set the width as well. `more` are known errors that set it
+    too."""
     errors = np.array([error for _, error in found])
     known = errors_of([rows[at] for at, _ in found], errors, level)
     known = known if more is None else cross.joined([known, more])
