@@ -408,6 +408,6 @@ def test_pages_read_without_the_script(visitor: Visitor) -> None:
         visitor.open("/choose?workload=bert-large")
         visitor.one("[name=budget]").send_keys("3000", Keys.ENTER)
         visitor.until(lambda: "budget=3000" in visitor.driver.current_url)
-        assert visitor.driver.find_elements(By.CSS_SELECTOR, "#answer tbody tr")
+        visitor.until(lambda: visitor.driver.find_elements(By.CSS_SELECTOR, "#answer tbody tr"))
     finally:
         visitor.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

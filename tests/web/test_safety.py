@@ -75,7 +75,7 @@ def test_a_result_is_shown_in_its_place(client: TestClient) -> None:
     status, page = send(client, "/upload", RESULT.read_bytes())
     assert status == 200
     assert "NVIDIA H200" in page
-    assert 'class="fill"' in page
+    assert "<rect" in page
     assert json.loads(send(client, "/upload.json", RESULT.read_bytes())[1])["id"] in page
 
 
@@ -199,7 +199,7 @@ def test_no_workload_but_a_built_in_one_is_looked_at(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.py").write_text("raise SystemExit('was run')")
     monkeypatch.setattr("gpuwise.workloads.foreign.ask", trap)
-    assert client.get(path, params={"workload": name, "gpus": "1"}).status_code == 200
+    assert client.get(path, params={"workload": name, "gpus": "1"}).status_code in (400, 404)
     assert client.get(f"{path}/{name.replace('/', '%2F')}").status_code in (400, 404)
 
 

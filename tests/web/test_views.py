@@ -294,7 +294,7 @@ def test_every_address_of_the_guide_answers(client: TestClient) -> None:
         if path not in ("/results/files/ID", "/article")
         and not path.startswith(("/team", "/cards", "/alerts"))
     ]
-    assert len(found) == 12
+    assert len(found) == 13
     assert {client.get(path).status_code for path in found} == {200}
 
 

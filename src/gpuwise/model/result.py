@@ -364,7 +364,7 @@ class Continuation:
     command: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Result(Shown):
     """One session: what a result file holds."""
 
@@ -378,6 +378,11 @@ class Result(Shown):
     environment: Environment
     measurements: tuple[Measurement, ...] = ()
     source: str | None = None  # Citation, where origin is published
+
+    def __repr__(self) -> str:
+        # Thousands of step times would fill a terminal.
+        place, count = self.environment.device, len(self.measurements)
+        return f"<Result {self.id}: {place}, {self.created_at[:10]}, measurements: {count}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
