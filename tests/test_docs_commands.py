@@ -211,7 +211,8 @@ def benches(page: str) -> list[list[str]]:
     """Words of what a page would measure, on one machine, in the blocks that are not run."""
     left = [line for block in blocks(page) if block.rule == "not run" for line in lines(block.text)]
     words = [words for line in left for words in of_gpuwise(line)]
-    return [each for each in words if each[0] == "bench" and not {"--rdzv", "--endpoint"} & set(each)]
+    elsewhere = {"--rdzv", "--endpoint", "--engine"}
+    return [each for each in words if each[0] == "bench" and not elsewhere & set(each)]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if benches(page)])
