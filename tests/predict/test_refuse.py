@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from gpuwise.errors import InputError
+from gpuwise.errors import InputError, NoDataError
 from gpuwise.model.question import RunConfig
+from gpuwise.predict.card import card
+from gpuwise.predict.rates import LEAST_KNOWN
+from gpuwise.predict.step import step
 from gpuwise.predict.trace import trace_module, trace_workload
 
 
@@ -79,6 +83,56 @@ def test_an_operator_without_a_rule_is_named_and_its_time_left_out() -> None:
     trace = trace_module(Custom(_shaped), (torch.empty(4, 4),), name="own", mode="infer", precision="fp32")
     assert trace.unknown == ("gpuwise_test.shaped",)
     assert trace.kernels == ()
+    assert trace.known == 0.0
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [
+        lambda x: torch.fft.fft(x).real,
+        lambda x: torch.linalg.solve(x, x),
+        lambda x: torch.cdist(x, x),
+        lambda x: torch.cdist(x, x, p=1.0),
+    ],
+    ids=["transform", "solve", "distances", "distances of another norm"],
+)
+def test_training_is_refused_by_the_rule_of_inference(middle: Callable[[Tensor], Tensor]) -> None:
+    class Between(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(8))
+
+        def forward(self, x: Tensor) -> Tensor:
+            for layer in self.layers:
+                x = torch.relu(layer(x))
+            return middle(x)
+
+    inputs = (torch.empty(8, 64, 64),)
+    train, infer = (
+        trace_module(Between(), inputs, name="own", mode=mode, precision="fp32")
+        for mode in ("train", "infer")
+    )
+    assert 0.0 < train.known < 0.9
+    assert 0.0 < infer.known < 0.9
+    for trace in (train, infer):
+        with pytest.raises(NoDataError, match="known cost"):
+            step(trace, card("h200-sxm"))
+
+
+def test_an_unknown_operator_on_little_data_widens_and_does_not_refuse() -> None:
+    class Little(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.Sequential(*(nn.Linear(512, 512) for _ in range(24)))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.layers(x) * torch.fft.fft(x[0, 0]).real.sum()
+
+    trace = trace_module(Little(), (torch.empty(8, 64, 512),), name="own", mode="infer", precision="fp32")
+    assert trace.unknown
+    assert LEAST_KNOWN < trace.known < 1.0
+    found = [step(t, card("h200-sxm")).throughput for t in (trace, replace(trace, known=1.0))]
+    assert found[0].high / found[0].value == pytest.approx(found[1].high / found[1].value / trace.known)
 
 
 def test_a_mode_or_precision_that_the_workload_lacks() -> None:

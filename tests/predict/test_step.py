@@ -87,15 +87,44 @@ def test_small_eager_steps_wait_for_the_host() -> None:
     assert found.bound == "launch"
 
 
+def test_a_long_kernel_of_few_channels_is_not_bound_by_its_launch() -> None:
+    few = replace(
+        CONVOLUTION, name="aten.convolution:channels_first", shape=(32, 3, 224, 224, 4, 3, 3, 1, 1, 224, 224),
+        dtype="fp32", flop=2.0 * 32 * 224 * 224 * 4 * 27, bytes_read=1.9e7, bytes_written=2.6e7,
+    )  # fmt: skip
+    found = step(replace(TRACE, kernels=(few,), precision="fp32", compiled=True), card("h200-sxm"))
+    assert found.seconds > 1e-4
+    assert dict(found.shares)["launch"] < 0.2
+    assert found.bound != "launch"
+
+
+def test_sixteen_bits_on_vector_lanes_serve_where_a_card_has_no_matrix_units() -> None:
+    old, older = card("p100-sxm2-16gb"), card("p40")
+    assert old.on_lanes == {"fp16"}
+    assert old.peak("fp16") == pytest.approx(2 * old.peak("fp32"), rel=0.01)
+    assert "fp16" not in older.peaks, "1/64 of fp32: libraries compute in fp32 there"
+    assert not card("v100-sxm2-16gb").on_lanes
+    assert card("v100-sxm2-16gb").peak("fp16") == 125e12
+
+    def asked(precision: str) -> Trace:
+        kernels = tuple(replace(k, dtype=precision if k.dtype == "bf16" else k.dtype) for k in TRACE.kernels)
+        return replace(TRACE, kernels=kernels, precision=precision)
+
+    half, full = step(asked("fp16"), old).throughput, step(asked("fp32"), old).throughput
+    assert half.value > 1.4 * step(asked("fp32"), older).throughput.value
+    assert half.low < full.value * 1.5 < half.value < half.high
+    assert half.high / half.value > 2**0.5
+
+
 def test_refusals() -> None:
     with pytest.raises(NoDataError, match="bf16"):
         step(TRACE, card("t4"))
     with pytest.raises(NoDataError, match="known cost"):
-        step(replace(TRACE, unknown=tuple(f"mine::{i}" for i in range(30))), card("h100-sxm5-80gb"))
+        step(replace(TRACE, unknown=("mine::i",), known=0.89), card("h100-sxm5-80gb"))
 
 
 def test_a_step_of_which_nothing_is_known_is_refused() -> None:
-    nothing = replace(TRACE, kernels=(), unknown=("aten._fft_c2c",))
+    nothing = replace(TRACE, kernels=(), unknown=("aten._fft_c2c",), known=0.0)
     for trace in (nothing, replace(nothing, unknown=())):
         with pytest.raises(NoDataError, match="only 0%"):
             step(trace, card("h200-sxm"))

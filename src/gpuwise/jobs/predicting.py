@@ -16,6 +16,7 @@ from gpuwise.jobs import Answer
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
 from gpuwise.model.question import Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
+from gpuwise.predict.card import card
 from gpuwise.workloads import registry
 
 if TYPE_CHECKING:
@@ -164,11 +165,15 @@ def sorted_by(answer: Answer[tuple[Record, ...]], order: str) -> Answer[tuple[Re
 
 def runs_in(record: Record) -> Precision | None:
     """The precision in which a GPU could run the work, where it lacks the one asked for."""
-    question, gpu = record.question, catalog.get(record.gpu_id)
-    if question.workload.startswith(SERVED) or gpu.peak(question.precision or "") is not None:
+    question = record.question
+    try:
+        stated = card(record.gpu_id, sheet=True).peaks
+    except NoDataError:
+        return None
+    if question.workload.startswith(SERVED) or question.precision in stated:
         return None
     own = registry.get(question.workload).spec.precisions
-    return next((p for p in USUAL if p in own and gpu.peak(p) is not None), None)
+    return next((p for p in USUAL if p in own and p in stated), None)
 
 
 KEPT_QUESTIONS = 4096

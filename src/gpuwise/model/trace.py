@@ -67,6 +67,7 @@ class Trace:
     kernels: tuple[Kernel, ...]
     memory: Memory | None = None
     unknown: tuple[str, ...] = ()  # Operators of which no cost is known; their time is missing
+    known: float = 1.0  # Share of the work in operators of known cost, of the pass that has the least of it
     notes: tuple[str, ...] = ()  # What was assumed where the course of the step depends on data
     # What the host does in an eager step: operators that it dispatches in each phase, views included, and
     # `modules` that it enters; nothing where a trace was kept before this was counted.

@@ -8,6 +8,7 @@ that several variants share. A card without a peak or bandwidth is refused.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -55,6 +56,7 @@ class Card:
     clock_hz: float
     power_w: float
     process_nm: float
+    on_lanes: frozenset[str] = frozenset()  # 16-bit formats that its vector lanes compute, for want of others
     stacked: bool  # Whether memory is HBM, which moves a byte for less than half of GDDR's energy
 
     def __hash__(self) -> int:
@@ -79,6 +81,11 @@ class Card:
             known = ", ".join(self.peaks)
             raise NoDataError(f"{self.id} has no stated {dtype} rate", hint=f"stated: {known}")
         return found
+
+    def unproven(self, dtype: str) -> float:
+        """What widens an interval, in log space, in a format that vector lanes compute, in which no step was
+        measured: libraries may be no faster than in fp32, or by all that the lanes promise."""
+        return math.log(self.peak(dtype) / self.peak("fp32")) / 2 if dtype in self.on_lanes else 0.0
 
 
 def card(name: str, *, sheet: bool = False) -> Card:
@@ -110,7 +117,7 @@ def is_measured(name: str) -> bool:
 
 
 def _sheet(spec: GpuSpec) -> Card:
-    bandwidth, peaks = spec.number("memory_bytes_per_s"), _peaks(spec, {})
+    bandwidth, (peaks, on_lanes) = spec.number("memory_bytes_per_s"), _peaks(spec, {})
     if not bandwidth or not peaks:
         problem = f"no source states its {'peak' if bandwidth else 'memory bandwidth'}"
         raise NoDataError(problem, hint="see what is stated", code="show-gpu", gpu=spec.id)
@@ -120,7 +127,7 @@ def _sheet(spec: GpuSpec) -> Card:
         bytes_per_s=bandwidth, l2_bytes=spec.number("l2_bytes") or 6e6,
         memory_bytes=spec.number("memory_bytes") or 0.0, units=int(spec.number("sm_count") or 1000),
         clock_hz=spec.number("boost_hz") or 1.5e9, power_w=spec.number("power_w") or 0.0, process_nm=7.0,
-        stacked=False,
+        on_lanes=on_lanes, stacked=False,
     )  # fmt: skip
 
 
@@ -189,11 +196,13 @@ def _build(card_id: str) -> Card:
     odd = spec is not None and spec.text("segment") in ("mining", "embedded")
     if spec is not None and (odd or family not in _MEASURED):
         raise NoDataError("no measured GPU shares its architecture", hint=f"it is {architecture}")
+    peaks, on_lanes = _peaks(spec, extra)
     return Card(
         id=card_id,
         vendor=extra.get("vendor") or (spec.vendor if spec else None) or "unknown",
         family=family,
-        peaks=_peaks(spec, extra),
+        peaks=peaks,
+        on_lanes=on_lanes,
         bytes_per_s=number("memory_bytes_per_s"),
         l2_bytes=number("l2_bytes", 6e6),
         memory_bytes=number("memory_bytes"),
@@ -205,13 +214,21 @@ def _build(card_id: str) -> Card:
     )
 
 
-def _peaks(spec: GpuSpec | None, extra: Mapping[str, str]) -> Mapping[str, float]:
+def _peaks(spec: GpuSpec | None, extra: Mapping[str, str]) -> tuple[Mapping[str, float], frozenset[str]]:
+    """Peaks by format, and the formats among them that vector lanes compute: 16 bits without matrix units,
+    where the lanes do more in them than in fp32 (twice on a P100 and a GTX 1660, 1/64 on a P40: left out)."""
     found = {name.removeprefix("peak:"): float(v) for name, v in extra.items() if name.startswith("peak:")}
-    for dtype in FORMATS if spec is not None else ():
-        peak = spec.peak(dtype) if spec is not None else None
-        if peak is not None:
-            found[dtype] = peak.flop_per_s
-    return found
+    if spec is None:
+        return found, frozenset()
+    found |= {dtype: peak.flop_per_s for dtype in FORMATS if (peak := spec.peak(dtype)) is not None}
+    lanes = {
+        peak.format: peak.flop_per_s
+        for peak in spec.peaks
+        if peak.format in ("fp16", "bf16") and peak.unit == "vector" and not peak.sparse
+        and not any(other.unit == "matrix" for other in spec.peaks)
+        and peak.flop_per_s > found.get("fp32", math.inf)
+    }  # fmt: skip
+    return lanes | found, frozenset(lanes.keys() - found.keys())
 
 
 def _family(architecture: str, chip: str) -> str:

@@ -507,7 +507,7 @@ def _table() -> dict[str, Rule]:
         ("sum mean amax amin max min argmax argmin any all prod var var_mean std std_mean norm "
          "linalg_vector_norm logsumexp nansum nll_loss_forward nll_loss2d_forward mse_loss smooth_l1_loss "
          "huber_loss count_nonzero _adaptive_avg_pool2d adaptive_avg_pool2d", reduction),
-        ("sort topk histc bincount nonzero masked_select _unique2 cummax cummin _cdist_forward "
+        ("sort topk histc bincount nonzero masked_select _unique2 cummax cummin "
          "cumsum cumprod multinomial max_pool2d_with_indices max_pool3d_with_indices avg_pool2d "
          "avg_pool3d max_pool2d_with_indices_backward avg_pool2d_backward avg_pool3d_backward "
          "max_pool3d_with_indices_backward adaptive_max_pool2d adaptive_max_pool2d_backward",

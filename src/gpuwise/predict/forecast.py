@@ -52,7 +52,7 @@ from gpuwise.predict.evidence import (
     fastest_measured,
     transfer_of,
 )
-from gpuwise.predict.kernels import KEPT_TRACES
+from gpuwise.predict.kernels import INTENSITY, KEPT_TRACES
 from gpuwise.predict.rates import around, scaling_half, usual
 from gpuwise.predict.step import (
     MIB,
@@ -366,8 +366,6 @@ SPREAD = 0.01
 CROWDED = 0.3
 # Share of the weights that is whole at a time while they are split: two of some dozen blocks.
 GATHERED = 0.15
-# Operations that a card does in the time of a byte from memory; of usual cards 50 to 300.
-INTENSITY = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

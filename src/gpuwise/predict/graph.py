@@ -152,7 +152,7 @@ class Tape:
     gradient_bytes: float = 0.0
     gradient_count: int = 0
     optimiser_bytes: float = 0.0
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[Call, ...] = ()  # Operators that no rule of costs knows
     notes: tuple[str, ...] = ()
     items: float = 0.0
     calls: dict[str, int] = field(default_factory=dict)  # What the host does: see `model.trace.Trace.calls`

@@ -265,6 +265,8 @@ def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
 
 
 Places = NDArray[np.intp]
+# Operations that a card does in the time of a byte from memory; of usual cards 50 to 300.
+INTENSITY = 100.0
 KEPT_TRACES = 1024
 # Kinds with arithmetic that counts, and the length of their shapes.
 _SHAPES: Mapping[str, int] = {"matmul": 4, "convolution": 11, "attention": 6}

@@ -79,7 +79,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.events: list[Event] = []
         self.alive: dict[int, float] = {}
         self.storage: dict[int, int] = {}
-        self.unknown: dict[str, None] = {}
+        self.unknown: list[Call] = []
         self.parameters: dict[int, tuple[int, float]] = {}
         self.gradients: list[float] = []
         """Bytes of each."""
@@ -96,7 +96,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def begin(self) -> dict[int, float]:
         """Forget what was recorded and start; what is alive now is the state before the step."""
-        self.nodes, self.events, self.unknown = [], [], {}
+        self.nodes, self.events, self.unknown = [], [], []
         self.gradients, self.recording, self._after_backward = [], True, False
         self.calls = dict.fromkeys(("forward", "backward", "optimiser", "modules"), 0)
         return dict(self.alive)
@@ -267,7 +267,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _append(self, call: Call) -> None:
         made = nodes_of(call)
         if made is None:
-            self.unknown[call.name] = None
+            self.unknown.append(call)
             made = ()
         for node in made:
             self.events.append((RUN, len(self.nodes), 0.0))

@@ -293,7 +293,10 @@ def _answer(blank: Record, model: Served, found: Card, batch: int, lengths: Leng
     drawn = replace(mean, high=min(mean.high, found.power_w))
     fitted = found.id in document()["groups"]["serving"]["cards"]
     evidence: Basis = "calibrated" if fitted else "spec-only"
-    halves = {part: _half(f"serving:{part}", evidence, work) for part in ("TPOT", "TTFT")}
+    halves = {
+        part: _half(f"serving:{part}", evidence, work) + found.unproven(peak_of(precision, found))
+        for part in ("TPOT", "TTFT")
+    }
     method = f"conformal, {evidence}"
     return replace(
         blank, question=replace(blank.question, batch=batch), seconds=per_token, basis=evidence,

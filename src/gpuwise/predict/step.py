@@ -155,6 +155,8 @@ def _share(card: Card, rates: Rates, dtype: str) -> float:
     if card.vendor != "NVIDIA":
         return share
     each = card.peak(dtype) / (card.clock_hz * card.units)
+    if dtype in card.on_lanes:
+        return share  # half the bytes for twice the operations: lanes wait as in fp32 at half the rate
     if dtype == "fp32" and "lanes" in rates:
         return float(share * min(1.0, (2.0 * _LANES / each) ** rates["lanes"]))
     if card.engine == "mma" and dtype in MATRIX:
@@ -424,7 +426,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: Operators | None = None) -> 
     classes = np.bincount(of.which, weights=each * of.spread)
     spread = float(np.hypot(np.linalg.norm(classes), rates.HOST["spread"] * waits)) / max(total, 1e-12)
     return Spent(
-        busy=float(each.sum()), waits=waits, shares=_shares(of_trace(trace), card, each, waits),
+        busy=float(each.sum()), waits=waits, shares=_shares(of_trace(trace), card, on, each, waits),
         spread=spread, new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
     )  # fmt: skip
 
@@ -436,8 +438,8 @@ def step(
     """The step of `trace` on `card`; `factor` multiplies its time (`evidence.own_factor`), `width` the half
     width of its interval (`evidence.own_width`), to which `apart` is added.
 
-    Raises NoDataError where the card lacks a format of the trace, or where more than a tenth of the
-    launched operators have no known cost.
+    Raises NoDataError where the card lacks a format of the trace, or where less than nine tenths of
+    a pass are in operators of known cost.
     """
     family_seen = card.family in shipped_families()
     if evidence == "spec-only" and of_card(card.id) is not None:
@@ -447,12 +449,15 @@ def step(
     seconds = found.seconds * factor
     half = widened(
         width * half_with(trace, found.spread, evidence, family_seen=family_seen) + apart,
-        known=len(trace.kernels) / max(1, len(trace.unknown) + len(trace.kernels)),
+        known=trace.known if trace.kernels else 0.0,
         format_seen=trace.precision in _FITTED,
         family_seen=family_seen,
     )
     return Step(
-        throughput=around(trace.items / seconds, half, method=f"conformal, {evidence}"), seconds=seconds,
+        throughput=around(
+            trace.items / seconds, half + card.unproven(trace.precision), method=f"conformal, {evidence}"
+        ),
+        seconds=seconds,
         watts=_watts(trace, card, seconds, found.busy * factor), bound=found.shares[0][0],
         shares=found.shares, evidence=evidence, new=found.new,
     )  # fmt: skip
@@ -492,17 +497,29 @@ def shipped_families() -> frozenset[str]:
     return frozenset(rates.document()["groups"]["gemm"]["families"])
 
 
-def _shares(kernels: Kernels, card: Card, each: Array, idle: float) -> tuple[tuple[Bound, float], ...]:
-    """Time of kernels by what their data sheet's slower side is, and the time the device waits."""
+def _shares(
+    kernels: Kernels, card: Card, on: Rates, each: Array, idle: float
+) -> tuple[tuple[Bound, float], ...]:
+    """Time of kernels by what their data sheet's slower side is, and the time the device waits.
+
+    A kernel that takes ten times what the sheet says is bound by its launch where that is most of its time,
+    else by what the model says that it waits for.
+    """
     arithmetic, memory = np.zeros(len(each)), kernels.moved / card.bytes_per_s
     for dtype, at in kernels.formats.items():
         arithmetic[at] = kernels.flop[at] / card.peak(dtype)
     known = np.maximum(arithmetic, memory) * kernels.counts > 0.1 * each
-    computes = known & (arithmetic > memory)
+    fixed = kernels.classes.latency * latency(card, on["launch"]) + kernels.waits * on["sync"]
+    launched = ~known & (fixed * kernels.counts > 0.5 * each)
+    computes = arithmetic > memory
+    if not (known | launched).all():
+        products, vectors, bytes_moved = basis(kernels, card, on)
+        busy = np.maximum(products * _arithmetic(kernels, card), vectors * kernels.classes.vector)
+        computes = np.where(known, computes, busy > bytes_moved * _memory(kernels, card))
     found: dict[Bound, float] = {
-        "compute": float(each[computes].sum()),
-        "memory": float(each[known & ~computes].sum()),
-        "launch": idle + float(each[~known].sum()),
+        "compute": float(each[computes & ~launched].sum()),
+        "memory": float(each[~computes & ~launched].sum()),
+        "launch": idle + float(each[launched].sum()),
     }
     total = sum(found.values()) or 1.0
     ordered = sorted(found.items(), key=lambda item: -item[1])

@@ -32,7 +32,8 @@ from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.trace import Memory, Trace
-from gpuwise.predict.graph import ALLOCATE, FREE, Event, Tape, fuse, grouped
+from gpuwise.predict.graph import ALLOCATE, FREE, Call, Event, Tape, fuse, grouped
+from gpuwise.predict.kernels import INTENSITY
 from gpuwise.predict.recorder import record
 from gpuwise.workloads import registry
 from gpuwise.workloads.job import dtype_of, set_precision, training_job
@@ -114,10 +115,44 @@ def trace_of(tape: Tape, about: About, *, batch: int, compiled: bool, group: boo
         parameters=tape.parameters,
         kernels=grouped(kernels) if group else tuple(kernels),
         memory=memory_of(done),
-        unknown=tape.unknown,
+        unknown=tuple(dict.fromkeys(call.name for call in tape.unknown)),
+        known=known_share(tape),
         notes=tape.notes,
         calls=tuple(tape.calls.items()),
     )
+
+
+def known_share(tape: Tape) -> float:
+    """Share of a step in operators of known cost: the least of its forward pass, its backward pass and the
+    whole, by number and by work.
+
+    Each pass answers for itself: a training step has three times the kernels of inference, also where its
+    forward pass is mostly one operator without a rule, whose backward pass is as unknown.
+    """
+    if not tape.unknown:
+        return 1.0
+    found = []
+    for phases in (("forward",), ("backward",), ("forward", "backward", "optimiser")):
+        missing = [call for call in tape.unknown if call.phase in phases]
+        nodes = [node for node in tape.nodes if node.phase in phases]
+        number = sum(node.launches for node in nodes)
+        work = sum(
+            node.flop + INTENSITY * sum(size for _, size in (*node.reads, *node.writes)) for node in nodes
+        )
+        found += [
+            known / max(known + left, 1e-12) if left else 1.0
+            for known, left in ((number, len(missing)), (work, sum(map(_likely_work, missing))))
+        ]
+    return float(min(found))
+
+
+def _likely_work(call: Call) -> float:
+    """What an operator without a rule may take, in operations of usual kernels: its bytes, and for each
+    element a line of its largest operand (solvers, transforms, distances), ten times as slow as products."""
+    values = (*call.ins, *call.outs)
+    largest = max(values, key=lambda value: value.numel)
+    line = max(largest.shape[-2:], default=1)
+    return INTENSITY * sum(value.bytes for value in values) + 20.0 * largest.numel * line
 
 
 def trace_module(

@@ -122,6 +122,7 @@ def _variant(traces: Sequence[Trace], tables: _Tables) -> dict[str, Any]:
         "items": _line(batches, [t.items for t in traces]),
         "parameters": first.parameters,
         "unknown": list(first.unknown),
+        **({"known": min(t.known for t in traces)} if first.unknown else {}),
         **({"notes": list(first.notes)} if first.notes else {}),
         # A step of fixed structure has the same calls at every batch.
         "calls": dict(first.calls),
@@ -202,6 +203,7 @@ def at(document: Document, variant: str, batch: int, precision: str | None = Non
         kernels=tuple(kernels),
         memory=_memory(found, batch),
         unknown=tuple(found["unknown"]),
+        known=found.get("known", 0.0 if found["unknown"] else 1.0),
         notes=tuple(found.get("notes", ())),
         calls=tuple(found.get("calls", {}).items()),
     )
