@@ -387,3 +387,9 @@ def test_counts_shares_latency_and_durations() -> None:
 def test_what_cannot_be_meant(read, text: str) -> None:
     with pytest.raises(InputError):
         read(text)
+
+
+def test_numbers_of_times_may_be_words() -> None:
+    assert units.parse_seconds("two days") == units.parse_seconds("2d") == 2 * 86400
+    with pytest.raises(InputError):
+        units.parse_seconds("some days")

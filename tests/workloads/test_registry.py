@@ -100,3 +100,14 @@ def test_a_model_of_the_list_is_measured_by_name(name: str) -> None:
 def test_a_model_that_is_built_otherwise_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         workloads.get(name)
+
+
+@pytest.mark.parametrize(
+    ("typed", "way"),
+    [("resnet18", "torchvision:resnet18"), ("resnext50_32x4d", "torchvision:resnext50_32x4d"),
+     ("sdxl", "unet-sd15"), ("stable-diffusion", "unet-sd15"), ("yolov8", "./my_model.py")],
+)  # fmt: skip
+def test_a_name_that_is_not_built_in_has_a_way_on(typed: str, way: str) -> None:
+    with pytest.raises(InputError) as caught:
+        workloads.get(typed)
+    assert (caught.value.code, way in str(caught.value.hint)) == ("workload", True)

@@ -32,7 +32,7 @@ FULL_WIDTH = 190
 def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json: bool) -> None:
     """List the GPUs that meet every QUERY, or all of them.
 
-    A QUERY is a memory size (80GB, 24GB.., ..80GB, 24GB..48GB), words of a name, a vendor, an
+    A QUERY is a memory size (80GB, 24GB.., '>=24GB', ..80GB, 24GB..48GB), words of a name, a vendor, an
     architecture, a chip, pcie, sxm, laptop, consumer, workstation or server; a comma means "or";
     H100:8 counts eight of it.
 
@@ -44,8 +44,6 @@ def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json
     from gpuwise.facts import catalog
     from gpuwise.show import gpus as show
 
-    # A size may be written as two words: `24 GB`.
-    query = tuple(re.sub(r"(?<=\d) (?=GI?B\b)", "", " ".join(query), flags=re.IGNORECASE).split())
     found = catalog.matching(query)
     # The newest first: it is what people look for.
     found = catalog.ordered(found, field or "launch")

@@ -26,6 +26,11 @@ _SECONDS = {
     "month": 2629800.0,
     **dict.fromkeys(("y", "year"), 31557600.0),
 }
+# Numbers as words.
+NUMBERS: Mapping[str, int] = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "twelve": 12,
+}  # fmt: skip
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*([a-z]*)\s*", re.ASCII)
 _TIMES = "write it like 30ms, 60s, 2min, 2h30 or 3d"
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
@@ -58,9 +63,9 @@ DATASETS: Mapping[str, tuple[float, str]] = {
     "imagenet": (1_281_167, "image"), "imagenet1k": (1_281_167, "image"), "coco": (118_287, "image"),
     "cifar10": (50_000, "image"), "squad": (88_641, "sequence"),
 }  # fmt: skip
+DATASET_NAMES = r"image-?net(?:-?1k)?|coco|cifar-?10|squad"
 _DATASETS = re.compile(
-    r"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<name>image-?net(?:-?1k)?|coco|cifar-?10|squad)",
-    re.IGNORECASE | re.ASCII,
+    rf"(?:(?P<epochs>[\d.]+)\s*epochs?\s+of\s+)?(?P<name>{DATASET_NAMES})", re.IGNORECASE | re.ASCII
 )
 _GIGABYTES = re.compile(r"([\d.]+)\s*gi?b", re.IGNORECASE | re.ASCII)
 _LATENCY = re.compile(r"(TPOT|TTFT)\s*<=?\s*(.+)", re.IGNORECASE)
@@ -93,8 +98,9 @@ class Latency(NamedTuple):
 
 
 def parse_seconds(text: str) -> float:
-    """Seconds from `500ms`, `60s`, `2min`, `1h`, `2h30`, `1d`, `2 weeks`; the unit is demanded."""
-    plain = text.strip().lower()
+    """Seconds from `500ms`, `60s`, `2min`, `1h`, `2h30`, `1d`, `two weeks`; the unit is demanded."""
+    number, _, unit = text.strip().lower().partition(" ")
+    plain = f"{NUMBERS.get(number, number)} {unit}".strip()
     parts = _TIME_PART.findall(plain)
     # Found one after the other, so that no text takes longer than its length.
     if not parts or _TIME_PART.sub("", plain):
@@ -206,7 +212,8 @@ def parse_memory_range(text: str) -> tuple[float, float | None]:
     for part in (low, high):
         match = _GIGABYTES.fullmatch(part.strip())
         if part.strip() and match is None:
-            hint = "write it like 40GB.. or 24GB..80GB"
+            number = part.strip() if re.fullmatch(r"\s*\d+\s*", part, re.ASCII) else "40"
+            hint = f"write it like {number}GB.. or 24GB..80GB"
             raise InputError(f"cannot read {text[:80]!r} as memory", hint=hint)
         ends.append(_number(match[1], text) if match else None)
     least, most = ends

@@ -47,7 +47,9 @@ def table(
     least = found.options[0].cost_per_item_usd
     first = least.value if least else 0.0
     scale, unit = next((one for one in _SCALES if first * one[0] >= _ENOUGH_USD), _SCALES[-1])
-    each, speed = f"cost of {unit}{found.item}s", f"{found.item}s/s"
+    each, speed, hourly = f"cost of {unit}{found.item}s", f"{found.item}s/s", "cost of an hour"
+    # Who is served as quickly as was asked is served no better by a GPU that could do more.
+    by_hour = need.concurrent > 0 and need.items is None
     rows = []
     for place, option in enumerate(shown, start=1):
         spare, pays, joules = option.memory_spare, option.break_even_h, option.energy_j_per_item
@@ -64,12 +66,14 @@ def table(
             "time": seconds(option.time_s.value) if option.time_s else "",
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
             each: span(cost.times(scale), usd) if cost else "",
+            hourly: span(cost.times((option.per_hour_usd or 0.0) / cost.value), usd)
+            if cost and cost.value and by_hour else "",
             "energy": Amount(f"{significant(kwh, 2)} kWh", kwh, "kWh") if kwh is not None else "",
             "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
             "pays from": Amount(f"{pays:,.0f} h", pays, "h") if pays is not None else "",
         })  # fmt: skip
     # Without an amount of work the cost of an item is the cost.
-    left = {"energy", "memory free", "pays from", *([each] if need.items is not None else [])}
+    left = {"energy", "memory free", "pays from", *([each] if need.items is not None or by_hour else [])}
     # A terminal of 100 columns holds what decides; files hold all.
     columns = [name for name in rows[0] if wide or name not in left]
     return Table(

@@ -50,7 +50,6 @@ def _stated(value: float | None, method: str) -> Interval | None:
     return Interval(value=value, low=value, high=value, level=None, method=method) if value else None
 
 
-AGAIN = "make it again"
 # Of an amount of money, work or power, as the forms and options of a need allow.
 LARGEST = 1e15
 # Of what something is divided by: a share of the time, a count, hours.
@@ -77,7 +76,7 @@ def _numbers(value: Any) -> Iterator[float]:
 
 def load_choice(path: Path) -> Recommendation:
     """Read a recommendation. Raises InputError for a file that is none, or of a newer schema."""
-    data = read(path, hint=AGAIN)
+    data = read(path)
     try:
         made = msgspec.json.decode(data)
         if isinstance(made, dict):
@@ -97,7 +96,9 @@ def load_choice(path: Path) -> Recommendation:
             raise TypeError("its need has a number that no need has")
     except (KeyError, TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is no recommendation of gpuwise choose: {error}", hint=AGAIN, code="choose-again"
+            f"{path} is no recommendation of gpuwise choose: {error}",
+            hint="make it again",
+            code="choose-again",
         ) from error
     if found.schema > SCHEMA:
         raise InputError(

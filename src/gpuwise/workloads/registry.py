@@ -72,6 +72,12 @@ _FAMILIES = {
         "matmul", "copy", "copy-l2", "launch", "host-to-device", "device-to-host", "peer", "all-reduce",
     ),
 }  # fmt: skip
+# Ways on from names of networks that are not built in.
+_WAYS = (
+    (r"((wide-)?resnet|resnext|densenet|vgg|alexnet|squeezenet|mobilenet|efficientnet|regnet|shufflenet|mnasnet"
+     r"|convnext|swin|maxvit|vit-[blh])[-\w.]*$", "write torchvision:{}, or "),
+    (r"sd(xl|-?\d)|stable-?diffusion|flux|diffusion", "write unet-sd15 (Stable Diffusion 1.5), or "),
+)  # fmt: skip
 _BUILT_IN = {name: family for family, names in _FAMILIES.items() for name in names}
 # Foreign workloads that were asked for, by the name that results store.
 _FOREIGN: dict[str, Workload] = {}
@@ -107,9 +113,10 @@ def find(name: str) -> tuple[Workload, ...]:
         # A language model has no workload of its own name: what is measured of it ends in a step.
         near = near or llms.nearest(re.sub(r"-(decode|prefill|pretrain|full|q?lora)\b.*$", "", plain))
         near = near or difflib.get_close_matches(plain, _BUILT_IN, n=2, cutoff=0.6)
-        raise InputError(
-            f"unknown workload {name!r}{llms.guess(near)}", hint="see what can be measured", code="workload"
-        )
+        other = "" if near else "write a file of your own, ./my_model.py, or "
+        way = next((way for family, way in _WAYS if re.match(family, plain)), other)
+        hint = f"{way.format(plain.replace('-', '_'))}see what can be measured"
+        raise InputError(f"unknown workload {name!r}{llms.guess(near)}", hint=hint, code="workload")
     return tuple(_remember(found) for found in foreign.ask(name))
 
 

@@ -211,3 +211,16 @@ def test_what_cannot_be_sorted_by(field: str) -> None:
 def test_every_sortable_name_sorts() -> None:
     for field in sortable():
         assert len(ordered(matching([]), field)) == len(ALL)
+
+
+@pytest.mark.parametrize(
+    ("words", "means"),
+    [
+        ([">=48GB"], "48GB.."), (["48", "GB+"], "48GB.."), (["at", "least", "48", "GB"], "48GB.."),
+        (["48GB or more"], "48GB.."), ([">48 GB"], "49GB.."), (["<=24GB"], "..24GB"),
+        (["under 24 gb"], "..23GB"), (["up to", "24GB"], "..24GB"),
+    ],
+)  # fmt: skip
+def test_a_sign_before_a_size_is_a_bound(words: list[str], means: str) -> None:
+    assert ids(*words) == ids(means) != ALL
+    assert ids(*words, "nvidia") == ids(means, "nvidia")

@@ -444,3 +444,36 @@ def test_an_architecture_that_cuda_dropped_is_not_recommended(need, speed, offer
     # Who has one may keep it, and a stencil in FP64 needs no new framework.
     assert made(need(have=("v100-pcie-16gb",)), speeds, offers).options[0].gpu_id == "v100-pcie-16gb"
     assert made(need(mode="compute"), speeds, offers).options[0].gpu_id == "v100-pcie-16gb"
+
+
+@pytest.mark.parametrize(("years", "answers"), [(4.99, True), (5.01, False)])
+def test_work_of_more_than_five_years_is_no_answer(need, speed, offer, years: float, answers: bool) -> None:
+    asked = need(acquire="rent")
+    work = replace(asked, items=years * 31557600 * 100 * asked.assumptions.utilisation)
+    if answers:
+        assert made(work, [speed("rtx-3090", 100.0)], [offer("rtx-3090", 0.2)]).options
+        return
+    with pytest.raises(InputError) as caught:
+        made(work, [speed("rtx-3090", 100.0)], [offer("rtx-3090", 0.2)])
+    assert caught.value.code == "limits"
+    assert caught.value.data["ways"][0][0].limit == "work"
+
+
+def test_who_keeps_a_card_hears_nothing_of_buying_against_renting(need, speed, offer) -> None:
+    speeds = [speed("rtx-4090", 100.0), speed("rtx-5090", 158.0), speed("rtx-a5000", 70.0)]
+    offers = [offer("rtx-5090", 2873.0, "new"), offer("rtx-a5000", 0.27)]
+    kept = made(need(have=("rtx-4090",)), speeds, offers)
+    assert kept.options[0].way == "have"
+    assert not any("h a week" in change for change in kept.changes)
+    assert any("h a week" in change for change in made(need(), speeds, offers).changes)
+
+
+def test_who_is_served_pays_for_hours_and_their_cost_does_not_hang_on_speed(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0, factor=2.0)]
+    one = made(need(concurrent=1, mode="infer"), speeds, [offer("rtx-3090", 0.2)]).options[0]
+    batch = made(need(mode="infer"), speeds, [offer("rtx-3090", 0.2)]).options[0]
+    assert one.cost_per_item_usd is not None
+    assert batch.cost_per_item_usd is not None
+    assert one.cost_per_item_usd.value == pytest.approx(0.2 / 3600)
+    width = [o.cost_per_item_usd.high / o.cost_per_item_usd.value for o in (one, batch)]
+    assert width[0] < 1.3 < 2.0 <= width[1]

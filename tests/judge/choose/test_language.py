@@ -10,6 +10,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import ask
 from gpuwise.judge.choose.need import need_for
+from gpuwise.judge.choose.options import need_of
 from gpuwise.judge.choose.speeds import alone, alternatives, gather, item_of
 from gpuwise.model.units import parse_latency, parse_work
 
@@ -141,3 +142,55 @@ def test_a_price_of_energy_is_no_budget_and_a_number_of_gpus_counts_for_those_na
     assert asked.assumed == pytest.approx({"electricity_usd_per_kwh": 0.6, "hours_per_week": 168.0})
     need = ask.need_of(ask.read("buy an HGX H100 server to train llm-1b", {}), {"gpus": (8, 8)})
     assert need.sets == (("h100-sxm5-80gb", 8),)
+
+
+@pytest.mark.parametrize(
+    ("text", "items", "days", "budget"),
+    [
+        ("train resnet50 90 epochs of imagenet in 3 days for $100", 90 * 1_281_167, 3, 100),
+        ("train resnet50 for 90 epochs on ImageNet, three days at most", 90 * 1_281_167, 3, None),
+        ("vit-b16, 100 epochs of 1 million images within the next two weeks", 1e8, 14, None),
+        ("vit-b16, 100 epochs of 1 million images in under two weeks", 1e8, 14, None),
+    ],
+)
+def test_a_deadline_binds_beside_epochs_and_money(
+    text: str, items: float, days: int, budget: int | None
+) -> None:
+    asked = ask.read(text, {})
+    assert asked.work is not None
+    assert asked.work.items == pytest.approx(items)
+    assert asked.fields["deadline_s"] == days * 86400
+    assert asked.fields.get("budget_usd") == budget
+    assert not asked.fields.get("budget_per_hour")
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [("single slot card for llama 8b under $1500", 1), ("llama 8b on a 2-slot card", 2),
+     ("resnet50 in two slots", 2), ("resnet50 on a 2.5 slot card", 2.5)],
+)  # fmt: skip
+def test_slots_in_words_are_a_limit(text: str, slots: float) -> None:
+    assert ask.read(text, {}).fields["slots"] == slots
+
+
+def test_several_machines_are_refused_and_one_is_not() -> None:
+    for text in ("two machines with 8 H100 each to train llama 70b", "llama 70b on 4 8xh100 nodes"):
+        with pytest.raises(InputError, match="machines"):
+            ask.read(text, {})
+    asked = ask.read("one machine with 8 H100 to train llama 70b", {})
+    assert asked.fields["sets"][0][1] == 8
+
+
+def test_hours_a_day_are_no_deadline() -> None:
+    with pytest.raises(InputError):
+        ask.read("resnet50 at most 8 hours a day", {})
+    with pytest.raises(InputError):
+        ask.read("resnet50 for five days", {})
+
+
+def test_fine_tuning_takes_the_method_that_fits_what_is_there() -> None:
+    question = "finetune 70b, have {} x 3090, 10M tokens"
+    for cards, task in ((4, "qlora"), (5, "qlora"), (6, "lora")):
+        need, _ = need_of(question.format(cards), {}, {})
+        assert (len(need.have), need.task) == (cards, task)
+    assert need_of("llama-3.1-70b", {"mode": "lora", "have": ("rtx-3090:4",)}, {})[0].task == "lora"

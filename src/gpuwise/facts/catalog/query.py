@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -250,6 +250,15 @@ MOST = 1024
 _RANGE = re.compile(r"(?:(\d+(?:\.\d+)?)(?:gi?b)?)?\.\.(?:(\d+(?:\.\d+)?)(?:gi?b)?)?")
 _PARTS = re.compile(r"[a-z0-9.]+")
 _SPACED_SIZE = re.compile(r"(\d)\s+(gi?b)\b")
+_SIZE = r"\s*((\d+)(?:\.\d+)?gi?b)\b(?!\.\.)"
+# Bounds of memory as people write them, as ranges; sizes of products are whole numbers.
+_SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (rf"(?:>=|≥|\bat\s+least|\bmin(?:imum)?\b){_SIZE}", r"\1.."),
+    (rf"(?:<=|≤|\bat\s+most|\bup\s+to|\bmax(?:imum)?\b){_SIZE}", r"..\1"),
+    (rf"(?:>|\bmore\s+than|\bover|\babove){_SIZE}", lambda m: f"{int(m[2]) + 1}gb.."),
+    (rf"(?:<|\bless\s+than|\bunder|\bbelow){_SIZE}", lambda m: f"..{int(m[2]) - 1}gb"),
+    (rf"{_SIZE}(?:\s*\+|\s+(?:or|and)\s+(?:more|up|larger)\b)", r"\1.."),
+)
 _KINDS = (
     "vendor", "architecture", "chip", "memory_type", "form", "segment", "compute_capability", "gfx_target",
 )  # fmt: skip
@@ -292,9 +301,13 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
     Raises InputError for a range or count that cannot be read, NoDataError for a word that no GPU
     of the catalog has and where no GPU meets all words.
     """
+    # A size may stand in several arguments: their separator is a space to the patterns.
+    typed = _SPACED_SIZE.sub(r"\1\2", "\x1f".join(words).casefold())
+    for sign, spelt in _SIGNS:
+        typed = re.sub(sign, spelt, typed)
     arguments = []
-    for text in (text for text in words if text.strip()):
-        parts = [p.split() for p in _SPACED_SIZE.sub(r"\1\2", text.casefold()).split(",") if p.strip()]
+    for text in (text for text in typed.split("\x1f") if text.strip()):
+        parts = [p.split() for p in text.split(",") if p.strip()]
         if not parts:
             raise InputError(f"{text!r} names no GPU", hint="write it like RTX4090,RTX5090")
         arguments.append([[_term(word) for word in part] for part in parts])
@@ -385,8 +398,8 @@ def _term(word: str) -> _Term:
     known = {run for spec in load.all_gpus() for run in _runs(spec.id)}
     near = get_close_matches(wanted, sorted(known), n=3, cutoff=0.7)
     guess = f"; did you mean {' or '.join(near)}?" if near else ""
-    hint = f"ask for {near[0]}" if near else "see the list of GPUs"
-    raise NoDataError(f"no GPU in the catalog matches {name!r}{guess}", hint=hint)
+    hint, code = (f"ask for {near[0]}", "") if near else ("see the list of GPUs", "catalog")
+    raise NoDataError(f"no GPU in the catalog matches {name!r}{guess}", hint=hint, code=code)
 
 
 @cache

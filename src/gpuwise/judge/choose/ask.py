@@ -20,9 +20,7 @@ from gpuwise.model.judgement import Need
 from gpuwise.model.units import Work
 from gpuwise.workloads import registry
 
-_NUMBERS = {
-    "a": 1, "an": 1, "one": 1, "single": 1, "two": 2, "dual": 2, "three": 3, "four": 4, "six": 6, "eight": 8,
-}  # fmt: skip
+_NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, **units.NUMBERS}
 _COUNT = rf"(?:\d+|{'|'.join(_NUMBERS)})"
 # What people mean by a size alone, as of 2026.
 _SIZES = {
@@ -46,13 +44,31 @@ _MODES: tuple[tuple[str, Purpose], ...] = (
 _MONEY = r"(?:[$€£]\s?\d[\d.,]*\s?k?|\d[\d.,]*\s?k?\s?(?:[$€£]|usd|euros?|eur\b|dollars?|bucks))"
 # After these a bare number of three digits or more is money.
 _AT_MOST = r"(?:under|below|less than|at most|max(?:imum)?|up to|budget(?: of| is)?|only have)"
-_SPAN = r"(\d[\d.]*|an?|one|two|three)\s*(hours?|h|days?|d|weeks?|months?)"
+_SPAN = (
+    rf"(\d[\d.]*|{'|'.join(_NUMBERS)})\s*(hours?|h|days?|d|weeks?|months?|years?)\b"
+    r"(?!\s*(?:/|(?:an?|per|each|every|of)\b))"  # "8 hours a day" is no deadline
+)
+# What makes a span of time a deadline, before it or after it.
+_BEFORE = (
+    r"(?:in|within|by(?: the end of)?|under|below|(?:less|no more|not more) than|at most|up to|max)"
+    r"(?: the)?(?: next)?"
+)
+_AFTER = r"(?:at (?:the )?most|max(?:imum)?|or less|deadline|left)"
 _PERIOD = r"\s*(?:an?|per|/|each|every)\s*"
 _AMOUNT = (
     r"\d[\d.,]*\s*(?:k|m|b|g|t|thousand|million|billion|trillion)?\s+(?:images?|tokens?|sequences?|sentences?)"
-    rf"(?:{_PERIOD}(?:second|minute|hour|day|week|month))?|[\d.]+ epochs? of [a-z0-9-]+"
+    rf"(?:{_PERIOD}(?:second|minute|hour|day|week|month))?"
 )
-_UNITS = r"gi?b|tb|k?w|watts?|ms|h|hours?|days?|weeks?|months?|years?|tokens?|images?|usd|eur|slots?"
+_UNITS = (
+    r"gi?b|tb|k?w|watts?|ms|h|hours?|days?|weeks?|months?|years?|tokens?|images?|epochs? of|usd|eur|slots?"
+)
+_IN_WORDS = rf"\b(?:{'|'.join(units.NUMBERS)}) (?:hours?|days?|weeks?|months?|years?|watts?)\b"
+# Several machines that would share the work; a word between may be what they hold ("8x").
+_MACHINES = (
+    rf"\b(?!(?:1|an?|one|single)\b)(?:\d{{1,2}}|{'|'.join(_NUMBERS)}) "
+    r"(?:(?!users?|people|persons?|students?|in|on|of|for|or|gpus?|cards?)[\w-]+ ){0,2}"
+    r"(?:machines|servers|nodes|boxes|hosts|computers|workstations|rigs)\b"
+)
 _VENDORS = {
     "amd": "AMD", "radeon": "AMD", "instinct": "AMD", "intel": "Intel", "nvidia": "NVIDIA",
     "geforce": "NVIDIA", "apple": "Apple", "mac": "Apple", "macs": "Apple", "macbook": "Apple",
@@ -118,6 +134,15 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
     sets, have = _cards(reader)
     amount = reader.take(_AMOUNT)
     work = units.parse_work(re.sub(r" (?:an?|each|every) ", " per ", amount[0])) if amount else None
+    if epochs := re.search(r"([\d.]+) epochs?\b", reader.plain):
+        # Of the amount that is stated, or of a data set that is named anywhere.
+        data = reader.take(rf"(?:{units.DATASET_NAMES})\b")
+        if work := work or (units.parse_work(data[0]) if data else None):
+            reader.mark(*epochs.span())
+            work = work._replace(items=work.items * float(epochs[1]))
+    if several := reader.take(_MACHINES):
+        problem = f"'{several[0]}': nothing is known of a network between several machines"
+        raise InputError(problem, hint="ask for one of them with its GPUs")
     assumed = dict[str, Any]()
     if reader.take(r"i have (?:a|my) (?:pc|computer|desktop)|existing pc|for my pc"):
         assumed["host_usd"] = 0.0
@@ -126,7 +151,7 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
         assumed["electricity_usd_per_kwh"] = units.parse_usd(text.replace("euros", "eur"), rates)[0]
     if reader.take(r"around the clock|24/7|day and night"):
         assumed["hours_per_week"] = 168.0
-    fields = _limits(reader, rates, notes, bool(have))
+    fields = _limits(reader, rates, notes, have=bool(have), work=work is not None)
     number = reader.take(rf"\b({_COUNT}) (?:\d+ ?gb |rented |own )?(?:gpus?|cards?)\b")
     gpus = (_number(number[1]),) * 2 if number else None
     if have:
@@ -159,7 +184,7 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
         if not whole and re.search(r"\b(?:gpus?|cards?)\b", reader.plain):
             assumed["host_usd"] = 0.0
             notes.append("the budget is for the card, in a machine that is there")
-    if amount := re.search(rf"\d[\d.,]*\s?(?:(?:{_UNITS})\b|%)", reader.left()):
+    if amount := re.search(rf"\d[\d.,]*\s?(?:(?:{_UNITS})\b|%)|{_IN_WORDS}", reader.left()):
         # A limit that was dropped would make the answer one to another question.
         hint = "say it with an option, such as --memory, --power, --deadline, --latency or --budget"
         raise InputError(f"{amount[0]!r} in the question was not understood", hint=hint)
@@ -187,7 +212,9 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     return replace(need, **fields, assumptions=assumptions, notes=(*need.notes, *asked.notes))
 
 
-def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have: bool) -> dict[str, Any]:
+def _limits(
+    reader: _Reader, rates: Mapping[str, float], notes: list[str], *, have: bool, work: bool
+) -> dict[str, Any]:
     """Limits that words set, as fields of a `Need`."""
     fields: dict[str, Any] = {}
     take = reader.take
@@ -217,6 +244,9 @@ def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have:
         fields["memory_gb"] = (float(memory[1] or memory[2]), None)
     elif memory := take(r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory)|each)"):
         fields["memory_gb"] = (float(memory[1]), float(memory[1]))
+    if slots := take(rf"\b(\d[\d.]*|{'|'.join(_NUMBERS)})[ -]slots?\b(?: (?:wide|high|thick))?"):
+        fields["slots"] = float(_NUMBERS.get(slots[1], slots[1]))
+        fields.setdefault("acquire", "own")
     if watts := take(r"\b(\d[\d.,]*) ?(k?)w(?:atts?)?\b(?: (?:psu|power supply|supply|outlet|socket))?"):
         # What a card may draw is a limit on cards; what a supply or an outlet gives, on the whole machine.
         whole = re.search(r"psu|supply|outlet|socket|wall|machine|computer|workstation|\bpc\b", reader.plain)
@@ -230,7 +260,7 @@ def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have:
         fields["deadline_s"] = 86400.0
     elif take(r"\bweekend\b"):
         fields["deadline_s"] = 2 * 86400.0
-    elif span := take(rf"\b(?:in|within|by the end of) {_SPAN}"):
+    elif span := take(rf"\b{_BEFORE} {_SPAN}") or take(rf"\b{_SPAN},? {_AFTER}\b"):
         number = str(_NUMBERS.get(span[1], span[1]))
         fields["deadline_s"] = units.parse_seconds(f"{number} {span[2]}")
     other_units = r"(?!\s?(?:gi?b|k?w|ms|s|h|hours?|days?|watts?|b)\b)"
@@ -254,12 +284,12 @@ def _limits(reader: _Reader, rates: Mapping[str, float], notes: list[str], have:
     if per:
         reader.mark(money.start(), money.end() + per.end())
         fields["budget_per_month" if per[1] == "month" else "budget_per_hour"] = True
-    elif "deadline_s" in fields and not owns and not have:
+    elif "deadline_s" in fields and not owns and not have and not work:
         # So much money over so much time is a price of an hour.
         hours = fields.pop("deadline_s") / 3600
         notes.append(f"{text} over {hours:g} h: at most ${fields['budget_usd'] / hours:.2f} an hour")
         fields |= {"budget_usd": fields["budget_usd"] / hours, "budget_per_hour": True, "acquire": "rent"}
-    elif not rents:
+    elif not rents and not (work and "deadline_s" in fields):
         fields["acquire"] = "own"
     return fields
 

@@ -355,7 +355,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     # Of the energy, only what the cards draw is uncertain.
     cards = np.divide(np.nan_to_num(watts), drawn, out=np.zeros_like(drawn), where=drawn > 0)
     # A service is paid for whether it is busy or not: its speed then costs nothing.
-    timed_half = speed_half * (1.0 if need.period_s is None else 0.0)
+    service = need.period_s is not None or (need.concurrent > 0 and need.items is None)
+    timed_half = speed_half * (0.0 if service else 1.0)
     return Candidates(
         rows=tuple(rows), count=count, price=price, price_half=price_half, speed=speed, speed_half=speed_half,
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,

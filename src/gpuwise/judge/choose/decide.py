@@ -317,6 +317,11 @@ def _does(found: Recommendation) -> str:
         if need.budget_per_month:
             month, week = hourly * hours_a_month(need), need.assumptions.hours_per_week
             return f"{usd(month)} a month{_other(need, month, ' ({} a month)')} of {week:g} h a week, {rate}"
+        if need.concurrent and hourly:
+            # Hours in which nobody asks are paid for, too.
+            each = f"{need.assumptions.hours_per_week:g} h a week"
+            monthly = f"{usd(hourly * hours_a_month(need))} a month of {each}"
+            return f"{rate}, {usd(hourly)} an hour of use, {monthly}"
         return f"{rate}, {usd(hourly)} an hour of use" if hourly and first.outlay_usd else rate
     cost = f"{_about(need, first.cost_usd)} " if first.cost_usd else ""
     if need.period_s is None:
@@ -545,7 +550,9 @@ def _hours(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]
     """From which hours a week buying costs less than renting."""
     own = next((p for p in places if them.outlay[p] > 0), None)
     rent = next((p for p in places if not them.own[p]), None)
-    if own is None or rent is None or need.period_s is not None:
+    # Whoever keeps what is there does neither.
+    keeps = them.rows[places[0]].way == "have"
+    if own is None or rent is None or need.period_s is not None or keeps:
         return
     a = need.assumptions
     worth = worth_per_hour(need, them, own, rent) - float(them.running[own])

@@ -58,6 +58,8 @@ SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small 
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
 # Cards draw more than their board power for milliseconds, and a supply works best below its rating.
 SUPPLY = 1.3
+# Work that takes longer than five years is not done by what is bought or rented today.
+LONGEST_S = 5 * 31557600.0
 # Of a good power supply under load.
 SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
@@ -230,6 +232,15 @@ def _time(need: Need, them: Candidates) -> Iterator[Limit]:
             return f"{amount:,.0f} {item}s/{period}", {"items": amount}
 
         yield _bound("work", them.time, within, seconds, what, less)
+    if need.period_s is None and need.items is not None:
+        items, item = need.items, known_speeds.item_of(need)
+
+        def smaller(value: float) -> Relaxed:
+            amount = float(f"{0.95 * items * LONGEST_S / value:.2g}")
+            return f"{amount:,.0f} {item}s", {"items": amount}
+
+        what = "takes {}, longer than any GPU is kept"
+        yield _bound("work", them.time / need.assumptions.utilisation, LONGEST_S, seconds, what, smaller)
     if need.deadline_s is not None:
         paid = them.time / need.assumptions.utilisation
         what = "misses the deadline: takes {}"
@@ -309,7 +320,9 @@ def rejected(
         if gpu in fine:
             continue
         if gpu not in places:
-            left[gpu] = Issue.info("", said[0] if all(said) else no_price(need, gpu, offers))
+            # Of what is there, all of it counts.
+            refusal = said[-1 if gpu in need.have else 0]
+            left[gpu] = Issue.info("", refusal if all(said) else no_price(need, gpu, offers))
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, llms
 from gpuwise.model import units
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def need_of(
 
     # The table above is read by every --help: these load numpy.
     from gpuwise.judge.choose import ask
-    from gpuwise.judge.choose.need import need_for
+    from gpuwise.judge.choose.need import FORMATS, need_for
     from gpuwise.judge.choose.speeds import gpu_of
 
     def read(name: str, parse: Callable[[str], T]) -> T | None:
@@ -108,8 +108,10 @@ def need_of(
         "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
         "latency": read("latency", units.parse_latency), "gpus": read("gpus", units.parse_count_range),
     }  # fmt: skip
+    purpose = stated["mode"]
     if workload and ask.is_question(workload):
-        need = ask.need_of(ask.read(workload, rates), stated)
+        asked = ask.read(workload, rates)
+        need, purpose = ask.need_of(asked, stated), purpose or asked.mode
     else:
         shares = []
         for part in units.parse_list(workload or ""):
@@ -166,7 +168,15 @@ def need_of(
         quiet=bool(given.get("quiet")) or None, upgrade=bool(given.get("upgrade")) or None,
         **{name: True for name in kinds if given.get(name) == "ok"},
     )  # fmt: skip
-    return replace(need, assumptions=replace(need.assumptions, **assumed), **limits), results
+    need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
+    if purpose == "finetune" and need.task == "lora" and need.have and not given.get("precision"):
+        # Fine-tuning says no method: where 16 bits do not fit in what is there, 4 may.
+        weights = llms.weight_bytes(llms.find(need.workloads[0][0]), need.precision)
+        if weights > sum(catalog.get(gpu).memory_bytes or 0.0 for gpu in need.have):
+            size = f"{weights / 1e9:,.0f} GB of weights in {need.precision}"
+            note = f"by qlora: {size} do not fit in what you have"
+            need = replace(need, task="qlora", precision=FORMATS["qlora"], notes=(*need.notes, note))
+    return need, results
 
 
 # What people call a provider whose list has another name.
