@@ -210,6 +210,10 @@ class Number:
     digits: int  # Significant digits printed, trailing zeros of whole numbers left out: 2000 has one
 
 
+Relation = Literal["times", "over", "under", "plus", "same"]
+"""So many times the other figure, more or less often than that, greater by a difference, or equal to it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One field of one GPU (or of any of several variants) as a text states it."""
@@ -232,6 +236,7 @@ class Claim:
     total: bool = False  # The text says that the value is the sum over `count` GPUs
     than: tuple[str, ...] = ()  # Of a ratio, such as "2.4 times the memory of": the GPU compared with
     more: bool = False  # Of a ratio: "more" or "faster", which may mean one more than the times
+    relation: Relation = "times"  # How the figure is said to compare with that of `than`
     context: tuple[str, ...] = ()  # Of a speed or a rent: the words around it, the closest first
     sure: bool = True  # False where a second reading of the layout explains the text nearly as well
     group: str = ""  # Sure where most claims of its group agree: of the GPU of a heading further up, say

@@ -30,6 +30,14 @@ def accused(text: str) -> list[str]:
         ("The A100 supports TF32 and BF16.", "matrix_tf32", "agrees"),
         ("FP8 is not supported on the A100.", "matrix_fp8", "agrees"),
         ("RTX 4090 has NVLink.", "link", "contradicts"),
+        ("Both RTX 4090 cards are joined over NVLink.", "link", "contradicts"),
+        ("The RTX 3090 pairs are joined over NVLink.", "link", "agrees"),
+        ("The T4 runs bfloat16 natively.", "matrix_bf16", "contradicts"),
+        ("The A100 runs bfloat16 natively.", "matrix_bf16", "agrees"),
+        ("The P100 has native FP16 tensor cores.", "matrix_units", "contradicts"),
+        ("The GTX 1660 Ti has no tensor cores.", "matrix_units", "agrees"),
+        ("The RX 7900 XTX has tensor cores.", "matrix_units", "cannot tell"),
+        ("The L4 comes without FP8.", "matrix_fp8", "contradicts"),
         ("The L40S has no NVLink.", "link", "agrees"),
         ("The RTX 4090 supports MIG.", "mig", "contradicts"),
         # Any variant of the name may be meant, and software may do it.
@@ -71,6 +79,19 @@ def test_words_that_are_no_ability(text: str) -> None:
         ("The H200 has 2.5x more memory bandwidth than the H100 SXM.", "memory_bytes_per_s", "contradicts"),
         # 192 and 180 GB are printed of the B200.
         ("The B200 has 2.4 times the memory of the H100 SXM.", "memory_bytes", "cannot tell"),
+        ("The RTX A6000 has 100 % more memory than the RTX 3090.", "memory_bytes", "agrees"),
+        ("The RTX A6000 has 78 % more memory than the RTX 3090.", "memory_bytes", "contradicts"),
+        ("The RTX 4090 has three times the memory of the RTX 3090.", "memory_bytes", "contradicts"),
+        ("The RTX 4090 has less than half the memory of the A100 80GB.", "memory_bytes", "agrees"),
+        ("The L40S has less than half the memory of the A100 80GB.", "memory_bytes", "contradicts"),
+        ("The A100 80GB has more than twice the memory of the RTX 4090.", "memory_bytes", "agrees"),
+        ("The RTX 4090 draws 100 W more than the RTX 3090.", "power_w", "agrees"),
+        ("The RTX 4090 draws 200 W more than the RTX 3090.", "power_w", "contradicts"),
+        ("The RTX 4090 has the same memory bandwidth as the RTX 3090.", "memory_bytes_per_s", "cannot tell"),
+        ("The RTX 4090 has the same memory bandwidth as the T4.", "memory_bytes_per_s", "contradicts"),
+        ("The RTX 4090 has the same amount of VRAM as the RTX 3090.", "memory_bytes", "agrees"),
+        ("The L4 has more memory bandwidth than the RTX 3090.", "memory_bytes_per_s", "contradicts"),
+        ("The H100 has more memory than the A100 40GB.", "memory_bytes", "agrees"),
         # Of a name with several variants one pair suffices.
         ("The H100 has twice the memory of the A100.", "memory_bytes", "agrees"),
     ],
@@ -149,7 +170,38 @@ def test_speeds_in_any_shape(text: str, wrong: bool) -> None:
         "| GPU | BF16 peak TFLOPS | BF16 achieved TFLOPS |\n|---|---|---|\n| A100 | 312 | 265 |",
         "| GPU | CUDA cores |\n|---|---|\n| H100 PCIe | 14 592 |\n| H100 SXM | 16 896 |",
         "The TPU v5p has 95 GB of HBM; the H100 is another story.",
+        "The RTX 4090 has no more memory than the RTX 3090.",
+        "The RTX 3090 runs at a 150 W limit.",
+        "The B200 gives 9,000 dense and up to 18,000 sparse FP4 TFLOPS.",
+        "The A100 80GB sits in all of them. A node of the partition holds 320 GB. It has 80 GB.",
     ],
 )  # fmt: skip
 def test_figures_of_something_else_accuse_nobody(text: str) -> None:
     assert accused(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        # Points part thousands where commas part decimals.
+        ("H100 SXM: FP8 bis 3.958 TFLOPS (sparse), FP64 33,5 TFLOPS, Bandbreite 3,35 TB/s.", 0),
+        ("H100 SXM: FP8 at 3.958 TFLOPS (sparse), FP64 33.5 TFLOPS, bandwidth 3.35 TB/s.", 1),
+    ],
+)
+def test_the_point_of_a_text_with_decimal_commas(text: str, count: int) -> None:
+    assert len(accused(text)) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        # More is wrong than right, and no other product has these figures.
+        ("# L40S\nFP16 362 TFLOPS\nFP3291.6 TFLOPS\nMemory64 GB\nTDP450 W\nBandwidth999 GB/s\n"
+         "Memory bus512 bit\nFP6450 TFLOPS", 5),
+        # All of it is of the RTX 4090: the heading was misread.
+        ("# L40S\nFP3291.6 TFLOPS\nMemory24 GB\nTDP450 W\nBandwidth1008 GB/s\nMemory bus384 bit"
+         "\nCUDA cores16384", 0),
+    ],
+)  # fmt: skip
+def test_a_place_where_most_is_wrong(text: str, count: int) -> None:
+    assert len(accused(text)) == count

@@ -163,3 +163,30 @@ def test_speeds_of_networks_under_formats_are_no_peaks() -> None:
     table = "| stock | fp32 | fp16 |\n|---|---|---|\n| resnet50 train | 1,094 <sub>1024</sub> | 6,554 |"
     found = audit.audit_text(f"# One H200\n\n{table}").findings
     assert {f.field for f in found} == {"throughput"}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # An empty first cell, numbers with a space, and labels in words that nobody listed.
+        (
+            "\tRTX 4090\tRTX 3090\nGrafikminne\t24 GB\t24 GB\nBandbredd\t1 008 GB/s\t936 GB/s\n"
+            "Ber\u00e4kningsk\u00e4rnor\t16 384\t12 496",
+            {"12496"},
+        ),
+        # Of two values one is confirmed, under plain letters: the other may be of something else.
+        ("\tRTX 4090\tRTX 3090\nxyz\t24 GB\t32 GB\nTDP\t450 W\t350 W", set()),
+        ("\tRTX 4090\tRTX 3090\nTDP\t450 \u0412\u0442\t250 \u0412\u0442", {"250 \u0412\u0442"}),
+        # Rows of an inventory: each value is of the GPU of its row.
+        ("rosa   4 x L40S   48 GB   350 W\nlila   8 x T4     24 GB   70 W", {"24 GB"}),
+        ("rosa   4 x L40S   48 GB   350 W\nlila   8 x T4     128 GB   70 W", set()),
+        ("r-01   4x RTX 3090, 24 GB, 350 W, water\nr-02   2x RTX 4090, 24 GB, 450 W", set()),
+        # The sum over the GPUs of a row, where the column is theirs and not the host's.
+        ("GPU\tGPU memory\n4x L4\t128 GB\n8x A100 80GB\t640 GB", {"128 GB"}),
+        ("GPU\tMemory\n4x L4\t128 GB\n8x A100 80GB\t1152 GB", set()),
+    ],
+)
+def test_rows_of_plain_text(text: str, wrong: set[str]) -> None:
+    found = audit.audit_text(text).findings
+    assert {f.stated for f in found if f.verdict == "contradicts"} == wrong
+    assert len(found) > 1

@@ -312,6 +312,9 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
 def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
     """Whether words up to the next values say that a rate is with or without sparsity."""
     token = tokens[place]
+    # "18,000 sparse FP4 TFLOPS" has the mark between its number and its unit.
+    if inside := re.findall(r"sparse|dense", token.text.lower()):
+        return bool(inside[-1] == "sparse")
     for step in (1, -1):
         at = place + step
         marks: list[str] = []

@@ -87,6 +87,9 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         yield replace(found, sure=False) if isinstance(found, Claim) and whole else found
 
 
+_WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
+
+
 class _Walk:
     """The headings passed so far, and what the text speaks of."""
 
@@ -150,9 +153,14 @@ class _Walk:
     def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
         paragraph: list[Line] = []
         for part in layout.parts(run, self.scope):
+            # Wide gaps part the cells of a row, which is a list of its own.
+            row = isinstance(part, Line) and _WIDE.search(part.text) is not None
+            if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
+                part = replace(part, text=_WIDE.sub(", ", part.text))
             joins = (
                 isinstance(part, Line) and paragraph and not part.item
                 and part.paragraph == paragraph[-1].paragraph
+                and not row
                 and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
             )  # fmt: skip
             if not joins:

@@ -77,6 +77,8 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     spec = catalog.get(gpu_id)
     if field.startswith("peak:"):
         return tuple(_peaks(spec, field.removeprefix("peak:")))
+    if field == "matrix_units":
+        return tuple(_matrix_units(spec))
     fact = spec.facts.get(field)
     if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()
@@ -108,6 +110,18 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     return usable, replace(
         stated, value=size * 2**30, text=f"{size:g} GB as sold", source=sold.source, sources=2
     )
+
+
+def _matrix_units(spec: GpuSpec) -> Iterator[Evidence]:
+    """Whether an NVIDIA GPU has tensor cores: those of before Volta, and the small Turing chips, have none.
+
+    Source: compute capabilities, CUDA C++ Programming Guide.
+    """
+    architecture = spec.facts.get("architecture")
+    if spec.vendor == "NVIDIA" and architecture is not None:
+        without = str(architecture.value).startswith(("Kepler", "Maxwell", "Pascal"))
+        yes = "no" if without or (spec.text("chip") or "").startswith(("TU116", "TU117")) else "yes"
+        yield Evidence(value=yes, text=yes, source=architecture.source, sources=2)
 
 
 def supports(gpu_id: str, field: str, value: Number | str) -> bool:

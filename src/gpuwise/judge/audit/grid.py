@@ -13,7 +13,7 @@ from gpuwise.judge.audit.cells import Label, Reading, label_of, readings
 from gpuwise.judge.audit.judge import GRID
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import COUNTS, CUES, FIELDS, Token, scan
-from gpuwise.model.judgement import Claim
+from gpuwise.model.judgement import Claim, Number
 
 # In how many of the first columns the name of a row's GPU is looked for.
 NAME_COLUMNS = 4
@@ -29,6 +29,10 @@ IN_MACHINE = 8
 LONGEST, NAME = 300, 80
 # Fields of which other words of the row say what was measured or offered.
 IN_CONTEXT = frozenset({"throughput", "rent per hour"})
+# Labels of rows whose own nobody knows, and the least count that tells its field without a unit.
+TOLD = ("memory", "memory bandwidth", "bus width", "TDP", "CUDA cores", "boost clock")
+LARGE = 1000
+_UNITED = re.compile(r"\d ?[^\W\d]")
 _TIMES = re.compile(
     r"[x\u00d7]\s?(?P<a>\d{1,3})\s*$|(?<![A-Za-z\d.,])(?P<b>\d{1,3})[ -]?x?\s?(?:GPUs?|cards?)\b",
     re.IGNORECASE,
@@ -202,6 +206,13 @@ class Grid:
             top = self.columns.get(placed.column)
             place = placed.column if top is not None and top.text == owner.text else row
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
+            if claim.field == "memory_bytes" and claim.count > 1 and CUES["of_gpus"].search(placed.label):
+                # A column for the memory of GPUs, whose count the row says, is no host's.
+                cells = self.rows[row]
+                told = self.counting is not None or any(
+                    t.count > 1 for c in cells for t in scan(c.text[:NAME])
+                )
+                claim = replace(claim, total=told and claim.count == owner.count)
             if claim.field in IN_CONTEXT:
                 context = (placed.label, *self.around(placed), f"{self.scope.title} | {self.scope.above}")
                 claim = replace(claim, context=context)
@@ -259,14 +270,47 @@ class Grid:
             label = label_of(first)
             if not label.fields and section:
                 label = label_of(f"{section} {first}")
+            told = (label, True) if label.fields or label.unit else self.told(row, columns) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.
                 top = self.labels[column] if column < len(self.labels) else label
                 if column < len(row) and row[column].text != first:
-                    yield from self.placed(
-                        row[column], top if top.first == "throughput" else label, self.counted(owner, row),
+                    for placed in self.placed(
+                        row[column], top if top.first == "throughput" else told[0], self.counted(owner, row),
                         number, column,
-                    )  # fmt: skip
+                    ):  # fmt: skip
+                        unsure = not told[1] and not placed.known
+                        yield (
+                            replace(placed, reading=replace(placed.reading, either=True))
+                            if unsure
+                            else placed
+                        )
+
+    def told(self, row: Sequence[Cell], columns: dict[int, Subject]) -> tuple[Label, bool] | None:
+        """The label of a row in words that nobody knows, by what the catalog confirms of at least half of its
+        values; and whether so many are confirmed that the others are of that field, too."""
+        cells = [(row[i], owner) for i, owner in columns.items() if 0 < i < len(row) and row[i].text.strip()]
+        found: list[tuple[int, Label]] = []
+        for name in TOLD if len(cells) > 1 else ():
+            label = label_of(name)
+            read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
+            # Small numbers without a unit are anything's.
+            plain = [
+                p
+                for p in read
+                if p
+                and p.reading.field == label.first
+                and (
+                    _UNITED.search(p.cell.text)
+                    or all(isinstance(v, Number) and v.value >= LARGE for v in p.reading.values)
+                )
+            ]
+            if len(plain) == len(cells):
+                found.append((sum(p.known for p in plain), label))
+        best = max(found, key=lambda one: one[0], default=None)
+        if best is None or 2 * best[0] < len(cells) or sum(one[0] == best[0] for one in found) > 1:
+            return None
+        return best[1], best[0] > 1 or not row[0].text.isascii()
 
     def by_pair(self) -> Iterator[Iterator[_Placed]]:
         """The GPUs of the title as columns, in any order, where the table itself names none."""

@@ -44,6 +44,8 @@ ROUGH = 0.05
 RATIO = 0.2
 # A ratio that is off by less is nobody's error.
 APART = 0.15
+# The same of a percentage, which has so many digits.
+PERCENT, APART_PERCENT = 3, 0.09
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
 # How far the size that a driver reports may be from the one that is sold; and from how many times a GPU's
@@ -70,6 +72,8 @@ VECTOR = 0.07
 MOSTLY = 4
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
+# Wrong figures of a place, and such places, whose owner is looked for in the catalog.
+SHOWN = 12
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
 # Claims about one field of one GPU among which the right value is looked for.
@@ -84,11 +88,16 @@ _PRINTED = {"memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s"
 # Fields whose digits stay right when a unit or a prefix is mistaken.
 _IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
 _UNIT = re.compile(r"\d ?[A-Za-z]")
+_COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
+_THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]) ?(?:[GT]|M?Hz)")
 _COARSE = re.compile(r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?[TP](?:B|FLOP|OP)", re.IGNORECASE)
 
 
 def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     """One finding per claim, in their order; those of ratios last."""
+    if any(_COMMA.search(claim.stated) for claim in claims):
+        # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
+        claims = [_with_thousands(c) if _THOUSANDS.search(c.stated) and not _agrees(c) else c for c in claims]
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
     claims = _narrowed([claim for claim in claims if not claim.than])
     verdicts = [_verdict(claim) for claim in claims]
@@ -103,6 +112,15 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         united = verdict == "contradicts" and _UNIT.search(claim.stated)
         for key in (_place(claim), claim.group):
             places[key].update((verdict, "united") if united else (verdict,))
+    # What is wrong where so much is: the owner of it is looked for in the catalog, of a few places.
+    wrong: dict[object, list[Claim]] = defaultdict(list)
+    for claim, verdict in once.values():
+        if verdict == "contradicts" and places[_place(claim)]["contradicts"] >= MOSTLY:
+            wrong[_place(claim)].append(claim)
+    sound = {
+        place for place, found in islice(wrong.items(), SHOWN)
+        if places[place]["agrees"] >= LEAST and not _is_of_another(found[:SHOWN])
+    }  # fmt: skip
     # A line that states the right value, too, speaks of two things: what is stated and what is reached.
     right = {(c.line, c.gpu_ids, c.field) for c, verdict in judged if c.sure and verdict == "agrees"}
     doubted: list[int] = []
@@ -112,6 +130,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         here, group = places[_place(claim)], places[claim.group]
         trust = 2 if here["united"] == here["contradicts"] else 1
         failed = here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+        # Figures with labels and units of one product, which are no other's, are wrong and not misread.
+        failed = failed and not (trust > 1 and len(claim.gpu_ids) == 1 and _place(claim) in sound)
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
@@ -130,6 +150,21 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     return (*found, *ratios)
+
+
+def _is_of_another(wrong: Sequence[Claim]) -> bool:
+    """Whether the wrong figures of a place are, for half of them or more, those of one other GPU."""
+    own = {gpu_id for claim in wrong for gpu_id in claim.gpu_ids}
+    return any(
+        2 * sum(_agrees(replace(c, gpu_ids=(spec.id,))) for c in wrong) >= len(wrong)
+        for spec in catalog.all_gpus() if spec.id not in own
+    )  # fmt: skip
+
+
+def _with_thousands(claim: Claim) -> Claim:
+    """The claim with the points of its numbers read as those of thousands."""
+    numbers = (replace(v, value=1000 * v.value) if isinstance(v, Number) else v for v in claim.values)
+    return replace(claim, values=tuple(numbers))
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -190,7 +225,7 @@ def _verdict(claim: Claim) -> Verdict:
     known = _known(claim)
     silent = any(not evidence.of(gpu_id, claim.field) for gpu_id in claim.gpu_ids)
     # What several GPUs have together is only what the text says it is.
-    together = claim.count > 1 and not claim.total
+    together = claim.count > 1 and not claim.total and not _is_no_multiple(claim)
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
     if not known or silent or several or not claim.sure or together or claim.field in BY_MAKER:
@@ -200,6 +235,17 @@ def _verdict(claim: Claim) -> Verdict:
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
     return "cannot tell" if disputed or _is_other_rate(claim) or _is_option(claim) else "contradicts"
+
+
+def _is_no_multiple(claim: Claim) -> bool:
+    """Whether a size or a power beside several GPUs is neither one's nor that of several: less than two have.
+
+    More may be that of the machine around them.
+    """
+    known = _numbers(k.value for k in _known(claim))
+    if claim.field not in ("memory_bytes", "power_w") or not known:
+        return False
+    return all(v < (2 - APART) * k and abs(v / k - 1) > APART for v in _numbers(claim.values) for k in known)
 
 
 def _is_of_missing_format(claim: Claim) -> bool:
@@ -436,6 +482,8 @@ def _of_ratio(claim: Claim) -> Finding:
         if isinstance(a.value, float) and isinstance(b.value, float) and a.form == b.form and b.value
     ]  # fmt: skip
     ratios = [a / b for a, b in (_numbers(e.value for e in pair) for pair in pairs)]
+    if claim.relation != "times":
+        return _of_comparison(claim, stated.value, pairs)
     # A ratio without decimals is a round word; one with them is printed to its last digit.
     rounding = RATIO if stated.digits == 1 else 0.5 * 10.0 ** (1 - stated.digits) / stated.value + ROUNDED
     rounding += ROUGH if claim.approximate or claim.at_most else 0.0
@@ -443,7 +491,8 @@ def _of_ratio(claim: Claim) -> Finding:
     values = (stated.value, stated.value + 1) if claim.more else (stated.value,)
     agrees = any(abs(value / ratio - 1) <= rounding for value in values for ratio in ratios)
     # Editions of a product differ by some percent: 180 and 192 GB.
-    near = any(abs(value / ratio - 1) <= max(rounding, APART) for value in values for ratio in ratios)
+    apart = APART if stated.digits < PERCENT else APART_PERCENT
+    near = any(abs(value / ratio - 1) <= max(rounding, apart) for value in values for ratio in ratios)
     silent = near or not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
     witnessed = all(min(a.witnesses, b.witnesses) >= WITNESSES for a, b in pairs)
     open_ = silent or not pairs or claim.several or not claim.sure
@@ -459,6 +508,42 @@ def _of_ratio(claim: Claim) -> Finding:
         lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
         kind="wrong ratio" if verdict == "contradicts" else None, best=f"{best} times" if best else "",
         source=source, explanation=explained if verdict != "agrees" else "",
+    )  # fmt: skip
+
+
+def _of_comparison(
+    claim: Claim, stated: float, pairs: Sequence[tuple[evidence.Evidence, evidence.Evidence]]
+) -> Finding:
+    """More or less than so many times, more by so much, or the same, of every pair of variants.
+
+    What is nearly so cannot be told: editions of a product differ by some percent.
+    """
+    found: list[Verdict] = []
+    for a, b in (_numbers(e.value for e in pair) for pair in pairs):
+        ratio = a / b
+        if claim.relation in ("over", "under"):
+            above = ratio / stated if claim.relation == "over" else stated / ratio
+            right, near = above > 1 + CLOSE, above > 1 / (1 + EDITIONS) and above != 1
+        else:
+            off = abs(a - b - stated) if claim.relation == "plus" else abs(a - b)
+            small = 0.1 * abs(stated) if claim.relation == "plus" else 0.0
+            right = off <= max(small, ROUNDED * max(a, b))
+            near = off <= max(2.5 * small, APART * max(a, b))
+        found.append("agrees" if right else "cannot tell" if near else "contradicts")
+    silent = not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))
+    verdict: Verdict = "agrees" if "agrees" in found else "contradicts"
+    if verdict != "agrees" and (
+        not found or silent or "cannot tell" in found or claim.several or not claim.sure
+    ):
+        verdict = "cannot tell"
+    elif verdict != "agrees" and any(min(a.witnesses, b.witnesses) < WITNESSES for a, b in pairs):
+        verdict = "differs"
+    explained = f"{pairs[0][0].text} and {pairs[0][1].text}" if pairs else ""
+    return Finding(
+        lines=(claim.line,), gpu=_name(claim), field=claim.field, stated=claim.stated, verdict=verdict,
+        kind="wrong ratio" if verdict == "contradicts" else None, best=explained,
+        source="; ".join(dict.fromkeys(e.named for pair in pairs for e in pair)),
+        explanation=explained if verdict != "agrees" else "",
     )  # fmt: skip
 
 

@@ -113,7 +113,16 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
             break
         named = sum(kind(part) == "G" for part in cells)
-        if not rows and named == 1 and any(t.kind == "value" for part in cells for t in scan(part)):
+        typed = [scan(part) for part in cells]
+        values = [
+            t for part in typed for t in part
+            if t.kind == "value" and (named == 1 or all(other.kind != "gpu" for other in part))
+        ]  # fmt: skip
+        alone = named == 1 or (
+            sum(any(t.kind == "gpu" for t in part) for part in typed) == 1
+            and any(t.dimension not in ("bare", "other") for t in values)
+        )
+        if not rows and alone and values:
             # Without a header each row is a list of its own: "RTX 4090 | 24 GB | 450 W".
             return None
         if rows and named > 1:

@@ -29,7 +29,7 @@ from gpuwise.judge.audit.cells import (
 )
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, of_form, subject
 from gpuwise.judge.audit.words import ABILITIES, COUNTS, CUES, FIELDS, Token, scan
-from gpuwise.model.judgement import Claim, Number
+from gpuwise.model.judgement import Claim, Number, Relation
 
 # Characters; a longer sentence is a table or a listing that lost its line ends.
 LONGEST = 4000
@@ -68,7 +68,16 @@ WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 # Bytes/s of the fastest slot, PCIe 5.0 x16 in both directions.
 SLOT = 128e9
 # Words for a ratio that are no number.
-TIMES = {"half": 0.5, "twice": 2.0, "double": 2.0, "triple": 3.0}
+TIMES = {
+    "half": 0.5, "a third": 1 / 3, "a quarter": 0.25, "twice": 2.0, "double": 2.0, "triple": 3.0, "two": 2.0,
+    "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0, "eight": 8.0, "ten": 10.0,
+}  # fmt: skip
+
+# Fields that texts compare without a number.
+COMPARED_FIELDS = frozenset(
+    {"memory_bytes", "memory_bytes_per_s", "power_w", "cuda_cores", "tensor_cores", "sm_count", "l2_bytes",
+     "memory_bus_bits"}
+)  # fmt: skip
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d{1,4}\]){0,4}\s(?=[A-Z\[(\"'\u201c$]|\d{1,3} ?x )|\n\n"
@@ -81,12 +90,30 @@ _ABILITY = re.compile(
 _PRONOUN = re.compile(r"(?:and |but )?(?:it|this (?:card|gpu|chip)|the (?:card|gpu|chip))\b", re.IGNORECASE)
 _RATIO = re.compile(
     r"(?P<words>[^.;]{0,40}?)"
-    r"(?P<times>half|twice|double|triple|(?<![\d.,])\d{1,3}(?:\.\d{1,2})?(?= ?(?:x|\u00d7|times|-?fold)\b))"
+    r"(?P<times>half|a third|a quarter|twice|double|triple"
+    r"|(?:two|three|four|five|six|eight|ten)(?= times\b)"
+    r"|(?<![\d.,])\d{1,3}(?:\.\d{1,2})?(?= ?(?:x|\u00d7|times|-?fold)\b))"
     r"(?: ?(?:x|\u00d7|times|-?fold))?(?P<field>[^.;,()]{2,50}?)"
     r"\b(?:of|than|as|over|compared (?:to|with)|versus|vs\.?|relative to) {1,3}(?:the |an? |its )?"
     r"(?:predecessor |successor |older |nvidia'?s? |amd'?s? ){0,3}",
     re.IGNORECASE,
 )
+
+_FILLED = r"\s{1,3}(?:the |an? |its |that of )*(?:predecessor |successor |older |nvidia'?s? |amd'?s? ){0,3}"
+_MORE = re.compile(
+    r"(?P<words>[^.;,]{0,40}?)(?<![\w.,])(?P<amount>\d[\d.,]{0,6} ?(?:%|percent|W|watts?|GB|GB/s|TB/s)\s+)?"
+    r"(?P<more>more|higher|larger|bigger|greater|wider|less|lower|smaller|fewer|narrower)\b"
+    rf"(?P<field>[^.;,()\d]{{0,40}}?)\bthan{_FILLED}",
+    re.IGNORECASE,
+)
+_SAME = re.compile(
+    r"(?P<words>[^.;,]{0,40}?)\b(?P<same>the (?:very )?same (?:amount of )?|as much |identical )"
+    rf"(?P<field>[^.;,()\d]{{2,40}}?)\b(?:as|to){_FILLED}",
+    re.IGNORECASE,
+)
+_BOUND = re.compile(r"(?P<more>more|less|fewer) than (?:a )?$|(?P<over>over) $|(?P<under>under) $", re.I)
+# What denies a comparison, or sets a condition.
+_OPEN = re.compile(r"\b(?:no|not|if|would|could|should|needs?|neither|barely|per)\b|n't", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +193,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         line = text.line(start)
         yield from abilities(words, sentence.gpus, about, line, text.block)
         yield from _ratios(words, sentence.gpus, line, text.block)
+        yield from _comparisons(words, sentence.gpus, line, text.block)
         about = sentence.subject_after()
     if about is not None:
         yield about
@@ -483,9 +511,7 @@ class _Sentence:
         if about is not None and head is None:
             # What a sentence names before the value comes first; then what the text spoke of, unless a
             # pronoun brings it back.
-            first = [
-                c for c, g in named if g.end <= token.start and not CUES["related"].search(self.before(g))
-            ]
+            first = [c for c, g in named if g.end <= token.start and not self.is_related(g)]
             again = CUES["again"].search(self.text, 0, token.start)
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
             yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5) + other(about), about
@@ -493,6 +519,10 @@ class _Sentence:
     def before(self, gpu: Token) -> str:
         """The words before a GPU that say what it is to the others."""
         return self.text[max(0, gpu.start - 64) : gpu.start]
+
+    def is_related(self, gpu: Token) -> bool:
+        """Whether another GPU is compared with this one; "8 x H100" counts it."""
+        return gpu.count == 1 and CUES["related"].search(self.before(gpu)) is not None
 
     def distance(self, gpu: Token, token: Token) -> float:
         """How far a GPU is from a value in the sentence's layout."""
@@ -543,7 +573,7 @@ class _Sentence:
         if re.match(r",? (?:whose|which|with its)\b", between):
             return cost
         # What a GPU is compared with, or derived from, seldom owns what follows.
-        if CUES["related"].search(self.before(gpu)):
+        if self.is_related(gpu):
             return cost + COMPARED
         if CUES["compared"].search(self.before(gpu)) and not CUES["has"].fullmatch(between):
             return cost + (COMPARED if re.search(r"[,;)]", between) else COMPARED / 2)
@@ -589,7 +619,10 @@ class _Sentence:
         telegram = rest < TELEGRAM * len(values) and len(values) > 4 and not self.in_turn
         typed = {"value", "name"}
         unnamed = not re.search(r"memory|vram|hbm|gddr", near, re.IGNORECASE) and place not in self.listed
+        # "A node of it holds 320 GB": of the GPUs in it, which the sentence before counts.
+        machine = field in ("memory_bytes", "power_w") and not self.gpus
         reasons = (
+            machine and (CUES["machine"].search(self.text) or CUES["together"].search(self.text)),
             self.measured or self.text.endswith("?"),
             CUES["doubt"].search(words) or CUES["doubt_after"].match(self.text, token.end),
             around and CUES[around].search(words),
@@ -624,7 +657,7 @@ class _Sentence:
         """What the next sentence speaks of: the GPU of this one, the first of several if it leads it."""
         if not self.gpus:
             return self.about
-        if self.about is not None and all(CUES["related"].search(self.before(g)) for g in self.gpus):
+        if self.about is not None and all(self.is_related(g) for g in self.gpus):
             return self.about
         everyone, first = subject(self.gpus), self.gpus[0]
         if everyone is not None and not everyone.several:
@@ -648,6 +681,8 @@ def abilities(
         if owner is None and about is not None and (pronoun := _PRONOUN.match(sentence)):
             owner, start = about, pronoun.end()
         said = CUES["can"].fullmatch(sentence, start, match.start()) if owner else None
+        if owner and CUES["natively"].match(sentence, match.end()):
+            said = said or CUES["runs"].fullmatch(sentence, start, match.start())
         denied = CUES["cannot"].fullmatch(sentence, start, match.start()) if owner else None
         if not (said or denied) and after is not None:
             # "FP8 is not supported on the A100".
@@ -664,7 +699,7 @@ def abilities(
         reading = Reading(field=field, values=("no" if denied else "yes",), token=token)
         # What runs in software, or of stored weights alone, is no ability of the chip.
         doubt = follows or CUES["in_software"].search(sentence) or sentence.endswith("?")
-        sure = owner.count == 1 and not doubt
+        sure = (owner.count == 1 or field == "link") and not doubt
         yield claim_of(reading, replace(owner, count=1), line, block, sure)
 
 
@@ -689,5 +724,58 @@ def _ratios(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iter
         )  # fmt: skip
         claim = claim_of(Reading(field=label.first, values=(number,), token=token), one, line, block, True)
         more = re.search(r"\b(?:more|higher|larger|greater|faster|bigger)\b", match["field"]) is not None
+        bound = _BOUND.search(match["words"])
+        relation: Relation = "times"
+        if bound is not None:
+            relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"
         sure = not CUES["doubt"].search(sentence[max(0, first.start - 70) : start]) and sentence[-1:] != "?"
-        yield replace(claim, than=other.gpu_ids, more=more, sure=sure and claim.count == 1)
+        yield replace(claim, than=other.gpu_ids, more=more, sure=sure and claim.count == 1, relation=relation)
+
+
+def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
+    """More, less and the same: "78 % more memory than", "100 W more than", "the same bandwidth as"."""
+    for first, second in pairwise(gpus):
+        one, other = subject([first]), subject([second])
+        match = _MORE.fullmatch(sentence, first.end, second.start)
+        same = None if match else _SAME.fullmatch(sentence, first.end, second.start)
+        found = match or same
+        if found is None or one is None or other is None or _OPEN.search(found["words"]):
+            continue
+        amount = next(iter(scan((match["amount"] or "").strip())), None) if match else None
+        named = label_of(found["field"]).first
+        united = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
+        of_unit = united.get(amount.dimension) if amount and amount.kind == "value" else None
+        field = named if named is not None else of_unit
+        if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field):
+            continue
+        if not CUES["has_ratio"].search(found["words"]):
+            continue
+        less = match is not None and match["more"].lower() in (
+            "less",
+            "lower",
+            "smaller",
+            "fewer",
+            "narrower",
+        )
+        relation: Relation = "same" if same else "under" if less else "over"
+        number = Number(value=1.0, digits=1)
+        if amount is not None:
+            stated = amount.numbers[0]
+            relation = "times" if amount.dimension == "%" else "plus"
+            sign = -1 if less else 1
+            number = replace(
+                stated,
+                value=1 + sign * stated.value / 100 if relation == "times" else sign * stated.value,
+                digits=3 if relation == "times" else stated.digits,
+            )
+        start = (
+            found.start("amount") if match and match["amount"] else found.start("more" if match else "same")
+        )
+        said = sentence[start : found.end("field")].strip()
+        token = Token(
+            kind="value", start=start, end=found.end("field"), text=said,
+            approximate=CUES["about"].search(sentence[max(0, start - 14) : start]) is not None,
+        )  # fmt: skip
+        sure = sentence[-1:] != "?" and not CUES["doubt"].search(sentence[max(0, first.start - 70) : start])
+        claim = claim_of(Reading(field=field, values=(number,), token=token), one, line, block, sure)
+        yield replace(claim, than=other.gpu_ids, relation=relation, sure=claim.sure and claim.count == 1)

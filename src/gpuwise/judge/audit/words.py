@@ -67,6 +67,7 @@ ABILITIES = {
     "link": r"nv-?link(?: bridges?)?",
     "mig": r"mig|multi-instance gpus?",
     "ecc": r"ecc(?: memory| vram)?",
+    "matrix_units": r"(?:fp-?16 )?tensor[ -]cores?",
 }
 # (dimension, regular expression, factor to the catalog's unit). Memory sizes are counted in GiB, as products
 # are named.
@@ -121,7 +122,8 @@ class Token:
 
 _NUMBER = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:['\u2019\u2009]\d{3})+(?!\d)"
-    r"|\d{1,2} \d{3}(?= (?:cuda|c\u0153urs|stream|mhz|[gt][bo]/s))|\d{1,12}(?:[.,]\d{1,6})?"
+    r"|[1-9]\d{0,2} \d{3}(?= (?:cuda|c\u0153urs|stream|mhz|[gt][bo]/s|\u0433\u0431/|t?flops|tops))"
+    r"|\d{1,12}(?:[.,]\d{1,6})?"
 )
 _UNIT = "|".join(f"(?P<u{number}>{unit})" for number, (_, unit, _) in enumerate(UNITS))
 _MIDDLE = r"(?:(?:fp\d\d?|bf16|tf32|int8|dense|sparse|ai|tensor|peak|of)[ -]){0,3}?"
