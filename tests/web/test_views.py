@@ -209,7 +209,7 @@ def test_only_the_newest_results_stand_open(monkeypatch: pytest.MonkeyPatch, cli
 
 
 def test_an_article_needs_work_that_both_gpus_do(client: TestClient) -> None:
-    pair = "/compare/p100-sxm2-16gb,rtx-4090"
+    pair = "/compare/p40,rtx-4090"
     page = client.get(pair)
     assert page.status_code == 200
     assert f"{pair[1:]}/article" not in page.text
