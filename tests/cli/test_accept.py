@@ -231,7 +231,7 @@ def test_the_processor_is_measured_for_real(gpuwise: Call, monkeypatch: pytest.M
         (("--against", "rtx 4090"), 5, "nothing is known of what"),
         (("--device", "cpu", "--gpu", "0"), 2, "a processor has no GPU index"),
         (("--with-serials",), 2, "serial numbers go into a bundle"),
-        (("-o", "x.docx"), 2, ".json, .csv, .md, .zip"),
+        (("-o", "x.docx"), 2, ".csv, .parquet, .md, .zip"),
         (("--margin", "100%"), 2, "would accept any card"),
         (("-o", "/proc/none/b.zip"), 2, "cannot write"),
         (("rtx-4090",), 2, "--against rtx-4090"),

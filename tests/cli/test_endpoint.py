@@ -232,7 +232,7 @@ def test_requests_of_a_file(gpuwise: Call, server: Callable[..., tuple[str, Fake
         (("bench", "--endpoint", "localhost:1", "--prompt", "9..3"), "the wrong way round"),
         (("bench", "--endpoint", "localhost:1", "--concurrency", "0"), "a number of requests"),
         (("bench", "--endpoint", "localhost:1", "--rate", "fast"), "fast"),
-        (("bench", "--endpoint", "localhost:1", "--slo", "TPOT<=50"), "unit of time"),
+        (("bench", "--endpoint", "localhost:1", "--slo", "TPOT<=50"), "TPOT<=50ms"),
     ],
 )
 def test_what_is_typed_wrong(gpuwise: Call, words: tuple[str, ...], said: str) -> None:

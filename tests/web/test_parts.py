@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.errors import InputError
+from gpuwise.judge.choose import options
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval
 from gpuwise.web.site import Place
@@ -38,6 +39,12 @@ def test_more_than_a_form_sends_is_refused() -> None:
     for values in ([("a", "x" * (LONGEST + 1))], [("a", "x")] * (MOST_VALUES + 1)):
         with pytest.raises(InputError, match="longer than any form"):
             Asked(values)
+
+
+def test_the_longest_form_is_no_longer_than_an_address() -> None:
+    # The page of choices sends every field, also the empty ones; each is a name and a value.
+    asked = Asked([(field.name, "") for field in options.FIELDS])
+    assert asked.names == frozenset()
 
 
 @given(st.lists(st.none() | st.tuples(*[st.floats(0, 1e300)] * 3).map(sorted), max_size=9))

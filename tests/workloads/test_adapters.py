@@ -90,7 +90,9 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "torchvision" / "models.py").write_text(MODELS)
     (tmp_path / "transformers.py").write_text(TRANSFORMERS)
     for name in ("timm", "torchvision", "torchvision.models", "transformers"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+        # Set first: what was not there before is taken out again after the test.
+        monkeypatch.setitem(sys.modules, name, None)  # type: ignore[arg-type]
+        del sys.modules[name]
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(registry, "_FOREIGN", {})

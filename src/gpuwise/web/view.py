@@ -12,9 +12,9 @@ from gpuwise.errors import InputError
 from gpuwise.model.result import Interval
 from gpuwise.show.table import Table
 
-# No field of a form is longer, and no form has more fields.
+# No field of a form is longer, and no form has more names and values: that of choices sends some eighty.
 LONGEST = 200
-MOST_VALUES = 60
+MOST_VALUES = 160
 # Width of every bar's drawing, in its own units.
 ROOM = 100.0
 
