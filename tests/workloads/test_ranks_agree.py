@@ -10,15 +10,19 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, multiprocessing, nn
 
+from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Overlap, RunConfig, Switches, Toggle
 from gpuwise.workloads import parallel
 from gpuwise.workloads.job import Job, training_job
+from gpuwise.workloads.limits import BUS, TOY_MIB
 from gpuwise.workloads.models.float8 import Scales
 
 ROOT = Path(__file__).parents[2]
 RANKS, STEPS, EACH = 2, 4, 8
 CONFIG = RunConfig(workload="net", mode="train", precision="fp32", device="cpu", gpus=RANKS)
+
+MIB = 4
 
 Case = tuple[Precision, Toggle, bool]
 CASES: tuple[Case, ...] = (
@@ -79,6 +83,10 @@ def rank(number: int, folder: Path) -> None:
         for exchange in EXCHANGES:
             torch.compiler.reset()
             found[case, exchange] = trained(configured(case, exchange, RANKS), x)
+    for name in BUS:
+        torch.manual_seed(number)
+        limit = replace(CONFIG, workload=name, mode="limit", size="toy")
+        found[name] = workloads.get(name).build(limit, MIB).step()
     torch.save(found, folder / f"{number}.pt")
     dist.destroy_process_group()
 
@@ -103,3 +111,30 @@ def test_ranks_train_as_one_does_on_all_their_batches(
     eager = (case[0], case[1], False)
     before, after = (trained(configured(eager, exchange, 1), batches(), steps) for steps in (0, STEPS))
     assert (each[0] - after).norm() < (1e-5 if case[0] == "fp32" else 0.01) * (after - before).norm()
+
+
+def test_every_exchange_moves_what_its_name_says(found: list[dict[object, Tensor]]) -> None:
+    values = MIB * TOY_MIB // 4
+    whole, mine = [], []
+    for number in range(RANKS):
+        torch.manual_seed(number)
+        whole.append(torch.rand(values))
+        mine.append(torch.rand(values // RANKS))
+    largest = torch.stack(whole).amax(0)
+    for number, ends in enumerate(found):
+        own = slice(number * values // RANKS, (number + 1) * values // RANKS)
+        assert torch.equal(ends["all-reduce"], largest)
+        assert torch.equal(ends["all-gather"], torch.cat(mine))
+        assert torch.equal(ends["reduce-scatter"], largest[own])
+        assert torch.equal(ends["all-to-all"], torch.cat([each[own] for each in whole]))
+        assert torch.equal(ends["send-receive"], whole[number - 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("all-reduce", 14 / 8), ("all-gather", 7 / 8), ("reduce-scatter", 7 / 8), ("all-to-all", 7 / 8),
+     ("send-receive", 1)],
+)  # fmt: skip
+def test_bus_bandwidth_is_that_of_nccl_tests(name: str, share: float) -> None:
+    limit = replace(CONFIG, workload=name, mode="limit", size="toy", gpus=8)
+    assert workloads.get(name).build(limit, 64).items == share * 64 * TOY_MIB

@@ -355,13 +355,14 @@ TF_CNN = tuple(
 L2_SWEEP = (2, 4, 8, 16, 32)
 
 # From latency to bandwidth.
-ALL_REDUCE_MIB = (1, 16, 256, 1024)
+ALL_REDUCE_MIB, EXCHANGE_MIB = (1, 16, 256, 1024), (1, 1024)
 
 LIMITS = (
     Request(workloads=("matmul", "copy"), precisions=(Precision.FP64, *NETWORK_PRECISIONS, Precision.FP8)),
     Request(workloads=("copy-l2",), batch=L2_SWEEP),
     Request(workloads=("launch", "host-to-device", "device-to-host", "peer")),
     Request(workloads=("all-reduce",), batch=ALL_REDUCE_MIB),
+    Request(workloads=("all-gather", "reduce-scatter", "all-to-all", "send-receive"), batch=EXCHANGE_MIB),
 )
 
 WANTED: tuple[tuple[tuple[str, ...], tuple[Mode, ...]], ...] = (

@@ -122,10 +122,9 @@ def _links(measurements: Sequence[Measurement], found: Sequence[Series]) -> Iter
         if m.config.mode != "limit" or m.throughput is None:
             continue
         size = f", {m.batch} MiB" if m.batch else ""
-        name = {
-            "peer": "link between two GPUs, one way",
-            "all-reduce": f"all-reduce over {m.config.gpus} GPUs{size}, bus bandwidth",
-        }.get(m.config.workload)
+        name = "link between two GPUs, one way" if m.config.workload == "peer" else ""
+        if m.config.gpus > 1:
+            name = f"{m.config.workload} over {m.config.gpus} GPUs{size}, bus bandwidth"
         if name:
             yield f"{name}: {rate(m.throughput.value, m.item)}"
     groups = [point.measurement.group for each in found for point in each.points]

@@ -257,29 +257,65 @@ def peer(config: RunConfig, batch: int) -> Job:
     return Job(step=lambda: target.copy_(source, non_blocking=True), items=size)
 
 
-@_limit(
-    "all-reduce", "All-reduce over all GPUs, bus bandwidth, 1 GiB", "link", "byte", byte_cost,
-    batch=1024, cpu_batch=4, collective=True,
-)  # fmt: skip
-def all_reduce(config: RunConfig, batch: int) -> Job:
-    """One all-reduce of `batch` MiB of fp32 a step, in place; the ranks have met already. gloo on CPUs.
+# Bytes that at least cross each rank's link for a byte of S, over n ranks, whatever the algorithm: the bus
+# bandwidth of nccl-tests, by which counts of GPUs can be compared (doc/PERFORMANCE.md of NVIDIA/nccl-tests).
+# S is what a rank reduces, all that is gathered or scattered, all that a rank sends to all, or one message.
+BUS: dict[str, Callable[[int], float]] = {
+    "all-reduce": lambda n: 2 * (n - 1) / n,
+    "all-gather": lambda n: (n - 1) / n,
+    "reduce-scatter": lambda n: (n - 1) / n,
+    "all-to-all": lambda n: (n - 1) / n,
+    "send-receive": lambda n: 1.0,
+}
 
-    An item is one byte of bus bandwidth as nccl-tests defines it, so that counts of GPUs can be compared:
-    S bytes over n ranks move at least 2 (n - 1) / n * S over each rank's link, whatever the algorithm
-    (doc/PERFORMANCE.md of NVIDIA/nccl-tests). Large sizes show bandwidth, small ones latency.
-    """
-    import torch
-    import torch.distributed as dist
 
-    from gpuwise.workloads.job import Job
+def _exchange(name: str, title: str) -> Workload:
+    def build(config: RunConfig, batch: int) -> Job:
+        """One exchange of `batch` MiB of fp32 a step; the ranks have met already. gloo on CPUs.
 
-    size = (TOY_MIB if config.size == "toy" else MIB) * batch
-    # The mean, not the sum: the values stay finite however often they are reduced.
-    average = dist.ReduceOp.AVG if config.device == "cuda" else dist.ReduceOp.MAX
-    values = torch.rand(size // 4, device=config.device)
+        An item is one byte of bus bandwidth. Large sizes show bandwidth, small ones latency.
+        """
+        import torch
+        import torch.distributed as dist
 
-    def step() -> Tensor:
-        dist.all_reduce(values, average)
-        return values
+        from gpuwise.workloads.job import Job
 
-    return Job(step=step, items=round(size * 2 * (config.gpus - 1) / config.gpus))
+        ranks = config.gpus
+        # Other names since torch 2.13.
+        gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+        scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+        size = (TOY_MIB if config.size == "toy" else MIB) * batch
+        part = max(1, size // 4 // ranks)
+        # The mean, not the sum: the values stay finite however often they are reduced.
+        average = dist.ReduceOp.AVG if config.device == "cuda" else dist.ReduceOp.MAX
+        whole = torch.rand(part * ranks, device=config.device)
+        other = part * ranks if name in ("all-to-all", "send-receive") else part
+        mine = torch.rand(other, device=config.device)
+
+        def step() -> Tensor:
+            if name == "all-reduce":
+                dist.all_reduce(whole, average)
+            elif name == "all-gather":
+                gather(whole, mine)
+            elif name == "reduce-scatter":
+                scatter(mine, whole, average)
+            elif name == "all-to-all":
+                dist.all_to_all_single(mine, whole)
+            else:  # in a ring, every rank both at once
+                rank = dist.get_rank()
+                sent = dist.P2POp(dist.isend, whole, (rank + 1) % ranks)
+                for one in dist.batch_isend_irecv([sent, dist.P2POp(dist.irecv, mine, (rank - 1) % ranks)]):
+                    one.wait()
+            return whole if name in ("all-reduce", "all-gather") else mine
+
+        return Job(step=step, items=round(whole.nbytes * BUS[name](ranks)))
+
+    return _limit(
+        name, f"{title} over all GPUs, bus bandwidth, 1 GiB", "link", "byte", byte_cost, batch=1024,
+        cpu_batch=4, collective=True,
+    )(build)  # fmt: skip
+
+
+all_reduce, all_gather, reduce_scatter, all_to_all, send_receive = (
+    _exchange(name, name.replace("-", " ").capitalize().replace(" ", "-")) for name in BUS
+)
