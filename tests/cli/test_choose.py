@@ -59,7 +59,7 @@ def test_the_answer_has_ranks_reasons_chances_and_assumptions(gpuwise, prices: s
     code, out, err = gpuwise("choose", *asked, "--top", "0", "--rejected", "--why")
     assert code == 0, err
     for text in (
-        "resnet50 train bf16, 1 GPU, prices as known on 2026-11-21",
+        "resnet50 train bf16, 1 GPU, prices of 2026-11-09",
         "1 x rtx-3090",
         "cloud, on-demand",
         "$0.15/h 2026-11",

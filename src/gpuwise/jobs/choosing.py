@@ -74,7 +74,7 @@ def choose(
             raise
         # Prices that are too old may be all there are: how old says which answer could be had.
         for age in (years * 365 for years in AGES if years * 365 > (need.assumptions.max_age_days or 10**6)):
-            looser = replace(need, assumptions=replace(need.assumptions, max_age_days=age))
+            looser = replace(need, assumptions=replace(need.assumptions, max_age_days=age, aged_today=True))
             offers = usable(looser, believed, today)
             try:
                 recommended(looser)
@@ -88,7 +88,8 @@ def choose(
     asked = need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
     unpriced = [gpu for gpu in asked or facts.ids if gpu not in priced]
     left = {**found.rejected, **{gpu: Issue.info("", no_price(need, gpu, believed)) for gpu in unpriced}}
-    found = replace(found, rejected=left)
+    listed = max((o.listed_on or o.seen_on for o in facts.offers if o.source.id != "own-prices"), default="")
+    found = replace(found, rejected=left, prices_on=min(listed, today.isoformat()))
     if other_precisions:
         if need.acquire != "own" and found.options[0].way != "have":
             everything = replace(need, spot=True, community=True, reserved=True, serverless=True)

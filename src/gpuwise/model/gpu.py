@@ -213,6 +213,7 @@ class Offer:
     instance: str = ""
     region: str = ""
     seen_on: str  # ISO date on which the price was seen; empty where the source does not say
+    listed_on: str = ""  # ISO date of the list that holds it still; empty where it holds today
     source: Source
     locator: str = ""
     note: str = ""

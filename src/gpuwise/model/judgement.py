@@ -37,6 +37,7 @@ class Assumptions:
     utilisation: float = 1.0  # Share of the paid hours in which the GPUs work
     max_age_days: int | None = STALE_DAYS
     """Older prices are left out; None keeps them, with wider intervals. Undated ones are never ranked."""
+    aged_today: bool = False  # That age counts today, not on the day of the list that holds the price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +156,7 @@ class Recommendation(Shown):
 
     schema: int = SCHEMA
     made_on: str  # ISO date; prices are as known on it
+    prices_on: str = ""  # ISO date of the newest price list
     need: Need
     item: str
     options: tuple[Option, ...]

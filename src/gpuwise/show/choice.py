@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.model.gpu import RENTS, GpuSpec
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
+# In 2026 rents moved by a tenth within a quarter.
+OLD_LIST_DAYS = 60
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
 # Options whose reasons stand below the table.
@@ -77,7 +80,7 @@ def table(
     # A terminal of 100 columns holds what decides; files hold all.
     columns = [name for name in rows[0] if wide or name not in left]
     return Table(
-        title=f"{question(found)}, prices as known on {found.made_on}",
+        title=f"{question(found)}, prices of {found.prices_on or found.made_on}",
         before=(*changed, *said(found)),
         columns=tuple(columns),
         rows=tuple(tuple(row[name] for name in columns) for row in rows),
@@ -115,7 +118,15 @@ def said(found: Recommendation) -> tuple[str, ...]:
             if "that you have is left out" in text or "is offered: counted" in text
         ),
         *(["Taken as asked: " + "; ".join(found.need.notes)] if found.need.notes else []),
+        *_aged(found),
     )
+
+
+def _aged(found: Recommendation) -> list[str]:
+    """A caution where the newest list of prices is old."""
+    days = (date.fromisoformat(found.made_on) - date.fromisoformat(found.prices_on or found.made_on)).days
+    text = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
+    return [text] if days > OLD_LIST_DAYS else []
 
 
 def one_of_each(options: Sequence[Option]) -> list[Option]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -175,7 +175,8 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error(home: Path) -> None:
 def test_the_shipped_facts_stay() -> None:
     before = prices.offers(today=TODAY)
     update(TODAY, library(Item()))
-    assert prices.offers(today=TODAY)[: len(before)] == before
+    after = [replace(offer, listed_on="") for offer in prices.offers(today=TODAY)]
+    assert after[: len(before)] == [replace(offer, listed_on="") for offer in before]
 
 
 def test_the_file_is_one_that_users_could_write(home: Path) -> None:

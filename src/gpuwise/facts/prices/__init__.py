@@ -155,6 +155,9 @@ def collect(
 
     lists = [_fetched(today), *(read(path, today=today, rates=rates) for path in user)]
     fixed = (*shipped(), *launch_prices())
+    # Rents that were fetched are a newer list; nobody fetches purchases.
+    if (fetched := max((o.seen_on for o in lists[0].offers), default="")) > fixed[0].listed_on:
+        fixed = tuple(replace(o, listed_on=fetched) if o.per_hour else o for o in fixed)
     # A wrong clock, not a wrong price: what is later than today is left out, and named.
     now = today.isoformat()
     late = [offer for offer in fixed if offer.seen_on > now]
@@ -184,7 +187,8 @@ def sources() -> Mapping[str, Source]:
 @cache
 def shipped() -> tuple[Offer, ...]:
     """The offers that gpuwise brings along."""
-    known = sources()
+    known, rows = sources(), catalog.rows(DATA / "offers.csv")
+    newest_day = max(row["seen_on"] for row in rows)
     leaving = {row["provider"]: float(row["usd_per_gb"]) for row in catalog.rows(DATA / "egress.csv")}
     return tuple(
         Offer(
@@ -194,8 +198,9 @@ def shipped() -> tuple[Offer, ...]:
             provider=row["provider"], instance=row["instance"], region=row["region"], seen_on=row["seen_on"],
             source=known[row["source"]], locator=row["locator"], note=row["note"],
             whole=row["whole"] == "yes", egress_usd_per_gb=leaving.get(row["provider"]),
+            listed_on=newest_day,
         )
-        for row in catalog.rows(DATA / "offers.csv")
+        for row in rows
     )  # fmt: skip
 
 
@@ -284,6 +289,12 @@ def age_days(offer: Offer, today: date) -> int | None:
     return (today - day(offer.seen_on)).days if offer.seen_on else None
 
 
+def counted_on(offer: Offer, today: date) -> date:
+    """The day on which a choice counts its age: that of its list. Else the snapshot of an installation that
+    nobody updates would lose one price after the other, and the ranking with them."""
+    return min(today, day(offer.listed_on)) if offer.listed_on else today
+
+
 def is_stale(offer: Offer, today: date) -> bool:
     """Whether the price is older than `STALE_DAYS`; one without a date may be of any age."""
     age = age_days(offer, today)
@@ -306,7 +317,7 @@ def believable(offers: Sequence[Offer], today: date) -> list[Offer]:
     """Without rents that are too good to be true; a price of one's own is believed."""
     asked: dict[str, list[float]] = defaultdict(list)
     for offer in offers:
-        if offer.kind in ("on-demand", "community") and not is_stale(offer, today):
+        if offer.kind in ("on-demand", "community") and not is_stale(offer, counted_on(offer, today)):
             for gpu in offer.gpu_ids:
                 asked[gpu].append(offer.per_gpu)
     # The upper of two in the middle: half of the rents are of one marketplace's cheapest hosts.

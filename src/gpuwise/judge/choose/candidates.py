@@ -136,7 +136,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         found = [
             o
             for o in found
-            if (days := prices.age_days(o, today) or 0) <= age
+            if (days := _age(need, o, today)) <= age
             or (sold and o.whole)
             or (only and not o.per_hour and days <= OLD_DAYS)
         ]
@@ -213,13 +213,14 @@ def price_half(offer: Offer, today: date) -> float:
 def _offers(
     need: Need, known: Mapping[tuple[str, int], Record], offers: Sequence[Offer], today: date
 ) -> Iterator[Row]:
-    fresh = {g for o in offers if not o.per_hour and not prices.is_stale(o, today) for g in o.gpu_ids}
+    old = {id(o): prices.is_stale(o, prices.counted_on(o, today)) for o in offers}
+    fresh = {g for o in offers if not o.per_hour and not old[id(o)] for g in o.gpu_ids}
     single = (o for o in offers if need.sets and o.per_hour and len(o.gpu_ids) == 1)
     direct = {(o.gpu_ids[0], int(o.count)) for o in single}
     for offer in offers:
-        stale = prices.is_stale(offer, today)
+        stale = old[id(offer)]
         # Of a computer that was named the price of a year ago says something still.
-        named = (need.only or need.sets) and (prices.age_days(offer, today) or 0) <= OLD_DAYS
+        named = (need.only or need.sets) and _age(need, offer, today) <= OLD_DAYS
         if offer.whole and _is_late(need, offer, today) and not named:
             continue
         if stale and not offer.per_hour and fresh.intersection(offer.gpu_ids):
@@ -241,7 +242,13 @@ def _offers(
 
 def _is_late(need: Need, offer: Offer, today: date) -> bool:
     age = need.assumptions.max_age_days
-    return age is not None and (prices.age_days(offer, today) or 0) > age
+    return age is not None and _age(need, offer, today) > age
+
+
+def _age(need: Need, offer: Offer, today: date) -> int:
+    """Days: on the day of its list, unless an age was asked for."""
+    counted = today if need.assumptions.aged_today else prices.counted_on(offer, today)
+    return prices.age_days(offer, counted) or 0
 
 
 def _own(need: Need, known: Mapping[tuple[str, int], Record]) -> Iterator[Row]:

@@ -143,6 +143,7 @@ def need_of(
         if host else None,
         hours_per_week=positive("hours-per-week"), years=positive("years"), cooling=positive("cooling"),
         host_w=positive("host-power", "W"), max_age_days=read("newer-than", units.parse_days),
+        aged_today=True if given.get("newer-than") else None,
         depreciation=read("depreciation", lambda text: units.parse_share(text, most=1)),
         utilisation=read("utilisation", lambda text: units.parse_share(text, most=1)),
     )  # fmt: skip
