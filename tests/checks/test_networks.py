@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from gpuwise.checks import networks
+from gpuwise.checks import find_network, network_in
 
 
 @pytest.mark.parametrize("name", ["ResNet-50", "resnet50", "RESNET 50"])
 def test_spellings(name: str) -> None:
-    found = networks.find(name)
+    found = find_network(name)
     assert found is not None
     assert found.id == "resnet50"
 
 
 def test_training_costs_three_forward_passes() -> None:
-    found = networks.find("resnet50")
+    found = find_network("resnet50")
     assert found is not None
     assert found.flop("train") == 3 * found.flop("infer")
     assert 7e9 < found.forward_flop < 9e9
@@ -23,8 +23,8 @@ def test_training_costs_three_forward_passes() -> None:
 
 def test_a_name_among_other_words() -> None:
     for text in ("ResNet-50 v1.5, batch 256", "trains resnet50 in fp16", "BERT-Large (seq 384)"):
-        found = networks.mentioned(text)
+        found = network_in(text)
         assert found is not None
         assert found.id in ("resnet50", "bert-large")
-    assert networks.mentioned("Mask R-CNN with ResNet-50") is None
-    assert networks.find("FrobNet") is networks.mentioned("FrobNet 50") is None
+    assert network_in("Mask R-CNN with ResNet-50") is None
+    assert find_network("FrobNet") is network_in("FrobNet 50") is None

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpuwise import checks
-from gpuwise.checks import networks
+from gpuwise.checks import find_network, network_in
 from gpuwise.facts import catalog, published
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Record
@@ -18,7 +18,7 @@ Row = Callable[..., Record]
 
 def at(share: float, gpu_id: str, precision: str) -> float:
     """Images per second of ResNet-50 training that need this share of a peak."""
-    network, peak = networks.find("resnet50"), catalog.get(gpu_id).peak(precision)
+    network, peak = find_network("resnet50"), catalog.get(gpu_id).peak(precision)
     assert network is not None
     assert peak is not None
     return share * peak.flop_per_s / network.flop("train")
@@ -85,14 +85,14 @@ def test_the_share_that_no_network_reaches(row: Row) -> None:
     assert found(checks.UNHEARD - 0.001) == []
     assert found(checks.UNHEARD + 0.001) == ["above-peak"]
     # Of fp32 on a card without tf32 as much more as Winograd saves.
-    network = networks.find("resnet50")
+    network = find_network("resnet50")
     assert network is not None
     assert found((checks.UNHEARD - 0.001) / network.least, "fp32") == []
     assert found((checks.UNHEARD + 0.001) / network.least, "fp32") == ["above-peak"]
 
 
 def test_fp32_above_what_tf32_reaches_is_above_the_peak(row: Row) -> None:
-    a100, network = "a100-sxm4-80gb", networks.find("resnet50")
+    a100, network = "a100-sxm4-80gb", find_network("resnet50")
     assert network is not None
     for share, code in ((0.999, "precision"), (1.001, "above-peak")):
         speed = at(share, a100, "tf32") / network.least
@@ -113,15 +113,15 @@ def test_what_decodes_is_known_by_all_of_its_question(changes: dict[str, object]
 
 def test_names_of_networks_are_read_in_any_writing() -> None:
     for name in ("ResNet-50", "resnet50", "RESNET 50", "Resnet_50"):
-        assert networks.find(name) == networks.find("resnet50")
+        assert find_network(name) == find_network("resnet50")
     for text in ("ResNet-50 v1.5, batch 256", "training resnet 50 on one GPU", "RESNET_50"):
-        assert networks.mentioned(text) == networks.find("resnet50"), text
+        assert network_in(text) == find_network("resnet50"), text
     for text in ("resnet501", "xresnet50", "Mask R-CNN with ResNet-50", "a U-Net on ResNet-50", "nothing"):
-        assert networks.mentioned(text) is None, text
+        assert network_in(text) is None, text
 
 
 def test_training_takes_three_times_the_operations_and_winograd_saves_some() -> None:
-    network = networks.find("resnet50")
+    network = find_network("resnet50")
     assert network is not None
     assert network.flop("train") == 3 * network.flop("infer") == 3 * network.forward_flop
     assert network.least == pytest.approx(1 - network.winograd * (1 - 1 / 2.25))

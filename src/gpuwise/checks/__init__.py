@@ -11,22 +11,22 @@ that break this were computed, not measured, or are in the wrong line.
 
 from __future__ import annotations
 
+import csv
+import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
+from pathlib import Path
 
-from gpuwise.checks import networks, own
-from gpuwise.checks.own import ABOVE
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import GpuSpec, Source
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Issue, Measurement, Record
-from gpuwise.model.units import percent, si, significant
+from gpuwise.model.units import percent, seconds, si, significant
 from gpuwise.stats.scaling import series
-
-__all__ = ["ABOVE", "judge", "judge_foreign", "judge_measured"]
 
 AGAIN = "measure both again, cool and alone, in one session"
 
@@ -35,7 +35,7 @@ def judge(rows: Sequence[Record]) -> tuple[tuple[Issue, ...], ...]:
     """The cautions of each row, in the order of `rows`; rows of one source are judged together."""
     found: dict[int, list[Issue]] = defaultdict(list)
     for index, row in enumerate(rows):
-        found[index].extend(_physics(row))
+        found[index].extend(_row_faults(row))
     for index, caution in _logic(rows):
         found[index].append(caution)
     return tuple(tuple(dict.fromkeys(found[index])) for index in range(len(rows)))
@@ -48,13 +48,13 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
         place: _row(m, environment)
         for place, m in enumerate(measurements)
         if m.status == "ok" and m.throughput is not None and m.config.gpus == 1 and m.config.size == "full"
-        and networks.find(m.config.workload) is not None
+        and find_network(m.config.workload) is not None
     }  # fmt: skip
     found: dict[int, list[Issue]] = {place: [] for place in range(len(measurements))}
     for place, row in rows.items():
         # A measurement's own count of operations was judged when it ran (`mfu`); the network's stands in.
         if measurements[place].mfu is None:
-            found[place].extend(_physics(row))
+            found[place].extend(_row_faults(row))
     places = list(rows)
     for index, caution in _logic(list(rows.values())):
         # gpuwise knows that its own rows are neither exchanged nor invented.
@@ -91,7 +91,7 @@ def judge_foreign(measurements: Sequence[Measurement], environment: Environment)
             peak = spec.peak(m.config.precision) if spec is not None else None
             flop_per_s = (m.flop_per_item or 0.0) * m.throughput.value / m.config.gpus
             m = replace(m, mfu=flop_per_s / peak.flop_per_s if peak and flop_per_s else None)
-            found = [*own.clocks(m), *own.physics(m, memory), *_physics(_row(m, environment))]
+            found = [*clock_faults(m), *peak_faults(m, memory), *_row_faults(_row(m, environment))]
             m = replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *found))))
         known.append(m)
     return tuple(
@@ -235,11 +235,11 @@ def _order(rows: Indexed) -> Found:
     known = [
         (index, row, network)
         for index, row in rows
-        if (network := networks.find(row.question.workload))
+        if (network := find_network(row.question.workload))
         and network.family and (row.batch or BUSY) >= BUSY
     ]  # fmt: skip
     # The fastest row of each network decides; there are few networks, and there may be many rows.
-    fastest: dict[str, tuple[int, Record, networks.Network]] = {}
+    fastest: dict[str, tuple[int, Record, Network]] = {}
     for one in known:
         if one[1].value > fastest.get(one[2].id, one)[1].value or one[2].id not in fastest:
             fastest[one[2].id] = one
@@ -262,10 +262,10 @@ def _order(rows: Indexed) -> Found:
 UNHEARD = 0.85
 
 
-def _physics(row: Record) -> Iterator[Issue]:
+def _row_faults(row: Record) -> Iterator[Issue]:
     """Issues of one published throughput against its GPU's peaks, and of decoding against its memory."""
     yield from _decoding(row)
-    network = networks.find(row.question.workload)
+    network = find_network(row.question.workload)
     if network is None or network.item != row.item:
         return
     try:
@@ -347,3 +347,144 @@ def _ceiling(spec: GpuSpec, precision: str) -> tuple[str, float]:
         candidates = ("fp32",)
     stated = [(name, peak.flop_per_s) for name in candidates if (peak := spec.peak(name)) is not None]
     return max(stated, key=lambda pair: pair[1], default=(precision, 0.0))
+
+
+# Share of a peak above which a number is wrong, not lucky: boost clocks exceed the clock of the data sheet
+# by no more.
+ABOVE = 1.02
+# A window shorter than this spends a part of it on the synchronisation at its end; a longer one whose steps
+# add up to something else than the host's clock says was not timed right.
+LONG_S, DISAGREE = 0.2, 0.05
+# Of a window's time on the host for each of its steps, to read how long it took.
+READING_S = 1e-6
+
+
+def clock_faults(m: Measurement) -> Iterator[Issue]:
+    """Device and host must agree on how long a window took."""
+    for window in m.windows:
+        device_s, host_s = sum(window.step_s) * window.each, window.ended_s - window.started_s
+        allowed_s = DISAGREE * host_s + READING_S * len(window.step_s) * window.each
+        if host_s >= LONG_S and abs(device_s - host_s) > allowed_s:
+            yield Issue.invalid(
+                "clock",
+                f"steps of {seconds(device_s)} in a window of {seconds(host_s)}: a clock jumped, "
+                "or work was left out of the timing",
+                "do not use the number; run it again where nothing suspends the machine",
+            )
+            return
+
+
+def peak_faults(m: Measurement, memory_bytes_per_s: float | None) -> Iterator[Issue]:
+    """No speed is above a peak of the data sheet or a measured limit."""
+    doubt = "INVALID: recheck the precision, the batch and the clock; please report it with the result file"
+    # A copy cannot move more than the memory does; what a cache holds is another limit (copy-l2).
+    if (
+        m.config.mode == "limit"
+        and m.item == "byte"
+        and m.bytes_per_item
+        and m.throughput
+        and memory_bytes_per_s
+    ):
+        share = m.throughput.value * m.bytes_per_item / memory_bytes_per_s
+        if share > ABOVE:
+            yield Issue.invalid(
+                "above-peak",
+                f"INVALID: {percent(share)} of the memory bandwidth of the data sheet",
+                "recheck the size of the copy and the clock",
+            )
+    if m.mfu is not None and m.mfu > ABOVE:
+        yield Issue.invalid("above-peak", f"{percent(m.mfu)} of the dense {m.config.precision} peak", doubt)
+    if m.limit_share is not None and m.limit_share > ABOVE:
+        host = m.config.device == "cpu"
+        yield Issue.invalid(
+            "above-peak",
+            f"{percent(m.limit_share)} of the measured {m.limit} limit"
+            + (
+                ", which is no ceiling on a CPU: convolutions and matrix products are different libraries"
+                if host
+                else ""
+            ),
+            "take the share as a comparison, not as a limit" if host else doubt,
+        )
+
+
+# Forward operations of networks, a multiply-add counted as two. Convolutional ones: the multiply-adds that
+# torchvision's documentation states with its weights (there called GFLOPS), doubled. Transformers, over all
+# layers: 2 S * 12 h^2 for the matrix products and 4 S^2 h for attention (S tokens, h hidden units).
+_NETWORKS = Path(__file__).with_name("data") / "networks.csv"
+# A detector or a segmenter is called after the network that is a part of it.
+_DETECTOR = re.compile(
+    r"\b(?:ssd|(?:mask|faster)[ -]?r-?cnn|retinanet|u-?net|deeplab|fpn|yolo)", re.IGNORECASE
+)
+WINOGRAD = 2.25
+# Operations of the backward pass per operation of the forward pass: one product each for the gradient of the
+# input and of the weights.
+BACKWARD = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One network at one input size."""
+
+    id: str
+    item: str
+    forward_flop: float  # Operations of one item's forward pass
+    # convolution or transformer where its speed follows its operations; empty for networks of depthwise,
+    # grouped or concatenating layers, which wait for memory instead.
+    family: str
+    # Share of the operations in 3x3 convolutions of stride 1 (1 where it was not counted): fp32 libraries do
+    # these with Winograd's F(2x2, 3x3) in 1 / 2.25 of the multiplications (Lavin and Gray 2016), and so run
+    # faster than their peak seems to allow.
+    winograd: float
+
+    @property
+    def least(self) -> float:
+        """Share of the operations that fp32 arithmetic cannot do without."""
+        return 1 - self.winograd * (1 - 1 / WINOGRAD)
+
+    def flop(self, mode: str) -> float:
+        """Operations of one item: forward alone, or a training step without its optimiser."""
+        return self.forward_flop * (1 + BACKWARD if mode == "train" else 1)
+
+
+def find_network(name: str) -> Network | None:
+    """The network that `name` means ("ResNet-50", "Inception v3"), or None."""
+    return _by_key().get(_key(name))
+
+
+def network_in(text: str) -> Network | None:
+    """The network that a text names among other words ("ResNet-50 v1.5, batch 256"), or None."""
+    match = _in_text().search(text)
+    return None if match is None or _DETECTOR.search(text) else find_network(match[0])
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]", "", name.casefold())
+
+
+@cache
+def _named() -> Mapping[str, Network]:
+    """Every network by each of its names as the file writes them."""
+    found: dict[str, Network] = {}
+    with _NETWORKS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            costs = float(row["forward_flop"]), row["family"], float(row["winograd"])
+            network = Network(row["id"], row["item"], *costs)
+            # An alias may be empty: a list of none ends in one.
+            found |= {name: network for name in (row["id"], *row["aliases"].split(";")) if name}
+    return found
+
+
+@cache
+def _by_key() -> Mapping[str, Network]:
+    return {_key(name): network for name, network in _named().items()}
+
+
+@cache
+def _in_text() -> re.Pattern[str]:
+    """Any name of any network, the longest first, its words and numbers parted or not."""
+    parted = (
+        r"[ _-]?".join(map(re.escape, re.findall(r"[a-z]+|\d+(?:\.\d+)?", name)))
+        for name in sorted(_named(), key=len, reverse=True)
+    )
+    return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(parted)})(?![a-z0-9])", re.IGNORECASE)

@@ -81,9 +81,7 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
     cards, complete = _cards(request, listen)
     grew = {name: count - counted.get(name, 0) for name, count in fabric().items()}
     infos = [card.info for card in cards if card.info is not None]
-    several = len(infos) > 1 and all(info.vendor == "NVIDIA" for info in infos)
-    links = telemetry.links([info.index for info in infos]) if several else ()
-    found = judge(cards, known, request.margin, links, grew)
+    found = judge(cards, known, request.margin, telemetry.links(infos), grew)
     named = tuple(
         replace(issue, detail=f"{judged.card.name}: {issue.detail}")
         for judged in found.cards

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from gpuwise.checks import own
+from gpuwise.checks import clock_faults, peak_faults
 from gpuwise.measure.telemetry import Sample
 from gpuwise.measure.telemetry import cautions as telemetry_cautions
 from gpuwise.model.question import Environment
@@ -78,7 +78,7 @@ def check(
             )
         )
     if m.throughput is not None and m.status == "ok":
-        found += [*own.physics(m, memory_bytes_per_s), *own.clocks(m), *_statistics(m)]
+        found += [*peak_faults(m, memory_bytes_per_s), *clock_faults(m), *_statistics(m)]
         if m.verdict is not None and m.verdict.bound == "input":
             found.append(
                 Issue.info(

@@ -248,9 +248,7 @@ class Session:
                 started_at=started_at,
                 samples=log.samples,
                 others=[other.samples for other in others],
-                links=links([info.index for info in infos])
-                if several and infos[0].vendor == "NVIDIA"
-                else (),
+                links=links(infos) if several else (),
                 gpu=self.gpu,
                 limits=self.limits,
                 environment=self.result.environment,

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Literal
-
-from gpuwise.model import Shown
 
 SourceKind = Literal["vendor", "third-party", "measured", "derived", "article"]
 Value = str | int | float | bool
+
+
+class Shown:
+    """A value that a notebook can show."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """HTML with a table, and a chart where vl-convert is installed; nothing is loaded before."""
+        # By name: the nouns import nothing of what shows them.
+        html: str = import_module("gpuwise.show.notebook").html(self)
+        return html
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

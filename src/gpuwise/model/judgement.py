@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpuwise.model import Shown
-from gpuwise.model.gpu import STALE_DAYS
+from gpuwise.model.gpu import STALE_DAYS, Shown
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode
 from gpuwise.model.result import Basis, Interval, Issue

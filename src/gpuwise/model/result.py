@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gpuwise.model import Shown
-from gpuwise.model.gpu import Source
+from gpuwise.model.gpu import Shown, Source
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, Mode, Question, Recipe, RunConfig, Switches
 

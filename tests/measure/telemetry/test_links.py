@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpuwise.measure.telemetry import links
+from gpuwise.measure.telemetry.nvml import links
 from gpuwise.model.result import Link
 
 

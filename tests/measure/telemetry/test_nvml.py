@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gpuwise.errors import MachineError
-from gpuwise.measure.telemetry import NvmlSensor, Wear, sensors
-from gpuwise.measure.telemetry.nvml import reasons
+from gpuwise.measure.telemetry import Wear, sensors
+from gpuwise.measure.telemetry.nvml import NvmlSensor, reasons
 
 
 def test_info_is_in_si_units(nvml: Any) -> None:

@@ -11,10 +11,10 @@ import math
 import re
 from functools import lru_cache
 
-from gpuwise.checks import networks
+from gpuwise.checks import find_network
 from gpuwise.facts import catalog
 
-# Spellings that `checks.networks` does not hold.
+# Spellings that `checks` does not hold.
 _SAME_WORK = {
     "bert-base-cased": "bert-base", "bert-base-squad-seq384": "bert-base", "bert-large-cased": "bert-large",
     "transformerxl-base": "transformer-xl-base", "transformerxl-large": "transformer-xl-large",
@@ -39,13 +39,13 @@ _SLUG = re.compile(r"[^a-z0-9.]+")
 def workload_id(name: str) -> str:
     """Our id of the network that `name` means, else `name` as a slug: `Inception v3` -> inception-v3."""
     slug = _SLUG.sub("-", name.casefold()).strip("-")
-    known = networks.find(name)
+    known = find_network(name)
     return known.id if known is not None else _SAME_WORK.get(slug, slug)
 
 
 def item_of(workload: str, default: str) -> str:
     """The item that this workload's throughput counts, or `default` where that is not known."""
-    known = networks.find(workload)
+    known = find_network(workload)
     return known.item if known is not None else default
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from gpuwise.checks import networks
+from gpuwise.checks import network_in
 from gpuwise.judge.audit.words import ABILITIES, CUES, FIELDS, UNITS, Token, scan
 from gpuwise.model.judgement import Number
 
@@ -96,7 +96,7 @@ def label_of(text: str) -> Label:
     if re.fullmatch(r"\W*type\W*", text, re.IGNORECASE):
         fields = ["memory_type"]
     # The row of a network states its throughput: "ResNet-50 FP16".
-    if all(f.startswith("peak:") for f in fields) and unit is None and networks.mentioned(text):
+    if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):
         fields = ["throughput"]
     if CUES["ratio"].search(text):
         fields = [""]

@@ -17,7 +17,6 @@ from dataclasses import replace
 from datetime import date
 
 from gpuwise import checks
-from gpuwise.checks import networks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
 from gpuwise.judge.audit.judge import GRID
@@ -142,7 +141,7 @@ def _counts_tokens(claim: Claim) -> bool:
 
 def _row(claim: Claim) -> Record | None:
     """A figure as a published result; None for tokens and for a network that we do not know."""
-    network = next((n for text in claim.context if (n := networks.mentioned(text))), None)
+    network = next((n for text in claim.context if (n := checks.network_in(text))), None)
     value = claim.values[0]
     if network is None or _counts_tokens(claim) or not isinstance(value, Number) or not claim.sure:
         return None

@@ -12,7 +12,7 @@ import platform
 import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +20,6 @@ from pathlib import Path
 import psutil
 
 from gpuwise import __version__
-from gpuwise.measure.telemetry.nvml import NvmlSensor, links
 from gpuwise.measure.telemetry.sensor import (
     DeviceInfo,
     Process,
@@ -35,9 +34,10 @@ from gpuwise.measure.telemetry.sensor import (
     wait_until_cool,
 )
 from gpuwise.model.question import Environment
+from gpuwise.model.result import Link
 
 __all__ = [
-    "DeviceInfo", "Machine", "NvmlSensor", "Process", "Sample", "Sampler", "ScriptedSensor", "Sensor",
+    "DeviceInfo", "Machine", "Process", "Sample", "Sampler", "ScriptedSensor", "Sensor",
     "TorchBuild", "Wear", "cautions", "combined", "cpu_count", "cpu_name", "disk_free_bytes", "environment",
     "host_sensor", "links", "load_average", "machine", "memory_bytes", "os_name", "sensors",
     "speed_variables", "summarise", "torch_build", "wait_until_cool",
@@ -162,6 +162,15 @@ def sensors() -> tuple[Sensor, ...]:
 
         found += amd.sensors()
     return found
+
+
+def links(infos: Sequence[DeviceInfo]) -> tuple[Link, ...]:
+    """How NVIDIA's cards reach each other; empty for one card, and where another maker's is among them."""
+    if len(infos) < 2 or any(info.vendor != "NVIDIA" for info in infos):
+        return ()
+    from gpuwise.measure.telemetry import nvml
+
+    return nvml.links([info.index for info in infos])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
