@@ -201,8 +201,11 @@ def _answer(view: Callable[..., View], facts: Facts, asked: object, *more: Any) 
     *named, form, place = more
     made = view(facts, asked, *named)
     if form in FORMATS:
+        if made.message:
+            raise made.message
         return 200, FORMATS[form], site.data(made, form)
-    return 200, "text/html", site.page(made, place).encode()
+    status = 400 if isinstance(made.message, InputError) else 200
+    return status, "text/html", site.page(made, place).encode()
 
 
 def _static(request: Request) -> Response:

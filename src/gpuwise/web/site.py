@@ -103,7 +103,9 @@ def file_stem(path: str) -> str:
 def page(view: View, place: Place) -> str:
     """The view as HTML."""
     linked = partial(cell, place, links=view.links)
-    return _rendered(view.template, place, title=view.title, cell=linked, **view.content)
+    return _rendered(
+        view.template, place, title=view.title, cell=linked, message=view.message, **view.content
+    )
 
 
 def data(view: View, form: str) -> bytes:

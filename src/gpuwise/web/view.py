@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
-from gpuwise.errors import InputError
+from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.model.result import Interval
 from gpuwise.show.table import Table
 
@@ -101,6 +101,8 @@ class View:
     table: Table  # What CSV holds
     document: Callable[[], Any]  # Plain data for JSON, or JSON as bytes, made when asked for
     content: Mapping[str, Any] = field(default_factory=dict)  # What the template shows
+    message: GpuwiseError | None = None
+    """Why the question has no answer; the page shows it beside the form."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Text of a cell -> the path that it leads to; names of GPUs lead to theirs without."""
 

@@ -82,13 +82,13 @@ def choose(facts: Facts, asked: Asked) -> View:
     return View(
         title=f"Choose: {asked.text('ask') or ' '.join((base['workload'], base['mode'], base['precision']))}",
         template="choose.html",
+        message=problem,
         table=report.whole(found) if found else Table(columns=("GPUs",), rows=()),
-        document=lambda: encode_choice(found) if found else {"error": str(problem or "")},
+        document=lambda: encode_choice(found) if found else None,
         content={
             **(_ranking(found) if found else {}), "found": found, "asked": asked, "base": base,
             "workloads": known(), "presets": presets(), "sliders": SLIDERS, "gpus": GPUS, "ways": WAYS,
             "fields": [field for field in FIELDS if field.name not in OWN_WAY], "former": FORMER,
-            "message": problem,
         },
     )  # fmt: skip
 

@@ -49,13 +49,14 @@ def listing(facts: Facts, asked: Asked) -> View:
     return View(
         title="GPUs",
         template="gpus.html",
+        message=problem,
         table=table,
         document=lambda: [
             report.document(spec) | {"rent_usd_per_h": facts.rents.get(spec.id)} for spec in found
         ],
         content={
             "sheet": Sheet(table=table, sorts=sorts), "asked": asked, "sort": sort, "forms": FORMS,
-            "message": problem, "shown": len(found), "all": len(facts.gpus),
+            "shown": len(found), "all": len(facts.gpus),
         },
     )  # fmt: skip
 

@@ -37,7 +37,7 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
         given |= {"workload": name, "mode": mode}
     asks = choice(Asked([*{"workload": USUAL, "precision": "fp16", **given}.items()]))
     metric, kind = asked.one_of("by", tuple(METRICS)), asked.one_of("class", ("", *CLASSES))
-    sort = asked.text("sort") if asked.text("sort").removeprefix("-") in SORTS else ""
+    sort = asked.one_of("sort", ("", *(sign + name for name in SORTS for sign in ("", "-"))))
     problem: GpuwiseError | None = None
     found: tuple[Entry, ...] = ()
     try:
@@ -55,6 +55,7 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
     return View(
         title=f"{asks.spec.title}: {asks.mode} in {asks.precision}",
         template="leaderboard.html",
+        message=problem,
         table=report.table(ordered),
         document=lambda: report.document(ordered),
         content={
@@ -65,7 +66,7 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
             "sort": sort, "unit": METRICS[metric].unit(item) if item else "", "figure": report.figure,
             "workloads": traced(), "counts": COUNTS,
             "chart": report.prices_chart(found, street=street), "street": street,
-            "message": problem, "prices": report.prices_table(found, street=street),
+            "prices": report.prices_table(found, street=street),
         },
     )  # fmt: skip
 

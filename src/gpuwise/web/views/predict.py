@@ -54,7 +54,7 @@ class Choice:
 def choice(asked: Asked) -> Choice:
     """Raises NoDataError for a path that names no workload with a trace."""
     known = traced()
-    name = asked.path[0] if asked.path else asked.text("workload", next(iter(known)))
+    name = asked.path[0] if asked.path else asked.one_of("workload", tuple(known))
     if name not in known:
         raise NoDataError(f"no built-in network is called {name!r}", hint="choose one on the page Predict")
     spec = known[name]
@@ -93,12 +93,13 @@ def predict(facts: Facts, asked: Asked) -> View:
     return View(
         title=f"Predict: {asks.spec.id} {asks.mode} {asks.precision}",
         template="predict.html",
+        message=problem,
         table=report.table(found, every=True).last(LAST) if found else Table(columns=("GPU",), rows=()),
         document=lambda: report.document(found),
         content={
             "sheet": sheet, "refused": Table(columns=("GPU", "why not"), rows=refused), "asks": asks,
             "asked": asked, "workloads": traced(), "counts": MACHINES, "sorts": report.SORTS,
-            "sort": asked.one_of("sort", report.SORTS), "message": problem, "most_batch": MOST_BATCH,
+            "sort": asked.one_of("sort", report.SORTS), "most_batch": MOST_BATCH,
         },
     )  # fmt: skip
 
@@ -135,13 +136,14 @@ def scaling(facts: Facts, asked: Asked) -> View:
     return View(
         title=f"Scaling: {asks.spec.id} {asks.mode} {asks.precision}",
         template="scaling.html",
+        message=problem,
         table=table,
         document=lambda: {
             **report.document(found),
             "published": [published_document(row) for row in stated if row.gpus > 1],
         },
         content={
-            "page": page, "asks": asks, "asked": asked, "workloads": traced(), "message": problem,
+            "page": page, "asks": asks, "asked": asked, "workloads": traced(),
             "gpus": names, "all": facts.gpus,
         },
     )  # fmt: skip
