@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +17,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose.options import FIELDS
 from gpuwise.web.server import create
 
+from ..stopwatch import stopwatch
 from .conftest import H200, HOST
 
 PAGES = (
@@ -58,19 +58,21 @@ def test_a_page_answers_in_three_formats(path: str, client: TestClient) -> None:
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_takes_less_than_150_ms(path: str, client: TestClient, slowness: float) -> None:
     client.get(path)  # forecasts of the whole catalog are made once
-    spent = [server_s(client.get(path)) for _ in range(3)]
-    assert min(spent) < SERVER_S * slowness
+    assert min(computed_s(client, path) for _ in range(3)) < SERVER_S * slowness
 
 
-def server_s(answer: Any) -> float:
-    return float(answer.headers["server-timing"].partition("dur=")[2]) / 1e3
+def computed_s(client: TestClient, path: str) -> float:
+    """Of the processor, so that others who use the machine change nothing."""
+    took_s = stopwatch()
+    assert client.get(path).status_code == 200
+    return took_s()
 
 
 def test_a_slider_is_answered_in_300_ms(client: TestClient, slowness: float) -> None:
     client.get("/choose?workload=bert-large&gpus=1")
     for name, value in (("budget", 900), ("memory", 40), ("deadline", 100), ("power", 700)):
         address = f"/choose?workload=bert-large&gpus=1&{name}={value}"
-        assert min(server_s(client.get(address)) for _ in range(3)) < SLIDER_S * slowness
+        assert min(computed_s(client, address) for _ in range(3)) < SLIDER_S * slowness
 
 
 def test_the_list_holds_the_whole_catalog(client: TestClient) -> None:
