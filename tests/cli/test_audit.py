@@ -34,6 +34,22 @@ def test_a_page_without_a_claim_is_not_clean(gpuwise: Ran, tmp_path: Path) -> No
     assert gpuwise("audit", str(tmp_path / "none.md"))[0] == 5
 
 
+def test_a_directory_stands_for_the_texts_in_it(gpuwise: Ran, files: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "none.md").write_text("Nothing about any card.", encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "hidden.md").write_text(WRONG, encoding="utf-8")
+    (tmp_path / "picture.png").write_bytes(b"\0")
+    code, out, _ = gpuwise("audit", "--json", str(tmp_path))
+    assert code == 1
+    assert [Path(one["file"]).name for one in json.loads(out)] == ["none.md", "right.md", "wrong.md"]
+    (tmp_path / "wrong.md").unlink()
+    assert gpuwise("audit", str(tmp_path))[0] == 0
+    (tmp_path / "right.md").unlink()
+    assert gpuwise("audit", str(tmp_path))[0] == 5
+    (tmp_path / "none.md").unlink()
+    assert gpuwise("audit", str(tmp_path))[0] == 2
+
+
 def test_json_holds_every_file(gpuwise: Ran, files: tuple[str, str]) -> None:
     _, out, _ = gpuwise("audit", "--json", *files)
     assert [one["findings"][0]["verdict"] for one in json.loads(out)] == ["agrees", "contradicts"]

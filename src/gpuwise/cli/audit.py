@@ -20,8 +20,8 @@ from gpuwise.show import audits as show
 @click.option("--all", "every", is_flag=True, help="Also what agrees and what cannot be decided.")
 @shared.output_options
 def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: bool) -> None:
-    """Judge every figure in FILEs: Markdown, HTML, text, CSV, or a gpuwise result; standard input is
-    read where there is none.
+    """Judge every figure in FILEs: Markdown, HTML, text, CSV, a gpuwise result, or a directory of such
+    texts; standard input is read where there is none.
 
     Specifications are compared with the catalog, hourly prices with dated offers, throughput with physics
     and logic. Exits with 1 where something is contradicted, with 5 where a file holds no claim that could
@@ -29,6 +29,7 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     """
     if not files and sys.stdin.isatty():
         raise InputError("no file given, and nothing is piped in", hint="gpuwise audit article.md")
+    paths = files or (Path("-"),)
     # One after the other, so that the files stay in their order where one of them is the standard input.
     answers = [
         audit(
@@ -36,7 +37,7 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
             if str(path) == "-"
             else AuditRequest(files=(path,))
         )
-        for path in files or (Path("-"),)
+        for path in paths
     ]
     found = [one for answer in answers for one in answer.found]
     table = show.findings(found, every=every)
@@ -48,7 +49,10 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
     wrong = sum(len(answer.issues) for answer in answers)
     if wrong:
         raise GateFailed(f"{wrong} contradicted", hint=more)
-    silent = [one.file for one in found if show.unreadable(one)]
+    silent = [
+        "standard input" if str(path) == "-" else str(path)
+        for path, answer in zip(paths, answers, strict=True) if answer.exit_status
+    ]  # fmt: skip
     if silent:
         if all("not read" in note for one in found for note in one.notes) and any(one.notes for one in found):
             more = "break the long lines, or save the page as text"

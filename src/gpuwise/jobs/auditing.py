@@ -17,7 +17,7 @@ from gpuwise.model.result import Issue
 class AuditRequest:
     """Files to judge, or one text."""
 
-    files: tuple[Path, ...] = ()  # Markdown, HTML, text, CSV, or a result of gpuwise
+    files: tuple[Path, ...] = ()  # Markdown, HTML, text, CSV, a result of gpuwise; or directories of texts
     text: str | None = None
     name: str = "text"  # Of the text; its suffix says whether it is CSV or HTML
     today: date | None = None  # Prices are compared with offers as known on this day
@@ -27,14 +27,18 @@ class AuditRequest:
 def audit(request: AuditRequest) -> Answer[tuple[Audit, ...]]:
     """Judge every figure: specifications by the catalog, hourly prices by dated offers, speeds by physics.
 
-    The exit status is 1 where something is contradicted, 5 where a file holds no claim that could be judged.
+    The exit status is 1 where something is contradicted, 5 where a file or directory holds no claim that can
+    be judged.
     Raises InputError for a file that is missing, too large, or not what its suffix says.
     """
     from gpuwise.show import audits as show
 
-    found = [judge.audit_file(path, today=request.today) for path in request.files]
+    asked = [
+        [judge.audit_file(path, today=request.today) for path in judge.files_of(one)] for one in request.files
+    ]
     if request.text is not None:
-        found.append(judge.audit_text(request.text, request.name, today=request.today))
+        asked.append([judge.audit_text(request.text, request.name, today=request.today)])
+    found = [one for files in asked for one in files]
     wrong = tuple(
         Issue(
             code=(f.kind or "contradicts").replace(" ", "-"), severity="invalid",
@@ -42,7 +46,8 @@ def audit(request: AuditRequest) -> Answer[tuple[Audit, ...]]:
         )
         for one in found for f in one.findings if f.verdict == "contradicts"
     )  # fmt: skip
-    silent = any(show.unreadable(one) for one in found)
+    # A directory may hold other texts, too.
+    silent = any(all(map(show.unreadable, files)) for files in asked)
     return Answer(
         found=tuple(found), issues=wrong, exit_status=1 if wrong else NoDataError.exit_code if silent else 0,
         to_table=lambda: show.findings(found, every=request.every), to_data=lambda: show.document(found),

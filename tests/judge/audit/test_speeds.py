@@ -78,3 +78,51 @@ def test_inference_runs_in_int8() -> None:
 def test_points_for_thousands_of_images() -> None:
     rows = (("ResNet-50 FP16", "1.720", "3.310", "6.205"), ("ResNet-152 FP16", "702", "1.344", "2.690"))
     assert kinds(table(*rows)) == {None}
+
+
+def models(caption: str, *rows: str) -> list[tuple[str, str]]:
+    """(GPU, speed) of what is accused in a table of models and GPUs."""
+    head = "\n\n| Model | Quant | File size | RTX 3090 | 2x RTX 4090 |\n|---|---|---|---|---|\n"
+    found = audit.audit_text(caption + head + "\n".join(f"| {row} |" for row in rows)).findings
+    assert {f.field for f in found} == {"throughput"}
+    return [(f.gpu[-8:], f.stated) for f in found if f.verdict == "contradicts"]
+
+
+# 936.2 and 2 x 1008 GB/s, over what a token reads: 9.36 GB are read 100 times a second, and 10 % are spare.
+ONE = "Tokens per second, one request:"
+
+
+def test_a_language_model_is_read_once_for_each_token() -> None:
+    assert models(ONE, "Llama 8B | Q8_0 | 9.36 GB | 109.9 | 230") == []
+    assert models(ONE, "Llama 8B | Q8_0 | 9.36 GB | 110.1 | 240") == [
+        ("RTX 3090", "110.1"),
+        ("RTX 4090", "240"),
+    ]
+    # Without a file size by its parameters and bits: 8 GB; without bits four.
+    assert models(ONE, "Llama 8B | Q8_0 | | 127 | 276") == []
+    assert models(ONE, "Llama 8B | Q8_0 | | 130 | 278") == [("RTX 3090", "130"), ("RTX 4090", "278")]
+    assert models(ONE, "Llama 8B | | | 255 | 260") == []
+    # What several requests get together is bound by arithmetic, and experts read a part.
+    assert models("Tokens per second, batch size 32:", "Llama 8B | Q8_0 | 9.4 GB | 930 | 1900") == []
+    assert models(ONE, "Mixtral 8x7B | Q4_0 | 26 GB | 70 | 99") == []
+
+
+def test_what_does_not_fit_runs_at_the_pace_of_the_processor() -> None:
+    # 24 of 48 GiB lie in the memory of the GPU: a quarter of a second for the rest.
+    assert models(ONE, "Llama 70B | Q4_0 | 51.5 GB | 3.4 | 30") == []
+    assert models(ONE, "Llama 70B | Q4_0 | 51.5 GB | 4.1 | 30") == [("RTX 3090", "4.1")]
+    assert models(f"With CPU offload. {ONE}", "Llama 70B | Q4_0 | 51.5 GB | 4.1 | 30") == []
+
+
+def test_the_text_above_names_the_model() -> None:
+    text = "Distilled DeepSeek-R1 70B, 4-bit (40 GB of weights), one user\n\n"
+    text += "| GPU | {} |\n|---|---|\n| A100 80GB | 74 |"
+    verdicts = [
+        [f.kind for f in audit.audit_text(text.format(u)).findings if f.kind] for u in ("tokens/s", "rank")
+    ]
+    assert verdicts == [[], []]
+    text = text.replace("Distilled DeepSeek-R1", "DeepSeek-R1-Distill-Llama")
+    verdicts = [
+        [f.kind for f in audit.audit_text(text.format(u)).findings if f.kind] for u in ("tokens/s", "rank")
+    ]
+    assert verdicts == [["above peak"], []]

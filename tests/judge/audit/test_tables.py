@@ -184,9 +184,41 @@ def test_speeds_of_networks_under_formats_are_no_peaks() -> None:
         # The sum over the GPUs of a row, where the column is theirs and not the host's.
         ("GPU\tGPU memory\n4x L4\t128 GB\n8x A100 80GB\t640 GB", {"128 GB"}),
         ("GPU\tMemory\n4x L4\t128 GB\n8x A100 80GB\t1152 GB", set()),
+        # Of machines, plain memory is the host's, unless it is mostly what the GPUs have.
+        ("Instance\tGPU\tMemory\nS\tT4\t64 GB\nM\tL4\t96 GB", set()),
+        ("GPU\tMemory\n1x T4\t64 GB\n1x L4\t96 GB", set()),
+        ("Instance\tGPU\tMemory\nS\tT4\t16 GB\nM\tL4\t24 GB\nL\tA10G\t40 GB", {"40 GB"}),
+        ("Card\tMemory\nT4\t64 GB\nL4\t24 GB", {"64 GB"}),
+        # A column in words that nobody listed is told by half of its values, and sure where more say so.
+        ("GPU\tMatte\tEffekt\nT4\t16 GB\t70 W\nL4\t24 GB\t95 W\nA40\t48 GB\t300 W", {"95 W"}),
+        # The GPU of a row stands behind its place, its count before its values.
+        (
+            "Lyon   RTX 4090   12   1 890 EUR   16 GB   450 W\nGent   L40   4   8 100 EUR   48 GB   300 W",
+            {"16 GB"},
+        ),
+        # A name and a colon begin a line of their own.
+        ("L40S: minne 48 GB, minnesbandbredd 864 GB/s, effekt 350 W\nL4: minne 24 GB, effekt 72 W", set()),
     ],
 )
 def test_rows_of_plain_text(text: str, wrong: set[str]) -> None:
     found = audit.audit_text(text).findings
     assert {f.stated for f in found if f.verdict == "contradicts"} == wrong
     assert len(found) > 1
+
+
+LATEX = r"""\begin{tabular}{lrr}
+\toprule
+ & A100 SXM4 80GB & \textbf{H100 SXM5} \\
+\midrule
+Memory (GB) & 80 & 80 \\[2pt]
+Bandwidth (GB/s) & 2039 & 2400 \\
+FP64 (TFLOPS)~$^a$ & 9.7 & 34 \\ \hline
+TDP & \multicolumn{1}{c}{400\,W} & 700~W \\
+\end{tabular}
+An H100 has 50~MB of L2 cache."""
+
+
+def test_tables_of_latex() -> None:
+    found = audit.audit_text(LATEX).findings
+    assert {(f.stated, f.lines) for f in found if f.verdict == "contradicts"} == {("2400", (6,))}
+    assert sum(f.verdict == "agrees" for f in found) == 8

@@ -14,12 +14,13 @@ from datetime import date
 from pathlib import Path
 
 from gpuwise import store
+from gpuwise.errors import InputError
 from gpuwise.judge.audit import document, read, speeds
 from gpuwise.judge.audit.judge import judge
 from gpuwise.judge.audit.prose import Left
 from gpuwise.model.judgement import Audit, Claim, Unjudged
 
-__all__ = ["audit_file", "audit_text"]
+__all__ = ["audit_file", "audit_text", "files_of"]
 
 MOST_NOTED = 200
 """Values without a GPU that are listed; a longer list helps nobody."""
@@ -52,6 +53,20 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
             for one in left[:MOST_NOTED]
         ),
     )
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The file itself; of a directory the articles and tables in it, by their suffixes, in order.
+
+    Raises InputError where a directory holds none.
+    """
+    if not path.is_dir():
+        return (path,)
+    inside = (p for p in path.rglob("*") if p.suffix.lower() in read.SUFFIXES and p.is_file())
+    found = sorted(p for p in inside if not any(part.startswith(".") for part in p.relative_to(path).parts))
+    if not found:
+        raise InputError(f"{path} holds no article or table", hint=f"give a file: {read.KINDS}")
+    return tuple(found)
 
 
 def audit_file(path: Path, *, today: date | None = None) -> Audit:

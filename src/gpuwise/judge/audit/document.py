@@ -30,7 +30,7 @@ ROW, LOOSE = 4, 24
 WRAPPED = 50
 # Behind a label its unit or its words in parentheses, then what parts it from its value.
 _LABELLED = re.compile(
-    r"(?i:[ _](?:in )?(?:[gt]i?b(?:/s|ps)?|tflops|watts?|w|[mg]hz|nm|bits?))?\s?(?:\([^)]{0,60}\))?\s?"
+    r"(?i:[ _](?:in )?(?:[gt]i?b(?:/s|ps|[ _]?s)?|tflops|watts?|w|[mg]hz|nm|bits?))?\s?(?:\([^)]{0,60}\))?\s?"
     r"(?:[:\uff1a]|=|\u2014| - |\u2013)\s?"
 )
 # Between a label and its value, where nothing else parts them: "CUDA Cores 18,176", "Memory (max) 48 GB".
@@ -88,6 +88,23 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
 
 
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
+
+
+# A line that begins with a name and a colon goes on about nothing before it.
+_NAMED = re.compile(r"[\w .()-]{2,40}:\s")
+
+
+def _as_list(cells: Sequence[str]) -> str:
+    """The cells of a row as a list; its only GPU first, without numbers that say not what they count."""
+    named = [cell for cell in cells if any(t.kind == "gpu" for t in scan(cell))]
+    if len(named) != 1 or named[0] == cells[0]:
+        return ", ".join(cells)
+    told = [
+        c
+        for c in cells
+        if c != named[0] and any(t.dimension not in ("bare", "other") or t.field for t in scan(c))
+    ]
+    return f"{named[0]}: {', '.join(told)}"
 
 
 class _Walk:
@@ -156,11 +173,11 @@ class _Walk:
             # Wide gaps part the cells of a row, which is a list of its own.
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
-                part = replace(part, text=_WIDE.sub(", ", part.text))
+                part = replace(part, text=_as_list(_WIDE.split(part.text)))
             joins = (
                 isinstance(part, Line) and paragraph and not part.item
                 and part.paragraph == paragraph[-1].paragraph
-                and not row
+                and not row and _NAMED.match(part.text) is None
                 and len(paragraph[-1].text) >= WRAPPED and paragraph[-1].text[-1] not in ".!?:"
             )  # fmt: skip
             if not joins:

@@ -30,9 +30,21 @@ LONGEST, NAME = 300, 80
 # Fields of which other words of the row say what was measured or offered.
 IN_CONTEXT = frozenset({"throughput", "rent per hour"})
 # Labels of rows whose own nobody knows, and the least count that tells its field without a unit.
-TOLD = ("memory", "memory bandwidth", "bus width", "TDP", "CUDA cores", "boost clock")
+TOLD = (
+    "memory",
+    "memory bandwidth",
+    "bus width",
+    "TDP",
+    "CUDA cores",
+    "boost clock",
+    "tensor cores",
+    "FP16",
+    "FP32",
+    "FP64",
+)
 LARGE = 1000
-_UNITED = re.compile(r"\d ?[^\W\d]")
+_UNITED = re.compile(r"\d[ -]?[^\W\d]")
+_TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
 _TIMES = re.compile(
     r"[x\u00d7]\s?(?P<a>\d{1,3})\s*$|(?<![A-Za-z\d.,])(?P<b>\d{1,3})[ -]?x?\s?(?:GPUs?|cards?)\b",
     re.IGNORECASE,
@@ -146,6 +158,8 @@ class Grid:
     columns: dict[int, Subject] = field(default_factory=dict)
     counting: int | None = None
     ragged: bool = False
+    tokens: bool = False
+    """Whether words around the table say that its plain numbers are tokens a second."""
 
     def __post_init__(self) -> None:
         width = Counter(map(len, self.rows[1:])).most_common(1)[0][0] if len(self.rows) > 1 else 0
@@ -165,7 +179,9 @@ class Grid:
         self.header = self.rows[0] if self.rows else ()
         # Otherwise nobody knows which column a cell of a ragged table belongs to.
         self.ragged = len(self.rows) > 1 and len(self.header) != width
-        self.labels = [label_of(cell.text) for cell in self.header]
+        around = (self.scope.title, self.scope.above, *(cell.text for cell in self.header))
+        self.tokens = any(CUES["tokens"].search(text) for text in around)
+        self.labels = [self.label(cell.text) for cell in self.header]
         self.columns = {i: s for i, cell in enumerate(self.header) if (s := name_of(cell.text)) is not None}
         first = self.rows[1][0].text if len(self.rows) > 1 and self.rows[1] else ""
         if 0 in self.columns and len(self.columns) > 1 and name_of(first) is None:
@@ -175,6 +191,15 @@ class Grid:
                 del self.columns[0]
         counting = [i for i, cell in enumerate(self.header) if CUES["counting"].fullmatch(cell.text.strip())]
         self.counting = counting[0] if counting else None
+
+    def label(self, text: str) -> Label:
+        """The label's meaning; of a language model, in a table of tokens a second, its speed."""
+        found = label_of(text)
+        if self.tokens and found.unit is None and all(f[:5] == "peak:" for f in found.fields) and (
+            name_of(text) is None and CUES["language_model"].search(text)
+        ):  # fmt: skip
+            return replace(found, fields=("throughput",))
+        return found
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
@@ -235,10 +260,9 @@ class Grid:
 
     def by_row(self) -> Iterator[_Placed]:
         """GPUs down the side, fields along the top."""
+        owned: list[tuple[int, tuple[Cell, ...], Subject, int]] = []
         owner: Subject | None = None
         name = 0
-        # Beside VRAM or CPUs, plain RAM is the machine's.
-        vram = any(CUES["machine_beside"].search(cell.text) for cell in self.header)
         for number, row in enumerate(self.rows[1:], 1):
             found = next(
                 ((s, i) for i, cell in enumerate(row[:NAME_COLUMNS]) if (s := name_of(cell.text))), None
@@ -249,11 +273,42 @@ class Grid:
             elif not row or row[min(name, len(row) - 1)].text.strip():
                 # A blank name continues the row above; any other one is of something unknown.
                 owner = None
-            for column, cell in enumerate(row[: len(self.labels)] if owner else ()):
-                label = self.labels[column]
-                ram = vram and CUES["plain_memory"].fullmatch(label.text.strip()) is not None
-                if owner and column != name and not ram:
-                    yield from self.placed(cell, label, self.counted(owner, row), number, column)
+            if owner is not None:
+                owned.append((number, row, self.counted(owner, row), name))
+        # Beside VRAM or CPUs, plain RAM is the machine's.
+        vram = any(CUES["machine_beside"].search(cell.text) for cell in self.header)
+        rented = any(CUES["machine_column"].search(cell.text) for cell in self.header)
+        for column, label in enumerate(self.labels if owned else ()):
+            cells = [(row[column], o) for _, row, o, n in owned if column < len(row) and column != n]
+            sure = True
+            if CUES["plain_memory"].fullmatch(label.text.strip()):
+                if vram:
+                    continue
+                # So it may be in a list of machines, unless it is mostly what their GPUs have.
+                listed = rented or any(_TIMES_FIRST.match(row[n].text) for _, row, _, n in owned)
+                sure = not listed or self.is_of_gpus(cells, label)
+            elif not label.fields and label.unit is None and label.ability is None:
+                label, sure = self.told(label.text, cells) or (label, True)
+            for number, row, mine, name in owned:
+                for placed in (
+                    self.placed(row[column], label, mine, number, column)
+                    if column < len(row) and column != name else ()
+                ):  # fmt: skip
+                    yield (
+                        placed
+                        if sure or placed.known
+                        else replace(placed, reading=replace(placed.reading, either=True))
+                    )
+
+    def is_of_gpus(self, cells: Sequence[tuple[Cell, Subject]], label: Label) -> bool:
+        """Whether most sizes of a column are those of the GPUs of their rows, of one or of all."""
+        found = [(p, o) for cell, o in cells for p in self.placed(cell, label, o, 0, 0)]
+        known = [
+            p.known or is_known(o, replace(p.reading, values=tuple(
+                replace(v, value=v.value / o.count) for v in p.reading.values if isinstance(v, Number)
+            ))) for p, o in found
+        ]  # fmt: skip
+        return 2 * sum(known) > len(known)
 
     def by_column(
         self, columns: dict[int, Subject], rows: Sequence[Sequence[Cell]], start: int
@@ -267,50 +322,46 @@ class Grid:
             if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
                 section = first
                 continue
-            label = label_of(first)
+            label = self.label(first)
             if not label.fields and section:
-                label = label_of(f"{section} {first}")
-            told = (label, True) if label.fields or label.unit else self.told(row, columns) or (label, True)
+                label = self.label(f"{section} {first}")
+            beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
+            plain = not (label.fields or label.unit)
+            label, sure = (self.told(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.
                 top = self.labels[column] if column < len(self.labels) else label
+                top = top if top.first == "throughput" else label
                 if column < len(row) and row[column].text != first:
-                    for placed in self.placed(
-                        row[column], top if top.first == "throughput" else told[0], self.counted(owner, row),
-                        number, column,
-                    ):  # fmt: skip
-                        unsure = not told[1] and not placed.known
+                    for placed in self.placed(row[column], top, self.counted(owner, row), number, column):
                         yield (
-                            replace(placed, reading=replace(placed.reading, either=True))
-                            if unsure
-                            else placed
+                            placed
+                            if sure or placed.known
+                            else replace(placed, reading=replace(placed.reading, either=True))
                         )
 
-    def told(self, row: Sequence[Cell], columns: dict[int, Subject]) -> tuple[Label, bool] | None:
-        """The label of a row in words that nobody knows, by what the catalog confirms of at least half of its
-        values; and whether so many are confirmed that the others are of that field, too."""
-        cells = [(row[i], owner) for i, owner in columns.items() if 0 < i < len(row) and row[i].text.strip()]
+    def told(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
+        """The label of a row or column in words that nobody knows, by what the catalog confirms of at least
+        half of its values; and whether so many are confirmed that the others are of that field, too."""
         found: list[tuple[int, Label]] = []
         for name in TOLD if len(cells) > 1 else ():
             label = label_of(name)
             read = [next(self.placed(cell, label, owner, 0, 0), None) for cell, owner in cells]
             # Small numbers without a unit are anything's.
             plain = [
-                p
-                for p in read
-                if p
-                and p.reading.field == label.first
+                p for p in read
+                if p and p.reading.field == label.first
                 and (
                     _UNITED.search(p.cell.text)
                     or all(isinstance(v, Number) and v.value >= LARGE for v in p.reading.values)
                 )
-            ]
+            ]  # fmt: skip
             if len(plain) == len(cells):
                 found.append((sum(p.known for p in plain), label))
         best = max(found, key=lambda one: one[0], default=None)
         if best is None or 2 * best[0] < len(cells) or sum(one[0] == best[0] for one in found) > 1:
             return None
-        return best[1], best[0] > 1 or not row[0].text.isascii()
+        return best[1], best[0] > 1 or not text.isascii()
 
     def by_pair(self) -> Iterator[Iterator[_Placed]]:
         """The GPUs of the title as columns, in any order, where the table itself names none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,10 @@ MOST_CELLS = 2_000
 WIDEST = 64
 # Lines of front matter; a rule further down is a rule.
 FRONT = 60
+# Of the files of a directory those that are read.
+SUFFIXES = frozenset(
+    {".md", ".txt", ".rst", ".tex", ".html", ".htm", ".xhtml", ".csv", ".tsv", ".yaml", ".yml"}
+)
 KINDS = "Markdown, HTML, text, CSV or a gpuwise result"
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "title", "caption", "figcaption")
@@ -175,7 +179,24 @@ _MARKDOWN = MarkdownIt("commonmark").enable("table")
 _MARKDOWN.core.ruler.disable(["inline"])
 
 
+def _without_latex(lines: Sequence[str]) -> Iterator[str]:
+    """Lines of LaTeX with its tables as cells between pipes, and its commands taken out."""
+    for line in lines:
+        row = re.search(r"(?<!\\)&.*\\\\(?:\[[^\]]{0,9}\])?\s*(?:\\\w+\s*)*$", line)
+        line = re.sub(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}", "", line)
+        line = re.sub(
+            r"\\(?:begin|end|label|cite\w*|ref|includegraphics)\*?(?:\[[^\]]*\]|\{[^{}]*\})+", "", line
+        )
+        line = re.sub(
+            r"\\times\b", "\u00d7", re.sub(r"\\(?:\\(?:\[[^\]]{0,9}\])?|[,;: ])|~|\\\w+rule\b", " ", line)
+        )
+        line = re.sub(r"\\(?:[a-zA-Z]+\*?(?:\[[^\]]*\])?|(?=[%&$#_{}]))|(?<!\\)[{}$]", "", line)
+        yield "| " + " | ".join(cell.strip() for cell in line.split("&")) + " |" if row else line.strip()
+
+
 def _of_markdown(lines: list[str]) -> Iterator[Block]:
+    if any(line.lstrip().startswith("\\begin{tabular") for line in lines):
+        lines = list(_without_latex(lines))
     # A dash alone is an empty cell of a table without mark-up, not the rule below a heading.
     lines = ["\u2014" if line.strip() == "-" else line for line in lines]
     rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]

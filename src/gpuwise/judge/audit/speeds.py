@@ -44,8 +44,12 @@ LONG, SHORT = 384, 128
 # Relative difference between a stated throughput and that of its own step times: both come from the same
 # numbers.
 DIFFERENT = 0.01
-# How far rounding of sizes and rates may carry a possible number of tokens a second.
-SPARE = 1.03
+# How far rounding of sizes and rates may carry a possible number of tokens a second: names round the
+# parameters, and the embeddings, up to 7 % of them, are looked up and not read.
+SPARE = 1.1
+# Bytes/s at which a desktop's processor reads what of a model its GPU has no room for; bytes of a weight in 4
+# bits, the fewest that are usual where a text names none.
+PROCESSOR, FOUR_BITS = 100e9, 0.5
 # Tables of serving often state the speed of a machine with so many GPUs under the name of one.
 IN_MACHINE = 8
 TENTH = 0.1
@@ -62,7 +66,6 @@ _LENGTH = re.compile(r"\bs(?:eq\w*)?[ _-]?(?:len\w*)?[ =:_-]*(\d{2,5})\b", re.IG
 _BATCH = re.compile(r"\b(?:batch(?:[ _-]?size)?(?: per gpu)?|bs)[ =:]*(\d{1,6})\b", re.IGNORECASE)
 _TRAIN = re.compile(r"\btrain", re.IGNORECASE)
 _INFER = re.compile(r"\binfer|serving|\bdecod|generat", re.IGNORECASE)
-_TOKENS = re.compile(r"(?<![a-z])tok|\d ?t/s\b|\btps\b", re.IGNORECASE)
 _COMPILED = re.compile(r"\bcompiled|torch\.compile|\bxla\b|tensorrt|\btrt\b", re.IGNORECASE)
 _OTHER_ITEM = re.compile(
     r"words|steps?|batch(?:es)?/|iter|\bit/s|minutes?|hours?|epochs?|\bms\b|flops|requests?", re.IGNORECASE
@@ -70,17 +73,24 @@ _OTHER_ITEM = re.compile(
 _SIZE = re.compile(r"(?<![\d.])(?P<size>\d{1,3}(?:\.\d{1,2})?)\s?[bB](?![a-zA-Z]*yte)(?=tok|[^a-z]|$)")
 _BYTES = (
     (re.compile(r"\b(?:fp16|bf16|half|float16)\b|f16|16-bit", re.IGNORECASE), 2.0),
-    (re.compile(r"\b(?:fp8|int8|q8\w*)\b|8-bit", re.IGNORECASE), 1.0),
-    (re.compile(r"\b(?:int4|nf4|fp4|q4\w*|awq|gptq)\b|4-bit", re.IGNORECASE), 0.5),
+    (re.compile(r"\b(?:fp8|int8|q8\w*)\b|8[ -]bit", re.IGNORECASE), 1.0),
+    (re.compile(r"\bq6\w*|6[ -]bit", re.IGNORECASE), 0.75),
+    (re.compile(r"\bq5\w*|5[ -]bit", re.IGNORECASE), 0.625),
+    (re.compile(r"\b(?:int4|nf4|(?:mx|nv)?fp4|i?q4\w*|awq|gptq)\b|4[ -]bit", re.IGNORECASE), FOUR_BITS),
+    (re.compile(r"\bi?q[123](?:_\w+)?\b|[23][ -]bit", re.IGNORECASE), 0.25),
 )
-_ALONE = re.compile(
-    r"single[- ](?:stream|user|request|batch)|batch(?:[ _-]?size)?\s?[=: ]?\s?1\b|bs\s?=?\s?1\b",
+# The size of a file of weights, in GB: "File size (GB) 4.92", "40 GB of weights".
+_FILE = re.compile(
+    r"\b(?:file|size|weights?|gguf)\b[^|\d]{0,24}(?P<a>\d{1,3}(?:\.\d{1,2})?) ?(?:gi?b)?(?![\w.-])"
+    r"|(?P<b>\d{1,3}(?:\.\d{1,2})?) ?gi?b (?:of weights|file|gguf|model|checkpoint)",
     re.IGNORECASE,
 )
 _ONE_GPU = re.compile(r"\b(?:single|one|1x?|per)[ -](?:gpu|card)", re.IGNORECASE)
 # Models that do not read or multiply all of their weights for each token.
 _PART = re.compile(
-    r"\bmoe\b|mixtral|a\d{1,2}b|deepseek|speculative|x\d{1,2}b|maverick|scout|gpt-oss|cache", re.IGNORECASE
+    r"\bmoe\b|mixtral|a\d{1,2}b|deepseek(?![\w -]{0,12}distill)|speculative"
+    r"|x\d{1,2}b|maverick|scout|gpt-oss|cache",
+    re.IGNORECASE,
 )
 
 
@@ -136,7 +146,9 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> Iterator[Claim]:
 
 def _counts_tokens(claim: Claim) -> bool:
     """Whether the closest words that name an item name tokens."""
-    return any(_TOKENS.search(text) for text in (claim.stated, *claim.context[:1], *claim.context[-2:]))
+    return any(
+        CUES["tokens"].search(text) for text in (claim.stated, *claim.context[:1], *claim.context[-2:])
+    )
 
 
 def _row(claim: Claim) -> Record | None:
@@ -191,16 +203,32 @@ def _of_tokens(claim: Claim) -> Finding:
     value = claim.values[0]
     if not claim.gpu_ids:
         return _finding(claim, NOT_IN_CATALOG)
-    if not first or not isinstance(value, Number) or claim.several or not claim.sure or _PART.search(text):
+    files = [
+        float(m["a"] or m["b"]) * 1e9 for m in _FILE.finditer(text) if re.search(r"gi?b", text, re.IGNORECASE)
+    ]
+    if not (first or files) or not isinstance(value, Number) or claim.several or not claim.sure or (
+        _PART.search(text)
+    ):  # fmt: skip
         return _finding(claim, "nothing says which model, or how many requests run together")
-    weights = min(map(float, first)) * 1e9
-    stored = min((each for pattern, each in _BYTES if pattern.search(text)), default=None)
-    speeds = [catalog.get(i).memory_bytes_per_s or 0.0 for i in claim.gpu_ids]
-    if stored and min(speeds) and _ALONE.search(text):
-        needed, best = value.value * weights * stored, max(speeds) * claim.count
-        rates = f"{si(needed, 'B/s', 3)} of at most {si(best, 'B/s', 3)}"
-        why = f"reads {weights * stored / 1e9:.4g} GB of weights for each token, {rates}"
-        return _finding(claim, why, wrong=needed > SPARE * best)
+    weights = min(map(float, first), default=0.0) * 1e9
+    alone = CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
+    stored = min((each for pattern, each in _BYTES if pattern.search(text)), default=FOUR_BITS)
+    rates, rooms = (
+        [catalog.get(i).number(name) or 0.0 for i in claim.gpu_ids]
+        for name in ("memory_bytes_per_s", "memory_bytes")
+    )
+    if alone and min(rates) and min(rooms):
+        bandwidth, room = max(rates) * claim.count, max(rooms) * claim.count
+        size = min(files, default=weights * stored)
+        least = min(size, room) / bandwidth + max(0.0, size - room) / PROCESSOR
+        most = significant(1 / least, 3)
+        why = f"reads {size / 1e9:.4g} GB of weights for each token: at most {most} a second"
+        if size > room:
+            why += f", of which {room / 1e9:.3g} GB fit"
+        fits = size <= room or not CUES["offloads"].search(text)
+        return _finding(claim, why, wrong=fits and value.value * least > SPARE)
+    if not weights:
+        return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or _ONE_GPU.search(text) else IN_MACHINE
     # Two operations a weight forwards, and twice as many backwards.
     training = _TRAIN.search(text) is not None and not _INFER.search(text)
