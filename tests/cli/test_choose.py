@@ -29,7 +29,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> None:
         return tuple(_predict(config, gpu, count, batch) for gpu in gpus)
 
     monkeypatch.setattr("gpuwise.predict.forecast.forecast", forecast)
-    monkeypatch.setattr("gpuwise.cli.options.today", lambda: date(2026, 11, 21))
+    monkeypatch.setattr("gpuwise.cli.print.today", lambda: date(2026, 11, 21))
 
 
 def _predict(config, gpu: str, count: int, batch: int | None) -> Record:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gpuwise.cli import options
+from gpuwise.cli import print as printer
 from gpuwise.model.gpu import STALE_DAYS
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ Call = Callable[..., tuple[int, str, str]]
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(options, "today", lambda: DAY)
+    monkeypatch.setattr(printer, "today", lambda: DAY)
 
 
 def matches(gpu: str, globs: list[str]) -> bool:

@@ -17,7 +17,7 @@ SNAPSHOT = max(offer.seen_on for offer in prices.shipped())
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, gpuwise):
     def ask(day: str, *arguments: str) -> tuple[int, dict[str, Any], str]:
-        monkeypatch.setattr("gpuwise.cli.options.today", lambda: date.fromisoformat(day))
+        monkeypatch.setattr("gpuwise.cli.print.today", lambda: date.fromisoformat(day))
         code, text, talk = gpuwise("choose", "llama-3.1-8b", *arguments, "--json")
         return code, json.loads(text) if text else {}, talk
 
@@ -49,7 +49,7 @@ def test_an_age_that_is_asked_for_counts_today(asked, day: str, code: int) -> No
 
 @pytest.mark.parametrize(("day", "cautions"), [("2027-01-08", 0), ("2027-01-09", 1)])
 def test_an_old_list_is_cautioned_of(gpuwise, monkeypatch, day: str, cautions: int) -> None:
-    monkeypatch.setattr("gpuwise.cli.options.today", lambda: date.fromisoformat(day))
+    monkeypatch.setattr("gpuwise.cli.print.today", lambda: date.fromisoformat(day))
     _, text, _ = gpuwise("choose", "resnet50", "--rent")
     assert text.count("gpuwise prices update") == cautions
     assert SNAPSHOT in text.splitlines()[0]

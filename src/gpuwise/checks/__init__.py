@@ -47,9 +47,12 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
     rows = {
         place: _row(m, environment)
         for place, m in enumerate(measurements)
-        if m.status == "ok" and m.throughput is not None and m.config.gpus == 1 and m.config.size == "full"
+        if m.status == "ok"
+        and m.throughput is not None
+        and m.config.gpus == 1
+        and m.config.size == "full"
         and find_network(m.config.workload) is not None
-    }  # fmt: skip
+    }
     found: dict[int, list[Issue]] = {place: [] for place in range(len(measurements))}
     for place, row in rows.items():
         # A measurement's own count of operations was judged when it ran (`mfu`); the network's stands in.
@@ -95,11 +98,15 @@ def judge_foreign(measurements: Sequence[Measurement], environment: Environment)
             m = replace(m, cautions=tuple(dict.fromkeys((*m.cautions, *found))))
         known.append(m)
     return tuple(
-        replace(m, cautions=tuple(
-            replace(issue, severity="invalid") if issue.code == "scaling" else issue for issue in m.cautions
-        ))
+        replace(
+            m,
+            cautions=tuple(
+                replace(issue, severity="invalid") if issue.code == "scaling" else issue
+                for issue in m.cautions
+            ),
+        )
         for m in judge_measured(known, environment)
-    )  # fmt: skip
+    )
 
 
 def _row(m: Measurement, environment: Environment) -> Record:
@@ -107,10 +114,16 @@ def _row(m: Measurement, environment: Environment) -> Record:
     recipe = m.config.base_recipe
     source = Source(id=f"measured-{recipe}", title="measured here", kind="measured", read_on="")
     return Record(
-        question=m.question, gpu_id=environment.gpu_id or environment.device, gpu=environment.device,
-        item=m.item, origin="measured", basis="measured", throughput=m.throughput, session=recipe,
+        question=m.question,
+        gpu_id=environment.gpu_id or environment.device,
+        gpu=environment.device,
+        item=m.item,
+        origin="measured",
+        basis="measured",
+        throughput=m.throughput,
+        session=recipe,
         source=source,
-    )  # fmt: skip
+    )
 
 
 # Scaling above this share of perfect is beyond the noise of two measurements.
@@ -235,9 +248,8 @@ def _order(rows: Indexed) -> Found:
     known = [
         (index, row, network)
         for index, row in rows
-        if (network := find_network(row.question.workload))
-        and network.family and (row.batch or BUSY) >= BUSY
-    ]  # fmt: skip
+        if (network := find_network(row.question.workload)) and network.family and (row.batch or BUSY) >= BUSY
+    ]
     # The fastest row of each network decides; there are few networks, and there may be many rows.
     fastest: dict[str, tuple[int, Record, Network]] = {}
     for one in known:
@@ -248,9 +260,10 @@ def _order(rows: Indexed) -> Found:
         slower = [
             (other, heavier.forward_flop / network.forward_flop)
             for _, other, heavier in ranked
-            if heavier.family == network.family and heavier.forward_flop >= LIGHTER * network.forward_flop
+            if heavier.family == network.family
+            and heavier.forward_flop >= LIGHTER * network.forward_flop
             and row.value < other.value * (1 - MARGIN)
-        ]  # fmt: skip
+        ]
         if slower:
             other, times = max(slower, key=lambda pair: pair[0].value)
             what = f"{other.question.workload} ({other.value:,.10g}), which needs {times:.1f} times the"
@@ -306,7 +319,6 @@ def _decoding(row: Record) -> Iterator[Issue]:
     if phase != "decode" or row.item != "token" or asked.batch is None or asked.precision is None:
         return
     from gpuwise.facts import llms
-    from gpuwise.facts.catalog.mention import mentions
 
     try:
         model = llms.find(name)
@@ -316,7 +328,7 @@ def _decoding(row: Record) -> Iterator[Issue]:
         stated = [catalog.get(row.gpu_id)]
     except InputError:
         # A name that several variants share is held to the fastest of them.
-        stated = [catalog.get(each) for found in mentions(row.gpu) for each in found.gpu_ids]
+        stated = [catalog.get(each) for found in catalog.mentions(row.gpu) for each in found.gpu_ids]
     limits = [spec.memory_bytes_per_s for spec in stated if spec.memory_bytes_per_s]
     if not limits:
         return

@@ -12,7 +12,6 @@ import click
 from click.core import ParameterSource
 
 from gpuwise import store
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen
 from gpuwise.errors import (
@@ -52,28 +51,56 @@ MEASURING = {
 
 @click.command("accept", short_help="Pass or fail: is every GPU as good as it should be?")
 @click.argument("results", nargs=-1, metavar="[RESULT|FOLDER]...", type=click.Path())
-@click.option("--suite", "suite_text", default="limits,quick", show_default=True,
-              help=f"What to measure: quick, {', '.join(suite_names())}.")  # fmt: skip
-@click.option("--against", metavar="last|FILE|GPU",
-              help="What each card should reach. [default: what is known of its kind]")  # fmt: skip
+@click.option(
+    "--suite",
+    "suite_text",
+    default="limits,quick",
+    show_default=True,
+    help=f"What to measure: quick, {', '.join(suite_names())}.",
+)
+@click.option(
+    "--against",
+    metavar="last|FILE|GPU",
+    help="What each card should reach. [default: what is known of its kind]",
+)
 @click.option("--margin", default="5%", show_default=True, help="How much slower is still accepted.")
 @click.option("--gpu", "indices", help="GPU indices, e.g. 0,1. [default: all]")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cuda", show_default=True)
 @click.option("--time", "time_text", help="Longest timing of one measurement, e.g. 20s.")
-@click.option("--soak", "soak_text", metavar="TIME",
-              help="Train so long on each card, too, e.g. 4h; stops early where one fades.")  # fmt: skip
-@click.option("--hosts", type=click.File(), metavar="FILE",
-              help="Test these hosts, all at once: a line each, HOST, or HOST and what runs gpuwise "
-              "there.")  # fmt: skip
-@click.option("--over", type=click.Choice(list(cluster.REACH)), default="ssh", show_default=True,
-              help="How --hosts are reached: ssh, srun in an allocation, kubectl into pods.")  # fmt: skip
-@click.option("--folder", type=click.Path(path_type=Path), default=Path("rack"), show_default=True,
-              help="For bundles of --hosts; a host whose bundle is there is not asked again.")  # fmt: skip
+@click.option(
+    "--soak",
+    "soak_text",
+    metavar="TIME",
+    help="Train so long on each card, too, e.g. 4h; stops early where one fades.",
+)
+@click.option(
+    "--hosts",
+    type=click.File(),
+    metavar="FILE",
+    help="Test these hosts, all at once: a line each, HOST, or HOST and what runs gpuwise there.",
+)
+@click.option(
+    "--over",
+    type=click.Choice(list(cluster.REACH)),
+    default="ssh",
+    show_default=True,
+    help="How --hosts are reached: ssh, srun in an allocation, kubectl into pods.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=Path("rack"),
+    show_default=True,
+    help="For bundles of --hosts; a host whose bundle is there is not asked again.",
+)
 @click.option("--with-serials", is_flag=True, help="Put serial numbers and unique ids into the bundle.")
-@shared.toy_option
+@printer.toy_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the verdict.")
-@shared.output("Write to FILE: a bundle for the vendor (.zip), a certificate (.html), or the verdict "
-               "(.json, .csv, .md).", (*printer.SUFFIXES, BUNDLE, CERTIFICATE))  # fmt: skip
+@printer.output(
+    "Write to FILE: a bundle for the vendor (.zip), a certificate (.html), or the verdict "
+    "(.json, .csv, .md).",
+    (*printer.SUFFIXES, BUNDLE, CERTIFICATE),
+)
 def command(results: tuple[str, ...], **options: Any) -> None:
     """Measure every GPU of this host and judge it: speed, heat, clocks, PCIe, power, ECC, MIG, other
     processes.
@@ -204,18 +231,21 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         return shlex.join(["gpuwise", "accept", "--suite", options["suite_text"], *which, *time, *soak])
 
     return AcceptRequest(
-        files=tuple(map(Path, results)), against=options["against"],
+        files=tuple(map(Path, results)),
+        against=options["against"],
         margin=units.parse_share(options["margin"]),
-        suites=units.parse_list(options["suite_text"]), device=options["device"],
+        suites=units.parse_list(options["suite_text"]),
+        device=options["device"],
         gpus=tuple(dict.fromkeys(int(word) for word in indices)),
         time_s=units.parse_seconds(options["time_text"]) if options["time_text"] is not None else None,
         soak_s=units.parse_seconds(options["soak_text"]) if options["soak_text"] else 0.0,
-        toy=options["toy"], command=command,
-    )  # fmt: skip
+        toy=options["toy"],
+        command=command,
+    )
 
 
 @click.command("doctor", short_help="Check this machine; say how to fix what is wrong.")
-@shared.output_options
+@printer.output_options
 def doctor(output: Path | None, as_json: bool) -> None:
     """Check driver, torch, ECC, MIG, power, clocks, heat, PCIe, other processes and disk.
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed, InputError, NoDataError
 from gpuwise.jobs.auditing import AuditRequest, audit
@@ -18,7 +17,7 @@ from gpuwise.show import audits as show
 @click.command("audit", short_help="Find wrong figures in articles, tables and results.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--all", "every", is_flag=True, help="Also what agrees and what cannot be decided.")
-@shared.output_options
+@printer.output_options
 def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: bool) -> None:
     """Judge every figure in FILEs: Markdown, HTML, text, CSV, a gpuwise result, or a directory of such
     texts; standard input is read where there is none.

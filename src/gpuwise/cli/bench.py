@@ -16,7 +16,6 @@ import click
 from click.core import ParameterSource
 
 from gpuwise import store
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, GateFailed, InputError, RunError
 from gpuwise.jobs import Answer
@@ -87,28 +86,61 @@ def _as(parse: Callable[[str], object]) -> Callable[..., object]:
 
 def _of_servers(function: Callable[..., None]) -> Callable[..., None]:
     """Those of a running server."""
-    for option in reversed((
-        click.option("--endpoint", metavar="URL", help="Measure a running server of this address, "
-                     "OpenAI-compatible: vLLM, SGLang, llama.cpp, Ollama, ..."),
-        click.option("--engine", type=click.Choice(ENGINES), help="Start it on served:NAME with random "
-                     "weights, measure, end it; llama.cpp on served:./model.gguf."),
-        click.option("--model", metavar="NAME", help="Of the server. [default: the one that it lists]"),
-        click.option("--prompt", default="1024", metavar="TOKENS", show_default=True,
-                     help="Of a server's prompts: 1024; 512..2048, each as likely; 1024~300, normal."),
-        click.option("--answer", default="256", metavar="TOKENS", show_default=True,
-                     help="Of its answers, likewise."),
-        click.option("--dataset", type=click.Path(path_type=Path), metavar="FILE.jsonl",
-                     help="Requests instead of --prompt: a line each with prompt, or prompt_tokens, and "
-                     "answer_tokens."),
-        click.option("--concurrency", metavar="LIST", help="Requests at once, e.g. 1,4,16,64."),
-        click.option("--rate", metavar="LIST", help="Requests a second at random times, e.g. 2,4,8."),
-        click.option("--slo", metavar="LIMITS", help="Of goodput: 'TTFT<=500ms,TPOT<=50ms'."),
-        click.option("--seed", type=int, default=0, show_default=True, help="Of prompts, lengths and times."),
-        click.option("--timeout", "timeout_text", default="120s", show_default=True,
-                     help="Longest wait for one answer of a server."),
-        click.option("--key-env", metavar="NAME", help="Environment variable that holds the server's key."),
-        click.option("--follow-redirects", is_flag=True, help="Also to another host, without the key."),
-    )):  # fmt: skip
+    for option in reversed(
+        (
+            click.option(
+                "--endpoint",
+                metavar="URL",
+                help="Measure a running server of this address, "
+                "OpenAI-compatible: vLLM, SGLang, llama.cpp, Ollama, ...",
+            ),
+            click.option(
+                "--engine",
+                type=click.Choice(ENGINES),
+                help="Start it on served:NAME with random "
+                "weights, measure, end it; llama.cpp on served:./model.gguf.",
+            ),
+            click.option("--model", metavar="NAME", help="Of the server. [default: the one that it lists]"),
+            click.option(
+                "--prompt",
+                default="1024",
+                metavar="TOKENS",
+                show_default=True,
+                help="Of a server's prompts: 1024; 512..2048, each as likely; 1024~300, normal.",
+            ),
+            click.option(
+                "--answer",
+                default="256",
+                metavar="TOKENS",
+                show_default=True,
+                help="Of its answers, likewise.",
+            ),
+            click.option(
+                "--dataset",
+                type=click.Path(path_type=Path),
+                metavar="FILE.jsonl",
+                help="Requests instead of --prompt: a line each with prompt, or prompt_tokens, and "
+                "answer_tokens.",
+            ),
+            click.option("--concurrency", metavar="LIST", help="Requests at once, e.g. 1,4,16,64."),
+            click.option("--rate", metavar="LIST", help="Requests a second at random times, e.g. 2,4,8."),
+            click.option("--slo", metavar="LIMITS", help="Of goodput: 'TTFT<=500ms,TPOT<=50ms'."),
+            click.option(
+                "--seed", type=int, default=0, show_default=True, help="Of prompts, lengths and times."
+            ),
+            click.option(
+                "--timeout",
+                "timeout_text",
+                default="120s",
+                show_default=True,
+                help="Longest wait for one answer of a server.",
+            ),
+            click.option(
+                "--key-env", metavar="NAME", help="Environment variable that holds the server's key."
+            ),
+            click.option("--follow-redirects", is_flag=True, help="Also to another host, without the key."),
+        )
+    ):
         function = option(function)
     return function
 
@@ -118,71 +150,141 @@ def _of_servers(function: Callable[..., None]) -> Callable[..., None]:
 @click.option("--workload", help=f"What to measure; see gpuwise workloads. [default: {','.join(REFERENCE)}]")
 @click.option("--suite", help=f"A list of measurements: {', '.join(suite_names())}.")
 @click.option(
-    "--resume", is_flag=False, flag_value="", metavar="[last|FILE]",
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[last|FILE]",
     help="Go on with an interrupted session: what it measured is kept. [default: -o FILE, else last]",
-)  # fmt: skip
+)
 @click.option("--force", is_flag=True, help="Replace the file of -o where it is there already.")
-@click.option("--mode", "modes", callback=_words(MODES),
-              help="train, infer, compute. [default: all that a workload has]")  # fmt: skip
 @click.option(
-    "--precision", "precisions", callback=_words(PRECISIONS, Precision),
+    "--mode",
+    "modes",
+    callback=_words(MODES),
+    help="train, infer, compute. [default: all that a workload has]",
+)
+@click.option(
+    "--precision",
+    "precisions",
+    callback=_words(PRECISIONS, Precision),
     help="fp64, fp32, tf32, fp16, bf16, fp8, int8, int4. [default: bf16, where missing fp16; fp32 on a CPU]",
-)  # fmt: skip
-@click.option("--context", "contexts", metavar="LIST",
-              callback=_as(partial(units.parse_counts, what="a context")),
-              help="Tokens of a language model's sequences, e.g. 1k,4k,32k. [default: 2k]")  # fmt: skip
-@click.option("--method", "methods", metavar="LIST", callback=_as(units.parse_list),
-              help="Of training one: full, lora, qlora, pretrain. [default: full]")  # fmt: skip
-@click.option("--optimiser", type=click.Choice(["adamw", "adamw8bit"]), default="adamw", show_default=True,
-              help="Of that training; adamw8bit keeps its moments in 8 bits.")  # fmt: skip
-@click.option("--checkpointing", is_flag=True, default=None,
-              help="Compute its activations again in the backward pass instead of keeping them.")  # fmt: skip
-@click.option("--compile", callback=_words(("off", "on"), lambda word: word == "on"),
-              help="off, on. [default: on; off for a CPU or --quick]")  # fmt: skip
-@click.option("--batch", callback=_numbers("batch", "auto"),
-              help="Items per step, e.g. 64 or 1,8,64. [default: auto, search the fastest]")  # fmt: skip
-@click.option("--recipe", type=shared.RecipeChoice(),
-              help="tuned: the best known. stock: the best known with torch's own kernels alone. script: the "
-              "benchmark article's public script. [default: tuned]")  # fmt: skip
+)
 @click.option(
-    "--switch", multiple=True, metavar="NAME=WORD",
+    "--context",
+    "contexts",
+    metavar="LIST",
+    callback=_as(partial(units.parse_counts, what="a context")),
+    help="Tokens of a language model's sequences, e.g. 1k,4k,32k. [default: 2k]",
+)
+@click.option(
+    "--method",
+    "methods",
+    metavar="LIST",
+    callback=_as(units.parse_list),
+    help="Of training one: full, lora, qlora, pretrain. [default: full]",
+)
+@click.option(
+    "--optimiser",
+    type=click.Choice(["adamw", "adamw8bit"]),
+    default="adamw",
+    show_default=True,
+    help="Of that training; adamw8bit keeps its moments in 8 bits.",
+)
+@click.option(
+    "--checkpointing",
+    is_flag=True,
+    default=None,
+    help="Compute its activations again in the backward pass instead of keeping them.",
+)
+@click.option(
+    "--compile",
+    callback=_words(("off", "on"), lambda word: word == "on"),
+    help="off, on. [default: on; off for a CPU or --quick]",
+)
+@click.option(
+    "--batch",
+    callback=_numbers("batch", "auto"),
+    help="Items per step, e.g. 64 or 1,8,64. [default: auto, search the fastest]",
+)
+@click.option(
+    "--recipe",
+    type=printer.RecipeChoice(),
+    help="tuned: the best known. stock: the best known with torch's own kernels alone. script: the "
+    "benchmark article's public script. [default: tuned]",
+)
+@click.option(
+    "--switch",
+    multiple=True,
+    metavar="NAME=WORD",
     help="A switch of the recipe, e.g. layout=channels-first; then none that tune has found is used.",
-)  # fmt: skip
-@click.option("--protocol", type=click.Choice(PROTOCOLS),
-              help="adaptive: until the interval is narrow. aime: 50 steps, mean of three runs, start below "
-              "50 C. [default: adaptive]")  # fmt: skip
-@click.option("--time", "time_s", callback=_as(units.parse_seconds),
-              help="Longest timing of one measurement, e.g. 60s. [default: 60s]")  # fmt: skip
-@click.option("--target-ci", default="1%", show_default=True, callback=_as(units.parse_share),
-              help="Stop when the 95 % interval is within ± this.")  # fmt: skip
-@click.option("--with-input", "input", flag_value="host",
-              help="A new batch each step, prepared by worker processes; shows whether the input pipeline or "
-              "the GPU is the bottleneck.")  # fmt: skip
-@click.option("--repeat", type=click.IntRange(1, 20),
-              help="Measure each workload in so many fresh processes: the interval then holds what differs "
-              "from run to run. [default: 1]")  # fmt: skip
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(PROTOCOLS),
+    help="adaptive: until the interval is narrow. aime: 50 steps, mean of three runs, start below "
+    "50 C. [default: adaptive]",
+)
+@click.option(
+    "--time",
+    "time_s",
+    callback=_as(units.parse_seconds),
+    help="Longest timing of one measurement, e.g. 60s. [default: 60s]",
+)
+@click.option(
+    "--target-ci",
+    default="1%",
+    show_default=True,
+    callback=_as(units.parse_share),
+    help="Stop when the 95 % interval is within ± this.",
+)
+@click.option(
+    "--with-input",
+    "input",
+    flag_value="host",
+    help="A new batch each step, prepared by worker processes; shows whether the input pipeline or "
+    "the GPU is the bottleneck.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 20),
+    help="Measure each workload in so many fresh processes: the interval then holds what differs "
+    "from run to run. [default: 1]",
+)
 @click.option("--quick", is_flag=True, help="A first picture: eager, default batch, a few seconds each.")
 @click.option("--gpu", "index", type=int, help="GPU index, as nvidia-smi counts; a suite keeps to it.")
-@click.option("--gpus", callback=_numbers("count of GPUs"),
-              help="Counts of GPUs that train together, e.g. 1,2,4; with --device cpu, of processes. "
-              "[default: 1]")  # fmt: skip
-@click.option("--scaling", type=click.Choice(SCALINGS),
-              help="weak: each GPU has the whole batch. strong: they share one. [default: weak]")  # fmt: skip
+@click.option(
+    "--gpus",
+    callback=_numbers("count of GPUs"),
+    help="Counts of GPUs that train together, e.g. 1,2,4; with --device cpu, of processes. [default: 1]",
+)
+@click.option(
+    "--scaling",
+    type=click.Choice(SCALINGS),
+    help="weak: each GPU has the whole batch. strong: they share one. [default: weak]",
+)
 @click.option("--nodes", type=click.IntRange(1), help="Machines that run this same command.")
 @click.option("--rdzv", metavar="HOST:PORT", help="Where they meet: an address of the first.")
 @click.option(
-    "--node-rank", type=click.IntRange(0),
+    "--node-rank",
+    type=click.IntRange(0),
     help="0 on the machine that --rdzv names, 1 and more elsewhere. [default: found by its address]",
-)  # fmt: skip
-@click.option("--device", type=click.Choice(DEVICES), help="cuda: NVIDIA, AMD. mps: Apple. xpu: Intel. "
-              "[default: cuda where there is a GPU]")  # fmt: skip
-@click.option("--framework", type=click.Choice(FRAMEWORKS), default="torch", show_default=True,
-              help="What measures; tensorflow and jax have five networks (docs/frameworks.md).")  # fmt: skip
-@click.option("--toy", "size", flag_value="toy", hidden=True,
-              help="Shrunken models, to test gpuwise itself.")  # fmt: skip
+)
+@click.option(
+    "--device",
+    type=click.Choice(DEVICES),
+    help="cuda: NVIDIA, AMD. mps: Apple. xpu: Intel. [default: cuda where there is a GPU]",
+)
+@click.option(
+    "--framework",
+    type=click.Choice(FRAMEWORKS),
+    default="torch",
+    show_default=True,
+    help="What measures; tensorflow and jax have five networks (docs/frameworks.md).",
+)
+@click.option("--toy", "size", flag_value="toy", hidden=True, help="Shrunken models, to test gpuwise itself.")
 @_of_servers
-@shared.quiet_option
-@shared.drawn_output
+@printer.quiet_option
+@printer.drawn_output
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
     """Measure this machine: limits first, then each workload, one line each as it is final.
@@ -204,8 +306,12 @@ def command(context: click.Context, /, **options: Any) -> None:
     """
     output: Path | None = options["output"]
     quiet = options["quiet"] or options["as_json"]
-    given = {p.opts[0]: p.name for p in context.command.params if isinstance(p, click.Option)
-             and context.get_parameter_source(str(p.name)) is ParameterSource.COMMANDLINE}  # fmt: skip
+    given = {
+        p.opts[0]: p.name
+        for p in context.command.params
+        if isinstance(p, click.Option)
+        and context.get_parameter_source(str(p.name)) is ParameterSource.COMMANDLINE
+    }
     served = [name for name in options["workloads"] if name.startswith("served:")]
     if options["endpoint"] or options["engine"] or served:
         if bool(options["endpoint"]) == bool(options["engine"]):
@@ -225,12 +331,19 @@ def command(context: click.Context, /, **options: Any) -> None:
         raise InputError(f"{flag} is for a running server", hint="add --endpoint URL")
     printer.check_output(output)
     request = BenchRequest(
-        plan=_asked(options), suite=options["suite"] is not None, device=options["device"],
-        gpu=options["index"], framework=options["framework"], recipe=options["recipe"] or "tuned",
-        switches=parse(options["switch"]) if options["switch"] else None, output=output,
-        resume=options["resume"], force=options["force"], command=repeatable(),
+        plan=_asked(options),
+        suite=options["suite"] is not None,
+        device=options["device"],
+        gpu=options["index"],
+        framework=options["framework"],
+        recipe=options["recipe"] or "tuned",
+        switches=parse(options["switch"]) if options["switch"] else None,
+        output=output,
+        resume=options["resume"],
+        force=options["force"],
+        command=repeatable(),
         rendezvous=rendezvous_of(options["nodes"] or 1, options["rdzv"], options["node_rank"]),
-    )  # fmt: skip
+    )
     answer = bench(request, Screen(quiet=quiet).listen)
     done = answer.found
     scaled = None
@@ -286,33 +399,49 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
 
         def line(self, ended: Any) -> str:
             cells = {name: cell for name, cell in serving.row(ended).items() if cell}
-            return "  ".join(f"{name} {cells[name]}" if name != "load" else f"{cells[name]:<14}"
-                             for name in serving.BRIEF if name in cells)  # fmt: skip
+            return "  ".join(
+                f"{name} {cells[name]}" if name != "load" else f"{cells[name]:<14}"
+                for name in serving.BRIEF
+                if name in cells
+            )
 
-    concurrency = tuple(units.parse_count(word, "a number of requests")
-                        for word in units.parse_list(options["concurrency"] or ""))  # fmt: skip
+    concurrency = tuple(
+        units.parse_count(word, "a number of requests")
+        for word in units.parse_list(options["concurrency"] or "")
+    )
     rates = tuple(units.parse_positive(word, "a rate") for word in units.parse_list(options["rate"] or ""))
     precisions = options["precisions"] or ()
     if len(precisions) > 1:
         raise InputError("a server computes in one precision", hint="name the one it was started with")
     request = EndpointRequest(
-        url=options["endpoint"] or "", model=options["model"] or "", prompt=options["prompt"],
-        answer=options["answer"], requests=options["dataset"],
-        concurrency=concurrency or (() if rates else (1, 4, 16)), rate=rates,
+        url=options["endpoint"] or "",
+        model=options["model"] or "",
+        prompt=options["prompt"],
+        answer=options["answer"],
+        requests=options["dataset"],
+        concurrency=concurrency or (() if rates else (1, 4, 16)),
+        rate=rates,
         slo=tuple(map(units.parse_latency, units.parse_list(options["slo"] or ""))),
-        time_s=options["time_s"] or 30.0, timeout_s=units.parse_seconds(options["timeout_text"]),
-        seed=options["seed"], precision=precisions[0] if precisions else None,
-        key_variable=options["key_env"] or "", follow_redirects=options["follow_redirects"],
-        output=options["output"], command=repeatable(),
-    )  # fmt: skip
+        time_s=options["time_s"] or 30.0,
+        timeout_s=units.parse_seconds(options["timeout_text"]),
+        seed=options["seed"],
+        precision=precisions[0] if precisions else None,
+        key_variable=options["key_env"] or "",
+        follow_redirects=options["follow_redirects"],
+        output=options["output"],
+        command=repeatable(),
+    )
     printer.end_as_with_ctrl_c()
     listen = Levels(quiet=quiet, what="levels").listen
     if options["engine"]:
         printer.talk(f"starting {options['engine']}: filling weights and compiling take minutes")
         (named,), gpus = options["workloads"], options["gpus"] or (1,)
-        answer = measure_served(ServeRequest(
-            engine=options["engine"], model=named.removeprefix("served:"), load=request, gpus=gpus[0] or 1
-        ), listen)  # fmt: skip
+        answer = measure_served(
+            ServeRequest(
+                engine=options["engine"], model=named.removeprefix("served:"), load=request, gpus=gpus[0] or 1
+            ),
+            listen,
+        )
     else:
         answer = measure_endpoint(request, listen)
     done = answer.found
@@ -326,8 +455,9 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
         failed = ", ".join(m.config.load.offered for m in done.failed if m.config.load)
         raise RunError(
             f"{len(done.failed)} of {len(done.result.measurements)} levels had no answer: {failed}: "
-            f"{done.failed[0].error}", hint="a lower load, or a longer --timeout",
-        )  # fmt: skip
+            f"{done.failed[0].error}",
+            hint="a lower load, or a longer --timeout",
+        )
 
 
 def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
@@ -448,9 +578,9 @@ class Screen:
 
 @click.command("reproduce", short_help="Re-run a result and check that it reproduces.")
 @click.argument("what", metavar="FILE|last")
-@shared.index_option
-@shared.quiet_option
-@shared.output_options
+@printer.index_option
+@printer.quiet_option
+@printer.output_options
 def again(what: str, index: int | None, quiet: bool, output: Path | None, as_json: bool) -> None:
     """Run every measurement of a result again, at the batch that it had.
 

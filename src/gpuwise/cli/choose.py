@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from gpuwise import store
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError
 from gpuwise.facts.prices import rates as known_rates
@@ -40,8 +39,14 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     """Every option of the table, which the page has, too."""
     for field in reversed(FIELDS):
         kind = click.Choice(field.choices) if field.choices else None
-        option = click.option(f"--{field.name}", type=kind, is_flag=field.flag, multiple=field.many,
-                              metavar=field.like or None, help=field.help)  # fmt: skip
+        option = click.option(
+            f"--{field.name}",
+            type=kind,
+            is_flag=field.flag,
+            multiple=field.many,
+            metavar=field.like or None,
+            help=field.help,
+        )
         command = option(command)
     return command
 
@@ -51,9 +56,11 @@ _MODES = {"inference": "infer", "serve": "infer", "training": "train", "fine-tun
 
 
 @click.command(
-    "choose", cls=_Grouped, short_help="Which GPU to buy or rent, and why.",
+    "choose",
+    cls=_Grouped,
+    short_help="Which GPU to buy or rent, and why.",
     context_settings={"token_normalize_func": lambda text: _MODES.get(text, text)},
-)  # fmt: skip
+)
 @click.argument("workload", required=False, metavar="[WORKLOAD[=WEIGHT],... | QUESTION | PRESET | FILE.json]")
 @_options
 @click.option("--model", metavar="hf:CONFIG|FILE", help="A model of your own instead of WORKLOAD.")
@@ -61,7 +68,7 @@ _MODES = {"inference": "infer", "serve": "infer", "training": "train", "fine-tun
 @click.option("--rent", "acquire", flag_value="rent", help="Only rent.")
 @click.option("--both", "acquire", flag_value="both", help="Buy or rent: the default.")
 @click.option("--measured", multiple=True, metavar="FILE", help="Also this result file. May be repeated.")
-@shared.files("--prices", "files", help="Also these prices: a CSV as of gpuwise prices.")
+@printer.files("--prices", "files", help="Also these prices: a CSV as of gpuwise prices.")
 @click.option("--rate", "rates", multiple=True, metavar="EUR=1.08", help="USD for one unit of a currency.")
 @click.option(
     "--top", type=click.IntRange(min=0), default=8, show_default=True, help="Rows shown; 0 for all."
@@ -72,11 +79,18 @@ _MODES = {"inference": "infer", "serve": "infer", "training": "train", "fine-tun
 @click.option("--why", is_flag=True, help="Every number of GPUs, reasons, chances, assumptions.")
 @click.option("--rejected", is_flag=True, help="Also every GPU that is left out, and why.")
 @click.option("--wide", is_flag=True, help="Every column: cost of items, energy, free memory, break-even.")
-@shared.drawn_output
+@printer.drawn_output
 def command(
-    workload: str | None, top: int, every_provider: bool, why: bool, rejected: bool, wide: bool,
-    output: Path | None, as_json: bool, **options: Any,
-) -> None:  # fmt: skip
+    workload: str | None,
+    top: int,
+    every_provider: bool,
+    why: bool,
+    rejected: bool,
+    wide: bool,
+    output: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Rank GPUs by what the work costs on them, with intervals, reasons and what would change the answer.
 
     WORKLOAD is a question ('serve a 70B for 50 users', 'two 3090s or one 4090 for llama-3.1-70b'), one of
@@ -89,9 +103,9 @@ def command(
     from gpuwise.jobs.facts import Facts
     from gpuwise.judge.choose.decide import differences
     from gpuwise.show import choice as show
-    from gpuwise.store import record
+    from gpuwise.store.choice import load_choice
 
-    old = record.load_choice(Path(workload)) if workload and Path(workload).suffix == ".json" else None
+    old = load_choice(Path(workload)) if workload and Path(workload).suffix == ".json" else None
     shipped = known_rates()
     own_rates = dict(units.parse_rate(text) for text in options.pop("rates"))
     rates = {code: rate for code, (rate, _) in shipped.items()} | own_rates
@@ -99,14 +113,16 @@ def command(
         options |= _ask(sys.stdin.isatty(), rates)
         workload = options.pop("workload")
     # Read before anything is computed: a bad row should not cost a minute.
-    offers = choosing.offers_with(options.pop("files"), rates, shared.today())
+    offers = choosing.offers_with(options.pop("files"), rates, printer.today())
     given = [result for name in options.pop("measured") for result in store.load_all(store.find(name))]
     if old is not None:
         # Made again as it was, so that what has changed since is the world and not the question.
         if more := [name for name, value in options.items() if value]:
             flag = more[0].replace("_", "-")
-            raise InputError(f"a recommendation is made again as it was: --{flag} cannot be added",
-                             hint="start anew: gpuwise choose WORKLOAD ...")  # fmt: skip
+            raise InputError(
+                f"a recommendation is made again as it was: --{flag} cannot be added",
+                hint="start anew: gpuwise choose WORKLOAD ...",
+            )
         need = old.need
     else:
         if workload and options["model"]:
@@ -115,19 +131,22 @@ def command(
         need, there = need_of(workload or options["model"], stated, rates, load=_result)
         used = [code for code in shipped if code not in own_rates and _names_money(code, workload, options)]
         said = (f"{code} at {rates[code]:g} USD ({shipped[code][1]}; --rate {code}=...)" for code in used)
-        need = replace(need, notes=(*need.notes, *said),
-                       currency=(used[0], rates[used[0]]) if used else need.currency)  # fmt: skip
+        need = replace(
+            need, notes=(*need.notes, *said), currency=(used[0], rates[used[0]]) if used else need.currency
+        )
         given += there
-    facts = Facts(given=given, offers=offers, today=shared.today(), tell=printer.talk)
+    facts = Facts(given=given, offers=offers, today=printer.today(), tell=printer.talk)
     answer = choosing.choose(need, facts, every_provider=every_provider)
     changed = differences(old, answer.found) if old is not None else ()
     if output is not None and output.suffix in printer.DRAWINGS:
         printer.draw(answer.to_chart(), output)
         return
     whole = as_json or output is not None
-    table = show.whole(answer.found, changed) if whole else show.table(
-        answer.found, top=top or None, wide=wide, changed=changed, why=why or every_provider
-    )  # fmt: skip
+    table = (
+        show.whole(answer.found, changed)
+        if whole
+        else show.table(answer.found, top=top or None, wide=wide, changed=changed, why=why or every_provider)
+    )
     if not (whole or why):
         hints = "more: --why; GPUs left out: --rejected; assumptions: --host, --electricity, --years ..."
         table = replace(table, notes=(*table.notes, hints))

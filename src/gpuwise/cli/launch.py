@@ -11,7 +11,6 @@ import click
 
 from gpuwise import store
 from gpuwise.cli import bench
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import cluster
@@ -48,11 +47,12 @@ def command() -> None:
 @command.command("slurm", short_help="Write a batch script and submit it.")
 @_options
 @click.option("--folder", default=".", show_default=True, help="Shared folder for results and log.")
-@click.option("--sbatch", multiple=True, metavar="OPTION",
-              help="A further option, e.g. --sbatch=--partition=gpu.")  # fmt: skip
+@click.option(
+    "--sbatch", multiple=True, metavar="OPTION", help="A further option, e.g. --sbatch=--partition=gpu."
+)
 @click.option("--dry-run", is_flag=True, help="Print the script, submit nothing.")
 @click.option("--wait", is_flag=True, help="Stay until the job has ended: its exit code is this one's.")
-@shared.json_option
+@printer.json_option
 def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **options: Any) -> None:
     """Submit `gpuwise bench BENCH_ARGUMENTS` to Slurm; results are merged into one file in --folder."""
     job = _job(options)
@@ -74,8 +74,11 @@ def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **o
 @click.option("--image", required=True, help="Container image with gpuwise and torch.")
 @click.option("--folder", default="/results", show_default=True, help="Where results go in the pods.")
 @click.option("--claim", default=None, help="Volume claim to mount there, for all pods.")
-@click.option("--push", metavar="URL", help="Or send them to this `gpuwise serve --db`; the token is in the "
-              "secret gpuwise, key token.")  # fmt: skip
+@click.option(
+    "--push",
+    metavar="URL",
+    help="Or send them to this `gpuwise serve --db`; the token is in the secret gpuwise, key token.",
+)
 def kubernetes(image: str, claim: str | None, push: str | None, **options: Any) -> None:
     """Print the manifest that runs `gpuwise bench BENCH_ARGUMENTS`: pipe it to kubectl apply -f -."""
     printer.out(cluster.manifest(_job(options), image=image, claim=claim, push=push))
@@ -113,9 +116,14 @@ def _job(options: dict[str, Any]) -> ClusterJob:
 
 
 @click.command("merge", short_help="One result of the files of several machines.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...",
-                type=click.Path(exists=True, dir_okay=False, path_type=Path))  # fmt: skip
-@shared.output_options
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@printer.output_options
 def merge(files: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
     """Merge the result FILEs that the machines of one `gpuwise bench --nodes N` wrote.
 

@@ -12,7 +12,6 @@ from typing import Any, get_args
 import click
 from click.core import ParameterSource
 
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed, InputError, NoDataError
 from gpuwise.facts.prices import STALE_DAYS, Limit, Order
@@ -28,7 +27,7 @@ FULL_WIDTH = 190
 @click.command("gpus", short_help="List the GPUs of the catalog.")
 @click.argument("query", nargs=-1)
 @click.option("--sort", "field", metavar="FIELD", help="memory, price, ...: largest first; -FIELD: smallest.")
-@shared.output_options
+@printer.output_options
 def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json: bool) -> None:
     """List the GPUs that meet every QUERY, or all of them.
 
@@ -55,7 +54,7 @@ def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json
 
 @click.command("workloads", short_help="List what can be measured.")
 @click.argument("names", nargs=-1, metavar="[WORKLOAD]...")
-@shared.output_options
+@printer.output_options
 def workloads(names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """List the workloads with their modes, size and cost of one item.
 
@@ -79,22 +78,25 @@ def workloads(names: tuple[str, ...], output: Path | None, as_json: bool) -> Non
 @click.option("--provider", "providers", default="", metavar="LIST", help="Only these providers.")
 @click.option("--count", type=float, help="Only offers of this many GPUs; as in h100:8.")
 @click.option("--region", metavar="TEXT", help="Only regions that contain TEXT.")
-@click.option("--max", "limit", metavar="PRICE",
-              help="At most '$3/h' (rent) or '$3000' (purchase) for one GPU.")  # fmt: skip
+@click.option(
+    "--max", "limit", metavar="PRICE", help="At most '$3/h' (rent) or '$3000' (purchase) for one GPU."
+)
 @click.option("--newer-than", metavar="AGE", help="Only prices seen in the last 90d, 12w or 1y.")
-@shared.files(
-    "--prices", "files",
+@printer.files(
+    "--prices",
+    "files",
     help="Add a CSV of your own for this call: gpu, amount, count, kind, currency, per, seen_on ...",
-)  # fmt: skip
+)
 @click.option("--rate", "rates", multiple=True, metavar="EUR=1.08", help="USD for one unit of a currency.")
 @click.option("--sort", type=click.Choice(get_args(Order)), default="price", show_default=True)
 @click.option("--all", "history", is_flag=True, help="Every sight of an offer, not only the newest.")
-@click.option("--top", type=click.IntRange(min=0), default=25, show_default=True,
-              help="Rows shown; 0 for all.")  # fmt: skip
+@click.option(
+    "--top", type=click.IntRange(min=0), default=25, show_default=True, help="Rows shown; 0 for all."
+)
 @click.option("--wide", is_flag=True, help="Every column, also on a narrow terminal.")
 @click.option("--over-time", is_flag=True, help="Rents by month and provider; -o FILE.svg draws them.")
 @click.option("--watch", metavar="'h100<2.00'", help="Exit 0 if a fresh offer is below this, else 1.")
-@shared.drawn_output
+@printer.drawn_output
 @click.pass_context
 def prices(
     ctx: click.Context, /, what: tuple[str, ...], output: Path | None, as_json: bool, **options: Any
@@ -106,7 +108,7 @@ def prices(
     """
     from gpuwise.show import prices as show
 
-    day = shared.today()
+    day = printer.today()
     if what == ("update",):
         given = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
         if not {"what", "as_json"}.issuperset(given):
@@ -135,13 +137,19 @@ def prices(
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
     request = PricesRequest(
-        gpu=" ".join(what), kinds=frozenset(kinds), providers=parse_list(options["providers"]),
-        count=options["count"], region=options["region"],
+        gpu=" ".join(what),
+        kinds=frozenset(kinds),
+        providers=parse_list(options["providers"]),
+        count=options["count"],
+        region=options["region"],
         limit=_limit(options["limit"]) if options["limit"] else None,
         newer_than=parse_days(options["newer_than"]) if options["newer_than"] else None,
-        files=options["files"], rates=dict(parse_rate(text) for text in options["rates"]),
-        order=options["sort"], every_sight=options["history"], today=day,
-    )  # fmt: skip
+        files=options["files"],
+        rates=dict(parse_rate(text) for text in options["rates"]),
+        order=options["sort"],
+        every_sight=options["history"],
+        today=day,
+    )
     try:
         answer = price_list(request)
     except NoDataError:

@@ -132,8 +132,10 @@ def next_step(error: GpuwiseError) -> str | None:
     if error.code == "rate":
         return f"--rate {data['currency']}=USD-FOR-ONE"
     if error.code == "limits":
-        ways = (" and ".join(f"{_option(way.limit, way.value)} ({way.gpus})" for way in each)
-                for each in data["ways"])  # fmt: skip
+        ways = (
+            " and ".join(f"{_option(way.limit, way.value)} ({way.gpus})" for way in each)
+            for each in data["ways"]
+        )
         return f"relax {'one: ' if len(data['ways']) > 1 else ''}{'; or '.join(ways)}"
     if error.code == "compare":
         return f"name another GPU: {shlex.join(['gpuwise', 'compare', *data['names'], data['other']])}"

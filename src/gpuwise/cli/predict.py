@@ -11,7 +11,6 @@ import click
 
 import gpuwise
 from gpuwise import store
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
@@ -23,22 +22,51 @@ from gpuwise.show import predictions as report
 
 @click.command("predict", short_help="Speed, memory and watts on GPUs that are not here.")
 @click.argument("workload")
-@click.option("--gpu", "gpus", multiple=True, default=("all",), show_default=True, metavar="GPU,...",
-              help="Names or filters of gpuwise gpus: rtx-4090,h100-sxm, 24GB.., ada; all.")  # fmt: skip
+@click.option(
+    "--gpu",
+    "gpus",
+    multiple=True,
+    default=("all",),
+    show_default=True,
+    metavar="GPU,...",
+    help="Names or filters of gpuwise gpus: rtx-4090,h100-sxm, 24GB.., ada; all.",
+)
 @click.option("--mode", type=click.Choice(["train", "infer"]), help="[default: train where there is one]")
 @click.option("--precision", help="fp32, tf32, fp16, bf16. [default: bf16 where the workload has it]")
-@click.option("--batch", default="auto", show_default=True,
-              help="Items a step on each GPU; auto: the best that fits.")  # fmt: skip
+@click.option(
+    "--batch", default="auto", show_default=True, help="Items a step on each GPU; auto: the best that fits."
+)
 @click.option("--compile", "compiled", type=click.Choice(["on", "off"]), default="on", show_default=True)
-@click.option("--recipe", type=shared.RecipeChoice(), default="stock", show_default=True,
-              help="script: the benchmark article's public script. stock: torch's own kernels; tuned is "
-              "predicted as stock.")  # fmt: skip
-@click.option("--gpus", "count", type=click.IntRange(1), default=1, show_default=True,
-              help="GPUs of one machine that work together.")  # fmt: skip
-@click.option("--prompt", type=click.IntRange(1), default=1024, show_default=True,
-              help="Tokens of a prompt, of a served model.")  # fmt: skip
-@click.option("--answer", type=click.IntRange(1), default=1024, show_default=True,
-              help="Tokens of an answer, of a served model.")  # fmt: skip
+@click.option(
+    "--recipe",
+    type=printer.RecipeChoice(),
+    default="stock",
+    show_default=True,
+    help="script: the benchmark article's public script. stock: torch's own kernels; tuned is "
+    "predicted as stock.",
+)
+@click.option(
+    "--gpus",
+    "count",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="GPUs of one machine that work together.",
+)
+@click.option(
+    "--prompt",
+    type=click.IntRange(1),
+    default=1024,
+    show_default=True,
+    help="Tokens of a prompt, of a served model.",
+)
+@click.option(
+    "--answer",
+    type=click.IntRange(1),
+    default=1024,
+    show_default=True,
+    help="Tokens of an answer, of a served model.",
+)
 @click.option(
     "--calibrate", metavar="FILE|last", help="A result of one of these GPUs: its steps sharpen the rest."
 )
@@ -46,10 +74,10 @@ from gpuwise.show import predictions as report
     "--from", "source", metavar="FILE|last", help="A result of another GPU with this cell: go from there."
 )
 @click.option("--sort", type=click.Choice(report.SORTS), default="speed", show_default=True)
-@shared.output_options
+@printer.output_options
 def command(
     workload: str, gpus: tuple[str, ...], sort: str, output: Path | None, as_json: bool, **options: Any
-) -> None:  # fmt: skip
+) -> None:
     """Predict WORKLOAD on GPUs that need not be here: throughput with an 80 % interval, memory and whether
     it fits, watts, what bounds it, and what the prediction rests on.
 
@@ -66,12 +94,25 @@ def command(
     if workload.startswith("served:") and (options["calibrate"] or options["source"]):
         raise InputError("served models take no result", hint="leave out --calibrate and --from")
     names = ",".join(gpus)
-    answer = sorted_by(predict(PredictRequest(
-        workload=workload, gpus=_ids(names), batch=units.parse_batch(options["batch"]), mode=options["mode"],
-        precision=options["precision"], compile=options["compiled"] == "on", recipe=options["recipe"],
-        count=options["count"], prompt=options["prompt"], answer=options["answer"],
-        calibration=_result(options["calibrate"]), source=_result(options["source"]),
-    )), sort)  # fmt: skip
+    answer = sorted_by(
+        predict(
+            PredictRequest(
+                workload=workload,
+                gpus=_ids(names),
+                batch=units.parse_batch(options["batch"]),
+                mode=options["mode"],
+                precision=options["precision"],
+                compile=options["compiled"] == "on",
+                recipe=options["recipe"],
+                count=options["count"],
+                prompt=options["prompt"],
+                answer=options["answer"],
+                calibration=_result(options["calibrate"]),
+                source=_result(options["source"]),
+            )
+        ),
+        sort,
+    )
     printer.deliver_answer(answer, as_json=as_json, output=output)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
@@ -111,27 +152,58 @@ def _ids(text: str) -> tuple[str, ...]:
 
 @click.command("fit", short_help="Does a language model fit, and how fast?")
 @click.argument("model")
-@click.option("--gpu", "gpus", multiple=True, metavar="GPU,...",
-              help="Names or filters of gpuwise gpus; all. [default: those here, or usual ones]")  # fmt: skip
-@click.option("--for", "tasks", default="infer", show_default=True, metavar="TASK,...",
-              help="infer; full, lora, qlora: training of all weights, of adapters, on 4 bits.")  # fmt: skip
-@click.option("--weights", default="", metavar="FORMAT,...",
-              help="bf16, fp8, int8, int4, mxfp4, nvfp4, nf4, q8_0, q5_k_m, q4_k_m. "
-                   "[default: by task]")  # fmt: skip
+@click.option(
+    "--gpu",
+    "gpus",
+    multiple=True,
+    metavar="GPU,...",
+    help="Names or filters of gpuwise gpus; all. [default: those here, or usual ones]",
+)
+@click.option(
+    "--for",
+    "tasks",
+    default="infer",
+    show_default=True,
+    metavar="TASK,...",
+    help="infer; full, lora, qlora: training of all weights, of adapters, on 4 bits.",
+)
+@click.option(
+    "--weights",
+    default="",
+    metavar="FORMAT,...",
+    help="bf16, fp8, int8, int4, mxfp4, nvfp4, nf4, q8_0, q5_k_m, q4_k_m. [default: by task]",
+)
 @click.option("--cache", default="bf16", show_default=True, help="Keys and values: bf16, fp8, int8.")
-@click.option("--context", metavar="N,...",
-              help="Tokens of a sequence. [default: 8k, that is 8,192; in training 2k]")  # fmt: skip
+@click.option(
+    "--context", metavar="N,...", help="Tokens of a sequence. [default: 8k, that is 8,192; in training 2k]"
+)
 @click.option(
     "--batch", default="1", show_default=True, metavar="N,...", help="Sequences at a time on each GPU."
 )
-@click.option("--gpus", "count", type=click.IntRange(1, 64), default=1, show_default=True,
-              help="GPUs that share the work: tensor-parallel in inference, FSDP in training.")  # fmt: skip
-@click.option("--checkpoint", type=click.Choice(["on", "off"]), default="on", show_default=True,
-              help="Training computes activations again instead of keeping them.")  # fmt: skip
-@click.option("--optimiser", type=click.Choice(["adamw", "adamw8bit", "paged"]), default="adamw",
-              show_default=True, help="paged: 8-bit moments in the host's memory.")  # fmt: skip
+@click.option(
+    "--gpus",
+    "count",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="GPUs that share the work: tensor-parallel in inference, FSDP in training.",
+)
+@click.option(
+    "--checkpoint",
+    type=click.Choice(["on", "off"]),
+    default="on",
+    show_default=True,
+    help="Training computes activations again instead of keeping them.",
+)
+@click.option(
+    "--optimiser",
+    type=click.Choice(["adamw", "adamw8bit", "paged"]),
+    default="adamw",
+    show_default=True,
+    help="paged: 8-bit moments in the host's memory.",
+)
 @click.option("--rank", type=click.IntRange(1, 1024), default=16, show_default=True, help="Of adapters.")
-@shared.drawn_output
+@printer.drawn_output
 def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
     """Does MODEL fit, and how fast: memory by part, tokens a second with an 80 % interval, the time to the
     first token, over formats, contexts and batches.
@@ -144,15 +216,21 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
       gpuwise fit gpt-oss-20b --weights mxfp4 --gpu rtx-5090 --context 8k,32k --batch 1,16
       gpuwise fit qwen3-235b-a22b --weights fp8 --gpu h200-sxm --gpus 4
     """
-    answer = fit_model(FitRequest(
-        model=model, gpus=_ids(",".join(options["gpus"])) if options["gpus"] else (),
-        tasks=cast(Any, units.parse_list(options["tasks"].casefold())),
-        weights=units.parse_list(options["weights"].casefold()), cache=options["cache"].casefold(),
-        contexts=units.parse_counts(options["context"], "a context") if options["context"] else (),
-        batches=units.parse_counts(options["batch"], "a batch"),
-        count=options["count"], checkpoint=options["checkpoint"] == "on", optimiser=options["optimiser"],
-        rank=options["rank"],
-    ))  # fmt: skip
+    answer = fit_model(
+        FitRequest(
+            model=model,
+            gpus=_ids(",".join(options["gpus"])) if options["gpus"] else (),
+            tasks=cast(Any, units.parse_list(options["tasks"].casefold())),
+            weights=units.parse_list(options["weights"].casefold()),
+            cache=options["cache"].casefold(),
+            contexts=units.parse_counts(options["context"], "a context") if options["context"] else (),
+            batches=units.parse_counts(options["batch"], "a batch"),
+            count=options["count"],
+            checkpoint=options["checkpoint"] == "on",
+            optimiser=options["optimiser"],
+            rank=options["rank"],
+        )
+    )
     printer.deliver_answer(answer, as_json=as_json, output=output)
     if answer.exit_status:
         gpus = f"--gpu {','.join(options['gpus'])} " if options["gpus"] else ""
@@ -165,12 +243,23 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
 
 @click.command("calibrate", short_help="Time operators here, so that predictions of this GPU rest on them.")
 @click.option("--gpu", metavar="NAME", help="The GPU's name, where the driver's is not enough.")
-@click.option("--time", "time_s", type=click.FloatRange(1.0), default=150.0, show_default=True,
-              help="Seconds; cases that do not fit are left out.")  # fmt: skip
-@click.option("--device", type=click.Choice(["cuda", "cpu"]), default="cuda", show_default=True,
-              help="cpu: a rehearsal; its factors are not kept.")  # fmt: skip
+@click.option(
+    "--time",
+    "time_s",
+    type=click.FloatRange(1.0),
+    default=150.0,
+    show_default=True,
+    help="Seconds; cases that do not fit are left out.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(["cuda", "cpu"]),
+    default="cuda",
+    show_default=True,
+    help="cpu: a rehearsal; its factors are not kept.",
+)
 @click.option("--only", multiple=True, metavar="CLASS", help="Cases whose name begins so: pointwise, dense.")
-@shared.output_options
+@printer.output_options
 def calibrate(
     gpu: str | None, time_s: float, device: str, only: tuple[str, ...], output: Path | None, as_json: bool
 ) -> None:

@@ -1,4 +1,7 @@
-"""The only writer to the terminal: results to standard output, talk to standard error."""
+"""What the verbs share: their options, and the only writer to the terminal.
+
+Results go to standard output, talk to standard error.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,21 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import date
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from gpuwise.errors import InputError, MachineError, NoDataError
+from gpuwise.model.question import RECIPES, Recipe
 from gpuwise.model.units import visible
 from gpuwise.show.table import Table, comma_separated, laid_out, markdown, parquet
 
 if TYPE_CHECKING:
     from gpuwise.jobs import Answer
+    from gpuwise.model.gpu import GpuSpec
     from gpuwise.show.charts import Drawing
     from gpuwise.show.page import Page
 
@@ -107,8 +115,9 @@ def table(content: Table, most: int = NO_TERMINAL) -> int:
         return [f"\x1b[{code}m{line}\x1b[0m" if styled and line else line for line in lines]
 
     def prose(texts: Iterable[str]) -> list[str]:
-        return [line for text in texts
-                for line in wrap(text, width, initial_indent="  ", subsequent_indent="  ")]  # fmt: skip
+        return [
+            line for text in texts for line in wrap(text, width, initial_indent="  ", subsequent_indent="  ")
+        ]
 
     made = laid_out(content, width if terminal or most < NO_TERMINAL else None)
     lines = [*style(1, [content.title] if content.title else ()), *prose(content.before)]
@@ -243,3 +252,85 @@ def json_text(document: Any) -> str:
     if isinstance(document, bytes):  # results are encoded by msgspec
         return document.decode().rstrip("\n")
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+device_option = click.option(
+    "--device", type=click.Choice(["cpu", "cuda"]), help="[default: cuda where there is a GPU]"
+)
+index_option = click.option("--gpu", "index", type=int, help="GPU index, as nvidia-smi counts.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the table.")
+toy_option = click.option("--toy", is_flag=True, hidden=True, help="Shrunken models, to test gpuwise itself.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
+)
+
+
+def output(
+    help: str = "Write to FILE; the suffix picks the format: .json, .csv, .parquet or .md.",
+    suffixes: Sequence[str] = SUFFIXES,
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """`-o FILE`, whose suffix is checked before anything is computed, and `--json`."""
+
+    def check(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+        check_output(path, suffixes)
+        return path
+
+    file = click.option(
+        "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), callback=check, help=help
+    )
+    return lambda function: file(json_option(function))
+
+
+output_options = output()
+drawn_output = output(
+    "Write to FILE; the suffix picks the format: .json, .csv, .parquet, .md, or the chart as .svg, .png.",
+    (*SUFFIXES, *DRAWINGS),
+)
+
+
+def files(*names: str, help: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """An option of files that may be repeated."""
+    path = click.Path(path_type=Path)
+    return click.option(*names, multiple=True, metavar="FILE", type=path, help=f"{help} May be repeated.")
+
+
+class RecipeChoice(click.Choice[Recipe]):
+    """One of the recipes; a name of version 0.1 is answered with today's."""
+
+    def __init__(self, recipes: Sequence[Recipe] = RECIPES) -> None:
+        super().__init__(recipes)
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Recipe:
+        """Raises click.BadParameter."""
+        if value == "parity":
+            self.fail("the recipe parity is called script since version 0.2", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def today() -> date:
+    """The day it is here; a function so that a test can set it."""
+    return date.today()
+
+
+def variants(name: str) -> tuple[str, ...]:
+    """Ids of the GPUs that `name` may mean: every variant of `h100`.
+
+    Raises InputError for an unknown name and for a whole product line ("rtx").
+    """
+    from gpuwise.facts import catalog
+
+    found = catalog.resolve(name)
+    return (found.spec.id, *found.others)
+
+
+def gpu(name: str) -> GpuSpec:
+    """The GPU that `name` means; where it has several variants, standard error names them.
+
+    Raises InputError for an unknown name and for a whole product line ("rtx").
+    """
+    from gpuwise.facts import catalog
+
+    found = catalog.resolve(name)
+    if found.note:
+        talk(f"note: {found.note}")
+    return found.spec

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.cli.team import database_of
 from gpuwise.errors import InputError, MachineError
@@ -24,20 +23,47 @@ SHORTEST_TOKEN = 16
     "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one."
 )
 @click.option("--public", is_flag=True, help="Allow an address that other machines reach; needs --token.")
-@click.option("--token", envvar="GPUWISE_TOKEN", metavar="TEXT",
-              help="What a browser must know; also $GPUWISE_TOKEN. At least 16 characters.")  # fmt: skip
-@click.option("--static", "folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Write the pages into the new folder DIR and end.")  # fmt: skip
-@click.option("--db", "database", envvar="GPUWISE_DB", is_flag=False, flag_value="", metavar="[URL]",
-              help="Keep what a team pushes; also $GPUWISE_DB. sqlite:///FILE or postgresql+psycopg://... "
-              "[default: a file of SQLite among your results]")  # fmt: skip
-@click.option("--webhook", envvar="GPUWISE_WEBHOOK", metavar="URL",
-              help="With --db: where alerts are sent as JSON; also $GPUWISE_WEBHOOK.")  # fmt: skip
-@shared.json_option
+@click.option(
+    "--token",
+    envvar="GPUWISE_TOKEN",
+    metavar="TEXT",
+    help="What a browser must know; also $GPUWISE_TOKEN. At least 16 characters.",
+)
+@click.option(
+    "--static",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the pages into the new folder DIR and end.",
+)
+@click.option(
+    "--db",
+    "database",
+    envvar="GPUWISE_DB",
+    is_flag=False,
+    flag_value="",
+    metavar="[URL]",
+    help="Keep what a team pushes; also $GPUWISE_DB. sqlite:///FILE or postgresql+psycopg://... "
+    "[default: a file of SQLite among your results]",
+)
+@click.option(
+    "--webhook",
+    envvar="GPUWISE_WEBHOOK",
+    metavar="URL",
+    help="With --db: where alerts are sent as JSON; also $GPUWISE_WEBHOOK.",
+)
+@printer.json_option
 def command(
-    files: tuple[Path, ...], host: str, port: int, public: bool, token: str | None, folder: Path | None,
-    database: str | None, webhook: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    files: tuple[Path, ...],
+    host: str,
+    port: int,
+    public: bool,
+    token: str | None,
+    folder: Path | None,
+    database: str | None,
+    webhook: str | None,
+    as_json: bool,
+) -> None:
     """Explore GPUs, compare, predict, choose, audit and look at results in a browser. RESULTs are shown
     beside those that are kept.
 

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from gpuwise import store
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed, InputError, NoDataError
 from gpuwise.facts.published.formats import FORMATS
@@ -30,7 +29,7 @@ PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4")
 @click.option("--full", is_flag=True, help="Also the environment and the timing of each measurement.")
 @click.option("--for-whom", is_flag=True, help="Of a GPU: which uses it suits, and its place in each.")
 @click.option("--chart", is_flag=True, help="Of a result: its throughput as bars.")
-@shared.output(
+@printer.output(
     "Write to FILE: .json, .csv, .parquet or .md; .html is a page (of a result its report), .svg or .png the "
     "throughput chart of a result.",
     (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
@@ -44,12 +43,12 @@ def command(
     from gpuwise.jobs import reporting
 
     if for_whom:
-        uses = reporting.uses(Facts(tell=printer.talk), shared.gpu(what))
+        uses = reporting.uses(Facts(tell=printer.talk), printer.gpu(what))
         printer.deliver_answer(uses, as_json=as_json, output=output)
         return
     results = reporting.named(what)
     if results is None:
-        spec = shared.gpu(what)
+        spec = printer.gpu(what)
         if chart:
             raise InputError(
                 "--chart is of results; a GPU has a page", hint=f"gpuwise show {spec.id} -o gpu.html"
@@ -100,15 +99,19 @@ def command(
 @click.argument("what", nargs=-1, required=True)
 @click.option("--fail-if", "condition", default=None, help="Exit with 1 when met, e.g. 'slower>5%'.")
 @click.option("--article", is_flag=True, help="Two to six GPUs in words: what is known, which to choose.")
-@shared.files("--file", "files", help="With --article: also this result file, beside those in the store.")
-@shared.output(
+@printer.files("--file", "files", help="With --article: also this result file, beside those in the store.")
+@printer.output(
     "Write to FILE: .json, .csv, .parquet or .md; .html with --article; .svg or .png: the ratios of results.",
     (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
 )
 def compared(
-    what: tuple[str, ...], condition: str | None, article: bool, files: tuple[Path, ...],
-    output: Path | None, as_json: bool,
-) -> None:  # fmt: skip
+    what: tuple[str, ...],
+    condition: str | None,
+    article: bool,
+    files: tuple[Path, ...],
+    output: Path | None,
+    as_json: bool,
+) -> None:
     """Compare two or more results (the first is the baseline), or two or more GPUs by name.
 
     A report counts as the results that it holds.
@@ -122,7 +125,7 @@ def compared(
         printer.check_output(output, (".html", ".md", ".json"))
         if condition:
             raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
-        specs = [shared.gpu(name) for name in what]
+        specs = [printer.gpu(name) for name in what]
         page = reporting.article(Facts(files, tell=printer.talk), specs)
         printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
         return
@@ -137,7 +140,7 @@ def compared(
             problem = "--fail-if judges measurements, not specifications"
             raise InputError(problem, hint="give two result files")
         printer.check_output(output)
-        gpus = compare_gpus([shared.gpu(name) for name in what])
+        gpus = compare_gpus([printer.gpu(name) for name in what])
         printer.deliver_answer(gpus, as_json=as_json, output=output)
         return
     if any(results is None for results in found):
@@ -169,8 +172,11 @@ def compared(
 
 @click.command("report", short_help="Results as one page: charts, tables, cautions, no network.")
 @click.argument("what", nargs=-1, metavar="[RESULT]...")
-@shared.output("Write to FILE: .html (one file that needs no network and holds its data), .md, .json, or its "
-               "throughput chart alone: .svg, .png.", printer.PAGE_SUFFIXES)  # fmt: skip
+@printer.output(
+    "Write to FILE: .html (one file that needs no network and holds its data), .md, .json, or its "
+    "throughput chart alone: .svg, .png.",
+    printer.PAGE_SUFFIXES,
+)
 def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Report RESULTs (by default the last): files, `last`, ids or their beginnings, or reports.
 
@@ -195,12 +201,17 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
 @click.option("--gpu", metavar="NAME", help="Only this GPU; in imported files, the GPU where they name none.")
 @click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Only runs on N GPUs; likewise.")
 @click.option("--source", metavar="ID", help="Only published figures of this source.")
-@shared.files("--import", "imports", help=f"Read another tool's results: {', '.join(FORMATS)}.")
+@printer.files("--import", "imports", help=f"Read another tool's results: {', '.join(FORMATS)}.")
 @click.option("--format", metavar="NAME", help="The format of the imported files; else it is recognised.")
-@shared.files("--file", "files", help="Also this result file of gpuwise, beside those in the store.")
-@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
-              help="Published rows on the screen, the fastest of each GPU; 0 = all.")  # fmt: skip
-@shared.output_options
+@printer.files("--file", "files", help="Also this result file of gpuwise, beside those in the store.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="Published rows on the screen, the fastest of each GPU; 0 = all.",
+)
+@printer.output_options
 def results(output: Path | None, as_json: bool, top: int, **options: Any) -> None:
     """Show speeds of WORKLOAD, or list the workloads of which speeds are known.
 

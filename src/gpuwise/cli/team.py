@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from gpuwise import store
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GateFailed, GpuwiseError, InputError, MachineError
 from gpuwise.store import signing
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
 # Of a push, which waits for its turn.
 PATIENCE_S = 60
 
-database_option = click.option("--db", "database", envvar="GPUWISE_DB", metavar="URL",
-                               help="As of gpuwise serve; also $GPUWISE_DB.")  # fmt: skip
+database_option = click.option(
+    "--db", "database", envvar="GPUWISE_DB", metavar="URL", help="As of gpuwise serve; also $GPUWISE_DB."
+)
 
 
 def database_of(url: str | None, *, webhook: bool = False) -> Team:
@@ -64,8 +64,12 @@ def token() -> None:
 @token.command("add")
 @click.argument("name")
 @click.option("--role", type=click.Choice(["read", "push", "admin"]), default="read", show_default=True)
-@click.option("--key", type=click.Path(path_type=Path), metavar="FILE",
-              help="Public ssh key (.pub): what it signs belongs to NAME.")  # fmt: skip
+@click.option(
+    "--key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Public ssh key (.pub): what it signs belongs to NAME.",
+)
 @database_option
 def add(name: str, role: str, key: Path | None, database: str | None) -> None:
     """Print a new token for NAME; it is kept nowhere, so it cannot be shown again."""
@@ -78,13 +82,15 @@ def add(name: str, role: str, key: Path | None, database: str | None) -> None:
 
 @token.command("list")
 @database_option
-@shared.output_options
+@printer.output_options
 def listed(database: str | None, output: Path | None, as_json: bool) -> None:
     """List who has a token, with its role and day."""
     from gpuwise.show.table import Table
 
-    rows = [{"name": user.name, "role": user.role, "since": user.made_at, "ssh key": user.public_key}
-            for user in database_of(database).users()]  # fmt: skip
+    rows = [
+        {"name": user.name, "role": user.role, "since": user.made_at, "ssh key": user.public_key}
+        for user in database_of(database).users()
+    ]
     table = Table.of(rows, notes=() if rows else ("nobody has a token",))
     printer.deliver(table, lambda: rows, as_json=as_json, output=output)
 
@@ -152,7 +158,7 @@ def export(folder: Path, database: str | None) -> None:
 
 @team.command("log")
 @database_option
-@shared.output_options
+@printer.output_options
 def log(database: str | None, output: Path | None, as_json: bool) -> None:
     """List who did what, the newest first: pushes, tags, tokens, backups."""
     from gpuwise.show.table import Table
@@ -163,8 +169,13 @@ def log(database: str | None, output: Path | None, as_json: bool) -> None:
 
 @team.command("sign")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
-@click.option("--key", required=True, type=click.Path(path_type=Path),
-              metavar="FILE", help="Your ssh key; its .pub where an agent holds it.")  # fmt: skip
+@click.option(
+    "--key",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Your ssh key; its .pub where an agent holds it.",
+)
 def sign(files: tuple[Path, ...], key: Path) -> None:
     """Sign RESULTs with an ssh key: RESULT.sig beside each, which `gpuwise push` then sends along."""
     for file in files:
@@ -176,8 +187,13 @@ def sign(files: tuple[Path, ...], key: Path) -> None:
 
 @team.command("verify")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RESULT...")
-@click.option("--signers", required=True, type=click.Path(path_type=Path),
-              metavar="FILE", help="Lines of a name and a public ssh key.")  # fmt: skip
+@click.option(
+    "--signers",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Lines of a name and a public ssh key.",
+)
 def verify(files: tuple[Path, ...], signers: Path) -> None:
     """Print whose key signed RESULTs, by RESULT.sig beside each. Exits with 1 where one is not signed so."""
     keys = {}
@@ -200,19 +216,37 @@ def verify(files: tuple[Path, ...], signers: Path) -> None:
 
 @click.command("push", short_help="Send results to a team's server.")
 @click.argument("what", nargs=-1, metavar="[RESULT]...")
-@click.option("--to", "address", envvar="GPUWISE_SERVER", metavar="URL",
-              help="Of gpuwise serve --db; also $GPUWISE_SERVER.")  # fmt: skip
+@click.option(
+    "--to",
+    "address",
+    envvar="GPUWISE_SERVER",
+    metavar="URL",
+    help="Of gpuwise serve --db; also $GPUWISE_SERVER.",
+)
 @click.option("--project", default="default", show_default=True, metavar="NAME", help="Where they belong.")
 @click.option("--tag", "tags", multiple=True, metavar="NAME", help="Also several: nightly, rack-2.")
-@click.option("--host", metavar="NAME", help="Which machine measured. [default: this one's name for results "
-              "of your own store, none for other files]")  # fmt: skip
-@click.option("--token", envvar="GPUWISE_TOKEN", metavar="TEXT", help="Also $GPUWISE_TOKEN, which no other "
-              "user of this machine sees.")  # fmt: skip
-@shared.json_option
+@click.option(
+    "--host",
+    metavar="NAME",
+    help="Which machine measured. [default: this one's name for results "
+    "of your own store, none for other files]",
+)
+@click.option(
+    "--token",
+    envvar="GPUWISE_TOKEN",
+    metavar="TEXT",
+    help="Also $GPUWISE_TOKEN, which no other user of this machine sees.",
+)
+@printer.json_option
 def push(
-    what: tuple[str, ...], address: str | None, project: str, tags: tuple[str, ...], host: str | None,
-    token: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    what: tuple[str, ...],
+    address: str | None,
+    project: str,
+    tags: tuple[str, ...],
+    host: str | None,
+    token: str | None,
+    as_json: bool,
+) -> None:
     """Push RESULTs (by default the last): files, `last`, ids, or reports. Pushed twice they are kept once; a
     signature beside one (`gpuwise team sign`) is sent along.
 
@@ -241,11 +275,17 @@ def push(
         else:
             answers += [_send(address, asked, token, store.compact(one)) for one in store.load_all(path)]
     rows = [
-        {"result": answer["id"], "question": speed["label"], "device": speed["device"],
-         "ratio": f"{speed['ratio']:.3f}" if speed["ratio"] else "", "verdict": speed["verdict"] or "first",
-         "change": speed["change"]}
-        for answer in answers for speed in answer["speeds"]
-    ]  # fmt: skip
+        {
+            "result": answer["id"],
+            "question": speed["label"],
+            "device": speed["device"],
+            "ratio": f"{speed['ratio']:.3f}" if speed["ratio"] else "",
+            "verdict": speed["verdict"] or "first",
+            "change": speed["change"],
+        }
+        for answer in answers
+        for speed in answer["speeds"]
+    ]
     apart = [f"{answer['id']} is kept apart: {answer['problem']}" for answer in answers if answer["problem"]]
     old = [f"{answer['id']} was there already" for answer in answers if not answer["new"]]
     alerts = [f"alert: {text}" for answer in answers for text in answer["alerts"]]

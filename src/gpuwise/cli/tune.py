@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from gpuwise import store
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.cli.bench import Screen, repeatable
 from gpuwise.errors import INTERRUPTED, RunError
@@ -22,29 +21,48 @@ from gpuwise.show import tuning as show
 @click.command("tune", short_help="Find the fastest recipe of a workload on this machine.")
 @click.argument("workload")
 @click.option("--mode", type=click.Choice(["train", "infer"]), help="[default: its first]")
-@click.option("--precision", type=click.Choice([str(name) for name in PRECISIONS]),
-              help="[default: as bench]")  # fmt: skip
+@click.option(
+    "--precision", type=click.Choice([str(name) for name in PRECISIONS]), help="[default: as bench]"
+)
 @click.option("--compile", "compiled", type=click.Choice(["off", "on"]), help="[default: as bench]")
 @click.option("--batch", type=click.IntRange(1), help="[default: searched, too]")
-@click.option("--time", "time_text", default="10m", show_default=True,
-              help="Stop starting new trials after this time; the first always ends.")  # fmt: skip
-@click.option("--gpus", type=click.IntRange(1), default=1,
-              help="So many together: how they exchange gradients.")  # fmt: skip
-@click.option("--recipe", type=shared.RecipeChoice(("stock", "tuned")), default="tuned", show_default=True,
-              help="stock: search without gpuwise's own kernels.")  # fmt: skip
 @click.option(
-    "--try", "tried", multiple=True, metavar="NAME=WORD,...",
+    "--time",
+    "time_text",
+    default="10m",
+    show_default=True,
+    help="Stop starting new trials after this time; the first always ends.",
+)
+@click.option(
+    "--gpus", type=click.IntRange(1), default=1, help="So many together: how they exchange gradients."
+)
+@click.option(
+    "--recipe",
+    type=printer.RecipeChoice(("stock", "tuned")),
+    default="tuned",
+    show_default=True,
+    help="stock: search without gpuwise's own kernels.",
+)
+@click.option(
+    "--try",
+    "tried",
+    multiple=True,
+    metavar="NAME=WORD,...",
     help="Try these switches together on top of those it starts with, and of others only the recipe that is "
     "known; may be repeated.",
-)  # fmt: skip
-@click.option("--resume", is_flag=False, flag_value="last", metavar="[last|FILE]",
-              help="Go on with an interrupted search: the trials it kept are not measured again. "
-              "[default: last]")  # fmt: skip
-@shared.index_option
-@shared.device_option
-@shared.toy_option
-@shared.quiet_option
-@shared.output_options
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="last",
+    metavar="[last|FILE]",
+    help="Go on with an interrupted search: the trials it kept are not measured again. [default: last]",
+)
+@printer.index_option
+@printer.device_option
+@printer.toy_option
+@printer.quiet_option
+@printer.output_options
 def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) -> None:
     """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
 
@@ -55,13 +73,21 @@ def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) 
     if output is not None:
         store.check_writable(output)  # a search takes minutes: not at its end
     request = TuneRequest(
-        workload=options["workload"], mode=options["mode"], batch=options["batch"], gpus=options["gpus"],
+        workload=options["workload"],
+        mode=options["mode"],
+        batch=options["batch"],
+        gpus=options["gpus"],
         precision=Precision(options["precision"]) if options["precision"] else None,
         compile=None if options["compiled"] is None else options["compiled"] == "on",
-        recipe=options["recipe"], tried=tuple(tuple(words.split(",")) for words in options["tried"]),
-        time_s=units.parse_seconds(options["time_text"]), resume=options["resume"],
-        device=options["device"], gpu=options["index"], toy=options["toy"], command=repeatable(),
-    )  # fmt: skip
+        recipe=options["recipe"],
+        tried=tuple(tuple(words.split(",")) for words in options["tried"]),
+        time_s=units.parse_seconds(options["time_text"]),
+        resume=options["resume"],
+        device=options["device"],
+        gpu=options["index"],
+        toy=options["toy"],
+        command=repeatable(),
+    )
     printer.end_as_with_ctrl_c()
     answer = tune(request, _Trials(quiet=quiet or as_json, what="settings").listen)
     printer.status("")

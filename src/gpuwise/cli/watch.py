@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure import telemetry
@@ -28,7 +27,7 @@ LEAST_S = 0.1
 @click.option("--device", "devices", metavar="LIST", help="Only these GPUs, as nvidia-smi counts: 0,2.")
 @click.option("--every", "every", default="1s", show_default=True, metavar="TIME", help="Between two looks.")
 @click.option("--for", "length", metavar="TIME", help="End after this time; else Ctrl-C ends it.")
-@shared.output_options
+@printer.output_options
 def command(devices: str | None, every: str, length: str | None, output: Path | None, as_json: bool) -> None:
     """Show what each GPU does, whatever program runs on it: watts and their limit, clocks, temperature,
     memory, and what holds its clock down, with the share of looks at which it did.
@@ -95,17 +94,21 @@ def look(
         "GPU": f"{info.index} {info.name}",
         "busy": percent(now.utilisation, 0) if now.utilisation is not None else "",
         "power of limit": watts(power).shown(f"{watts(power)}{of(power, info.power_limit_w)}")
-        if power is not None else "",
+        if power is not None
+        else "",
         "clock of highest": Amount(f"{clock / 1e6:,.0f} MHz{of(clock, info.sm_clock_max_hz)}", clock, "Hz")
-        if clock is not None else "",
+        if clock is not None
+        else "",
         "heat": f"{now.temperature_c:.0f} °C" if now.temperature_c is not None else "",
         "memory used": gibibytes(used).shown(f"{gibibytes(used)}{of(used, info.memory_bytes)}")
-        if used is not None else "",
+        if used is not None
+        else "",
         "held down by, share of looks": ", ".join(
             f"{reason} {percent(count / looks, 0)}" for reason, count in held.most_common()
-        ) or "nothing",
+        )
+        or "nothing",
         "processes": str(len(running)),
-    }  # fmt: skip
+    }
 
 
 def document(
@@ -113,14 +116,22 @@ def document(
 ) -> dict[str, Any]:
     """The same as plain data."""
     return {
-        "index": info.index, "name": info.name, "utilisation": now.utilisation, "power_w": now.power_w,
-        "power_limit_w": info.power_limit_w, "sm_clock_hz": now.sm_clock_hz,
-        "sm_clock_max_hz": info.sm_clock_max_hz, "memory_clock_hz": now.memory_clock_hz,
-        "temperature_c": now.temperature_c, "memory_used_bytes": now.memory_used_bytes,
-        "memory_bytes": info.memory_bytes, "throttle": list(now.throttle),
-        "throttle_shares": {reason: count / looks for reason, count in held.items()}, "looks": looks,
+        "index": info.index,
+        "name": info.name,
+        "utilisation": now.utilisation,
+        "power_w": now.power_w,
+        "power_limit_w": info.power_limit_w,
+        "sm_clock_hz": now.sm_clock_hz,
+        "sm_clock_max_hz": info.sm_clock_max_hz,
+        "memory_clock_hz": now.memory_clock_hz,
+        "temperature_c": now.temperature_c,
+        "memory_used_bytes": now.memory_used_bytes,
+        "memory_bytes": info.memory_bytes,
+        "throttle": list(now.throttle),
+        "throttle_shares": {reason: count / looks for reason, count in held.items()},
+        "looks": looks,
         "processes": [{"pid": one.pid, "memory_bytes": one.memory_bytes} for one in running],
-    }  # fmt: skip
+    }
 
 
 def _draw(table: Table, drawn: int) -> int:

@@ -74,9 +74,11 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
         hosts, skipped = bundle.gather(request.files)
         judged = fleet.summarise(hosts, skipped, known, request.margin, request.missing)
         return Answer(
-            found=judged, exit_status=STATUS[judged.outcome], to_table=lambda: show.fleet_cards(judged),
+            found=judged,
+            exit_status=STATUS[judged.outcome],
+            to_table=lambda: show.fleet_cards(judged),
             to_data=lambda: show.fleet_document(judged),
-        )  # fmt: skip
+        )
     counted = fabric()
     cards, complete = _cards(request, listen)
     grew = {name: count - counted.get(name, 0) for name, count in fabric().items()}
@@ -88,9 +90,12 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
         for issue in judged.issues
     )
     return Answer(
-        found=found, issues=named, exit_status=STATUS[found.outcome] if complete else INTERRUPTED,
-        to_table=lambda: show.acceptance(found), to_data=lambda: show.document(found),
-    )  # fmt: skip
+        found=found,
+        issues=named,
+        exit_status=STATUS[found.outcome] if complete else INTERRUPTED,
+        to_table=lambda: show.acceptance(found),
+        to_data=lambda: show.document(found),
+    )
 
 
 def _cards(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard], bool]:
@@ -110,8 +115,9 @@ def _cards(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard], bo
         if not seen:
             raise MachineError(
                 "no GPU answers on this machine, so there is none to accept",
-                hint="check the driver, or test the processor", code="accept",
-            )  # fmt: skip
+                hint="check the driver, or test the processor",
+                code="accept",
+            )
         targets = [find_target("cuda", index) for index in request.gpus or seen]
     if request.against == "last":
         for target in targets:

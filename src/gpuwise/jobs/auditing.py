@@ -41,14 +41,20 @@ def audit(request: AuditRequest) -> Answer[tuple[Audit, ...]]:
     found = [one for files in asked for one in files]
     wrong = tuple(
         Issue(
-            code=(f.kind or "contradicts").replace(" ", "-"), severity="invalid",
+            code=(f.kind or "contradicts").replace(" ", "-"),
+            severity="invalid",
             detail=f"{one.file}, line {f.lines[0]}: {f.gpu} {f.field} {f.stated}: {f.explanation}",
         )
-        for one in found for f in one.findings if f.verdict == "contradicts"
-    )  # fmt: skip
+        for one in found
+        for f in one.findings
+        if f.verdict == "contradicts"
+    )
     # A directory may hold other texts, too.
     silent = any(all(map(show.unreadable, files)) for files in asked)
     return Answer(
-        found=tuple(found), issues=wrong, exit_status=1 if wrong else NoDataError.exit_code if silent else 0,
-        to_table=lambda: show.findings(found, every=request.every), to_data=lambda: show.document(found),
-    )  # fmt: skip
+        found=tuple(found),
+        issues=wrong,
+        exit_status=1 if wrong else NoDataError.exit_code if silent else 0,
+        to_table=lambda: show.findings(found, every=request.every),
+        to_data=lambda: show.document(found),
+    )

@@ -104,10 +104,13 @@ def calibrate(
         raise MachineError(f"no operator could be timed: {why}", hint="gpuwise doctor")
     found = fitted(own, launch_s, measured, kernels)
     about = {
-        **software, "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "launch_s": launch_s,
-        "seconds": round(time.monotonic() - began, 1), "failed": failed,
+        **software,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "launch_s": launch_s,
+        "seconds": round(time.monotonic() - began, 1),
+        "failed": failed,
         "rows": {name: round(seconds, 9) for name, seconds in measured.items()},
-    }  # fmt: skip
+    }
     document = operators_document(found, about)
     if request.keep:
         place = file_of(own.id)
@@ -115,7 +118,8 @@ def calibrate(
         write((json.dumps(document, indent=1) + "\n").encode(), place)
         forget()
     return Answer(
-        found=document, to_data=lambda: document,
+        found=document,
+        to_data=lambda: document,
         to_table=lambda: Table.of(
             [
                 {"class": node, "time against the H200's model": f"x{factor:.2f}"}
@@ -130,7 +134,7 @@ def calibrate(
                 *([f"{len(failed) - FAILED_SHOWN} more failed"] if len(failed) > FAILED_SHOWN else []),
             ),
         ),
-    )  # fmt: skip
+    )
 
 
 # Cases that the class above weighs.
@@ -168,7 +172,9 @@ def fitted(
         effects[steps[-1]] = above + (mean - above) * count / (count + _SHRINK)
     left = [ratio - effects[steps[-1]] for steps, ratio in found]
     return Operators(
-        gpu_id=own.id, factors={node: exp(effect) for node, effect in effects.items()},
-        host=(launch_s / _LAUNCH_S) ** HOST["power"], cases=len(found),
+        gpu_id=own.id,
+        factors={node: exp(effect) for node, effect in effects.items()},
+        host=(launch_s / _LAUNCH_S) ** HOST["power"],
+        cases=len(found),
         spread=float(np.std(left)) if left else 0.0,
-    )  # fmt: skip
+    )

@@ -34,9 +34,13 @@ AGES = (1, 2, 3, 5)
 
 
 def choose(
-    need: Need, facts: Facts | None = None, *, forecast: Forecast | None = None, every_provider: bool = False,
+    need: Need,
+    facts: Facts | None = None,
+    *,
+    forecast: Forecast | None = None,
+    every_provider: bool = False,
     other_precisions: bool = True,
-) -> Answer[Recommendation]:  # fmt: skip
+) -> Answer[Recommendation]:
     """Rank GPUs by what the work costs on them, with intervals, reasons and what would change the answer.
 
     `facts` hold offers, results and the day, by default all that is known today. `other_precisions` also says
@@ -62,8 +66,9 @@ def choose(
     item = speeds.item_of(need)
 
     def recommended(wanted: Need) -> Recommendation:
-        return decide.recommend(wanted, known(wanted), offers, today=today, item=item,
-                                every_provider=every_provider)  # fmt: skip
+        return decide.recommend(
+            wanted, known(wanted), offers, today=today, item=item, every_provider=every_provider
+        )
 
     try:
         found = recommended(need)
@@ -101,15 +106,17 @@ def choose(
         others = {n.precision: known(n) for n in speeds.alternatives(need, found.options[0].count)}
         found = decide.with_precisions(found, others, offers, today=today)
     from gpuwise.show import choice as show
-    from gpuwise.store import record
+    from gpuwise.store.choice import encode_choice
 
     return Answer(
-        found=found, to_table=lambda: show.whole(found), to_data=lambda: record.encode_choice(found),
+        found=found,
+        to_table=lambda: show.whole(found),
+        to_data=lambda: encode_choice(found),
         to_chart=lambda: show.chart(found),
         issues=tuple(
             Issue.info(why.code or "no-speed-or-price", f"{gpu}: {why.detail}") for gpu, why in left.items()
         ),
-    )  # fmt: skip
+    )
 
 
 def offers_with(files: Sequence[Path], rates: dict[str, float], today: date) -> tuple[Offer, ...]:
@@ -168,10 +175,13 @@ def compare(request: CompareRequest) -> Answer[Compared]:
                 for label in dict.fromkeys(alone)
             ]
     return Answer(
-        found=found, issues=tuple(issues), exit_status=1 if failed else 0,
+        found=found,
+        issues=tuple(issues),
+        exit_status=1 if failed else 0,
         to_table=lambda: show.comparisons(baseline, found, names=names),
-        to_data=lambda: show.document(baseline, found), to_chart=lambda: show.chart(found, names),
-    )  # fmt: skip
+        to_data=lambda: show.document(baseline, found),
+        to_chart=lambda: show.chart(found, names),
+    )
 
 
 def stored_spread(results: Sequence[Result]) -> Spread | None:
@@ -209,6 +219,7 @@ def compare_gpus(specs: Sequence[GpuSpec | str]) -> Answer[tuple[GpuSpec, ...]]:
         hint = f"name another GPU, such as {other}"
         raise InputError("compare needs two things", hint=hint, code="compare", names=ids, other=other)
     return Answer(
-        found=found, to_table=lambda: show.side_by_side(found),
+        found=found,
+        to_table=lambda: show.side_by_side(found),
         to_data=lambda: [show.document(spec) for spec in found],
-    )  # fmt: skip
+    )

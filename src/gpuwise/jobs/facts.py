@@ -36,9 +36,14 @@ class Facts:
     """
 
     def __init__(
-        self, files: Sequence[Path] = (), *, given: Sequence[Result] = (),
-        offers: Sequence[Offer] | None = None, today: date | None = None, tell: Tell = lambda _: None,
-    ) -> None:  # fmt: skip
+        self,
+        files: Sequence[Path] = (),
+        *,
+        given: Sequence[Result] = (),
+        offers: Sequence[Offer] | None = None,
+        today: date | None = None,
+        tell: Tell = lambda _: None,
+    ) -> None:
         self._today, self._tell, self._own_offers = today, tell, offers
         self._heard: set[str] = set()
         self._given = (*given, *(result for path in files for result in store.load_all(path)))
@@ -189,9 +194,16 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
     known = known_prices.collect(request.files, today=day, rates=request.rates)
     wanted = known_prices.wanted(name, known.offers) if name else None
     found = known_prices.select(
-        known.offers, today=day, wanted=wanted, kinds=request.kinds, providers=request.providers, count=count,
-        region=request.region, limit=request.limit, newer_than=request.newer_than,
-    )  # fmt: skip
+        known.offers,
+        today=day,
+        wanted=wanted,
+        kinds=request.kinds,
+        providers=request.providers,
+        count=count,
+        region=request.region,
+        limit=request.limit,
+        newer_than=request.newer_than,
+    )
     if not found:
         if wanted and not any(wanted.matches(offer) for offer in known.offers):
             hint = "fetch today's prices or add your own"
@@ -206,14 +218,16 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
     if wanted is None:
         lines = known_prices.summary(found)
         return Answer(
-            found=priced, to_table=lambda: show.overview(lines, offers, changes, day),
+            found=priced,
+            to_table=lambda: show.overview(lines, offers, changes, day),
             to_data=lambda: show.overview_document(lines, today=day, skipped=known.skipped),
-        )  # fmt: skip
+        )
     title = f"Prices of {name!r} in USD, as of {day.isoformat()}"
     return Answer(
-        found=priced, to_table=lambda: show.listing(offers, changes, title=title, today=day),
+        found=priced,
+        to_table=lambda: show.listing(offers, changes, title=title, today=day),
         to_data=lambda: show.document(offers, changes, query=name, today=day, skipped=known.skipped),
-    )  # fmt: skip
+    )
 
 
 def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:
@@ -228,13 +242,15 @@ def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:
     wanted = known_prices.wanted(gpu)
     months = tuple(m for m in known_prices.history() if wanted.gpu_ids.issuperset(m.gpu_ids))
     if not months:
-        raise NoDataError(f"no rents of {gpu!r} by month are known", hint="see every offer", code="prices",
-                          gpu=gpu)  # fmt: skip
+        raise NoDataError(
+            f"no rents of {gpu!r} by month are known", hint="see every offer", code="prices", gpu=gpu
+        )
     return Answer(
-        found=months, to_table=lambda: show.over_time(months, gpu),
+        found=months,
+        to_table=lambda: show.over_time(months, gpu),
         to_data=lambda: [asdict(month) for month in months],
         to_chart=lambda: show.over_time_chart(months, gpu),
-    )  # fmt: skip
+    )
 
 
 def prices(gpu: str | None = None, *, today: date | None = None) -> tuple[Offer, ...]:
@@ -282,9 +298,10 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
 
     given = [result for path in request.files for result in store.load_all(store.find(str(path)))]
     ours = [
-        record for record in store.records((facts or Facts(given=given)).results)
+        record
+        for record in store.records((facts or Facts(given=given)).results)
         if record.question.size == "full" and record.question.mode != "limit"
-    ]  # fmt: skip
+    ]
     imported = tuple(
         (path, published.import_file(path, format=request.format, gpu=request.gpu, n_gpus=request.gpus))
         for path in request.imports
@@ -300,18 +317,27 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
         published.check_source(request.source, theirs)
     ids = None if request.gpu is None else _ids(request.gpu)
     # Imported files are shown alone, and a source is one of published figures.
-    ours = [] if alone or request.source is not None else [
-        row for row in ours
-        if workload in (None, row.question.workload)
-        and request.mode in (None, row.question.mode)
-        and request.precision in (None, row.question.precision)
-        and (ids is None or row.gpu_id in ids)
-        and request.gpus in (None, row.question.gpus)
-    ]  # fmt: skip
+    ours = (
+        []
+        if alone or request.source is not None
+        else [
+            row
+            for row in ours
+            if workload in (None, row.question.workload)
+            and request.mode in (None, row.question.mode)
+            and request.precision in (None, row.question.precision)
+            and (ids is None or row.gpu_id in ids)
+            and request.gpus in (None, row.question.gpus)
+        ]
+    )
     selected = published.select(
-        theirs, workload=workload, mode=request.mode, precision=request.precision, n_gpus=request.gpus,
+        theirs,
+        workload=workload,
+        mode=request.mode,
+        precision=request.precision,
+        n_gpus=request.gpus,
         source=request.source,
-    )  # fmt: skip
+    )
     # A file that names no GPU was given this one, also where it leaves the variant open.
     theirs = tuple(row for row in selected if ids is None or row.gpu_id in ids or row.gpu == request.gpu)
     found = Speeds(workload=workload, measured=tuple(ours), published=theirs, imported=imported)
@@ -331,10 +357,12 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
         }
 
     return Answer(
-        found=found, records=found.measured, exit_status=0 if ours or theirs else NoDataError.exit_code,
+        found=found,
+        records=found.measured,
+        exit_status=0 if ours or theirs else NoDataError.exit_code,
         to_table=lambda: show.workloads(here, there) if listed else show.together(ours, theirs),
         to_data=document,
-    )  # fmt: skip
+    )
 
 
 def _ids(gpu: str) -> frozenset[str]:

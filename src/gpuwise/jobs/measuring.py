@@ -113,31 +113,55 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
         plan = _switched(plan, request.switches, request.recipe)
     earlier = earlier_session(request.resume, request.output) if request.resume is not None else None
     done = session(
-        plan, target, listen, command=request.command, output=request.output, earlier=earlier,
-        rendezvous=request.rendezvous, skipped=skipped, recipes=recipes,
-    )  # fmt: skip
+        plan,
+        target,
+        listen,
+        command=request.command,
+        output=request.output,
+        earlier=earlier,
+        rendezvous=request.rendezvous,
+        skipped=skipped,
+        recipes=recipes,
+    )
     status = INTERRUPTED if not done.complete else RunError.exit_code if done.failed or done.trouble else 0
     return Answer(
-        found=done, exit_status=status,
+        found=done,
+        exit_status=status,
         issues=tuple(Issue(code=m.status, severity="invalid", detail=m.config.label()) for m in done.failed),
-        to_table=lambda: show.measurements(done.result), to_data=lambda: store.encode(done.result),
-    )  # fmt: skip
+        to_table=lambda: show.measurements(done.result),
+        to_data=lambda: store.encode(done.result),
+    )
 
 
 def session(
-    plan: tuple[RunConfig, ...], target: Target, listen: Listen, *, command: str, output: Path | None = None,
-    earlier: Path | None = None, rendezvous: Rendezvous | None = None, name: str = "",
-    skipped: tuple[str, ...] = (), recipes: Mapping[RunConfig, Sequence[Tuned]] | None = None,
-) -> Bench:  # fmt: skip
+    plan: tuple[RunConfig, ...],
+    target: Target,
+    listen: Listen,
+    *,
+    command: str,
+    output: Path | None = None,
+    earlier: Path | None = None,
+    rendezvous: Rendezvous | None = None,
+    name: str = "",
+    skipped: tuple[str, ...] = (),
+    recipes: Mapping[RunConfig, Sequence[Tuned]] | None = None,
+) -> Bench:
     """Measure a plan on a device that no other session of gpuwise measures on meanwhile."""
     # One measurement at a time on a device: a second one would slow both.
     own = output if output is not None and output.suffix == ".json" else earlier
     with only_ours(target.devices(plan), command, free=target.free), only_writer(own, command):
         made = prepare(plan, target, command=command, output=output, earlier=earlier, rendezvous=rendezvous)
-        listen(Begun(
-            result=made.session.result, plan=plan, left=made.plan, earlier=earlier, name=name,
-            skipped=skipped, recipes=recipes or {},
-        ))  # fmt: skip
+        listen(
+            Begun(
+                result=made.session.result,
+                plan=plan,
+                left=made.plan,
+                earlier=earlier,
+                name=name,
+                skipped=skipped,
+                recipes=recipes or {},
+            )
+        )
         complete = run(made.session, made.plan, listen)
     done = Bench(
         result=made.session.result, kept=made.writer.kept, trouble=made.writer.trouble, complete=complete
@@ -173,9 +197,13 @@ Reproduced = tuple[Bench, tuple[Comparison, ...]]
 
 
 def reproduce(
-    old: Result, listen: Listen = lambda update: None, *, gpu: int | None = None, name: str = "before",
+    old: Result,
+    listen: Listen = lambda update: None,
+    *,
+    gpu: int | None = None,
+    name: str = "before",
     command: str = "gpuwise.reproduce",
-) -> Answer[Reproduced]:  # fmt: skip
+) -> Answer[Reproduced]:
     """Run every measurement of a result again, at the batch that it had.
 
     It is reproduced where the ratio of new to old may be 1 within its interval and 2 %. The issues name what
@@ -191,17 +219,21 @@ def reproduce(
     done = session(plan, find_target(plan[0].device, gpu), listen, command=command)
     found = pair(old, done.result) if done.complete else ()
     issues = tuple(
-        Issue(code="differs", severity="invalid", detail=c.cell) if not reproduced(c)
+        Issue(code="differs", severity="invalid", detail=c.cell)
+        if not reproduced(c)
         else Issue(code="unclear", severity="info", detail=c.cell)
-        for c in found if not reproduced(c) or c.verdict == "unclear"
-    )  # fmt: skip
+        for c in found
+        if not reproduced(c) or c.verdict == "unclear"
+    )
     failed = any(issue.code == "differs" for issue in issues)
     compared = [(done.result, found)]
     return Answer(
-        found=(done, found), issues=issues, exit_status=int(failed) if done.complete else INTERRUPTED,
+        found=(done, found),
+        issues=issues,
+        exit_status=int(failed) if done.complete else INTERRUPTED,
         to_table=lambda: show.comparisons(old, compared, names=(name, "now")),
         to_data=lambda: show.document(old, compared),
-    )  # fmt: skip
+    )
 
 
 def again(old: Result) -> tuple[RunConfig, ...]:
@@ -262,11 +294,14 @@ def tune(request: TuneRequest, listen: Listen = lambda update: None) -> Answer[T
 
     target = find_target(request.device, request.gpu)
     wanted = Request(
-        workloads=(request.workload,), modes=(request.mode,) if request.mode else ("train", "infer"),
+        workloads=(request.workload,),
+        modes=(request.mode,) if request.mode else ("train", "infer"),
         precisions=(request.precision,) if request.precision else (),
         compile=() if request.compile is None else (request.compile,),
-        batch=(request.batch,), gpus=(request.gpus,), recipe=request.recipe,
-    )  # fmt: skip
+        batch=(request.batch,),
+        gpus=(request.gpus,),
+        recipe=request.recipe,
+    )
     plan, _ = plan_for([wanted.given(size="toy" if request.toy else "full")], target, suite=False)
     config = next((config for config in plan if config.mode in ("train", "infer")), None)
     if config is None:
@@ -287,9 +322,13 @@ def tune(request: TuneRequest, listen: Listen = lambda update: None) -> Answer[T
     with only_ours(target.devices((config,)), request.command, free=target.free):
         made = prepare((config,), target, command=request.command, output=None, earlier=earlier)
         tuner = Tuner(
-            session=made.session, config=config, time_s=request.time_s, known=known, only=only,
+            session=made.session,
+            config=config,
+            time_s=request.time_s,
+            known=known,
+            only=only,
             recipe=request.recipe,
-        )  # fmt: skip
+        )
         try:
             for trial in tuner.run(listen):
                 listen(trial)
@@ -302,6 +341,7 @@ def tune(request: TuneRequest, listen: Listen = lambda update: None) -> Answer[T
     status = INTERRUPTED if not complete else 0 if tuning.tuned else RunError.exit_code
     return Answer(
         found=Tune(config=config, tuning=tuning, kept=made.writer.kept, recipe_file=place),
-        exit_status=status, to_table=lambda: show.trials(config, tuning),
+        exit_status=status,
+        to_table=lambda: show.trials(config, tuning),
         to_data=lambda: show.document(tuning),
-    )  # fmt: skip
+    )

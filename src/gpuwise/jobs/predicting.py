@@ -67,10 +67,12 @@ def predict(request: PredictRequest) -> Answer[tuple[Record, ...]]:
         found = _traced(request, request.workload, gpus)
     ordered = show.ordered(found, "speed")
     return Answer(
-        found=ordered, records=ordered,
+        found=ordered,
+        records=ordered,
         exit_status=NoDataError.exit_code if all(record.refusal for record in found) else 0,
-        to_table=lambda: show.table(ordered), to_data=lambda: show.document(ordered),
-    )  # fmt: skip
+        to_table=lambda: show.table(ordered),
+        to_data=lambda: show.document(ordered),
+    )
 
 
 def _module(request: PredictRequest, module: Any, gpus: Sequence[str]) -> tuple[Record, ...]:
@@ -85,13 +87,20 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str]) -> tuple[
     if mode not in ("train", "infer"):
         raise InputError(f"a module has no mode {mode}", hint="train or infer")
     config = RunConfig(
-        workload=f"{MODULE}{type(module).__name__}", mode=mode, recipe="stock",
-        precision=Precision(request.precision or Precision.BF16), compile=request.compile,
-    )  # fmt: skip
+        workload=f"{MODULE}{type(module).__name__}",
+        mode=mode,
+        recipe="stock",
+        precision=Precision(request.precision or Precision.BF16),
+        compile=request.compile,
+    )
     trace = trace_module(
-        module, request.inputs, name=config.workload, mode=mode, precision=config.precision,
+        module,
+        request.inputs,
+        name=config.workload,
+        mode=mode,
+        precision=config.precision,
         compiled=request.compile,
-    )  # fmt: skip
+    )
     return forecast_trace(trace, config, gpus, item="item", count=request.count)
 
 
@@ -110,16 +119,23 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
     spec = found.spec
     usual = next((p for p in USUAL if p in spec.precisions), spec.precisions[0])
     config = RunConfig(
-        workload=spec.id, content=found.content, mode=request.mode or spec.modes[0],
+        workload=spec.id,
+        content=found.content,
+        mode=request.mode or spec.modes[0],
         precision=Precision(usual if request.precision is None else request.precision),
-        compile=request.compile and spec.compiles, recipe=request.recipe,
-    )  # fmt: skip
+        compile=request.compile and spec.compiles,
+        recipe=request.recipe,
+    )
 
     def asked(config: RunConfig, gpus: Sequence[str]) -> tuple[Record, ...]:
         return forecast(
-            config, gpus, count=request.count, batch=request.batch, calibration=request.calibration,
+            config,
+            gpus,
+            count=request.count,
+            batch=request.batch,
+            calibration=request.calibration,
             source=request.source,
-        )  # fmt: skip
+        )
 
     records = {record.gpu_id: record for record in asked(config, gpus)}
     if request.precision is not None:
@@ -131,9 +147,11 @@ def _traced(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
             older.setdefault(precision, []).append(gpu)
     for precision, cards in older.items():
         note = Issue(
-            code="other-precision", severity="info", fix=f"--precision {precision}",
+            code="other-precision",
+            severity="info",
+            fix=f"--precision {precision}",
             detail=f"in {precision}: no stated {config.precision} rate",
-        )  # fmt: skip
+        )
         for record in asked(replace(config, precision=precision), cards):
             records[record.gpu_id] = replace(record, issues=(*record.issues, note))
     return tuple(records.values())
@@ -145,9 +163,11 @@ def _served(request: PredictRequest, workload: str, gpus: Sequence[str]) -> tupl
     if request.calibration or request.source:
         raise InputError("served models take no result", hint="leave out the result")
     config = RunConfig(
-        workload=workload, mode="infer", precision=Precision(request.precision or Precision.BF16),
+        workload=workload,
+        mode="infer",
+        precision=Precision(request.precision or Precision.BF16),
         batch=request.batch,
-    )  # fmt: skip
+    )
     lengths = Lengths(prompt=request.prompt, answer=request.answer)
     return forecast_served(config, gpus, lengths=lengths, count=request.count)
 
@@ -158,9 +178,12 @@ def sorted_by(answer: Answer[tuple[Record, ...]], order: str) -> Answer[tuple[Re
 
     ordered = show.ordered(answer.found, order)
     return replace(
-        answer, found=ordered, records=ordered,
-        to_table=lambda: show.table(ordered), to_data=lambda: show.document(ordered),
-    )  # fmt: skip
+        answer,
+        found=ordered,
+        records=ordered,
+        to_table=lambda: show.table(ordered),
+        to_data=lambda: show.document(ordered),
+    )
 
 
 def runs_in(record: Record) -> Precision | None:
@@ -188,9 +211,14 @@ class Forecasts:
         self._lock = Lock()
 
     def __call__(
-        self, config: RunConfig, gpus: Sequence[str], *, count: int = 1, batch: int | None = None,
+        self,
+        config: RunConfig,
+        gpus: Sequence[str],
+        *,
+        count: int = 1,
+        batch: int | None = None,
         source: Result | None = None,
-    ) -> tuple[Record, ...]:  # fmt: skip
+    ) -> tuple[Record, ...]:
         """As `forecast`. Raises NoDataError for work that has no shipped trace."""
         check_traced(config, batch)
         question = (config, count, batch, source.id if source is not None else "", _changed())
@@ -254,9 +282,12 @@ def traced() -> Mapping[str, WorkloadSpec]:
     for name in registry.names():
         spec = registry.get(name).spec
         first = RunConfig(
-            workload=spec.id, mode=spec.modes[0], precision=spec.precisions[0], compile=spec.compiles,
+            workload=spec.id,
+            mode=spec.modes[0],
+            precision=spec.precisions[0],
+            compile=spec.compiles,
             batch=spec.default_batch,
-        )  # fmt: skip
+        )
         if spec.modes[0] in ("train", "infer") and traces.find(first, spec.version) is not None:
             found[spec.id] = spec
     return found
@@ -327,17 +358,26 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
         contexts = request.contexts or (min(usual, model.context or usual),)
         for gpu, weights, context, batch in product(gpus, formats, contexts, request.batches):
             plan = Plan(
-                model=model, task=task, weights=weights, cache=cache, context=context, batch=batch,
-                gpus=request.count, checkpoint=request.checkpoint and task != "infer",
-                optimiser=request.optimiser, rank=request.rank,
-            )  # fmt: skip
+                model=model,
+                task=task,
+                weights=weights,
+                cache=cache,
+                context=context,
+                batch=batch,
+                gpus=request.count,
+                checkpoint=request.checkpoint and task != "infer",
+                optimiser=request.optimiser,
+                rank=request.rank,
+            )
             found.append(_fitted(plan, gpu))
     rows = tuple(found)
     return Answer(
-        found=rows, exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
-        to_table=lambda: show.fit_table(rows), to_data=lambda: show.fit_document(rows),
+        found=rows,
+        exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
+        to_table=lambda: show.fit_table(rows),
+        to_data=lambda: show.fit_document(rows),
         to_chart=lambda: show.fit_chart(rows),
-    )  # fmt: skip
+    )
 
 
 def _format(name: str) -> Precision:

@@ -69,9 +69,11 @@ def report(request: ReportRequest, facts: Facts | None = None) -> Answer[Page]:
     collected = material(facts or Facts(), request.results)
     made = whole(collected)
     return Answer(
-        found=made, to_table=lambda: results.measurements(request.results[0]),
-        to_data=lambda: page.document(made), to_chart=lambda: chart(collected),
-    )  # fmt: skip
+        found=made,
+        to_table=lambda: results.measurements(request.results[0]),
+        to_data=lambda: page.document(made),
+        to_chart=lambda: chart(collected),
+    )
 
 
 def material(facts: Facts, results: Sequence[Result]) -> ReportInput:
@@ -98,9 +100,14 @@ def contest(facts: Facts, specs: Sequence[GpuSpec]) -> Contest:
         )
     ids = tuple(spec.id for spec in found)
     return Contest(
-        specs=found, speeds=facts.records(ids), forecasts=forecasts(facts, ids),
-        ratio_half=step_half("transferred"), offers=facts.offers, today=facts.today, cited=References(),
-    )  # fmt: skip
+        specs=found,
+        speeds=facts.records(ids),
+        forecasts=forecasts(facts, ids),
+        ratio_half=step_half("transferred"),
+        offers=facts.offers,
+        today=facts.today,
+        cited=References(),
+    )
 
 
 def article(facts: Facts, specs: Sequence[GpuSpec]) -> Page:
@@ -121,11 +128,16 @@ def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
         for p in facts.forecasts.known(kind.config, (spec.id,), batch=n)
     ]
     return Card(
-        spec=spec, speeds=facts.records((spec.id,)), forecasts=forecasts(facts, (spec.id,)), uses=tuple(uses),
+        spec=spec,
+        speeds=facts.records((spec.id,)),
+        forecasts=forecasts(facts, (spec.id,)),
+        uses=tuple(uses),
         by_batch=tuple(p for p in every if p.throughput is not None),
         months=tuple(m for m in prices.history() if m.gpu_ids == (spec.id,) and m.month >= since),
-        offers=facts.offers, today=facts.today, cited=References(),
-    )  # fmt: skip
+        offers=facts.offers,
+        today=facts.today,
+        cited=References(),
+    )
 
 
 def gpu_page(facts: Facts, spec: GpuSpec) -> Page:
@@ -140,9 +152,13 @@ def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
     from gpuwise.show import choice as show
 
     found = suited.uses(
-        spec.id, facts.forecasts, facts.offers, today=facts.today, results=facts.results,
+        spec.id,
+        facts.forecasts,
+        facts.offers,
+        today=facts.today,
+        results=facts.results,
         published=facts.published,
-    )  # fmt: skip
+    )
     return Answer(
         found=found, to_table=lambda: show.uses(spec, found), to_data=lambda: show.uses_document(spec, found)
     )

@@ -91,9 +91,12 @@ def measure_endpoint(
     answer = load.lengths(request.answer)
     asks = load.read_asks(request.requests, answer, request.seed) if request.requests else ()
     server = endpoint.Client(
-        url=endpoint.address(request.url), model=request.model, timeout_s=request.timeout_s,
-        follow_redirects=request.follow_redirects, key=os.environ.get(request.key_variable, ""),
-    )  # fmt: skip
+        url=endpoint.address(request.url),
+        model=request.model,
+        timeout_s=request.timeout_s,
+        follow_redirects=request.follow_redirects,
+        key=os.environ.get(request.key_variable, ""),
+    )
     traffic = load.Traffic(load.lengths(request.prompt), answer, request.seed, asks)
     # A file is named by what it holds: files of one name differ.
     named = sha256(request.requests.read_bytes()).hexdigest()[:12] if request.requests else request.prompt
@@ -103,8 +106,11 @@ def measure_endpoint(
     sensors = visible(telemetry.sensors(), os.environ) if local else ()
     begun = _begun(request.command, sensors, local=local)
     result = begun
-    writer = ResultWriter(request.output if request.output and request.output.suffix == ".json"
-                          else store.results_dir() / f"{begun.id}.json")  # fmt: skip
+    writer = ResultWriter(
+        request.output
+        if request.output and request.output.suffix == ".json"
+        else store.results_dir() / f"{begun.id}.json"
+    )
 
     async def run() -> None:
         nonlocal result
@@ -143,11 +149,14 @@ def measure_endpoint(
     done = Bench(result=result, kept=writer.kept, trouble=writer.trouble, complete=complete)
     status = INTERRUPTED if not complete else RunError.exit_code if done.failed or done.trouble else 0
     return Answer(
-        found=done, exit_status=status, records=store.records([result]),
+        found=done,
+        exit_status=status,
+        records=store.records([result]),
         issues=tuple(issue for m in result.measurements for issue in m.cautions),
-        to_table=lambda: show.table(result), to_data=lambda: store.encode(result),
+        to_table=lambda: show.table(result),
+        to_data=lambda: store.encode(result),
         to_chart=lambda: show.chart([result]),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,9 +186,13 @@ def measure_served(
     longest = sum(e.high if e.kind == ".." else e.low + 6 * e.high for e in ends) + 64
     precision = asked.precision or Precision.BF16
     launch = engines.Launch(
-        engine=request.engine, model=request.model, precision=precision, gpus=request.gpus,
-        context=min(longest, shape.context or longest), concurrency=max((*asked.concurrency, 64)),
-    )  # fmt: skip
+        engine=request.engine,
+        model=request.model,
+        precision=precision,
+        gpus=request.gpus,
+        context=min(longest, shape.context or longest),
+        concurrency=max((*asked.concurrency, 64)),
+    )
     with engines.started(launch) as (url, served):
         named = replace(
             asked, url=url, model=served, shape=shape.name, engine=request.engine, precision=precision
@@ -205,8 +218,10 @@ def _begun(command: str, sensors: Sequence[telemetry.Sensor], *, local: bool) ->
     now = datetime.now(UTC)
     return Result(
         id=store.new_id(now, found.gpu_id or "server", secrets.token_hex(2)),
-        created_at=now.isoformat(timespec="seconds"), command=command, environment=found,
-    )  # fmt: skip
+        created_at=now.isoformat(timespec="seconds"),
+        command=command,
+        environment=found,
+    )
 
 
 def _measurement(
@@ -219,18 +234,27 @@ def _measurement(
     found = load.serving(seen, prompt, request.slo)
     tokens = load.tokens_per_s(seen)
     config = RunConfig(
-        workload=f"served:{request.shape or server.model}", mode="infer",
+        workload=f"served:{request.shape or server.model}",
+        mode="infer",
         precision=request.precision or Precision.BF16,
-        framework="server", load=level, time_s=request.time_s,
-    )  # fmt: skip
+        framework="server",
+        load=level,
+        time_s=request.time_s,
+    )
     issues = tuple(_issues(request, level, found))
     answered = found.requests > 0 and tokens.value > 0
     error = None if answered else "; ".join(f"{f.count} x {f.kind}: {f.example}" for f in found.failures)
     return Measurement(
-        config=config, workload_version=1, status="ok" if answered else "failed", item="token",
-        started_at=started_at, throughput=tokens if answered else None, serving=found, cautions=issues,
+        config=config,
+        workload_version=1,
+        status="ok" if answered else "failed",
+        item="token",
+        started_at=started_at,
+        throughput=tokens if answered else None,
+        serving=found,
+        cautions=issues,
         error=error if error is None else error or "no request ended within the window",
-    )  # fmt: skip
+    )
 
 
 def _issues(request: EndpointRequest, level: Load, found: Serving) -> list[Issue]:
@@ -246,8 +270,14 @@ def _issues(request: EndpointRequest, level: Load, found: Serving) -> list[Issue
         issues.append(Issue(code="failed-requests", severity="warning", detail=detail, fix="lower the load"))
     if found.short:
         detail = f"{found.short} of {found.requests} answers had fewer tokens than were asked for"
-        issues.append(Issue(code="short-answers", severity="warning", detail=detail,
-                            fix="let the server ignore the end of an answer"))  # fmt: skip
+        issues.append(
+            Issue(
+                code="short-answers",
+                severity="warning",
+                detail=detail,
+                fix="let the server ignore the end of an answer",
+            )
+        )
     if 0 < found.requests < ENOUGH:
         detail = f"{found.requests} requests: the quantile of 99 % is one of the slowest of them"
         issues.append(Issue(code="few-requests", severity="info", detail=detail, fix="measure longer"))
@@ -256,6 +286,12 @@ def _issues(request: EndpointRequest, level: Load, found: Serving) -> list[Issue
         issues.append(Issue(code="tokens-uncounted", severity="warning", detail=detail, fix=""))
     if level.rate is not None and found.requests_per_s.high < KEEPS_UP * level.rate:
         detail = f"{found.requests_per_s.value:.3g} of {level.rate:g} requests a second were answered"
-        issues.append(Issue(code="overloaded", severity="warning", detail=f"{detail}: its queue grows",
-                            fix="lower the rate"))  # fmt: skip
+        issues.append(
+            Issue(
+                code="overloaded",
+                severity="warning",
+                detail=f"{detail}: its queue grows",
+                fix="lower the rate",
+            )
+        )
     return issues

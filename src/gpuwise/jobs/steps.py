@@ -23,9 +23,15 @@ from gpuwise.stats.interval import throughput
 
 
 def time_step(
-    step: Callable[[], object], *, name: str, items: int = 1, item: str = "step", precision: str = "fp32",
-    device: Device = "cuda", time_s: float = 10.0,
-) -> Measurement:  # fmt: skip
+    step: Callable[[], object],
+    *,
+    name: str,
+    items: int = 1,
+    item: str = "step",
+    precision: str = "fp32",
+    device: Device = "cuda",
+    time_s: float = 10.0,
+) -> Measurement:
     """Warm up and time a step that handles `items` items and leaves its result on the device.
 
     `precision` is a label: two of them are never compared. Raises InputError for what is no step, number or
@@ -48,10 +54,17 @@ def time_step(
     timed = [event for event in heard if isinstance(event, events.Timed)]
     windows = tuple(Window(**asdict(event)) for event in timed)
     found = Measurement(
-        config=config, workload_version=1, status="ok", item=item, started_at=started, batch=items,
-        items_per_step=items, throughput=throughput([window.step_s for window in windows], items),
-        windows=windows, warmup_s=next((e.step_s for e in heard if isinstance(e, events.Warmup)), ()),
-    )  # fmt: skip
+        config=config,
+        workload_version=1,
+        status="ok",
+        item=item,
+        started_at=started,
+        batch=items,
+        items_per_step=items,
+        throughput=throughput([window.step_s for window in windows], items),
+        windows=windows,
+        warmup_s=next((e.step_s for e in heard if isinstance(e, events.Warmup)), ()),
+    )
     return replace(found, cautions=check(found))
 
 
@@ -67,9 +80,11 @@ def result_of(measured: Sequence[Measurement], device: Device, command: str) -> 
     now, found = datetime.now(UTC), environment(device)
     return Result(
         id=store.new_id(now, found.gpu_id or found.device, secrets.token_hex(2)),
-        created_at=now.isoformat(timespec="seconds"), command=command, environment=found,
+        created_at=now.isoformat(timespec="seconds"),
+        command=command,
+        environment=found,
         measurements=tuple(measured),
-    )  # fmt: skip
+    )
 
 
 def environment(device: Device) -> Environment:

@@ -253,27 +253,49 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
     evens = bool(config.get("n_routed_experts")) or kind == "minimax_m2"
     gpt_oss, asks_norm = kind == "gpt_oss", config.get("use_qk_norm") is True
     return LanguageModel(
-        name=name, layers=layers, hidden=hidden, vocabulary=whole("vocab_size"),
+        name=name,
+        layers=layers,
+        hidden=hidden,
+        vocabulary=whole("vocab_size"),
         tied=bool(config.get("tie_word_embeddings", kind in _GEMMA)),
-        heads=heads, kv_heads=kv_heads, head_size=head, value_size=value, latent=latent,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_size=head,
+        value_size=value,
+        latent=latent,
         rope=0 if not latent and rope == head else rope,
-        query_rank=whole("q_lora_rank", default=0) if latent else 0, inner=inner,
+        query_rank=whole("q_lora_rank", default=0) if latent else 0,
+        inner=inner,
         gated=kind != "phi",  # The one family here with layer norms, biases throughout and two matrices.
-        dense_layers=dense, experts=experts, chosen=chosen, expert_inner=expert_inner,
-        shared_inner=shared_inner if experts else 0, window=window, full=full,
+        dense_layers=dense,
+        experts=experts,
+        chosen=chosen,
+        expert_inner=expert_inner,
+        shared_inner=shared_inner if experts else 0,
+        window=window,
+        full=full,
         context=whole("max_position_embeddings", "n_positions", default=0),
         qkv_bias=kind in _QKV_BIAS or (config.get("attention_bias") is True and not latent),
         output_bias=gpt_oss,
-        head_norm="all" if asks_norm and kind == "minimax_m2" else
-        "head" if asks_norm or kind in _HEAD_NORMS else "",
-        four_norms=kind in _FOUR_NORMS, sinks=gpt_oss, expert_biases=gpt_oss,
-        balanced=bool(experts) and (evens or gpt_oss), sigmoid=evens,
-        groups=whole("n_group", default=1) or 1, chosen_groups=whole("topk_group", default=1) or 1,
+        head_norm="all"
+        if asks_norm and kind == "minimax_m2"
+        else "head"
+        if asks_norm or kind in _HEAD_NORMS
+        else "",
+        four_norms=kind in _FOUR_NORMS,
+        sinks=gpt_oss,
+        expert_biases=gpt_oss,
+        balanced=bool(experts) and (evens or gpt_oss),
+        sigmoid=evens,
+        groups=whole("n_group", default=1) or 1,
+        chosen_groups=whole("topk_group", default=1) or 1,
         routed_scale=float(config.get("routed_scaling_factor") or 1.0),
         activation="clamped" if gpt_oss else "gelu" if kind in _GEMMA else "silu",
-        scaled_embedding=kind in _GEMMA, score_size=whole("query_pre_attn_scalar", default=0),
-        theta=_theta(config, "rope_theta", THETA), local_theta=_theta(config, "rope_local_base_freq", 0.0),
-    )  # fmt: skip
+        scaled_embedding=kind in _GEMMA,
+        score_size=whole("query_pre_attn_scalar", default=0),
+        theta=_theta(config, "rope_theta", THETA),
+        local_theta=_theta(config, "rope_local_base_freq", 0.0),
+    )
 
 
 def _theta(config: Mapping[str, Any], key: str, usual: float) -> float:

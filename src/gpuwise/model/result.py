@@ -457,10 +457,11 @@ this card's own limits or workloads; from the same question measured on another 
 
 
 UNSURE = Issue(
-    code="precision-unsure", severity="info",
+    code="precision-unsure",
+    severity="info",
     detail="called fp32 by its source, but TF32 was the default there, or the figure needs more than the "
     "FP32 peak",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

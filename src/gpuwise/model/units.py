@@ -241,7 +241,7 @@ def parse_usd(
     most: float = MOST_USD,
     free: bool = False,
     example: str = "$3000 or $2/h",
-) -> tuple[float, str | None]:  # fmt: skip
+) -> tuple[float, str | None]:
     """USD and what it is for (`hour`, `kwh` or None) from `$3000`, `3k USD`, `€2/h`, `0.30 USD/kWh`.
 
     The currency is demanded; one that is not the dollar needs its rate. 0 is a price only where `free`.
@@ -255,8 +255,10 @@ def parse_usd(
     if found.currency != "USD" and found.currency not in rates:
         raise InputError(
             f"{text!r} is in {found.currency}, and no rate is given for it",
-            hint=f"give the rate: {found.currency}=USD for one", code="rate", currency=found.currency,
-        )  # fmt: skip
+            hint=f"give the rate: {found.currency}=USD for one",
+            code="rate",
+            currency=found.currency,
+        )
     usd = found.amount * rates.get(found.currency, 1.0)
     if usd < 0 or usd > most or (usd == 0 and not free):
         raise InputError(f"{text!r} is not a sensible price", hint=f"between 0 and {most:,.0f} USD")

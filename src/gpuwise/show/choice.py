@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
-from gpuwise.show.charts import Plot, tradeoff
 from gpuwise.show.results import span
 from gpuwise.show.table import Table
 
 if TYPE_CHECKING:
     from gpuwise.judge.choose.fit import Use
+    from gpuwise.show.charts import Plot
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
@@ -152,6 +152,8 @@ def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
 
 def chart(found: Recommendation) -> Plot | None:
     """Cost against time (speed where no amount was given), with those that none beats in both marked."""
+    from gpuwise.show.charts import tradeoff
+
     points = []
     for o in found.options[:_DRAWN]:
         cost = o.cost_usd if found.need.items else o.cost_per_item_usd

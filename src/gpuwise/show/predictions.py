@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuwise.facts import catalog
 from gpuwise.model.question import Question
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, si, significant, watts, whole
-from gpuwise.predict.fit import Fit
-from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.results import per_joule, rate, span, throughput
 from gpuwise.show.table import Table
+
+if TYPE_CHECKING:
+    from gpuwise.predict.fit import Fit
+    from gpuwise.show.charts import Rows
 
 _TOLD = (
     "spec-only: from the data sheet alone; with --from FILE, and in gpuwise choose, from what was measured "
@@ -206,6 +208,8 @@ def _plan(answer: Fit) -> str:
 
 def fit_chart(rows: Sequence[Fit]) -> Rows | None:
     """Tokens a second of whatever fits, a block a plan and a bar a GPU; None where nothing does."""
+    from gpuwise.show.charts import Mark, Rows
+
     marks = [
         Mark(
             label=row.gpu_id, value=speed.value, low=speed.low, high=speed.high, group=_plan(row),

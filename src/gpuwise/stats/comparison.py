@@ -130,9 +130,12 @@ def ratio_of_steps(
     wider = NormalDist().inv_cdf((1 + level) / 2) / NormalDist().inv_cdf(0.975)
     low, high = (hypot(wider * log(end / found.value), more.reach(level)) for end in (found.low, found.high))
     return Interval(
-        value=found.value, low=found.value * exp(-low), high=found.value * exp(high),
-        level=found.level and level, method=found.method,
-    )  # fmt: skip
+        value=found.value,
+        low=found.value * exp(-low),
+        high=found.value * exp(high),
+        level=found.level and level,
+        method=found.method,
+    )
 
 
 def _spread(m: Measurement) -> Spread | None:

@@ -77,9 +77,13 @@ class Spread:
 
 
 def throughput(
-    windows: Windows, items_per_step: float, *, runs: Sequence[int] = (), method: str = "long-run",
+    windows: Windows,
+    items_per_step: float,
+    *,
+    runs: Sequence[int] = (),
+    method: str = "long-run",
     level: float = LEVEL,
-) -> Interval:  # fmt: skip
+) -> Interval:
     """Items per second from windows of step times in seconds; `runs` says which process timed each window,
     `method` how the value comes from them (`value_of`).
 

@@ -180,9 +180,17 @@ def difference(a: Record, b: Record, ignoring: Collection[Condition] = ()) -> st
     pairs: dict[Condition, tuple[object, object]] = {
         name: (getattr(a.question, name), getattr(b.question, name))
         for name in (
-            "workload", "content", "mode", "precision", "compile", "framework", "input", "size", "batch",
+            "workload",
+            "content",
+            "mode",
+            "precision",
+            "compile",
+            "framework",
+            "input",
+            "size",
+            "batch",
         )
-    }  # fmt: skip
+    }
     # Between stock and tuned the switches and the precision decide.
     pairs["recipe"] = a.question.base_recipe, b.question.base_recipe
     pairs["gpus"] = tuple((r.question.gpus, r.question.nodes, r.question.scaling) for r in (a, b))  # type: ignore[assignment]

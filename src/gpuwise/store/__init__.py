@@ -19,12 +19,11 @@ from gpuwise.errors import InputError, NoDataError
 
 if TYPE_CHECKING:
     from gpuwise.model.result import Result
-    from gpuwise.store.codec import compact, decode, encode
-    from gpuwise.store.record import records
+    from gpuwise.store.codec import compact, decode, encode, records
     from gpuwise.store.schema import json_schema
 
 _LATER = {
-    "compact": "codec", "decode": "codec", "encode": "codec", "json_schema": "schema", "records": "record",
+    "compact": "codec", "decode": "codec", "encode": "codec", "json_schema": "schema", "records": "codec",
 }  # fmt: skip
 
 __all__ = [

@@ -1,4 +1,5 @@
 """Between a Result and its JSON: strict on types, ids and impossible numbers, deaf to keys it does not know.
+And from results to records, which tables, choices and pages read.
 
 Unknown keys are ignored so that an older gpuwise reads what a newer one of the same schema wrote. A newer
 schema is refused: its numbers may mean something else. A file of any older schema loads for ever.
@@ -15,15 +16,16 @@ import base64
 import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import msgspec
 
 from gpuwise.errors import InputError
+from gpuwise.model.gpu import Source
 from gpuwise.model.question import modern
-from gpuwise.model.result import SCHEMA, Issue, Measurement, Result, Severity
+from gpuwise.model.result import SCHEMA, Interval, Issue, Measurement, Record, Records, Result, Severity
 from gpuwise.model.units import percent, significant
 from gpuwise.stats.interval import value_of
 
@@ -149,11 +151,16 @@ def _faults(result: Result) -> Iterator[str]:
         if m.batch is not None and m.batch < 1:
             yield f"{where}: a batch of {m.batch}"
         numbers = {
-            "throughput": found.high if found else None, "items_per_step": m.items_per_step,
-            "memory_peak_bytes": m.memory_peak_bytes, "flop_per_item": m.flop_per_item,
-            "bytes_per_item": m.bytes_per_item, "mfu": m.mfu, "limit_share": m.limit_share,
-            "cold_start_s": m.cold_start_s, "power_w": m.telemetry.power_w if m.telemetry else None,
-        }  # fmt: skip
+            "throughput": found.high if found else None,
+            "items_per_step": m.items_per_step,
+            "memory_peak_bytes": m.memory_peak_bytes,
+            "flop_per_item": m.flop_per_item,
+            "bytes_per_item": m.bytes_per_item,
+            "mfu": m.mfu,
+            "limit_share": m.limit_share,
+            "cold_start_s": m.cold_start_s,
+            "power_w": m.telemetry.power_w if m.telemetry else None,
+        }
         for name, value in numbers.items():
             if value is not None and not 0 <= value <= LARGEST:
                 yield f"{where}: {name} is {value:g}"
@@ -290,3 +297,53 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
             hint="only a report that gpuwise wrote as HTML keeps its data",
         )
     return tuple(found)
+
+
+def records(results: Iterable[Result]) -> Records:
+    """One record for each measurement, in their order; one that did not end says so in an issue.
+
+    Limits and toy runs are among them: a reader takes those whose question it asks.
+    """
+    found = []
+    for result in results:
+        place, day, published = result.environment, result.created_at[:10], result.origin == "published"
+        for m in result.measurements:
+            version = getattr(place, m.config.framework)
+            software = f"{m.config.framework} {version}" if version else ""
+            title = f"gpuwise result {result.id}, {place.device}, {software}"
+            # Where the sensors contradict each other, neither watts nor energy can be used.
+            doubted = m.telemetry is None or any(issue.code == "energy-mismatch" for issue in m.cautions)
+            ending = m.error.splitlines()[0] if m.error else f"the measurement is {m.status}"
+            found.append(
+                Record(
+                    question=m.question,
+                    gpu_id=place.gpu_id or place.device,
+                    gpu=place.device,
+                    item=m.item,
+                    origin=result.origin,
+                    basis=result.origin,
+                    throughput=m.throughput,
+                    seconds=m.items_per_step / m.throughput.value
+                    if m.items_per_step and m.throughput
+                    else None,
+                    memory_bytes=_stated(m.memory_peak_bytes, "peak"),
+                    watts=None if doubted or m.telemetry is None else _stated(m.telemetry.power_w, "mean"),
+                    bound=None,
+                    session=result.id,
+                    date=day,
+                    software=software,
+                    raw=m,
+                    source=Source(
+                        id=result.id,
+                        title=result.source or title if published else title,
+                        kind="third-party" if published else "measured",
+                        read_on=day,
+                    ),
+                    issues=(*(() if m.status == "ok" else (Issue.invalid(m.status, ending),)), *m.cautions),
+                )
+            )
+    return Records(found)
+
+
+def _stated(value: float | None, method: str) -> Interval | None:
+    return Interval(value=value, low=value, high=value, level=None, method=method) if value else None

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 
 from gpuwise.model.precision import Half, Precision
 from gpuwise.model.question import RunConfig
-from gpuwise.workloads.input import Feed
 from gpuwise.workloads.parallel import fits, spread
 from gpuwise.workloads.switches import (
     HalfPrecisionWeights,
@@ -32,6 +31,7 @@ from gpuwise.workloads.switches import (
 )
 
 if TYPE_CHECKING:
+    from gpuwise.workloads.input import Feed
     from gpuwise.workloads.models.float8 import Scales
 
 _HALVES: dict[Half, torch.dtype] = {"fp16": torch.float16, "bf16": torch.bfloat16}

@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge.choose.decide import differences, recommend
-from gpuwise.store import record
+from gpuwise.store.choice import encode_choice, load_choice
 
 
 def made(need, speed, offers, today: date):
@@ -32,8 +32,8 @@ def test_what_changed_is_named(need, speed, offer, today: date) -> None:
 def test_a_kept_recommendation_is_read_as_it_was(need, speed, offer, today: date, tmp_path: Path) -> None:
     old = made(need, speed, [offer("rtx-3090", 0.2)], today)
     path = tmp_path / "choice.json"
-    path.write_bytes(record.encode_choice(old))
-    assert record.load_choice(path) == old
+    path.write_bytes(encode_choice(old))
+    assert load_choice(path) == old
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1, 2]", '{"schema": "x"}'])
@@ -41,14 +41,14 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
     with pytest.raises(InputError, match="no recommendation"):
-        record.load_choice(path)
+        load_choice(path)
     with pytest.raises(InputError, match="cannot read"):
-        record.load_choice(tmp_path / "missing.json")
+        load_choice(tmp_path / "missing.json")
 
 
 def test_a_newer_schema_is_refused(need, speed, offer, today: date, tmp_path: Path) -> None:
-    text = record.encode_choice(made(need, speed, [offer("rtx-3090", 0.2)], today)).decode()
+    text = encode_choice(made(need, speed, [offer("rtx-3090", 0.2)], today)).decode()
     path = tmp_path / "newer.json"
     path.write_text(text.replace('"schema": 1', '"schema": 99'))
     with pytest.raises(InputError, match="schema 99"):
-        record.load_choice(path)
+        load_choice(path)

@@ -1,0 +1,81 @@
+"""Recommendations as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gpuwise.errors import InputError
+from gpuwise.model.judgement import SCHEMA, Recommendation
+from gpuwise.model.result import Issue
+from gpuwise.store import read
+
+# Of an amount of money, work or power, as the forms and options of a need allow.
+LARGEST = 1e15
+# Of what something is divided by: a share of the time, a count, hours.
+LEAST = 1e-9
+
+
+def encode_choice(found: Recommendation) -> bytes:
+    """Indented JSON; a number that is not finite becomes null."""
+    made = msgspec.to_builtins(found)
+    made["rejected"] = [
+        {"gpu_id": gpu, "reason": why.detail, "constraint": why.code} for gpu, why in found.rejected.items()
+    ]
+    return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Every number of plain data."""
+    if isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(inner)
+    elif isinstance(value, int | float):
+        yield value
+
+
+def load_choice(path: Path) -> Recommendation:
+    """Read a recommendation. Raises InputError for a file that is none, or of a newer schema."""
+    data = read(path)
+    try:
+        made = msgspec.json.decode(data)
+        if isinstance(made, dict):
+            left = made.get("rejected", ())
+            made["rejected"] = {r["gpu_id"]: Issue.info(r["constraint"], r["reason"]) for r in left}
+        found = msgspec.convert(made, Recommendation)
+        need, owned = found.need, found.need.assumptions
+        divisors = (
+            *(share for _, share in need.workloads),
+            *need.gpus,
+            need.passes,
+            need.users,
+            need.currency[1],
+            need.items,
+            need.batch,
+            need.period_s,
+            need.deadline_s,
+            need.latency_s,
+            owned.hours_per_week,
+            owned.years,
+            owned.utilisation,
+        )
+        if min(each for each in divisors if each is not None) < LEAST or not all(
+            0 <= each <= LARGEST for each in _numbers(msgspec.to_builtins(need))
+        ):
+            raise TypeError("its need has a number that no need has")
+    except (KeyError, TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(
+            f"{path} is no recommendation of gpuwise choose: {error}",
+            hint="make it again",
+            code="choose-again",
+        ) from error
+    if found.schema > SCHEMA:
+        raise InputError(
+            f"{path} has schema {found.schema}; this gpuwise reads up to {SCHEMA}",
+            hint="install a newer one",
+            code="upgrade",
+        )
+    return found
