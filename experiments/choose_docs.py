@@ -36,7 +36,7 @@ def output(command: str) -> str:
     with (
         tempfile.TemporaryDirectory() as home,
         mock.patch.dict(os.environ, {"GPUWISE_HOME": home}),
-        mock.patch("gpuwise.cli.options.today", return_value=DAY),
+        mock.patch("gpuwise.cli.print.today", return_value=DAY),
         contextlib.redirect_stdout(printed),
         contextlib.suppress(SystemExit),
     ):

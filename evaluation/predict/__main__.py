@@ -9,7 +9,6 @@ from typing import cast, get_args
 import click
 
 from evaluation.predict import protocols, report, scores
-from gpuwise.cli import options as shared
 from gpuwise.cli import print as printer
 from gpuwise.errors import GpuwiseError, InputError
 
@@ -28,7 +27,7 @@ from gpuwise.errors import GpuwiseError, InputError
 )  # fmt: skip
 @click.option("--owned", is_flag=True, help="Correct each card by one factor from its other models.")
 @click.option("--transfer", metavar="GPU", help="Predict from GPU's measurements of the same work.")
-@shared.output_options
+@printer.output_options
 def command(
     name: str, path: Path, holdout: str, owned: bool, transfer: str | None, output: Path | None, as_json: bool
 ) -> None:

@@ -129,7 +129,9 @@ def command(
             raise InputError("WORKLOAD and --model say the same", hint="give one of them")
         stated = {name.replace("_", "-"): value for name, value in options.items()}
         need, there = need_of(workload or options["model"], stated, rates, load=_result)
-        used = [code for code in shipped if code not in own_rates and _names_money(code, workload, options)]
+        amounts = " ".join(str(options[name] or "") for name in ("budget", "electricity", "host"))
+        in_euros = re.search(r"€|\beur", f"{workload} {amounts}", re.IGNORECASE)
+        used = [code for code in shipped if code == "EUR" and in_euros and code not in own_rates]
         said = (f"{code} at {rates[code]:g} USD ({shipped[code][1]}; --rate {code}=...)" for code in used)
         need = replace(
             need, notes=(*need.notes, *said), currency=(used[0], rates[used[0]]) if used else need.currency
@@ -185,12 +187,6 @@ def _ask(terminal: bool, rates: Mapping[str, float]) -> dict[str, Any]:
             except InputError as error:
                 click.echo(f"{error}: {error.hint}" if error.hint else str(error), err=True)
     return answers
-
-
-def _names_money(code: str, workload: str | None, options: Mapping[str, Any]) -> bool:
-    """Whether an amount was given in a currency."""
-    texts = " ".join(str(options[name] or "") for name in ("budget", "electricity", "host"))
-    return code == "EUR" and bool(re.search(r"€|\beur", f"{workload} {texts}", re.IGNORECASE))
 
 
 def _result(name: str) -> Result | None:

@@ -262,11 +262,13 @@ def push(
     answers = []
     for name in what or ("last",):
         path = store.find(name)
-        own = path.parent == store.results_dir()
+        # What this machine measured goes under its name.
+        here = path.parent == store.results_dir()
+        usual = re.sub(r"[^A-Za-z0-9._-]+", "-", platform.node()).strip("._-")[:63] if here else ""
         asked = {
             "project": project,
             "tag": list(tags),
-            "host": (_host() if own else "") if host is None else host,
+            "host": usual if host is None else host,
         }
         beside = path.with_name(path.name + signing.SUFFIX)
         if beside.is_file():
@@ -295,11 +297,6 @@ def push(
     if slower or apart:
         said = [f"slower than before: {', '.join(slower)}"] if slower else []
         raise GateFailed("; ".join([*said, *([f"{len(apart)} kept apart"] if apart else [])]))
-
-
-def _host() -> str:
-    """This machine's name, as far as a name may be."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", platform.node()).strip("._-")[:63]
 
 
 def _send(

@@ -110,7 +110,17 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     if request.switches is None:
         plan, recipes = recall(plan, target.id, request.recipe)
     else:
-        plan = _switched(plan, request.switches, request.recipe)
+        given = request.switches
+        if any(config.framework != "torch" for config in plan):
+            raise InputError("switches are those of torch's recipe", hint="leave out the switches")
+        if request.recipe == "script":
+            raise InputError("the recipe script has no switches", hint="leave out the switches")
+        if request.recipe == "stock" and any(
+            own_kernels(given, c.mode, c.precision, c.workload) for c in plan
+        ):
+            problem = f"{given} runs gpuwise's own kernels, which stock does not"
+            raise InputError(problem, hint="the recipe tuned has them")
+        plan = tuple(c if c.mode == "limit" else replace(c, switches=given) for c in plan)
     earlier = earlier_session(request.resume, request.output) if request.resume is not None else None
     done = session(
         plan,
@@ -179,18 +189,6 @@ def run(session: Session, plan: Sequence[RunConfig], listen: Listen) -> bool:
         listen(None)
         return False
     return True
-
-
-def _switched(plan: tuple[RunConfig, ...], given: Switches, recipe: Recipe) -> tuple[RunConfig, ...]:
-    """The plan with the switches that were given. Raises InputError where the recipe does not have them."""
-    if any(config.framework != "torch" for config in plan):
-        raise InputError("switches are those of torch's recipe", hint="leave out the switches")
-    if recipe == "script":
-        raise InputError("the recipe script has no switches", hint="leave out the switches")
-    if recipe == "stock" and any(own_kernels(given, c.mode, c.precision, c.workload) for c in plan):
-        problem = f"{given} runs gpuwise's own kernels, which stock does not"
-        raise InputError(problem, hint="the recipe tuned has them")
-    return tuple(c if c.mode == "limit" else replace(c, switches=given) for c in plan)
 
 
 Reproduced = tuple[Bench, tuple[Comparison, ...]]

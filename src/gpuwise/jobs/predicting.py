@@ -20,7 +20,7 @@ from gpuwise.predict.card import card
 from gpuwise.workloads import registry
 
 if TYPE_CHECKING:
-    from gpuwise.predict.fit import Fit, Optimiser, Plan, Task
+    from gpuwise.predict.fit import Fit, Optimiser, Task
 
 USUAL = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 """Precisions in the order in which they are taken where none is asked for."""
@@ -331,7 +331,7 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
     The exit status is 5 where nothing fits. Raises InputError for what is unknown or cannot be trained.
     """
     from gpuwise.facts import llms
-    from gpuwise.predict.fit import OPTIMISERS, TASKS, Plan
+    from gpuwise.predict.fit import OPTIMISERS, TASKS, Plan, fit
     from gpuwise.show import predictions as show
 
     model = llms.find(request.model)
@@ -369,7 +369,11 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
                 optimiser=request.optimiser,
                 rank=request.rank,
             )
-            found.append(_fitted(plan, gpu))
+            answer = fit(plan, gpu)
+            if not answer.fits and answer.parts and catalog.get(gpu).text("form") not in ("laptop", "soc"):
+                more = (n for n in COUNTS if n > plan.gpus and fit(replace(plan, gpus=n), gpu).fits)
+                answer = replace(answer, enough=next(more, None))
+            found.append(answer)
     rows = tuple(found)
     return Answer(
         found=rows,
@@ -387,18 +391,6 @@ def _format(name: str) -> Precision:
         hint = " or ".join(like) if like else f"choose from {', '.join(WEIGHTS)}"
         raise InputError(f"no weights are kept in {name!r}", hint=hint)
     return Precision(name)
-
-
-def _fitted(plan: Plan, gpu: str) -> Fit:
-    """The plan on a GPU and, where it does not fit, on how many it would."""
-    from gpuwise.predict.fit import fit
-
-    answer = fit(plan, gpu)
-    if answer.fits or not answer.parts:
-        return answer
-    alone = catalog.get(gpu).text("form") in ("laptop", "soc")
-    more = [] if alone else [count for count in COUNTS if count > plan.gpus]
-    return replace(answer, enough=next((n for n in more if fit(replace(plan, gpus=n), gpu).fits), None))
 
 
 def here() -> tuple[str, ...]:

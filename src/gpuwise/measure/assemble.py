@@ -406,15 +406,11 @@ def bottleneck(
     if m.throughput is None or m.status != "ok" or m.config.mode == "limit":
         return None
     step_s = median(seconds for window in m.windows for seconds in window.step_s)
-    facts: dict[Bound, str] = {}
-    yes: list[Bound] = []
-    for judged in (_input(m), _launch(m, step_s), _link(m, step_s), _clocks(m, sm_clock_max_hz), _work(m)):
-        for bound, (fact, holds) in judged.items():
-            facts[bound] = fact
-            yes += [bound] if holds else []
-    if not yes:
+    found = list(_evidence(m, step_s, sm_clock_max_hz))
+    facts = {bound: fact for bound, fact, _ in found}
+    first = next((bound for bound, _, holds in found if holds), None)
+    if first is None:
         return None
-    first = yes[0]
     others = tuple(fact for bound, fact in facts.items() if bound != first and fact)
     return Bottleneck(
         bound=first, evidence=(facts[first], *others), next_step=next_step(first, m.config, m.batch, switches)
@@ -452,60 +448,37 @@ def _or(*choices: str) -> str:
     return f"{', '.join(others)}, or {last}" if others else last
 
 
-# For each bound that something is known of: the fact, and whether it is the bound.
-Judged = dict[Bound, tuple[str, bool]]
-
-
-def _input(m: Measurement) -> Judged:
-    if m.input is None or m.throughput is None:
-        return {}
-    reached = m.throughput.value / m.input.alone.value
-    slower = reached * (1 + SLOWER) < 1 and m.throughput.high < m.input.alone.low
-    alone, pipeline = significant(m.input.alone.value), significant(m.input.pipeline.value)
-    fact = (
-        f"with input {percent(reached, 0)} of the step alone ({alone} {m.item}s/s); "
-        f"{m.input.workers} worker(s) prepare {pipeline}, about {m.input.workers_needed} would keep up"
-    )
-    return {"input": (fact, slower)}
-
-
-def _launch(m: Measurement, step_s: float) -> Judged:
-    if m.profile is None:
-        return {}
-    busy = min(1.0, m.profile.busy_s / step_s)
-    what = ("operators run", "operators") if m.config.device == "cpu" else ("GPU busy", "kernels")
-    count = m.profile.kernel_count
-    each_s = m.profile.kernel_s / count
-    fact = f"{what[0]} {percent(busy, 0)} of a step, {count:,.0f} {what[1]} of {seconds(each_s)} on average"
-    return {"launch": (fact, busy < 1 - IDLE)}
-
-
-def _link(m: Measurement, step_s: float) -> Judged:
-    if m.profile is None:
-        return {}
-    share = m.profile.link_s / step_s
-    fact = f"nothing but transfers for {percent(share, 0)} of a step" if share >= 0.01 else ""
-    return {"link": (fact, share > LINKED)}
-
-
-def _clocks(m: Measurement, most_hz: float | None) -> Judged:
-    if m.telemetry is None or not m.telemetry.throttled:
-        return {}
-    shares, clock = dict(m.telemetry.throttled), m.telemetry.sm_clock_hz
-    heat, power = (max(shares.get(reason, 0.0) for reason in reasons) for reasons in (HEAT, POWER))
-    low = clock is None or most_hz is None or clock <= CAPPED_CLOCK * most_hz
-    most = f" of {most_hz / 1e6:.0f}" if most_hz else ""
-    at = "" if clock is None else f", at {clock / 1e6:.0f}{most} MHz"
-    hot = f"clock lowered for heat in {percent(heat, 0)} of the samples{at}"
-    capped = f"clock lowered by the power limit in {percent(power, 0)} of the samples{at}"
-    return {
-        "heat": (hot if heat else "", heat > THROTTLED),
-        "power": (capped if power else "", power > POWER_CAPPED and low),
-    }
-
-
-def _work(m: Measurement) -> Judged:
-    """Compute or memory; the fact lists the kernels and the shares of limits."""
+def _evidence(m: Measurement, step_s: float, most_hz: float | None) -> Iterator[tuple[Bound, str, bool]]:
+    """What is known of each possible bottleneck, and whether it is one; the first that is one counts."""
+    if m.input is not None and m.throughput is not None:
+        reached = m.throughput.value / m.input.alone.value
+        slower = reached * (1 + SLOWER) < 1 and m.throughput.high < m.input.alone.low
+        alone, pipeline = significant(m.input.alone.value), significant(m.input.pipeline.value)
+        fact = (
+            f"with input {percent(reached, 0)} of the step alone ({alone} {m.item}s/s); "
+            f"{m.input.workers} worker(s) prepare {pipeline}, about {m.input.workers_needed} would keep up"
+        )
+        yield "input", fact, slower
+    if m.profile is not None:
+        busy = min(1.0, m.profile.busy_s / step_s)
+        what = ("operators run", "operators") if m.config.device == "cpu" else ("GPU busy", "kernels")
+        count = m.profile.kernel_count
+        each = f"{count:,.0f} {what[1]} of {seconds(m.profile.kernel_s / count)} on average"
+        yield "launch", f"{what[0]} {percent(busy, 0)} of a step, {each}", busy < 1 - IDLE
+        share = m.profile.link_s / step_s
+        fact = f"nothing but transfers for {percent(share, 0)} of a step" if share >= 0.01 else ""
+        yield "link", fact, share > LINKED
+    if m.telemetry is not None and m.telemetry.throttled:
+        shares, clock = dict(m.telemetry.throttled), m.telemetry.sm_clock_hz
+        heat, power = (max(shares.get(reason, 0.0) for reason in reasons) for reasons in (HEAT, POWER))
+        low = clock is None or most_hz is None or clock <= CAPPED_CLOCK * most_hz
+        most = f" of {most_hz / 1e6:.0f}" if most_hz else ""
+        at = "" if clock is None else f", at {clock / 1e6:.0f}{most} MHz"
+        hot = f"clock lowered for heat in {percent(heat, 0)} of the samples{at}"
+        capped = f"clock lowered by the power limit in {percent(power, 0)} of the samples{at}"
+        yield "heat", hot if heat else "", heat > THROTTLED
+        yield "power", capped if power else "", power > POWER_CAPPED and low
+    # Else compute or memory, by the kernels and the shares of limits.
     said = []
     if m.profile is not None:
         kinds = [(each.kind, each.seconds / m.profile.kernel_s) for each in m.profile.kernels]
@@ -516,11 +489,9 @@ def _work(m: Measurement) -> Judged:
     if m.mfu:
         said.append(f"MFU {percent(m.mfu, 0)}")
     if m.limit is not None and (m.profile is None or (m.limit_share or 0.0) >= ROOF):
-        return {m.limit: ("; ".join(said), True)}
-    if m.profile is None:
-        return {}
-    times = {each.kind: each.seconds for each in m.profile.kernels}
-    arithmetic = sum(each_s for each, each_s in times.items() if each in ARITHMETIC)
-    mostly = 2 * arithmetic > sum(times.values()) and m.limit != "memory"
-    bound: Bound = "compute" if mostly else "memory"
-    return {bound: ("; ".join(said), True)}
+        yield m.limit, "; ".join(said), True
+    elif m.profile is not None:
+        times = {each.kind: each.seconds for each in m.profile.kernels}
+        arithmetic = sum(each_s for kind, each_s in times.items() if kind in ARITHMETIC)
+        mostly = 2 * arithmetic > sum(times.values()) and m.limit != "memory"
+        yield "compute" if mostly else "memory", "; ".join(said), True

@@ -33,7 +33,7 @@ from typing import Any, Literal
 from gpuwise import store
 from gpuwise.errors import InputError, MachineError, RunError
 from gpuwise.measure.telemetry import combined
-from gpuwise.model.result import Issue, Measurement, Result
+from gpuwise.model.result import Issue, Result
 from gpuwise.model.units import visible
 
 SUBMIT_S = 60.0
@@ -276,9 +276,42 @@ def merged(results: Sequence[Result]) -> Result:
             hint="merge one file of each machine",
         )
     head, *others = sorted(results, key=_machine)
-    unlike = tuple(_unlike(head, others))
-    measurements = tuple(_filled(m, _counterparts(m, others), unlike) for m in head.measurements)
-    return replace(head, measurements=measurements)
+    # Machines that are not like the first one.
+    watched = ("device", "driver", "torch", "cuda", "power_limit_w", "variables")
+    unlike = []
+    for number, other in enumerate(others, start=1):
+        changes = [change for change in head.environment.diff(other.environment) if change[0] in watched]
+        if changes:
+            listed = "; ".join(f"{name} {a} against {b}" for name, a, b in changes)
+            detail = f"machine {number} differs from machine 0: {listed}"
+            unlike.append(Issue.warning("mixed", detail, "measure on equal machines"))
+    measurements = []
+    for m in head.measurements:
+        if m.config.nodes == 1:
+            measurements.append(m)
+            continue
+        same = [o for result in others for o in result.measurements if o.config == m.config]
+        steps = [window.step_s for window in m.windows]
+        for one in same:
+            if m.status == one.status == "ok" and [window.step_s for window in one.windows] != steps:
+                raise InputError(
+                    f"{m.config.key()} was timed in two sessions", hint="merge the files of one session"
+                )
+        if m.group is not None:
+            groups = {one.group.node: one.group for one in same if one.group is not None}
+            # Each rank as its own machine saw it.
+            ranks = tuple(
+                groups[rank.node].ranks[rank.rank] if rank.node in groups else rank for rank in m.group.ranks
+            )
+            cautions = dict.fromkeys((*m.cautions, *(c for one in same for c in one.cautions), *unlike))
+            m = replace(
+                m,
+                group=replace(m.group, ranks=ranks),
+                telemetry=combined([rank.telemetry for rank in ranks]),
+                cautions=tuple(cautions),
+            )
+        measurements.append(m)
+    return replace(head, measurements=tuple(measurements))
 
 
 def _machine(result: Result) -> int:
@@ -287,51 +320,6 @@ def _machine(result: Result) -> int:
         if m.config.nodes > 1 and m.group is not None:
             return m.group.node
     raise InputError(f"{result.id} was measured on one machine", hint="compare such files instead")
-
-
-def _counterparts(m: Measurement, others: Sequence[Result]) -> list[Measurement]:
-    """The same measurement in the files of the others. Raises InputError where its steps are others."""
-    if m.config.nodes == 1:
-        return []
-    found = [o for result in others for o in result.measurements if o.config == m.config]
-    steps = [window.step_s for window in m.windows]
-    for other in found:
-        if m.status == other.status == "ok" and [window.step_s for window in other.windows] != steps:
-            raise InputError(
-                f"{m.config.key()} was timed in two sessions", hint="merge the files of one session"
-            )
-    return found
-
-
-def _filled(m: Measurement, others: Sequence[Measurement], unlike: tuple[Issue, ...]) -> Measurement:
-    """With the telemetry of every machine's GPUs, and all cautions."""
-    if m.config.nodes == 1 or m.group is None:
-        return m
-    groups = {other.group.node: other.group for other in others if other.group is not None}
-    # Each rank as its own machine saw it.
-    ranks = tuple(
-        groups[rank.node].ranks[rank.rank] if rank.node in groups else rank for rank in m.group.ranks
-    )
-    cautions = dict.fromkeys((*m.cautions, *(c for other in others for c in other.cautions), *unlike))
-    return replace(
-        m,
-        group=replace(m.group, ranks=ranks),
-        telemetry=combined([rank.telemetry for rank in ranks]),
-        cautions=tuple(cautions),
-    )
-
-
-def _unlike(head: Result, others: Sequence[Result]) -> list[Issue]:
-    """Cautions for machines that are not like the first one."""
-    watched = ("device", "driver", "torch", "cuda", "power_limit_w", "variables")
-    found = []
-    for number, other in enumerate(others, start=1):
-        changes = [change for change in head.environment.diff(other.environment) if change[0] in watched]
-        if changes:
-            listed = "; ".join(f"{name} {a} against {b}" for name, a, b in changes)
-            detail = f"machine {number} differs from machine 0: {listed}"
-            found.append(Issue.warning("mixed", detail, "measure on equal machines"))
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,8 @@ def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
         return ()
+    days = (date.fromisoformat(found.made_on) - date.fromisoformat(found.prices_on or found.made_on)).days
+    aged = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
     return (
         found.answer,
         *(f"- {reason}" for reason in found.reasons),
@@ -118,15 +120,8 @@ def said(found: Recommendation) -> tuple[str, ...]:
             if "that you have is left out" in text or "is offered: counted" in text
         ),
         *(["Taken as asked: " + "; ".join(found.need.notes)] if found.need.notes else []),
-        *_aged(found),
+        *([aged] if days > OLD_LIST_DAYS else []),
     )
-
-
-def _aged(found: Recommendation) -> list[str]:
-    """A caution where the newest list of prices is old."""
-    days = (date.fromisoformat(found.made_on) - date.fromisoformat(found.prices_on or found.made_on)).days
-    text = f"Caution: the newest prices are {days} days old; today's rents: gpuwise prices update"
-    return [text] if days > OLD_LIST_DAYS else []
 
 
 def one_of_each(options: Sequence[Option]) -> list[Option]:

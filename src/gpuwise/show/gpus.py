@@ -223,7 +223,13 @@ def side_by_side(specs: Sequence[GpuSpec], cited: References | None = None) -> T
             one.flop_per_s if isinstance(one, Peak) else None if plain else spec.number(field)
             for spec, one in zip(specs, stated, strict=True)
         ]
-        rows.append((title, *_beside(texts, values)))
+        # Those after the first with their multiple of it.
+        first = values[0]
+        for number, (text, value) in enumerate(zip(texts, values, strict=True)):
+            if number and first and value is not None:
+                more = f"{text} ({value / first:.2f}x)"
+                texts[number] = text.shown(more) if isinstance(text, Amount) else more
+        rows.append((title, *texts))
     if cited is not None:
         note = "peaks are dense unless they say sparse; a dash: no source that was read states it"
         names = (*(short(spec) for spec in specs), "sources")
@@ -234,15 +240,6 @@ def side_by_side(specs: Sequence[GpuSpec], cited: References | None = None) -> T
         numeric=frozenset(spec.id for spec in specs),
         notes=("sources of each value: gpuwise show ID",),
     )
-
-
-def _beside(texts: Sequence[str], values: Sequence[float | None]) -> list[str]:
-    """The texts, those after the first with their multiple of it."""
-    found, first = [texts[0]], values[0]
-    for text, value in zip(texts[1:], values[1:], strict=True):
-        more = f"{text} ({value / first:.2f}x)" if first and value is not None else text
-        found.append(text.shown(more) if isinstance(text, Amount) else more)
-    return found
 
 
 def document(spec: GpuSpec) -> dict[str, Any]:

@@ -23,9 +23,6 @@ from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
 from gpuwise.workloads.registry import REPEATED, workload
 
 if TYPE_CHECKING:
-    from torch import nn
-    from torch.optim import Optimizer
-
     from gpuwise.workloads.job import Job
 
 CLASSES = 1000
@@ -121,15 +118,9 @@ def vit_b16(config: RunConfig, batch: int) -> Job:
         model,
         (images,),
         lambda logits: functional.cross_entropy(logits, labels),
-        _optimizer(model),
+        # Torchvision's decay of all parameters.
+        torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.3, fused=True),
         config,
         batch,
     )
     return replace(job, feed=image_feed(images, labels, CLASSES))
-
-
-def _optimizer(model: nn.Module) -> Optimizer:
-    """AdamW with torchvision's decay of 0.3 on all parameters."""
-    import torch
-
-    return torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.3, fused=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from difflib import get_close_matches
@@ -451,19 +451,17 @@ def _line(offers: Sequence[Offer]) -> Line:
 
 def changes(offers: Sequence[Offer]) -> tuple[Change, ...]:
     """Dated offers whose first and last sight differ in price, the steepest fall first."""
-    return tuple(sorted(_changes(offers), key=lambda change: change.share))
-
-
-def _changes(offers: Sequence[Offer]) -> Iterator[Change]:
     sights: dict[object, list[Offer]] = defaultdict(list)
     for offer in offers:
         if offer.seen_on and is_quote(offer):
             sights[series(offer)].append(offer)
+    found = []
     for same in sights.values():
         dated = sorted(same, key=lambda offer: offer.seen_on)
         change = Change(first=dated[0], last=dated[-1])
         if change.first.seen_on < change.last.seen_on and abs(change.share) > LEAST_CHANGE:
-            yield change
+            found.append(change)
+    return tuple(sorted(found, key=lambda change: change.share))
 
 
 @cache

@@ -110,24 +110,6 @@ def _chain(ops: Operations[T], x: T, name: str, chain: Chain) -> T:
     return x
 
 
-def _googlenet_head(hidden: int) -> Head[T]:
-    def head(ops: Operations[T], x: T, name: str) -> T:
-        x = ops.mean_to(x, convnet.AUXILIARY_SIDE)
-        x = _layer(ops, x, f"{name}.conv", Conv(convnet.AUXILIARY_CHANNELS))
-        x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", hidden))
-        return ops.linear(ops.dropout(x, 0.7), f"{name}.fc2", CLASSES)
-
-    return head
-
-
-def _inception_head(layers: Chain) -> Head[T]:
-    def head(ops: Operations[T], x: T, name: str) -> T:
-        x = ops.mean_to(_chain(ops, x, f"{name}.layers", layers), 1)
-        return ops.linear(ops.flat(x), f"{name}.fc", CLASSES)
-
-    return head
-
-
 def bert(ops: Operations[T], words: T, segments: T, shape: BertShape) -> tuple[T, ...]:
     """BERT with the question-answering head. Two (B, T) of ids -> start and end logits (B, T, 2)."""
     x = ops.add(
@@ -137,17 +119,14 @@ def bert(ops: Operations[T], words: T, segments: T, shape: BertShape) -> tuple[T
     x = ops.positions(x, "position", shape.positions)
     x = ops.dropout(ops.layer_norm(x, "norm"), HIDDEN_DROPOUT)
     for i in range(shape.layers):
-        x = _encoder_layer(ops, x, f"layers.{i}", shape)
+        name = f"layers.{i}"
+        qkv = ops.linear(x, f"{name}.attention.qkv", 3 * shape.hidden)
+        y = ops.linear(ops.attention(qkv, shape.heads, ATTENTION_DROPOUT), f"{name}.project", shape.hidden)
+        x = ops.layer_norm(ops.add(x, ops.dropout(y, HIDDEN_DROPOUT)), f"{name}.norm1")
+        y = ops.gelu(ops.linear(x, f"{name}.expand", 4 * shape.hidden))
+        y = ops.dropout(ops.linear(y, f"{name}.contract", shape.hidden), HIDDEN_DROPOUT)
+        x = ops.layer_norm(ops.add(x, y), f"{name}.norm2")
     return (ops.linear(x, "answer", 2),)
-
-
-def _encoder_layer(ops: Operations[T], x: T, name: str, shape: BertShape) -> T:
-    qkv = ops.linear(x, f"{name}.attention.qkv", 3 * shape.hidden)
-    y = ops.linear(ops.attention(qkv, shape.heads, ATTENTION_DROPOUT), f"{name}.project", shape.hidden)
-    x = ops.layer_norm(ops.add(x, ops.dropout(y, HIDDEN_DROPOUT)), f"{name}.norm1")
-    y = ops.gelu(ops.linear(x, f"{name}.expand", 4 * shape.hidden))
-    y = ops.dropout(ops.linear(y, f"{name}.contract", shape.hidden), HIDDEN_DROPOUT)
-    return ops.layer_norm(ops.add(x, y), f"{name}.norm2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +166,14 @@ def _googlenet(toy: bool) -> ImageNetwork:
         if toy
         else convnet.GOOGLENET_LAYERS
     )
-    head: Head[object] = _googlenet_head(32 if toy else convnet.AUXILIARY_HIDDEN)
+    hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
+
+    def head(ops: Operations[T], x: T, name: str) -> T:
+        x = ops.mean_to(x, convnet.AUXILIARY_SIDE)
+        x = _layer(ops, x, f"{name}.conv", Conv(convnet.AUXILIARY_CHANNELS))
+        x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", hidden))
+        return ops.linear(ops.dropout(x, 0.7), f"{name}.fc2", CLASSES)
+
     heads = dict.fromkeys(convnet.GOOGLENET_AUXILIARIES, head)
     return ImageNetwork(
         forward=lambda ops, images: branching(ops, images, layers, heads, 0.2),
@@ -200,7 +186,11 @@ def _inception(toy: bool) -> ImageNetwork:
     table = convnet.INCEPTION_LAYERS
     layers = {name: shrunk(layer, 8) for name, layer in table.items()} if toy else table
     chain = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
-    head: Head[object] = _inception_head(chain)
+
+    def head(ops: Operations[T], x: T, name: str) -> T:
+        x = ops.mean_to(_chain(ops, x, f"{name}.layers", chain), 1)
+        return ops.linear(ops.flat(x), f"{name}.fc", CLASSES)
+
     return ImageNetwork(
         forward=lambda ops, images: branching(ops, images, layers, {convnet.INCEPTION_AUXILIARY: head}, 0.5),
         image=107 if toy else convnet.INCEPTION_IMAGE,
