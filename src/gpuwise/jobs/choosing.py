@@ -31,6 +31,8 @@ __all__ = ["CompareRequest", "choose", "compare", "compare_gpus", "need_for", "o
 
 # Years that a search for older prices goes back, one step after the other.
 AGES = (1, 2, 3, 5)
+# GPUs without a price that were asked for and that are named, each with its reason.
+SAID = 4
 
 
 def choose(
@@ -63,7 +65,7 @@ def choose(
         asked = offered(wanted, offers, today)
         return speeds.gather(wanted, asked, ask, results=results, published=published)
 
-    item = speeds.item_of(need)
+    item, asked = speeds.item_of(need), need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
 
     def recommended(wanted: Need) -> Recommendation:
         return decide.recommend(
@@ -87,10 +89,12 @@ def choose(
                 continue
             hint = "older prices are known"
             raise NoDataError(str(error), hint=hint, code="old-price", days=age) from error
+        if 0 < len(asked) <= SAID:  # who names them wants to know why not
+            why = "; ".join(f"{gpu}: {no_price(need, gpu, believed)}" for gpu in asked)
+            raise NoDataError(why, hint=error.hint, code=error.code) from error
         raise
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     priced = offered(need, offers, today)
-    asked = need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
     unpriced = [gpu for gpu in asked or facts.ids if gpu not in priced]
     left = {**found.rejected, **{gpu: Issue.info("", no_price(need, gpu, believed)) for gpu in unpriced}}
     listed = max((o.listed_on or o.seen_on for o in facts.offers if o.source.id != "own-prices"), default="")

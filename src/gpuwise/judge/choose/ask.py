@@ -1,13 +1,14 @@
 """A question in plain words as a need: `serve a 70B for 50 users`, `two 3090s or one 4090 for llama-3.1-70b`.
 
 Nothing is guessed silently: what was assumed is said with the answer, and so are the words that no rule read.
-A rule is a pattern and what it sets; the first words that name a model, a network or a use are the work.
+Where such a word sets a limit (a number, "no ...", "by ...", a word of `data/limit_words.txt`) there is no
+answer. A rule is a pattern and what it sets; the first words of a model, a network or a use are the work.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +17,9 @@ from gpuwise.facts import catalog, llms
 from gpuwise.judge.choose.fit import SUPPLY, SUPPLY_EFFICIENCY
 from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, need_for, presets, unknown
 from gpuwise.model import units
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import Need
+from gpuwise.model.precision import PRECISIONS, WEIGHTS
 from gpuwise.model.units import Work
 from gpuwise.workloads import registry
 
@@ -30,8 +33,8 @@ _SIZES = {
 }  # fmt: skip
 # Words of a use -> workload or preset, where no model or network is named.
 _USES = (
-    (r"double precision|fp64|\bcfd\b|stencil", "stencil"),
-    (r"molecular|scientific|simulations?", "scientific-fp64"), (r"vision transformer", "vit"),
+    ("stencil", "stencil"), (r"vision transformer", "vit"),
+    (r"double precision|fp64|\bcfd\b|molecular|scientific|simulations?", "scientific-fp64"),
     (r"diffusion|image generation|(?:generate|make) images", "stable-diffusion"),
     (r"image classif\w*|\bcnns?\b|imagenet|convolution\w*|\byolo\w*|object detection", "resnet50"),
     (r"\bllms?\b|chat ?bot|language models?", "llama-3.1-8b"), (r"laptop", "mobile"),
@@ -59,20 +62,49 @@ _AMOUNT = (
     r"\d[\d.,]*\s*(?:k|m|b|g|t|thousand|million|billion|trillion)?\s+(?:images?|tokens?|sequences?|sentences?)"
     rf"(?:{_PERIOD}(?:second|minute|hour|day|week|month))?"
 )
-_UNITS = (
-    r"gi?b|tb|k?w|watts?|ms|h|hours?|days?|weeks?|months?|years?|tokens?|images?|epochs? of|usd|eur|slots?"
+_FORMATS = {
+    "4": {"infer": "int4", "": "nf4"}, "8": {"": "int8"}, "16": {"": "bf16"}, "half": {"": "fp16"},
+    "single": {"": "fp32"}, "double": {"": "fp64"},
+}  # fmt: skip
+_MANY = {"": 1, "hundred": 100, "thousand": 1000, "million": 10**6, "dozen": 12}
+_IN_WORDS = re.compile(
+    rf"\b(?=(?:{'|'.join(n for n in units.NUMBERS if n != 'one')}|\w+ (?:{'|'.join(filter(None, _MANY))}))\b)"
+    rf"({'|'.join(units.NUMBERS)}|an?)\b(?: ({'|'.join(filter(None, _MANY))})\b)?"
 )
-_IN_WORDS = rf"\b(?:{'|'.join(units.NUMBERS)}) (?:hours?|days?|weeks?|months?|years?|watts?)\b"
+# Words of a limit: what is denied, what must be, a day that is named, and what cards and hosts may be.
+_LIMITS = (
+    r"\d[\w.,]*(?:[ -]?[a-z%\u00b0\"']+)?",
+    r"\b(?:half|hundreds?|thousands?|millions?|dozens?)\b",
+    r"\b(?:no|without|except|avoid\w*|excluding|unless|never|non-?)"
+    r"(?! (?:idea|matter|problem|clue|doubt|rush|more|one|need)\b)(?: [\w.+-]+){1,2}",
+    r"\b(?:by|before|until|must|requires?|supports?|only)(?: (?:be|have|the|an?|in|fit|run|next))* {}",
+    r"\b[\w.-]+[ -](?:cooled|certified|complian[ct]\w*|compatible|capable|powered|proof|friendly|mounted)\b",
+    rf"\b(?:{'|'.join((DATA / 'limit_words.txt').read_text(encoding='utf-8').split())})\b",
+)
 # Several machines that would share the work; a word between may be what they hold ("8x").
 _MACHINES = (
     rf"\b(?!(?:1|an?|one|single)\b)(?:\d{{1,2}}|{'|'.join(_NUMBERS)}) "
     r"(?:(?!users?|people|persons?|students?|in|on|of|for|or|gpus?|cards?)[\w-]+ ){0,2}"
     r"(?:machines|servers|nodes|boxes|hosts|computers|workstations|rigs)\b"
 )
-_VENDORS = {
-    "amd": "AMD", "radeon": "AMD", "instinct": "AMD", "intel": "Intel", "nvidia": "NVIDIA",
-    "geforce": "NVIDIA", "apple": "Apple", "mac": "Apple", "macs": "Apple", "macbook": "Apple",
-}  # fmt: skip
+# Words of what only some cards have -> whether a card has it.
+_TRAITS: tuple[tuple[str, Callable[[GpuSpec], bool]], ...] = (
+    ("amd|radeon|instinct", lambda spec: spec.vendor == "AMD"),
+    ("intel", lambda spec: spec.vendor == "Intel"),
+    ("nvidia|geforce", lambda spec: spec.vendor == "NVIDIA"),
+    ("apple|macs?|macbook", lambda spec: spec.vendor == "Apple"),
+    ("ecc(?: memory| vram)?", lambda spec: "ecc" in spec.facts and spec.facts["ecc"].value is True),
+    ("nvlink", lambda spec: spec.text("link") == "NVLink"),
+)
+# Before a word: it is not to be. "no cloud", "not want to rent", "instead of buying".
+_NOT = (
+    r"\b(?:no|not|non|never|without|avoid(?:ing)?|except|excluding|don't|(?:instead|rather) (?:of|than)|"
+    r"(?:other|anything) (?:than|but))\b[ -](?:(?:the|an?|any|to|want to|from|in|use|using|my|new) )*"
+)
+_SPOT = r"\bspot\b|interruptible|preemptible"
+_USED = r"(?<!be )\bused\b(?! (?:to|for|by|in|with)\b)|second.hand|refurbished"
+_LAPTOP = "laptops?|notebooks?"
+_IMAGE_NETWORKS = ("resnet50", "vit-b16", "inception-v3")
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 
@@ -83,6 +115,7 @@ class Asked:
 
     workload: str
     mode: Purpose | None = None
+    precision: str | None = None
     work: Work | None = None
     gpus: tuple[int, int] | None = None
     form: str | None = None
@@ -118,6 +151,14 @@ class _Reader:
             self.mark(*match.span())
         return match
 
+    def deny(self, pattern: str) -> bool:
+        """Whether the text says that it is not to be; the words are then gone for every other rule."""
+        match = self.take(rf"{_NOT}(?:{pattern})\b")
+        if match is not None:
+            start, end = match.span()
+            self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
+        return match is not None
+
     def left(self) -> str:
         """The text without what was read."""
         return "".join(" " if read else c for c, read in zip(self.plain, self._read, strict=True))
@@ -126,20 +167,24 @@ class _Reader:
         words = re.findall(r"[a-z0-9][\w.+-]*", self.left())
         return [word for word in words if word.strip(".") not in _PLAIN]
 
+    def dropped(self) -> str:
+        """Words that set a limit which no rule has read; empty where there are none."""
+        left, unread = self.left(), "|".join(map(re.escape, self.unread()))
+        for pattern in _LIMITS:
+            for match in re.finditer(pattern.replace("{}", rf"(?:{unread or '(?!)'})\b"), left):
+                if not re.fullmatch(r"(?:19|20)\d\d|an? .*", match[0]):
+                    return match[0].strip()
+        return ""
+
 
 def read(text: str, rates: Mapping[str, float]) -> Asked:
     """What a question says. Raises InputError where it names no work, or a price that a shell ate."""
-    reader = _Reader(" ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! "))
+    plain = " ".join(text.casefold().replace("\u2019", "'").split()).rstrip("?.! ")
+    reader = _Reader(_IN_WORDS.sub(lambda m: str(_NUMBERS[m[1]] * _MANY[m[2] or ""]), plain))
     notes = list[str]()
     sets, have = _cards(reader)
     amount = reader.take(_AMOUNT)
     work = units.parse_work(re.sub(r" (?:an?|each|every) ", " per ", amount[0])) if amount else None
-    if epochs := re.search(r"([\d.]+) epochs?\b", reader.plain):
-        # Of the amount that is stated, or of a data set that is named anywhere.
-        data = reader.take(rf"(?:{units.DATASET_NAMES})\b")
-        if work := work or (units.parse_work(data[0]) if data else None):
-            reader.mark(*epochs.span())
-            work = work._replace(items=work.items * float(epochs[1]))
     if several := reader.take(_MACHINES):
         problem = f"'{several[0]}': nothing is known of a network between several machines"
         raise InputError(problem, hint="ask for one of them with its GPUs")
@@ -151,29 +196,72 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
         assumed["electricity_usd_per_kwh"] = units.parse_usd(text.replace("euros", "eur"), rates)[0]
     if reader.take(r"around the clock|24/7|day and night"):
         assumed["hours_per_week"] = 168.0
-    fields = _limits(reader, rates, notes, have=bool(have), work=work is not None)
+    elif used := reader.take(r"\b(\d+) ?h(?:ours?)? ?(?:an?|per|each|every|/) ?(day|week)\b"):
+        assumed["hours_per_week"] = float(used[1]) * (7 if used[2] == "day" else 1)
+    if kept := reader.take(
+        rf"\b(?:over|keep (?:it |them )?(?:for )?|used? (?:it |them )?for) ({_COUNT}) years?\b"
+    ):
+        assumed["years"] = float(_number(kept[1]))
+    denied = {
+        name: reader.deny(words)
+        for name, words in (
+            ("rent", r"cloud|rent\w*"), ("buy", r"buy\w*|own\w*|purchas\w*"), ("spot", _SPOT),
+            ("used", _USED), ("laptop", _LAPTOP),
+            ("nvlink", "nvlink"), ("loud", r"(?:too )?(?:loud|nois\w+)"),
+        )
+    }  # fmt: skip
+    traits = [(has, False) for words, has in _TRAITS if reader.deny(words)]
+    fields = _limits(
+        reader, rates, notes, denied, have=bool(have), work=work is not None or "epoch" in reader.plain
+    )
     number = reader.take(rf"\b({_COUNT}) (?:\d+ ?gb |rented |own )?(?:gpus?|cards?)\b")
     gpus = (_number(number[1]),) * 2 if number else None
     if have:
         fields |= {"have": have}
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         fields["upgrade"] = bool(reader.take(r"upgrad\w*|replace\w*")) and not reader.take(r"\bworth\b")
+    traits += [(has, True) for words, has in _TRAITS if reader.take(rf"\b(?:{words})\b")]
+
+    def meant(gpu: str) -> bool:
+        return all(has(catalog.get(gpu)) == wanted for has, wanted in traits)
+
+    if bad := next((gpu for gpu, _ in sets if not meant(gpu)), None):
+        raise InputError(f"the question names {bad}, and leaves it out", hint="name another GPU")
     if sets:
         fields["sets"], counts = sets, [count for _, count in sets]
         gpus = (min(counts), max(counts))
-    elif vendor := reader.take(rf"\b(?:{'|'.join(_VENDORS)})\b"):
-        name = _VENDORS[vendor[0]]
-        fields["only"] = tuple(spec.id for spec in catalog.all_gpus() if spec.vendor == name)
-    laptop, no_link = reader.take("laptops?|notebooks?"), reader.take(r"(?:without|no) nvlink")
-    mode = next((mode for pattern, mode in _MODES if reader.take(pattern)), None)
+    elif traits:
+        fields["only"] = tuple(spec.id for spec in catalog.all_gpus() if meant(spec.id))
+    laptop = reader.take(_LAPTOP)
+    mode, precision = next((mode for pattern, mode in _MODES if reader.take(pattern)), None), None
     named = _workload(reader, notes) or ("mobile" if laptop else None)
     if named is None and not reader.unread() and (have or sets or reader.take("gpus?|cards?")):
         named, mode = "resnet50", "train"
         notes.append("no work was named: taken as training ResNet-50")
+        if fields.get("cheapest") and not have:
+            # A question about prices: of cards alone, whatever is known of their speeds.
+            fields |= {"acquire": fields.get("acquire", "own"), "unproven": True}
+            assumed["host_usd"] = 0.0
+            notes[-1] = "no work was named: by price; speeds are those of training ResNet-50"
     if named is None:
         raise unknown(text)
     if mode is None and (named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"):
         mode = "infer"  # People make images far more often than models of them
+    if epochs := reader.take(r"([\d.]+) epochs?\b"):
+        # Of the amount that is stated, of a data set that is named anywhere, or of the usual one.
+        data, known = reader.take(rf"(?:{units.DATASET_NAMES})\b"), ALIASES.get(named, named)
+        if data is None and work is None and known in _IMAGE_NETWORKS:
+            notes.append("epochs of ImageNet")
+        elif data is None and work is None:
+            raise InputError(f"{epochs[0]} of what?", hint="say of how many items, or of ImageNet")
+        work = work or units.parse_work(data[0] if data else "ImageNet")
+        work = work._replace(items=work.items * float(epochs[1]))
+    infers = mode in ("infer", None) and is_model(named, mode)
+    if bits := reader.take(
+        rf"\b(?:{'|'.join(PRECISIONS)}|{'|'.join(WEIGHTS)}|(4|8|16)[- ]?bits?)\b"
+    ) or reader.take(r"\b(half|single|double)[- ]precision\b"):
+        formats = _FORMATS.get(bits[1] or "", {}) if bits.re.groups else {}
+        precision = formats.get("infer" if infers else "", formats.get("", bits[0]))
     if laptop and mode in ("infer", None) and not is_model(named, mode) and named not in presets():
         named = "mobile"
     if named in presets():
@@ -184,23 +272,24 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
         if not whole and re.search(r"\b(?:gpus?|cards?)\b", reader.plain):
             assumed["host_usd"] = 0.0
             notes.append("the budget is for the card, in a machine that is there")
-    if amount := re.search(rf"\d[\d.,]*\s?(?:(?:{_UNITS})\b|%)|{_IN_WORDS}", reader.left()):
-        # A limit that was dropped would make the answer one to another question.
-        hint = "say it with an option, such as --memory, --power, --deadline, --latency or --budget"
-        raise InputError(f"{amount[0]!r} in the question was not understood", hint=hint)
+    if limit := reader.dropped():
+        # The answer would be one to another question.
+        hint = "leave it out, or say it with an option, such as --memory, --power, --deadline or --budget"
+        raise InputError(f"{limit!r} in the question was not understood", hint=hint)
     if unread := reader.unread():
         notes.append("not read: " + ", ".join(dict.fromkeys(unread)))
     return Asked(
         workload=named, mode=mode, work=work, gpus=gpus, fields=fields, assumed=assumed,
-        notes=tuple(notes), form="mobile" if laptop else "pcie" if no_link else None,
+        precision=precision, notes=tuple(notes),
+        form="mobile" if laptop else "pcie" if denied["nvlink"] else None,
     )  # fmt: skip
 
 
 def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     """The need of a question; `given` are arguments of `need_for` that were stated apart."""
     stated = {
-        "mode": asked.mode, "work": asked.work, "gpus": asked.gpus,
-        "form": asked.form,
+        "mode": asked.mode, "work": asked.work, "gpus": asked.gpus, "form": asked.form,
+        "precision": asked.precision,
         **{name: value for name, value in (given or {}).items() if value is not None},
     }  # fmt: skip
     need = need_for(asked.workload, **stated)
@@ -213,44 +302,56 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
 
 
 def _limits(
-    reader: _Reader, rates: Mapping[str, float], notes: list[str], *, have: bool, work: bool
-) -> dict[str, Any]:
-    """Limits that words set, as fields of a `Need`."""
+    reader: _Reader, rates: Mapping[str, float], notes: list[str], denied: Mapping[str, bool], *,
+    have: bool, work: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """Limits that words set, as fields of a `Need`; `denied` says what is not to be."""
     fields: dict[str, Any] = {}
     take = reader.take
-    no_cloud = take(r"\b(?:not|no|without|avoid)(?: \S+)? (?:the |a )?cloud|on.prem\w*|offline|air.gapped")
-    spot = take(r"\bspot\b|interruptible|preemptible")
-    used = take(r"(?<!be )\bused\b(?! (?:to|for|by|in|with)\b)|second.hand")
+    offline = take(r"\b(?:not|no|without|avoid)(?: \S+)? (?:the |a )?cloud|on.prem\w*|offline|air.gapped")
+    no_cloud = denied["rent"] or bool(offline)
+    spot, used = take(_SPOT), take(_USED)
     rents = spot or take(r"\brent\w*|(?<!the )\bcloud|per hour|an hour|/h\b|a month|per month|/month")
     owns = used or take(r"\bown\b|\bbuy\w*|purchase|at home|office|desktop|workstation|outlet|laptop|upgrad")
     owns = owns or take(r"\bmy (?:pc|card)|have a pc|worth it|replace")
-    if no_cloud or rents or owns or have:
-        fields["acquire"] = "rent" if rents and not no_cloud else "own"
+    if no_cloud or rents or owns or have or denied["buy"]:
+        fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
+    if batch := take(r"\bbatch(?:es)?(?: size)?(?: of)? (\d+)"):
+        fields["batch"] = int(batch[1])
+    if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
+        fields |= {"latency_s": units.parse_seconds(late[2] + late[3]), "latency_kind": "TTFT"}
+    elif late := take(
+        r"(\d[\d.]*) ?(?:ms|milliseconds?)\b(?: ?(?:per|an?|each|every|/) ?tokens?| latency| tpot)*"
+    ):
+        fields["latency_s"] = float(late[1]) / 1e3
     if spot:
         fields["spot"] = True
-    if used:
-        fields["sold"] = ("used", "street")
-    if take(r"\bquiet\w*|silent"):
+    if used or denied["used"]:
+        fields["sold"] = ("used" if used else "new", "street")
+    if take(r"\bquiet\w*|silent|low[- ]noise") or denied["loud"]:
         fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
     if take(r"\bcheap(?:est)? (?:\w+ ){0,2}(?:gpu|card|laptop)|least expensive"):
         fields["cheapest"] = True
     size = r"(\d[\d.,]*) ?(k?)\b"
     if context := take(rf"\b{size}(?: tokens?)?(?: of)? context") or take(rf"contexts?(?: of)? {size}"):
-        fields["context"] = int(units.read_number(context[1]) * (1024 if context[2] else 1))
+        fields["context"] = int(_amount(context[1]) * (1024 if context[2] else 1))
     if people := take(rf"\b({_COUNT}) (?:\w+ )?(?:users?|people|students?|requests?|persons?)\b"):
         fields["users"] = _number(people[1])
     least = r"(?:at least |min(?:imum)? |>=? ?)"
     if memory := take(rf"{least}(\d+) ?gi?b\b|\b(\d+) ?gi?b (?:or more|and up)"):
         fields["memory_gb"] = (float(memory[1] or memory[2]), None)
-    elif memory := take(r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory)|each)"):
-        fields["memory_gb"] = (float(memory[1]), float(memory[1]))
+    elif memory := take(
+        r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory)|each)|"
+        r"\bwith (\d+) ?gi?b\b(?! (?:of )?(?:ram|disk|storage))"
+    ):
+        fields["memory_gb"] = (float(memory[1] or memory[2]),) * 2
     if slots := take(rf"\b(\d[\d.]*|{'|'.join(_NUMBERS)})[ -]slots?\b(?: (?:wide|high|thick))?"):
         fields["slots"] = float(_NUMBERS.get(slots[1], slots[1]))
         fields.setdefault("acquire", "own")
     if watts := take(r"\b(\d[\d.,]*) ?(k?)w(?:atts?)?\b(?: (?:psu|power supply|supply|outlet|socket))?"):
         # What a card may draw is a limit on cards; what a supply or an outlet gives, on the whole machine.
         whole = re.search(r"psu|supply|outlet|socket|wall|machine|computer|workstation|\bpc\b", reader.plain)
-        value = units.read_number(watts[1]) * (1000 if watts[2] else 1)
+        value = _amount(watts[1]) * (1000 if watts[2] else 1)
         if re.search("psu|supply", reader.plain):
             # A supply is not run at its rating, the way it is advised; an outlet is.
             value /= SUPPLY * SUPPLY_EFFICIENCY
@@ -263,8 +364,8 @@ def _limits(
     elif span := take(rf"\b{_BEFORE} {_SPAN}") or take(rf"\b{_SPAN},? {_AFTER}\b"):
         number = str(_NUMBERS.get(span[1], span[1]))
         fields["deadline_s"] = units.parse_seconds(f"{number} {span[2]}")
-    other_units = r"(?!\s?(?:gi?b|k?w|ms|s|h|hours?|days?|watts?|b)\b)"
-    money = re.search(_MONEY, reader.left()) or take(rf"{_AT_MOST} (\d[\d.,]*\s?k?)\b{other_units}")
+    alone = r"(?=\s*(?:$|[,.;:]|(?:for|to|in|on|with|and|an?|per|or|at|total|each)\b))"
+    money = re.search(_MONEY, reader.left()) or take(rf"{_AT_MOST} (\d[\d.,]*\s?k?)\b{alone}")
     if money is None:
         return fields
     reader.mark(*money.span())
@@ -338,6 +439,14 @@ def _workload(reader: _Reader, notes: list[str]) -> str | None:
         model = _SIZES.get(alone[0]) or next(like, None)
         notes += [f"{alone[0]} is taken as {model}"] if model else []
         return model
+    if family := next(
+        (word for word in reader.unread() if word in {n.split("-")[0] for n in llms.names()}), ""
+    ):
+        of_it = [n for n in llms.names() if n.startswith(family)]
+        model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0])
+        reader.take(rf"\b{family}\b")
+        notes.append(f"{family} is taken as {model}")
+        return model
     for pattern, name in _USES:
         if found := reader.take(pattern):
             if name == "resnet50" and "image" not in found[0]:
@@ -348,3 +457,10 @@ def _workload(reader: _Reader, notes: list[str]) -> str | None:
 
 def _number(word: str) -> int:
     return _NUMBERS.get(word) or max(1, int(word) if word.isdigit() else 1)
+
+
+def _amount(text: str) -> float:
+    try:
+        return units.read_number(text.rstrip(".,"))
+    except ValueError as error:
+        raise InputError(str(error), hint="write it without a comma or dot for thousands") from error

@@ -357,7 +357,9 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     per_hour = fixed + running
     per_item = per_hour / per_hour_items
     # Where the cheapest card is asked for, how much it does with its hours does not matter.
-    paid = np.where(outlay > 0, outlay, np.inf) if need.cheapest else per_item
+    last = array([row.offer.amount if row.offer and row.way == "unpriced" else np.inf for row in rows])
+    once = price if need.acquire == "rent" else np.where(outlay > 0, outlay, last)
+    paid = once if need.cheapest else per_item
     share = np.divide(fixed, per_hour, out=np.ones_like(fixed), where=per_hour > 0)
     # Of the energy, only what the cards draw is uncertain.
     cards = np.divide(np.nan_to_num(watts), drawn, out=np.zeros_like(drawn), where=drawn > 0)

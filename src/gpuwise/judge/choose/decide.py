@@ -26,6 +26,7 @@ import numpy as np
 from gpuwise.errors import GpuwiseError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.candidates import (
+    HOURS_PER_YEAR,
     Candidates,
     Mask,
     candidates,
@@ -278,7 +279,8 @@ def _answer(found: Recommendation) -> str:
     elif first.price_usd is None:
         last = first.last_usd
         seen = f"last seen at about {usd(last)} in {first.seen_on[:7]}" if last else "price unknown"
-        text = f"Take {name}, {seen}, the fastest of {len(found.options)}"
+        best = "cheapest" if need.cheapest and last else "fastest"
+        text = f"Take {name}, {seen}, the {best} of {len(found.options)}"
     elif first.outlay_usd:
         host, _, _ = host_of(first.gpu_id, first.count)
         article = "an" if host[0] in "aeiou" else "a"
@@ -300,6 +302,8 @@ def _buy_or_rent(found: Recommendation) -> str:
     first, owned = found.options[0], next((o for o in found.options if o.break_even_h), None)
     if first.way == "have" or owned is None or not owned.break_even_h or found.need.period_s is not None:
         return ""
+    if owned.break_even_h > HOURS_PER_YEAR * found.need.assumptions.years:
+        return ""  # never, though somebody used it around the clock
     hours = f"{owned.break_even_h:,.0f} hours of use"
     if first.outlay_usd:
         return f" Renting is cheaper below {hours}." if owned is first else ""

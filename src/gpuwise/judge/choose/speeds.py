@@ -137,6 +137,7 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     that a longer one does not fit, a small memory would be an advantage."""
     formats = need.formats or (need.precision,)
     native = [p for p in formats if p != Precision.FP8 or catalog.get(gpu).peak("fp8") is not None]
+    native = native or list(formats)  # asked for alone, its weights are unpacked on older cards
     # The refusal of the shortest, which comes first, says what the work needs at least.
     each = (_of_model(replace(need, precision=precision), gpu, count) for precision in reversed(native))
     return quickest(list(each), need.latency_s)
