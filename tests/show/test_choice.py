@@ -123,5 +123,5 @@ def test_cost_against_time_is_drawn_with_its_front() -> None:
     drawn = choice.chart(made())
     assert drawn is not None
     best, others = ([point.name for point in series.points] for series in drawn.series)
-    assert {*best, *others} == {"1 x rtx-3090", "1 x rtx-4090"}
+    assert {*best, *others} == {"GeForce RTX 3090", "GeForce RTX 4090"}
     assert len(best) == 1

@@ -11,9 +11,12 @@ from dataclasses import asdict, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from gpuwise.facts import catalog
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
+from gpuwise.show.charts import Plot, tradeoff
+from gpuwise.show.gpus import short
 from gpuwise.show.results import span
 from gpuwise.show.table import Table
 
@@ -147,14 +150,14 @@ def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
 
 def chart(found: Recommendation) -> Plot | None:
     """Cost against time (speed where no amount was given), with those that none beats in both marked."""
-    from gpuwise.show.charts import tradeoff
 
     points = []
     for o in found.options[:_DRAWN]:
         cost = o.cost_usd if found.need.items else o.cost_per_item_usd
         if cost is not None and cost.value > 0:
             hours = o.time_s.value / 3600 if o.time_s else o.throughput.value
-            points.append((f"{o.count} x {o.gpu_id}", hours, cost.value, o.frontier))
+            name = short(catalog.get(o.gpu_id))
+            points.append((f"{o.count} x {name}" if o.count > 1 else name, hours, cost.value, o.frontier))
     if len(points) < 2:
         return None
     if found.need.items:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import log
 from typing import Any
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
@@ -35,8 +34,6 @@ FORMER = {"electricity": "kwh", "hours-per-week": "hours"}
 FOREIGN = re.compile(r":|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
 # Options that the form shows in a way of its own.
 OWN_WAY = ("mode", "precision", "work", "latency", "gpus", "form", "budget", "deadline", "memory", "power")
-# Of the picture of cost against time, in its own units; names stand on the right of their points.
-WIDE, HIGH, EDGE, NAMES, DRAWN = 720, 300, 40, 150, 40
 GPUS = ("1", "1..2", "1..4", "1..8")
 WAYS: tuple[Acquire, ...] = ("both", "rent", "own")
 FORMS = ("", "pcie", "sxm", "oam", "workstation", "mobile")
@@ -178,41 +175,9 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
             table=replace(table, title="", before=()), legend="cost and its 80 % interval",
             bars=bars([option.cost_usd or option.cost_per_item_usd for option in shown]),
         ),
-        "question": report.question(found), "points": _points(found),
-        "picture": {"wide": WIDE, "high": HIGH, "edge": EDGE},
+        "question": report.question(found), "chart": report.chart(found),
         "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
         "never": Table(columns=("GPU", "why"), rows=tuple(never)),
         "certainty": (*certainty, *found.changes, *found.advice),
         "reasons": found.options[:REASONED], "assumed": report.assumed(found.need.assumptions),
     }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """An option in the picture of cost against time, in the picture's units."""
-
-    name: str
-    x: float
-    y: float
-    best: bool  # No other is both faster and cheaper
-
-
-def _points(found: Recommendation) -> tuple[Point, ...]:
-    """Time against cost of an item, both logarithmic; none where fewer than two options have a price."""
-    placed = [
-        (option, -log(option.throughput.value), log(cost.value))
-        for option in found.options[:DRAWN]
-        if (cost := option.cost_per_item_usd) is not None and cost.value > 0
-    ]
-    if len(placed) < 2:
-        return ()
-    left, low = min(x for _, x, _ in placed), min(y for _, _, y in placed)
-    right, high = max(x for _, x, _ in placed), max(y for _, _, y in placed)
-    across, up = (WIDE - EDGE - NAMES) / (right - left or 1.0), (HIGH - 2 * EDGE) / (high - low or 1.0)
-    return tuple(
-        Point(
-            name=f"{o.count} x {o.gpu_id}", x=round(EDGE + (x - left) * across, 1),
-            y=round(HIGH - EDGE - (y - low) * up, 1), best=o.frontier,
-        )
-        for o, x, y in placed
-    )  # fmt: skip

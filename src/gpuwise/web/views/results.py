@@ -22,6 +22,8 @@ from gpuwise.store import codec
 from gpuwise.web.view import Asked, Sheet, View, bars
 
 SHOWN = tuple(mode for mode in MODES if mode != "limit")
+# Columns that say of what a speed is.
+ASKED = ("precision", "compiled", "recipe", "batch", "software", "date", "source", "cautions")
 # Results that the list shows from the start.
 NEWEST = 10
 # Of one uploaded file; a full suite has some two hundred.
@@ -120,9 +122,10 @@ def _of_mode(measured: Sequence[Record], stated: Sequence[Record], mode: str) ->
 
 
 def _sheet(table: Table, mode: str, drawn: Sequence[Interval | None], legend: str, *known: str) -> Sheet:
-    """Without the columns that say the same in every row, and what is `known`."""
-    shown = replace(table.without({"workload", "mode", *known}), title=f"{table.title}: {mode}")
-    return Sheet(table=shown, bars=bars(drawn), legend=legend)
+    """Without the columns that say the same in every row, and what is `known`; speeds before what they are of:
+    a phone shows what comes first."""
+    shown = table.without({"workload", "mode", *known}).last(ASKED)
+    return Sheet(table=replace(shown, title=f"{table.title}: {mode}"), bars=bars(drawn), legend=legend)
 
 
 def kept(facts: Facts, asked: Asked) -> View:
