@@ -15,8 +15,6 @@ from gpuwise.facts import catalog
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.units import Amount, percent, seconds, si, significant, usd
-from gpuwise.show.charts import Plot, tradeoff
-from gpuwise.show.gpus import short
 from gpuwise.show.results import span
 from gpuwise.show.table import Table
 
@@ -150,6 +148,9 @@ def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
 
 def chart(found: Recommendation) -> Plot | None:
     """Cost against time (speed where no amount was given), with those that none beats in both marked."""
+
+    from gpuwise.show.charts import tradeoff
+    from gpuwise.show.gpus import short
 
     points = []
     for o in found.options[:_DRAWN]:

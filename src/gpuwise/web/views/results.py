@@ -122,8 +122,8 @@ def _of_mode(measured: Sequence[Record], stated: Sequence[Record], mode: str) ->
 
 
 def _sheet(table: Table, mode: str, drawn: Sequence[Interval | None], legend: str, *known: str) -> Sheet:
-    """Without the columns that say the same in every row, and what is `known`; speeds before what they are of:
-    a phone shows what comes first."""
+    """Without the columns that say the same in every row, and what is `known`; speeds come before what they
+    are of, as a phone shows what comes first."""
     shown = table.without({"workload", "mode", *known}).last(ASKED)
     return Sheet(table=replace(shown, title=f"{table.title}: {mode}"), bars=bars(drawn), legend=legend)
 
