@@ -3,11 +3,12 @@
     python tools/fuzz.py --seconds 120          # as continuous integration does
     python tools/fuzz.py --count 20000 --seed 7 # some twenty minutes on one core
 
-Good files (results, a report, prices, articles, a bundle, published logs) are changed at random: bytes,
-lines, cells, JSON values. Each goes through one verb, in the process of a worker. What must hold of every
-call: an exit code of 0 to 5, less than LONGEST_S of processor time, less than MOST_BYTES more memory, and no
-control character in what is printed. Each broken rule is printed with its call, and its file is kept.
-Exit code 1 where there was one.
+Good files (results, of an endpoint too, a report, prices, articles, published logs, a language model's
+config.json and GGUF header) are changed at random: bytes, lines, cells, JSON values; so are words of the
+command line. Each goes through one verb, in the process of a worker. What must hold of every call: an exit
+code of 0 to 5, less than LONGEST_S of processor time, less than MOST_BYTES more memory, and no control
+character in what is printed. Each broken rule is printed with its call, and its file is kept. Exit code 1
+where there was one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import random
 import re
 import resource
 import shutil
+import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -50,6 +53,15 @@ AIME = (
     "1: NVIDIA A100-SXM4-80GB\nAvailable GPUs on device: 2\nCuda-version: 12.1\nPytorch-version: 2.1.0\n"
     "CPU: AMD EPYC\nUsed model: resnet50\nBatch size: 64\nPrecision: fp16\nMean images/sec: 1200.5\n"
 )
+MODEL = {
+    "architectures": ["LlamaForCausalLM"], "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 256,
+    "max_position_embeddings": 4096,
+}  # fmt: skip
+HEADER = {
+    "embedding_length": 64, "block_count": 2, "attention.head_count": 4, "feed_forward_length": 128,
+    "vocab_size": 256,
+}  # fmt: skip
 # Values that programs trip over.
 HOSTILE: tuple[Any, ...] = (
     None, True, 0, -1, -5.5, 1e308, -1e308, 1e15, 5e-324, 2**63, 10**400, "", "x" * 5000, "\x1b[31mred\x07",
@@ -65,22 +77,32 @@ TOKENS = (
 
 
 def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
-    """Seed files by kind, and the verbs that read one; `FILE` is the changed file, `GOOD` a sound result."""
+    """Seed files by kind, and the verbs that read one; `FILE` is the changed file, alone in `FOLDER`,
+    `WORD` what stands in it, `GOOD` a sound result."""
     h200 = ROOT / "results" / "h200"
     good = folder / "good.json"
     shutil.copy(h200 / "repeat-1.json", good)
-    text = {"prices.csv": PRICES, "aime.log": AIME}
+    text = {"prices.csv": PRICES, "aime.log": AIME, "config.json": json.dumps(MODEL)}
+    words = ("served:llama-3.1-8b", "2x h100-sxm,24GB..", "TTFT<=500ms,TPOT<=50ms", "1,4,16", "8k", "100ms")
+    text |= {f"{number}.word": word for number, word in enumerate(words)}
     for name, content in text.items():
         (folder / name).write_text(content)
     quiet(["report", str(good), "-o", str(folder / "report.html")])
     quiet(["choose", "resnet50", "--gpu", "rtx-4090,l4", "-o", str(folder / "choice.json")])
     quiet(["results", "resnet50", "-o", str(folder / "results.csv")])
-    results = [str(good), *(str(h200 / name) for name in ("repeat-2.json", "resnet50-tuned.json"))]
+    (folder / "model.gguf").write_bytes(gguf())
+    endpoint(folder / "endpoint.json")
+    results = [
+        str(good),
+        str(folder / "endpoint.json"),
+        *(str(h200 / name) for name in ("repeat-2.json", "resnet50-tuned.json")),
+    ]
     return {
         "result": ([each for each in results if Path(each).exists()], [
             ["show", "FILE"], ["show", "FILE", "--full", "--chart"], ["show", "FILE", "--json"],
             ["compare", "GOOD", "FILE"], ["compare", "FILE", "GOOD", "--json"], ["report", "FILE"],
             ["report", "FILE", "-o", "OUT.html"], ["audit", "FILE"], ["accept", "FILE"],
+            ["accept", "FOLDER"], ["audit", "FOLDER"], ["report", "FOLDER"],
             ["merge", "FILE", "GOOD"],
             ["results", "resnet50", "--file", "FILE"], ["show", "FILE", "-o", "OUT.csv"],
             ["predict", "resnet50", "--gpu", "h200-sxm", "--calibrate", "FILE"],
@@ -96,7 +118,42 @@ def calls(folder: Path) -> dict[str, tuple[list[str], list[list[str]]]]:
         "log": ([str(folder / "aime.log"), str(folder / "results.csv")], [
             ["results", "--import", "FILE"], ["results", "--import", "FILE", "--json"], ["audit", "FILE"],
         ]),
+        "model": ([str(folder / "config.json"), str(folder / "model.gguf")], [
+            ["fit", "FILE", "--gpu", "rtx-4090,h100-sxm"], ["fit", "FILE", "--for", "qlora", "--json"],
+            ["predict", "served:hf:FILE", "--gpu", "h100-sxm"], ["choose", "served:hf:FILE"],
+        ]),
+        "words": ([str(folder / f"{number}.word") for number in range(len(words))], [
+            ["fit", "WORD", "--gpu", "l4"], ["fit", "llama-3.1-8b", "--gpu", "WORD"],
+            ["fit", "llama-3.1-8b", "--gpu", "l4", "--context", "WORD"], ["predict", "WORD", "--gpu", "l4"],
+            ["predict", "resnet50", "--gpu", "WORD"], ["watch", "--every", "WORD"], ["gpus", "WORD"],
+            ["choose", "WORD"], ["compare", "WORD", "l4"],
+            ["bench", "--endpoint", "http://127.0.0.1:1/WORD"],
+            ["bench", "--endpoint", "http://127.0.0.1:1", "--slo", "WORD"],
+        ]),
     }  # fmt: skip
+
+
+def gguf() -> bytes:
+    """The header of a small language model's GGUF file."""
+
+    def text(word: str) -> bytes:
+        return struct.pack("<Q", len(word)) + word.encode()
+
+    pairs = b"".join(text(f"llama.{key}") + struct.pack("<II", 4, value) for key, value in HEADER.items())
+    named = text("general.architecture") + struct.pack("<I", 8) + text("llama")
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(HEADER) + 1) + named + pairs
+
+
+def endpoint(file: Path) -> None:
+    """The result of a server that only pretends."""
+    port = str(random.SystemRandom().randrange(20_000, 30_000))
+    server = subprocess.Popen(
+        [sys.executable, str(ROOT / "tests" / "fake_server.py"), "--port", port, "--token", "0.001"]
+    )
+    ask = ["bench", "--endpoint", f"http://localhost:{port}", "--concurrency", "1,2", "--time", "300ms"]
+    while server.poll() is None and not file.exists():
+        quiet([*ask, "--answer", "16", "-o", str(file)])
+    server.kill()
 
 
 def quiet(words: list[str]) -> tuple[int, str]:
@@ -178,30 +235,43 @@ def _value(data: bytes, other: bytes, chance: random.Random) -> bytes:
     return json.dumps(document).encode("utf-8", "surrogatepass")
 
 
+def filled(verb: list[str], file: Path, folder: Path) -> list[str]:
+    """The call of a verb for that file."""
+    # What a shell can pass: no end of a text in C, and no more than fits a line.
+    word = file.read_bytes()[:2000].replace(b"\0", b"").decode("utf-8", "surrogateescape")
+    values = {"FILE": str(file), "FOLDER": str(file.parent), "GOOD": str(folder / "good.json"), "WORD": word}
+    return [
+        values.get(part, part.replace("hf:FILE", f"hf:{file}").replace("/WORD", f"/{word}")) for part in verb
+    ]
+
+
 def worker(seed: int, until: float, count: int, found: Any) -> None:
     """Try inputs one after the other; (what, call, broken rule) and a sign of life for each go to `found`."""
     chance = random.Random(seed)
     folder = Path(tempfile.mkdtemp(prefix="gpuwise-fuzz-"))
+    (folder / "input").mkdir()
     os.environ.update(GPUWISE_HOME=str(folder / "home"), CUDA_VISIBLE_DEVICES="", NO_COLOR="1")
     os.chdir(folder)
     kinds = calls(folder)
     every = [data for files, _ in kinds.values() for data in (Path(name).read_bytes() for name in files)]
     for files, verbs in kinds.values():
         for verb in verbs:  # what a verb loads is no part of the file's time
-            quiet([{"FILE": files[0], "GOOD": str(folder / "good.json")}.get(word, word) for word in verb])
+            quiet(filled(verb, Path(files[0]), folder))
     for number in range(count):
         if time.time() > until:
             break
         kind = chance.choice(list(kinds))
         files, verbs = kinds[kind]
         seed_file = Path(chance.choice(files))
-        file = folder / f"input{seed_file.suffix}"
-        file.write_bytes(changed(seed_file.read_bytes(), seed_file.suffix, chance.choice(every), chance))
+        file = folder / "input" / f"input{seed_file.suffix}"
+        data = changed(seed_file.read_bytes(), seed_file.suffix, chance.choice(every), chance)
+        file.write_bytes(data)
         verb = chance.choice(verbs)
-        words = [{"FILE": str(file), "GOOD": str(folder / "good.json")}.get(word, word) for word in verb]
+        words = filled(verb, file, folder)
         found.put(("begins", " ".join(verb), str(file)))
         began, held = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         code, said = quiet(words)
+        file.unlink()
         took, now = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         broken = []
         if not 0 <= code <= 5:
@@ -217,7 +287,7 @@ def worker(seed: int, until: float, count: int, found: Any) -> None:
         kept = ""
         if broken:
             kept = str(folder / f"kept-{seed}-{number}{seed_file.suffix}")
-            shutil.copy(file, kept)
+            Path(kept).write_bytes(data)
         found.put(("ends", " ".join(verb), "; ".join(broken), kept, code))
     found.put(("done",))
 

@@ -313,8 +313,9 @@ def command(context: click.Context, /, **options: Any) -> None:
         and context.get_parameter_source(str(p.name)) is ParameterSource.COMMANDLINE
     }
     served = [name for name in options["workloads"] if name.startswith("served:")]
-    if options["endpoint"] or options["engine"] or served:
-        if bool(options["endpoint"]) == bool(options["engine"]):
+    # An empty address is of a variable that was not set: it does not ask for this machine.
+    if options["endpoint"] is not None or options["engine"] or served:
+        if (options["endpoint"] is not None) == bool(options["engine"]):
             hint = "--engine vllm starts one on served:NAME; --endpoint URL measures one that runs"
             raise InputError("a server is either started or given by its address", hint=hint)
         if options["engine"] and (len(served) != 1 or len(options["workloads"]) > 1 or options["model"]):

@@ -286,12 +286,13 @@ class Client:
 
 def address(text: str) -> str:
     """The API's address up to `/v1` of what a user types. Raises InputError."""
-    parts = urlsplit(text if "://" in text else f"http://{text}")
     try:
-        port = parts.port
-    except ValueError:
-        port = 0
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        host = (parts.hostname or "").encode("idna")
+        sound = parts.scheme in ("http", "https") and host and parts.port != 0
+    except ValueError:  # also of a name that no network has
+        sound = False
+    if not sound:
         raise InputError("the address of a server is a URL", hint="such as http://localhost:8000/v1")
     # What stands there would be kept in the result's command.
     if parts.username or parts.password or parts.query:
