@@ -1,7 +1,7 @@
 """Do intervals hold, and does noise alone produce a verdict? Simulated through the real engine.
 
     python -m evaluation.stats.simulate                 # noise that the method was tuned on
-    python -m evaluation.stats.simulate --apart         # two kinds of noise and seeds that it was not
+    python -m evaluation.stats.simulate --apart         # kinds of noise and seeds that it was not
     python -m evaluation.stats.simulate --cases quiet,stall --measurements 100
 
 Each measurement runs `engine.measure` with its warm-up and stopping rule on a clock that only steps move; a
@@ -136,6 +136,22 @@ def stalled(stall_s: float, every_s: float) -> Noise:
     return noise
 
 
+def stalls_at_random(mean_s: float, every_s: float) -> Noise:
+    """Stalls of any length, so long on average, after any time, that long on average."""
+
+    def noise(draw: np.random.Generator) -> Iterator[float]:
+        left_s = draw.exponential(every_s)
+        while True:
+            for fresh in draw.normal(size=BLOCK).tolist():
+                step = 1 + 0.003 * fresh
+                left_s -= STEP_S * step
+                if left_s <= 0:
+                    step, left_s = step + draw.exponential(mean_s) / STEP_S, draw.exponential(every_s)
+                yield step
+
+    return noise
+
+
 def telegraph(apart: float, mean_s: float) -> Noise:
     """Two speeds that change at random, after so long on average."""
 
@@ -194,6 +210,8 @@ APART = {
     **CASES,
     "telegraph": Case(noise=telegraph(0.02, 4.0)),
     "pink": Case(noise=pink(0.01)),
+    # In 3 s of work and, on average, half a step until it is seen that they are over.
+    "stalls at random": Case(noise=stalls_at_random(0.3, 3.0), long_run=1 + 0.3 / (3.0 + STEP_S / 2)),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from evaluation.predict.transformers import transformer
 from gpuwise.errors import NoDataError
+from gpuwise.facts import catalog
 from gpuwise.model.trace import Memory
 from gpuwise.predict import card as cards
 from gpuwise.predict import forecast as c
@@ -113,3 +115,13 @@ def test_a_compiled_step_loses_what_its_graphs_are_cut_at() -> None:
     assert c.exchange(compiled, "h200-sxm", 1.0, 4).seconds > alone
     small = replace(compiled, memory=replace(compiled.memory, gradients=2**20))  # type: ignore[arg-type]
     assert c.cuts(small, 4e12) == 0.0
+
+
+def test_every_card_of_the_catalog_has_a_bus_or_none_is_stated() -> None:
+    reached = []
+    for spec in catalog.all_gpus():
+        with suppress(NoDataError):
+            reached.append(cards.bus(spec.id, 2)[0])
+    assert len(reached) > 100
+    assert min(reached) > 0.1e9
+    assert cards.bus("p106-100", 2)[1].startswith("PCIe 1.0")

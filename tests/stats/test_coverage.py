@@ -17,6 +17,7 @@ def test_intervals_hold_and_noise_gives_no_verdict(name: str) -> None:
         assert float(row["time_s"]) <= 12
     if name == "stall":
         assert float(row["stalls"].rstrip("%")) == pytest.approx(10, abs=1)
+        assert float(row["half_width"].rstrip("%")) == pytest.approx(0.4, abs=0.1)
 
 
 def test_runs_that_differ_are_not_called_faster() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import cos, exp, log, pi, sqrt
 from random import Random
@@ -123,6 +124,44 @@ def test_one_window_has_no_interval() -> None:
     assert (found.low, found.high, found.level) == (found.value, found.value, None)
     assert spread(noisy(1, 50)) is None
     assert spread(noisy(2, 50)) is not None
+
+
+def stalled(places: Sequence[int], count: int = 600) -> list[list[float]]:
+    """Windows of 20 steps, of which those at these places take 16 times as long."""
+    steps = [16.0 if place in places else 1.0 for place in range(count)]
+    return [steps[start : start + 20] for start in range(0, count, 20)]
+
+
+def test_stalls_that_come_as_by_a_clock_are_counted() -> None:
+    # Ten in 600 steps: the count is off by sqrt(1/6) of one, of a fifth of the time.
+    found = spread(stalled(range(30, 600, 60)))
+    assert found is not None
+    assert found.error == pytest.approx(15 / 75 * sqrt(1 / 6) / 10, rel=1e-6)
+    assert found.degrees == pytest.approx(1000)
+    # Where the stalls themselves are of many lengths, so is what a measurement saw of them.
+    uneven = [[step * 2 if step > 1 and n % 4 else step for step in own]
+              for n, own in enumerate(stalled(range(30, 600, 60)))]  # fmt: skip
+    wider = spread(uneven)
+    assert wider is not None
+    assert wider.error > found.error
+    assert wider.degrees < found.degrees
+
+
+@pytest.mark.parametrize(
+    ("places", "counted"),
+    [
+        (range(30, 600, 72), True), (range(30, 600, 82), False),  # eight of them, or seven
+        (range(5, 600, 10), True), (range(4, 604, 9), False),  # no more than one of ten, as long ones are
+        (range(75, 600, 60), True), (range(76, 600, 60), False),  # from the first step
+        (range(0, 541, 60), True), (range(59, 540, 60), False),  # to the last
+        (range(200, 210), False),  # one hiccup
+    ],
+)  # fmt: skip
+def test_stalls_are_counted_where_there_are_enough_of_them(places: Sequence[int], counted: bool) -> None:
+    windows = stalled(places)
+    found = spread(windows)
+    assert found is not None
+    assert (found.degrees > 2) == counted
 
 
 def test_windows_of_unequal_length_count_by_their_steps() -> None:

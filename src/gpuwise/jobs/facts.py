@@ -48,10 +48,17 @@ class Facts:
         self._heard: set[str] = set()
         self._given = (*given, *(result for path in files for result in store.load_all(path)))
         self._forecasts: Forecasts | None = None
+        self._came = 0
 
     def give(self, result: Result, most: int) -> None:
         """Know one more result from now on, and the last ones that were given, `most` in all."""
         self._given = (*self._given, result)[-most:]
+        self._came += 1
+
+    @property
+    def version(self) -> object:
+        """Changes with whatever is known: the day, what was given, the files of the store."""
+        return self.today, self._came, tuple(map(_changed, store.saved()))
 
     @property
     def forecasts(self) -> Forecasts:
@@ -126,6 +133,13 @@ class Facts:
     def gpu(self, name: str) -> GpuSpec:
         """One GPU by a name of it, the usual variant of a generic one. Raises InputError with the nearest."""
         return catalog.resolve(name).spec
+
+
+def _changed(path: Path) -> tuple[Path, int]:
+    try:
+        return path, path.stat().st_mtime_ns
+    except OSError:  # it was deleted just now
+        return path, 0
 
 
 # Read once a day of prices, and a file again only when it changed.

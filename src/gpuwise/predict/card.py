@@ -243,7 +243,9 @@ MOST = 8
 # Of the stated bandwidth each way: 234.9 of 300 GB/s among eight A100 in nccl-tests.
 LINK_SHARE = 0.78
 # Bytes/s each way of a lane by generation, after its coding (PCI-SIG).
-PCIE_LANE: Mapping[int, float] = MappingProxyType({3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.56e9})
+PCIE_LANE: Mapping[int, float] = MappingProxyType(
+    {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.56e9}
+)
 # Of PCIe's bandwidth that a ring reaches with and without peer-to-peer (physical priors, not fitted).
 PCIE_SHARE, STAGED_SHARE = 0.5, 0.25
 # Forms that no slot takes: they sit on the board of a server.

@@ -24,7 +24,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import accumulate, combinations, pairwise
 from math import atan, cos, exp, hypot, lgamma, log, pi, sqrt
 from statistics import fmean, median, stdev, variance
 
@@ -114,8 +114,22 @@ def spread(windows: Windows, runs: Sequence[int] = ()) -> Spread | None:
         return None
     mean = sum(seconds for seconds, _ in timed) / sum(steps for _, steps in timed)
     usual = sum(steps for _, steps in timed) / count
-    # Excess of each window over its share of the time, relative to a window.
-    excess = [(seconds / mean - steps) / usual for seconds, steps in timed]
+    found = _stalled([step for window in windows for step in window])
+    if found is None:
+        # Excess of each window over its share of the time, relative to a window.
+        return _slow([(seconds / mean - steps) / usual for seconds, steps in timed])
+    # Stalls that come again and again are counted; what is left is judged without them.
+    limit, middle, of_stalls = found
+    freed = [sum(min(step, middle) if step > limit else step for step in own) for own in windows if own]
+    rest = sum(freed) / sum(steps for _, steps in timed)
+    left = [(seconds / rest - steps) / usual for seconds, (_, steps) in zip(freed, timed, strict=True)]
+    quiet = _slow(left)
+    return of_stalls.beside(Spread(quiet.error * rest / mean, quiet.degrees))
+
+
+def _slow(excess: Sequence[float]) -> Spread:
+    """How uncertain the mean of these is, which wander around 0 and may go alike for long."""
+    count = len(excess)
     cosines = range(1, min(COSINES, count - 1) + 1)
     power = fmean(
         2 / count * sum(x * cos(pi * j * (i + 0.5) / count) for i, x in enumerate(excess)) ** 2
@@ -128,6 +142,30 @@ def spread(windows: Windows, runs: Sequence[int] = ()) -> Spread | None:
         tau = -1 / log(alike)
         power /= fmean(1 / (1 + (pi * j * tau / count) ** 2) for j in cosines)
     return Spread(sqrt(power / count), len(cosines))
+
+
+def _stalled(steps: Sequence[float]) -> tuple[float, float, Spread] | None:
+    """Steps longer than this stall, the median step, and how uncertain the share of the time is that stalls
+    take; None where they are too few, or not from the first to the last step, to know how regular they are.
+
+    A renewal process with rewards (Cox 1962): from one stall to the next the time and what is lost vary, the
+    slower the more, and a measurement that begins and ends anywhere counts a stall too many or too few.
+    """
+    limit, middle = _stall_limit(steps)
+    places = [place for place, step in enumerate(steps) if step > limit]
+    if not MANY_STALLS <= len(places) <= RARE * len(steps):
+        return None
+    since = list(accumulate(steps, initial=0.0))
+    gaps = [since[b] - since[a] for a, b in pairwise(places)]
+    if max(since[places[0]], since[-1] - since[places[-1]]) > max(gaps):
+        return None
+    lost = [steps[place] - middle for place in places[1:]]
+    cycles = _slow([loss / fmean(lost) - gap / fmean(gaps) for loss, gap in zip(lost, gaps, strict=True)])
+    share = fmean(lost) / fmean(gaps)
+    # The variance of a count that is rounded up or down at random.
+    ends = Spread(sqrt(1 / 6) / len(places), NORMAL)
+    found = cycles.beside(ends)
+    return limit, middle, Spread(share * found.error, found.degrees)
 
 
 def alikeness(means: Sequence[float]) -> float:
@@ -233,6 +271,9 @@ STALL, STALL_SPREADS = 1.25, 10.0
 # Share of the steps above which long ones are a second speed, not stalls.
 RARE = 0.1
 
+# Stalls from which on the times between them say how regular they are.
+MANY_STALLS = 8
+
 
 def settled(step_s: Sequence[float]) -> bool:
     """Whether the last steps (seconds each) are stationary.
@@ -291,13 +332,20 @@ class Stalls:
 def stalls(windows: Windows) -> Stalls | None:
     """The stalls among the timed steps; None where there are none."""
     steps = [step for window in windows for step in window]
-    middle = median(steps) if steps else 0.0
-    limit = middle + max((STALL - 1) * middle, STALL_SPREADS * median(abs(s - middle) for s in steps or [0]))
+    if not steps:
+        return None
+    limit, middle = _stall_limit(steps)
     long = [step for step in steps if step > limit]
     if not long or len(long) > RARE * len(steps):
         return None
     lost_s = sum(step - middle for step in long)
     return Stalls(steps=len(long), longest_s=max(long), share=lost_s / sum(steps))
+
+
+def _stall_limit(steps: Sequence[float]) -> tuple[float, float]:
+    """The time of a step above which it stalls, and the median."""
+    middle = median(steps)
+    return middle + max((STALL - 1) * middle, STALL_SPREADS * median(abs(s - middle) for s in steps)), middle
 
 
 def drift(windows: Windows) -> float:

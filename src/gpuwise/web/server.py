@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,10 @@ IDLE_S = 5
 # Requests that are still answered after Ctrl-C.
 STOP_S = 3
 LONGEST_HEADERS = 32 * 1024
+# Of the pages that are remembered; longer ones are made each time.
+MOST_PAGES, LONGEST_PAGE = 128, 2**19
+# While a page is made, others may be so old: a crowd of readers waits for no more than one.
+STALE_S = 5.0
 # What takes a file: a function of what is known, the bytes and the file's name.
 READERS = {"/audit": audit.audit, "/upload": results.uploaded}
 JSON = FORMATS["json"]
@@ -131,7 +136,7 @@ def create(
     team: Team | None = None,
 ) -> Starlette:
     """The application. Opened by `token`, or by the tokens of a `team`, whose results it keeps."""
-    reader = Reader(partial(_work, facts))
+    reader, pages = Reader(partial(_work, facts)), Pages(facts)
     routes = [Route("/static/{name}", _static)]
     # The longer paths first, so that `.json` is not a part of a name.
     for path in READERS:
@@ -147,8 +152,8 @@ def create(
         addresses = [*members.addresses(team), *addresses]
     for address in addresses:
         stem = "/index" if address.path == "/" else address.path
-        routes += [Route(f"{stem}.{form}", partial(_asked, facts, address, form)) for form in FORMATS]
-        routes.append(Route(address.path, partial(_asked, facts, address, "html")))
+        routes += [Route(f"{stem}.{form}", partial(_asked, pages, address, form)) for form in FORMATS]
+        routes.append(Route(address.path, partial(_asked, pages, address, "html")))
     owner = team.user if team is not None else only(token) if token is not None else None
     app = Starlette(
         routes=routes,
@@ -159,8 +164,35 @@ def create(
     return app
 
 
-async def _asked(facts: Facts, address: Address, form: str, request: Request) -> Response:
+class Pages:
+    """Pages of what is known, each remembered until something else is known. Of the event loop alone."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self._made: dict[Hashable, tuple[object, float, Answer]] = {}
+        self._making = 0
+
+    async def get(self, key: Hashable, make: Callable[[], Awaitable[Answer]]) -> Answer:
+        """The page of that key, as `make` makes it. Raises as that."""
+        version, now = self.facts.version, time.monotonic()
+        of, at, answer = self._made.get(key, (None, 0.0, None))
+        if answer is None or not (of == version or (self._making and now - at < STALE_S)):
+            self._making += 1
+            try:
+                of, at, answer = version, now, await make()
+            finally:
+                self._making -= 1
+        self._made.pop(key, None)
+        if len(answer[2]) <= LONGEST_PAGE:
+            self._made[key] = of, at, answer
+        if len(self._made) > MOST_PAGES:
+            del self._made[next(iter(self._made))]  # nobody has asked for it for longest
+        return answer
+
+
+async def _asked(pages: Pages, address: Address, form: str, request: Request) -> Response:
     """A page, or its data."""
+    facts = pages.facts
     if address.role and not request.state.user.may(address.role):
         raise HTTPException(403)
     asked = Asked(request.query_params.multi_items(), path=tuple(request.path_params.values()))
@@ -171,9 +203,13 @@ async def _asked(facts: Facts, address: Address, form: str, request: Request) ->
         if len(specs) > 1:
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
     work = partial(_answer, address.view, facts, asked, form, place)
-    # A page that is read from a team's database is there at once, and its connection is not interrupted.
-    made = run_in_threadpool(work) if address.role else in_thread(work, request.receive)
-    status, media, body = await made
+    if address.role:
+        # Read from a team's database it is there at once, and its connection is not interrupted.
+        status, media, body = await run_in_threadpool(work)
+    else:
+        # The menu depends on who asks.
+        key = (form, place.path, place.query, place.user and place.user.role)
+        status, media, body = await pages.get(key, lambda: in_thread(work, request.receive))
     return Response(body, status, media_type=media)
 
 
