@@ -205,9 +205,10 @@ def test_results_lead_to_their_files_from_every_list(client: TestClient, facts: 
         assert all(f"results/files/{result.id}" in page for result in facts.results), path
 
 
-def test_only_the_newest_results_stand_open(monkeypatch: pytest.MonkeyPatch, client: TestClient) -> None:
+def test_only_the_newest_results_stand_open(monkeypatch: pytest.MonkeyPatch, facts: Facts) -> None:
     monkeypatch.setattr("gpuwise.web.views.results.NEWEST", 1)
-    assert "<summary>Older ones (1)</summary>" in client.get("/results").text
+    with TestClient(create(facts), base_url=HOST) as fresh:  # which remembers no page
+        assert "<summary>Older ones (1)</summary>" in fresh.get("/results").text
 
 
 def test_an_article_needs_work_that_both_gpus_do(client: TestClient) -> None:
