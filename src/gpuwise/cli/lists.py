@@ -183,7 +183,8 @@ def narrow() -> bool:
 
 def _limit(text: str) -> Limit:
     """The most that one GPU may cost: `$3/h` of rent, `$3000` to buy."""
-    amount, per = parse_usd(text, {}, example=f"${text.strip('$ ') or 2}/h for rent or $2000 for a purchase")
+    number = text.strip("$ ").partition("/")[0].strip() or 2
+    amount, per = parse_usd(text, {}, example=f"${number}/h for rent or $2000 for a purchase")
     if per == "kwh":
         raise InputError(f"{text!r} is a price of energy", hint="write $2/h for rent or $2000 for a purchase")
     return Limit(amount=amount, per_hour=per == "hour")

@@ -20,7 +20,7 @@ from gpuwise.measure.prepare import Target, find_target, plan_for, visible
 from gpuwise.measure.request import Request, suite
 from gpuwise.measure.telemetry import Wear
 from gpuwise.measure.telemetry.health import Check, checks, fabric
-from gpuwise.model.question import RunConfig
+from gpuwise.model.question import Asked, RunConfig
 from gpuwise.model.result import Result
 
 QUICK = Request(workloads=REFERENCE).given(quick=True, time_s=0.0)
@@ -30,7 +30,7 @@ STATUS: dict[Outcome, int] = {"pass": 0, "FAIL": 1, "not judged": NoDataError.ex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AcceptRequest:
+class AcceptRequest(Asked):
     """Files to judge as a fleet, or where there are none, the GPUs of this machine to measure and judge."""
 
     files: tuple[Path, ...] = ()  # Results, bundles and folders of them
@@ -59,6 +59,7 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
     """
     from gpuwise.show import acceptance as show
 
+    request = AcceptRequest.of(request)
     if request.margin >= 1:
         raise InputError(f"a margin of {request.margin:.0%} would accept any card", hint="a margin like 5%")
     if request.files and request.against == "last":

@@ -10,11 +10,12 @@ from gpuwise.errors import NoDataError
 from gpuwise.jobs import Answer
 from gpuwise.judge import audit as judge
 from gpuwise.model.judgement import Audit
+from gpuwise.model.question import Asked
 from gpuwise.model.result import Issue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRequest:
+class AuditRequest(Asked):
     """Files to judge, or one text."""
 
     files: tuple[Path, ...] = ()  # Markdown, HTML, text, CSV, a result of gpuwise; or directories of texts
@@ -24,15 +25,17 @@ class AuditRequest:
     every: bool = False  # In the table also what agrees and what cannot be decided
 
 
-def audit(request: AuditRequest) -> Answer[tuple[Audit, ...]]:
+def audit(request: AuditRequest | str) -> Answer[tuple[Audit, ...]]:
     """Judge every figure: specifications by the catalog, hourly prices by dated offers, speeds by physics.
 
+    A text is judged as it is; files go by a request.
     The exit status is 1 where something is contradicted, 5 where a file or directory holds no claim that can
     be judged.
     Raises InputError for a file that is missing, too large, or not what its suffix says.
     """
     from gpuwise.show import audits as show
 
+    request = AuditRequest.of(request, "text")
     asked = [
         [judge.audit_file(path, today=request.today) for path in judge.files_of(one)] for one in request.files
     ]

@@ -21,6 +21,7 @@ from gpuwise.judge.choose.need import need_for, settled
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
+from gpuwise.model.question import Asked
 from gpuwise.model.result import Comparison, Issue, Record, Result
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ SAID = 4
 
 
 def choose(
-    need: Need,
+    need: Need | str,
     facts: Facts | None = None,
     *,
     forecast: Forecast | None = None,
@@ -51,7 +52,7 @@ def choose(
     """
     from gpuwise.predict.forecast import forecast as predicted  # numpy: only when it is asked
 
-    need = settled(need)
+    need = settled(need_for(need) if isinstance(need, str) else need)
     ask: Forecast = forecast or predicted
     facts = facts or Facts()
     results, published, today = facts.results, facts.published, facts.today
@@ -138,7 +139,7 @@ NEWEST = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest:
+class CompareRequest(Asked):
     """Two or more results, the baseline first."""
 
     results: tuple[Result, ...]
@@ -150,7 +151,7 @@ class CompareRequest:
 Compared = tuple[tuple[Result, tuple[Comparison, ...]], ...]
 
 
-def compare(request: CompareRequest) -> Answer[Compared]:
+def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
     """Every measurement of the baseline against its counterpart in each other result.
 
     The issues name measurements without a counterpart (`no-counterpart`) and what meets the gate (`gate`).
@@ -159,6 +160,7 @@ def compare(request: CompareRequest) -> Answer[Compared]:
     from gpuwise.show import comparisons as show
     from gpuwise.stats.comparison import pair, violations
 
+    request = CompareRequest.of(request, "results")
     if len(request.results) < 2:
         raise InputError("compare needs two things", hint="name another result")
     baseline, *others = request.results

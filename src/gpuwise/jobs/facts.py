@@ -18,6 +18,7 @@ from gpuwise.facts import prices as known_prices
 from gpuwise.facts.prices import Limit, Order
 from gpuwise.jobs import Answer
 from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.question import Asked
 from gpuwise.model.result import Record, Result
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _load(path: Path, changed: int) -> tuple[Result, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PricesRequest:
+class PricesRequest(Asked):
     """Which offers; an empty condition is met by all."""
 
     gpu: str = ""  # A name, or `h100:8` for offers of eight; empty = lowest and median price of every GPU
@@ -276,7 +277,7 @@ def prices(gpu: str | None = None, *, today: date | None = None) -> tuple[Offer,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpeedsRequest:
+class SpeedsRequest(Asked):
     """Which speeds; None is met by all."""
 
     workload: str | None = None

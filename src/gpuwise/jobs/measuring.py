@@ -23,6 +23,7 @@ from gpuwise.measure.request import Rendezvous, Request
 from gpuwise.measure.session import Progress, Session
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import (
+    Asked,
     Device,
     Framework,
     Mode,
@@ -73,7 +74,7 @@ Listen = Callable[[Update], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchRequest:
+class BenchRequest(Asked):
     """What to measure, on which device, and where the result goes."""
 
     plan: tuple[Request, ...] = (Request(workloads=REFERENCE).given(time_s=0.0),)
@@ -100,6 +101,7 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     """
     from gpuwise.show import results as show
 
+    request = BenchRequest.of(request)
     there = request.output is not None and request.output.is_file()
     if there and request.resume is None and not request.force:
         problem = f"{request.output} is there already"
@@ -250,7 +252,7 @@ def again(old: Result) -> tuple[RunConfig, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TuneRequest:
+class TuneRequest(Asked):
     """One workload, whose fastest recipe on this machine is searched."""
 
     workload: str

@@ -14,7 +14,7 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.jobs import Answer
 from gpuwise.model.precision import CACHES, WEIGHTS, Precision
-from gpuwise.model.question import Mode, Recipe, RunConfig, WorkloadSpec
+from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result
 from gpuwise.predict.card import card
 from gpuwise.workloads import registry
@@ -28,7 +28,7 @@ SERVED, MODULE = "served:", "module:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictRequest:
+class PredictRequest(Asked):
     """One workload on GPUs of the catalog."""
 
     workload: str | Any
@@ -50,7 +50,7 @@ class PredictRequest:
     source: Result | None = None  # A result of another GPU that holds the same question
 
 
-def predict(request: PredictRequest) -> Answer[tuple[Record, ...]]:
+def predict(request: PredictRequest | str) -> Answer[tuple[Record, ...]]:
     """Throughput with an 80 % interval, memory and whether it fits, watts, and what bounds the step.
 
     A GPU without a prediction has its reason in `Record.refusal`; where none has one, the exit status is 5.
@@ -58,6 +58,7 @@ def predict(request: PredictRequest) -> Answer[tuple[Record, ...]]:
     """
     from gpuwise.show import predictions as show
 
+    request = PredictRequest.of(request, "workload")
     gpus = request.gpus or tuple(spec.id for spec in catalog.all_gpus())
     if not isinstance(request.workload, str):
         found = _module(request, request.workload, gpus)
@@ -309,7 +310,7 @@ COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FitRequest:
+class FitRequest(Asked):
     """A model and the ways to run it; every combination is tried on every GPU."""
 
     model: str  # A name, hf:./config.json or a GGUF file.

@@ -15,6 +15,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import fit as suited
 from gpuwise.judge.choose.fit import Use
 from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.question import Asked
 from gpuwise.model.result import Record, Result
 from gpuwise.predict.rates import step_half
 from gpuwise.show.article import MOST, Contest
@@ -28,7 +29,7 @@ PREDICTED = ("train", "infer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportRequest:
+class ReportRequest(Asked):
     """Results to report together."""
 
     results: tuple[Result, ...]
@@ -56,7 +57,7 @@ def named(what: str) -> tuple[Result, ...] | None:
     return None
 
 
-def report(request: ReportRequest, facts: Facts | None = None) -> Answer[Page]:
+def report(request: ReportRequest | Sequence[Result], facts: Facts | None = None) -> Answer[Page]:
     """The results with their limits, cautions, published and predicted speeds, as one page.
 
     `show.html.html(answer.found)` makes one file of it that needs no network. Raises NoDataError where the
@@ -66,6 +67,7 @@ def report(request: ReportRequest, facts: Facts | None = None) -> Answer[Page]:
     from gpuwise.show.report import chart
     from gpuwise.show.report import report as whole
 
+    request = ReportRequest.of(request, "results")
     collected = material(facts or Facts(), request.results)
     made = whole(collected)
     return Answer(

@@ -19,7 +19,7 @@ from gpuwise.measure import frameworks
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.precision import NETWORK_PRECISIONS, PRECISIONS, Precision
-from gpuwise.model.question import Device, Mode, Recipe, RunConfig, WorkloadSpec
+from gpuwise.model.question import Asked, Device, Mode, Recipe, RunConfig, WorkloadSpec
 
 # For the time that is left only, as seen on H200s: start of a process (interpreter, torch, device context),
 # compiling a reference model, search of the batch, and windows until the interval is narrow on a quiet card.
@@ -42,7 +42,7 @@ SHARED = RunConfig(workload="", mode="train", precision=Precision.FP32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Asked):
     """What is asked of `gpuwise bench`: lists that multiply, and what all their configurations share.
 
     Empty precisions or compile mean the default of the workload on the device.

@@ -14,10 +14,11 @@ stored recipe (`gpuwise tune`), not another default.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, Literal, get_args, get_type_hints
+from pathlib import Path
+from typing import Any, Literal, Self, get_args, get_type_hints
 
 from gpuwise.errors import InputError
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
@@ -181,6 +182,34 @@ class Cost:
 
     flop_per_item: float
     bytes_per_item: float | None = None
+
+
+class Asked:
+    """A request of a job. In a field of several values one alone is enough, and a text is a path where one is
+    wanted: `gpus="rtx-4090"`, `files="draft.md"`."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            kind, value = str(field.type), getattr(self, field.name)
+            several, _, item = kind.partition("[")
+            if several in ("tuple", "frozenset") and kind.endswith("]"):
+                alone = isinstance(value, str) or not isinstance(value, Iterable)
+                items = (value,) if alone else value
+                made = map(Path, items) if item.startswith("Path") else items
+                object.__setattr__(self, field.name, (tuple if several == "tuple" else frozenset)(made))
+
+    @classmethod
+    def of(cls, given: object, field: str = "") -> Self:
+        """What was given to the job: a request, or the value of one `field` of it. Raises InputError for
+        anything else."""
+        if isinstance(given, cls):
+            return given
+        if field and isinstance(given, str | Sequence):
+            return cls(**{field: given})
+        name = cls.__name__
+        raise InputError(f"the job takes a {name}, not {type(given).__name__}", hint=f"give {name}(...)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

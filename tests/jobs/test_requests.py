@@ -1,0 +1,30 @@
+"""What people give to a job in place of its request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpuwise
+from gpuwise import AuditRequest, InputError, PredictRequest, Request
+
+
+def test_one_value_is_enough_where_several_are_taken() -> None:
+    assert PredictRequest(workload="resnet50", gpus="rtx-4090").gpus == ("rtx-4090",)  # type: ignore[arg-type]
+    assert PredictRequest(workload="resnet50", gpus=["l4", "t4"]).gpus == ("l4", "t4")  # type: ignore[arg-type]
+    assert AuditRequest(files="draft.md").files == (Path("draft.md"),)  # type: ignore[arg-type]
+    assert Request(workloads="resnet50").workloads == ("resnet50",)  # type: ignore[arg-type]
+    assert PredictRequest(workload="resnet50").inputs is None
+
+
+def test_a_text_is_audited_and_predicted() -> None:
+    assert gpuwise.audit("The RTX 3090 has 20 GB of memory.").exit_status == 1
+    assert gpuwise.audit("The RTX 3090 has 24 GB of memory.").exit_status == 0
+    assert gpuwise.predict_speed(PredictRequest(workload="resnet50", gpus="l4")).records  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("job", [gpuwise.bench, gpuwise.accept, gpuwise.audit, gpuwise.report])
+def test_anything_else_is_refused(job: object) -> None:
+    with pytest.raises(InputError, match="Request"):
+        job(3)  # type: ignore[operator]
