@@ -122,7 +122,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         if places[place]["agrees"] >= LEAST and not _is_of_another(found[:SHOWN])
     }  # fmt: skip
     # A line that states the right value, too, speaks of two things: what is stated and what is reached.
-    right = {(c.line, c.gpu_ids, c.field) for c, verdict in judged if c.sure and verdict == "agrees"}
+    right = {(c.line, c.gpu_ids, c.field, c.sparse) for c, v in judged if c.sure and v == "agrees"}
     doubted: list[int] = []
     for place, (claim, verdict) in enumerate(judged):
         if verdict != "contradicts":
@@ -135,7 +135,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
         weak = claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
-        besides = claim.block < GRID and (claim.line, claim.gpu_ids, claim.field) in right
+        besides = claim.block < GRID and (claim.line, claim.gpu_ids, claim.field, claim.sparse) in right
         # A number without a unit, so far from the peak, counts something else: images a second.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
         known = _numbers(k.value for k in _known(claim))
@@ -301,11 +301,16 @@ def _twins(gpu_id: str) -> frozenset[str]:
 
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
     """Whether another source has the stated value."""
+    times, near = (claim.count, ROUNDED) if claim.total else (1, 0 if claim.field in COUNTS else CLOSE)
+    others: Sequence[float | str] = known.alternatives
+    if claim.total and isinstance(known.value, float):
+        # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
+        others = [o for o in others if isinstance(o, float) and abs(o / known.value - 1) < APART]
     return any(
-        abs(stated.value - other) <= (0 if claim.field in COUNTS else CLOSE) * other
+        abs(stated.value / times - other) <= near * other
         if isinstance(stated, Number) and isinstance(other, float)
         else same(claim, stated, other)
-        for other in known.alternatives
+        for other in others
     )
 
 

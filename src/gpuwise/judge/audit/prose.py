@@ -28,7 +28,7 @@ from gpuwise.judge.audit.cells import (
     scaled,
 )
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, of_form, subject
-from gpuwise.judge.audit.words import ABILITIES, COUNTS, CUES, FIELDS, Token, scan
+from gpuwise.judge.audit.words import ABILITIES, COUNTED, COUNTS, CUES, FIELDS, Token, scan
 from gpuwise.model.judgement import Claim, Number, Relation
 
 # Characters; a longer sentence is a table or a listing that lost its line ends.
@@ -83,6 +83,7 @@ _SENTENCE = re.compile(
     r"(?<=[.!?])[\"')\]]{0,2}(?:\[\d{1,4}\]){0,4}\s(?=[A-Z\[(\"'\u201c$]|\d{1,3} ?x )|\n\n"
     r"|(?<=[\u3002\uff01\uff1f])|(?<=\))\.\s(?=[A-Z])|\]\s(?=[A-Z][a-z]{1,40} [a-z])"
 )
+_GPUS = re.compile(r"\b(\d{1,2}|[a-z]{3,7}) (?:gpus|accelerators)\b", re.IGNORECASE)
 _SOLD = re.compile(r"(?<![A-Za-z\d])\d{1,3} ?GB")
 _ABILITY = re.compile(
     r"(?<![A-Za-z0-9])(?:" + "|".join(ABILITIES.values()) + r")(?![A-Za-z0-9-])", re.IGNORECASE
@@ -215,6 +216,13 @@ class _Sentence:
     def __init__(self, text: str, about: Subject | None, topic: str | None, scope: Scope) -> None:
         self.text, self.about, self.topic, self.tokens = text, about, topic, scan(text)
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
+        counted = _GPUS.search(text) if len(self.gpus) == 1 and CUES["machine"].search(text) else None
+        if counted is not None and self.gpus[0].count == 1:
+            # "A DGX H100 has 8 GPUs with 640 GB in total."
+            written = counted[1].lower()
+            one = replace(self.gpus[0], count=int(written) if written.isdecimal() else COUNTED.get(written, 1))
+            self.tokens = tuple(one if t is self.gpus[0] else t for t in self.tokens)
+            self.gpus = [one]
         title = f"{scope.title} {scope.opening}"
         # Where the title speaks of what was measured, its values are not those of the product.
         # By field the place of the last value that was read as one.
@@ -227,6 +235,10 @@ class _Sentence:
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
             if m.start() < g.start < m.end() and m.end() - m.start() > g.end - g.start + 6
         }  # fmt: skip
+        # "Ten nodes with two T4": so many times the GPUs of one.
+        named = CUES["machines"].search(text)
+        times = named["count"].lower() if named else ""
+        self.machines = int(times) if times.isdecimal() else COUNTED.get(times, 1)
         # By place of a token the GPU right before it, where only values and few words stand between.
         self.listed: dict[int, Token] = {}
         head, end = None, 0
@@ -260,8 +272,10 @@ class _Sentence:
             one.cost for one in options[1:]
             if one.reading.field != best.reading.field or set(one.owner.gpu_ids) != set(best.owner.gpu_ids)
         ]  # fmt: skip
-        total = best.owner.count > 1 and best.reading.field in SUMMED and self.is_total(place)
         field = best.reading.field
+        total = best.owner.count > 1 and field in SUMMED and self.is_total(place, best)
+        if total and (count := self.times(best)) != best.owner.count:
+            best = replace(best, owner=replace(best.owner, count=count))
         if best.known or best.said < SAID:
             self.last[field] = place
         sure = (best.said < SAID or best.known) and (not rivals or rivals[0] - best.cost >= NEARLY)
@@ -430,7 +444,7 @@ class _Sentence:
             return LISTED
         if field == "memory_bytes_per_s":
             return UNSAID[field]
-        if any(g.count > 1 for g in self.gpus) and self.is_total(place):
+        if self.is_summed(place):
             return LISTED
         follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else None
         if field == "memory_bytes" and follows is not None and follows.kind == "gpu":
@@ -445,8 +459,16 @@ class _Sentence:
     def has(self, place: int) -> bool:
         """Whether the GPU just before a value has it: "The A6000 has 32 GB", "the A100's 40 GB"."""
         start = self.tokens[place].start
-        if CUES["it_has"].search(self.text[max(0, start - 48) : start]):
+        said = CUES["it_has"].search(self.text[max(0, start - 48) : start])
+        if said and said["subject"].strip(" (,").lower() in ("it", "which", "that", "this card", "the card", "the gpu"):
             return True
+        before = [t for t in self.tokens[:place] if t.kind in ("gpu", "value")]
+        if said and before and before[-1].kind == "gpu":
+            # "Every H100 with that socket has 80 GB": the words between say which one.
+            words = self.text[before[-1].end : start]
+            other = CUES["turn"].search(words) or CUES["machine"].search(words) or CUES["together"].search(words)
+            if len(words) < 2 * NEAR and not other and not re.search(r"[.;:]", words):
+                return True
         previous = self.tokens[place - 1] if place else None
         if previous is None or previous.kind != "gpu":
             return False
@@ -464,23 +486,53 @@ class _Sentence:
         """Whether a value is that of each part, or of the machine."""
         token = self.tokens[place]
         before, after = self.text[max(0, token.start - 40) : token.start], self.text[token.end :][:60]
+        if CUES["holds"].search(before):
+            # "Two T4 each hold 32 GB" may count either.
+            return False
         return bool(CUES["each"].search(before[-24:]) or CUES["each_after"].match(after))
 
     def is_others(self, place: int) -> bool:
         """Whether a size is what something needs, or a sum or a difference of no GPUs before it."""
         token = self.tokens[place]
-        if token.dimension != "bytes" or (any(g.count > 1 for g in self.gpus) and self.is_total(place)):
+        if token.dimension != "bytes" or self.is_summed(place):
             return False
         return CUES["others_before"].search(self.text[max(0, token.start - 30) : token.start]) is not None
 
-    def is_total(self, place: int) -> bool:
+    def is_summed(self, place: int) -> bool:
         """Whether the words around a value say that it is the sum over the GPUs before it."""
         token = self.tokens[place]
+        if token.dimension == "bare" or not any(g.count > 1 for g in self.gpus):
+            return False
         start = max((g.end for g in self.gpus if g.end <= token.start), default=0)
         before = self.text[max(start, token.start - 40) : token.start]
+        after = self.text[token.end : token.end + 40]
         # Behind a product an equals sign gives something computed.
         equals = re.search(r"=\s?$", before) and not re.search(r"[*/\u00d7]", before)
-        return bool(equals or CUES["total"].search(f"{before} {self.text[token.end : token.end + 40]}"))
+        said = CUES["total"].search(f"{before} {after}") or CUES["of_video_memory"].match(after)
+        return bool(equals or said or CUES["holds"].search(before))
+
+    def is_total(self, place: int, best: _Option) -> bool:
+        """Whether a value is the sum over its GPUs: said so, or right behind them a whole number of times one's."""
+        if self.is_summed(place):
+            return True
+        head, first = self.listed.get(place), best.reading.values[0]
+        if head is None or " and " in self.text[head.end : self.tokens[place].start] or best.reading.field != "memory_bytes" or not isinstance(first, Number):
+            return False
+        if CUES["machine_beside"].search(self.text) or re.search(r"\b(?:ram|ssd|nvme)\b", self.text, re.I):
+            return False
+        known = [k.value for i in best.owner.gpu_ids for k in evidence.of(i, "memory_bytes")]
+        whole = [first.value / k for k in known if isinstance(k, float)]
+        return any(r > 1.5 and abs(r - round(r)) < 0.01 for r in whole)
+
+    def times(self, best: _Option) -> int:
+        """How many GPUs a sum is of: those of one machine, or of all that the sentence counts."""
+        counts = (best.owner.count, best.owner.count * self.machines)
+        stated = [v.value for v in best.reading.values if isinstance(v, Number)]
+        known = [k.value for i in best.owner.gpu_ids for k in evidence.of(i, best.reading.field)]
+        return next(
+            (n for n in counts for k in known for v in stated if isinstance(k, float) and abs(v / n / k - 1) < 0.03),
+            counts[-1],
+        )
 
     def owners(self, place: int) -> Iterator[tuple[float, Subject]]:
         """The GPUs that a value may be of, each with its cost."""

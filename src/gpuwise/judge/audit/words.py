@@ -164,11 +164,16 @@ _TOKEN = re.compile(
     + r")(?-i:(?![a-z])))",
     re.IGNORECASE,
 )
-_COUNTED = {"two": 2, "four": 4, "eight": 8, "sixteen": 16}
+COUNTED = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "twelve": 12, "sixteen": 16, "twenty": 20, "a pair of": 2, "a dozen": 12,
+}  # fmt: skip
 _COUNT = re.compile(
-    rf"(?<![\d.])(\d{{1,3}})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\d.])(2|4|8|16|{'|'.join(_COUNTED)})(?:\s|-)$",
+    rf"(?<![\d.])(\d{{1,3}})\s?(?:[x\u00d7]\s?|\u00d7 )$|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:\s|-)$"
+    r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3})\s$",
     re.I,
 )
+_AND = re.compile(r"(?:\s?[,;/&]|\s(?:and|or))?\s(?:up to |about )?")
 _BETWEEN = re.compile(r"\s?(?:(?P<range>-|\u2013|\u2014|to|~)|/|or|&)\s?\$?")
 
 
@@ -178,15 +183,25 @@ def scan(text: str) -> tuple[Token, ...]:
     found: list[Token] = []
     at = 0
     for gpu in catalog.mentions(text, unknown=True):
-        before = _COUNT.search(text, max(0, gpu.start - 8), gpu.start)
-        written = (before[1] or before[2]).lower() if before else "1"
-        count = _COUNTED.get(written) or int(written)
+        before = _COUNT.search(text, max(0, gpu.start - 12), gpu.start)
+        written = (before[1] or before[2] or before[3]).lower() if before else "1"
+        count = COUNTED.get(written) or int(written)
         found += _words(text, at, gpu.start)
         found.append(
             Token(kind="gpu", start=gpu.start, end=gpu.end, text=gpu.text, gpu_ids=gpu.gpu_ids, count=count)
         )
         at = gpu.end
-    return tuple(_joined(text, [*found, *_words(text, at, len(text))]))
+    found += _words(text, at, len(text))
+    for place in range(len(found) - 2, 0, -1):
+        one, mark, two = found[place - 1 : place + 2]
+        # "9,000 dense and up to 18,000 sparse TFLOPS": both numbers have the unit.
+        if one.dimension == "bare" and mark.field in ("dense", "sparse") and two.dimension == "op/s" and (
+            _AND.fullmatch(text, mark.end, two.start) and one.end + 1 == mark.start
+        ):  # fmt: skip
+            unit = _unit(two)
+            numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
+            found[place - 1] = replace(one, dimension="op/s", numbers=numbers)
+    return tuple(_joined(text, found))
 
 
 def _words(text: str, start: int, end: int) -> Iterator[Token]:
@@ -259,6 +274,12 @@ def number_of(written: str, factor: float = 1.0) -> Number:
     )
 
 
+def _unit(token: Token) -> float:
+    """What one of a value's unit is, in the catalog's."""
+    written = re.search(_NUMBER, token.text)
+    return token.numbers[0].value / (number_of(written[0] if written else "1").value or 1.0)
+
+
 def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
     """Two values with one unit between them are one: "40/80 GB", "$1.50-$3.00", "2x8000"."""
     last: Token | None = None
@@ -281,9 +302,7 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
             continue
         numbers = last.numbers
         if last.dimension == "bare" and token.dimension != "bare" and token.numbers[0].value:
-            written = re.search(_NUMBER, token.text)
-            unit = token.numbers[0].value / number_of(written[0] if written else "1").value
-            numbers = tuple(replace(n, value=n.value * unit) for n in numbers)
+            numbers = tuple(replace(n, value=n.value * _unit(token)) for n in numbers)
         last = replace(
             last, end=token.end, text=text[last.start : token.end], dimension=token.dimension,
             numbers=(*numbers, *token.numbers), is_range=ranged, hourly=last.hourly or token.hourly,
