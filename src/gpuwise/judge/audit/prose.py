@@ -88,6 +88,7 @@ _SOLD = re.compile(r"(?<![A-Za-z\d])\d{1,3} ?GB")
 _ABILITY = re.compile(
     r"(?<![A-Za-z0-9])(?:" + "|".join(ABILITIES.values()) + r")(?![A-Za-z0-9-])", re.IGNORECASE
 )
+_ABLE = ("able_not", "able_verb", "able_weak", "able_turn", "able_filler")
 _PRONOUN = re.compile(r"(?:and |but )?(?:it|this (?:card|gpu|chip)|the (?:card|gpu|chip))\b", re.IGNORECASE)
 _RATIO = re.compile(
     r"(?P<words>[^.;]{0,40}?)"
@@ -220,7 +221,9 @@ class _Sentence:
         if counted is not None and self.gpus[0].count == 1:
             # "A DGX H100 has 8 GPUs with 640 GB in total."
             written = counted[1].lower()
-            one = replace(self.gpus[0], count=int(written) if written.isdecimal() else COUNTED.get(written, 1))
+            one = replace(
+                self.gpus[0], count=int(written) if written.isdecimal() else COUNTED.get(written, 1)
+            )
             self.tokens = tuple(one if t is self.gpus[0] else t for t in self.tokens)
             self.gpus = [one]
         title = f"{scope.title} {scope.opening}"
@@ -460,13 +463,22 @@ class _Sentence:
         """Whether the GPU just before a value has it: "The A6000 has 32 GB", "the A100's 40 GB"."""
         start = self.tokens[place].start
         said = CUES["it_has"].search(self.text[max(0, start - 48) : start])
-        if said and said["subject"].strip(" (,").lower() in ("it", "which", "that", "this card", "the card", "the gpu"):
+        if said and said["subject"].strip(" (,").lower() in (
+            "it",
+            "which",
+            "that",
+            "this card",
+            "the card",
+            "the gpu",
+        ):
             return True
         before = [t for t in self.tokens[:place] if t.kind in ("gpu", "value")]
         if said and before and before[-1].kind == "gpu":
             # "Every H100 with that socket has 80 GB": the words between say which one.
             words = self.text[before[-1].end : start]
-            other = CUES["turn"].search(words) or CUES["machine"].search(words) or CUES["together"].search(words)
+            other = (
+                CUES["turn"].search(words) or CUES["machine"].search(words) or CUES["together"].search(words)
+            )
             if len(words) < 2 * NEAR and not other and not re.search(r"[.;:]", words):
                 return True
         previous = self.tokens[place - 1] if place else None
@@ -516,7 +528,12 @@ class _Sentence:
         if self.is_summed(place):
             return True
         head, first = self.listed.get(place), best.reading.values[0]
-        if head is None or " and " in self.text[head.end : self.tokens[place].start] or best.reading.field != "memory_bytes" or not isinstance(first, Number):
+        if (
+            head is None
+            or " and " in self.text[head.end : self.tokens[place].start]
+            or best.reading.field != "memory_bytes"
+            or not isinstance(first, Number)
+        ):
             return False
         if CUES["machine_beside"].search(self.text) or re.search(r"\b(?:ram|ssd|nvme)\b", self.text, re.I):
             return False
@@ -530,7 +547,13 @@ class _Sentence:
         stated = [v.value for v in best.reading.values if isinstance(v, Number)]
         known = [k.value for i in best.owner.gpu_ids for k in evidence.of(i, best.reading.field)]
         return next(
-            (n for n in counts for k in known for v in stated if isinstance(k, float) and abs(v / n / k - 1) < 0.03),
+            (
+                n
+                for n in counts
+                for k in known
+                for v in stated
+                if isinstance(k, float) and abs(v / n / k - 1) < 0.03
+            ),
             counts[-1],
         )
 
@@ -726,33 +749,53 @@ def abilities(
 ) -> Iterator[Claim]:
     """What a GPU can do: "The T4 supports FP8", "the RTX 4090 has no NVLink", "FP8 is not on it"."""
     for match in _ABILITY.finditer(sentence):
+        field = ability_of(match[0])
         before = [g for g in gpus if g.end <= match.start()]
         after = next((g for g in gpus if g.start >= match.end()), None)
-        owner = subject(before[-1:])
-        start = before[-1].end if before else 0
+        owner, start = (subject(before[-1:]), before[-1].end) if before else (None, 0)
         if owner is None and about is not None and (pronoun := _PRONOUN.match(sentence)):
             owner, start = about, pronoun.end()
-        said = CUES["can"].fullmatch(sentence, start, match.start()) if owner else None
-        if owner and CUES["natively"].match(sentence, match.end()):
-            said = said or CUES["runs"].fullmatch(sentence, start, match.start())
-        denied = CUES["cannot"].fullmatch(sentence, start, match.start()) if owner else None
-        if not (said or denied) and after is not None:
-            # "FP8 is not supported on the A100".
-            owner = subject([after])
-            passive = CUES["is_supported"].fullmatch(sentence, match.end(), after.start)
-            denied = passive if passive and re.search(r"\bnot\b|n't", passive[0]) else None
-            said = passive if not denied else None
-        field = ability_of(match[0])
-        if owner is None or field is None or not (said or denied):
+        natively = CUES["natively"].match(sentence, match.end()) is not None
+        said = _answer(sentence[start : match.start()], natively) if owner else None
+        if said is None and after is not None:
+            # "FP8 is not supported on the A100", "You cannot use FP8 on an A100".
+            lead = max(sentence.rfind(mark, 0, match.start()) + 1 for mark in ",;:")
+            owner, start = subject([after]), max(lead, start)
+            said = _answer(
+                f"{sentence[start : match.start()]} {sentence[match.end() : after.start]}", natively
+            )
+        if owner is None or field is None or said is None:
             continue
         follows = CUES["not_an_ability"].match(sentence, match.end())
         stated = sentence[start : match.end()].strip(" ,'\u2019")
         token = Token(kind="name", start=match.start(), end=match.end(), text=stated)
-        reading = Reading(field=field, values=("no" if denied else "yes",), token=token)
+        reading = Reading(field=field, values=(said,), token=token)
         # What runs in software, or of stored weights alone, is no ability of the chip.
         doubt = follows or CUES["in_software"].search(sentence) or sentence.endswith("?")
         sure = (owner.count == 1 or field == "link") and not doubt
         yield claim_of(reading, replace(owner, count=1), line, block, sure)
+
+
+def _answer(words: str, natively: bool) -> str | None:
+    """Whether words between a GPU and an ability say "yes" or "no"; None where one of them may say more."""
+    kinds: list[str] = []
+    for word in re.findall(r"[^\W_][\w'\u2019-]*|['\u2019]s|[,;:().!?]", _ABILITY.sub(" ", words).lower()):
+        kind = next((k for k in _ABLE if CUES[k].fullmatch(word)), "" if word in (",", "(", ")") else None)
+        if kind is None:
+            return None
+        kinds.append(kind)
+    if re.search(r"\b(?:or|and|/) ?without\b", words):
+        return None
+    # What stands last before the ability says it; behind a turn the contrary of what was said before.
+    told = [kind for kind in kinds if kind not in ("able_filler", "")]
+    if not told or (told[-1] == "able_weak" and not natively and "able_not" not in told[-2:]):
+        return None
+    negated = told[-1] == "able_not" or (
+        told[-1] in ("able_verb", "able_weak") and told[-2:-1] == ["able_not"]
+    )
+    if told[-1] == "able_turn":
+        negated = "able_not" not in told
+    return "no" if negated else "yes"
 
 
 def _ratios(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
