@@ -82,7 +82,8 @@ def audited(path: Path) -> Iterator[tuple[Claim, Finding]]:
         for c in document.claims(blocks)
         if isinstance(c, Claim) and c.field not in (speeds.RENT, speeds.FIELD)
     ]
-    return zip(found, judge(found), strict=False)
+    # Findings of comparisons come last.
+    return zip(sorted(found, key=lambda claim: bool(claim.than)), judge(found), strict=True)
 
 
 def of(row: dict[str, str], judged: dict[str, Judged]) -> list[Finding]:

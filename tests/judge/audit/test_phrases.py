@@ -205,3 +205,166 @@ def test_the_point_of_a_text_with_decimal_commas(text: str, count: int) -> None:
 )  # fmt: skip
 def test_a_place_where_most_is_wrong(text: str, count: int) -> None:
     assert len(accused(text)) == count
+
+
+ABLE = """R The L4 runs FP8 natively, so does the H100.
+W The T4 runs FP8 natively.
+R Native FP8 arrived with the H100.
+W Native FP8 arrived with the A100.
+R TF32 is missing on the V100.
+W TF32 is missing on the A100.
+R On the V100 there is no TF32.
+W On the A30 there is no MIG.
+R The P100 has neither TF32 nor bfloat16.
+W The H100 has neither FP8 nor FP4.
+R NVLink: on the RTX 3090 yes, on the RTX 4090 no.
+R The RTX 3090 was the last GeForce with NVLink.
+R The A100 can be split with MIG into seven slices.
+W The T4 can be split with MIG.
+R You cannot use FP8 on an A100.
+W You cannot use BF16 on an A100.
+R Unlike the H100, the A100 does not do FP8.
+W Two RTX 4090 can be bridged with NVLink.
+R Two RTX 3090 can be bridged with NVLink.
+R No TF32 on a Titan RTX.
+R The Titan RTX knows no TF32.
+R With the RTX 5090 came FP4.
+W The RTX 4090 has FP4 tensor cores.
+R The RTX 5090 has FP4 tensor cores.
+R MIG works on the A30, but not on the A40.
+W MIG works on the A40.
+R The A40 cannot do MIG.
+R The V100 predates bfloat16.
+W Bfloat16 works natively on the V100.
+R Neither BF16 nor TF32 exist on the T4.
+R The L40S has FP8 tensor cores but no NVLink.
+W The L40S has FP8 tensor cores and NVLink.
+R The GTX 1080 Ti has no tensor cores at all.
+W The GTX 1080 Ti already had tensor cores.
+R ECC is available on the A10.
+N The A100 is faster than the T4 in FP8 emulation.
+N FP8 training on the H100 beats BF16 on the A100.
+N Compared to the A100 with its TF32, the V100 must use FP16.
+N If you need FP8, do not buy an A100.
+N For FP8 the A100 is not the right card.
+N With NVLink missing from the 4090, people use PCIe.
+N The A100 runs FP8 checkpoints after they are converted to BF16.
+N Is there NVLink on the 4090?
+N Without FP8, the A100 falls behind the H100.
+N The A100 would profit from FP8.
+R Die V100 unterstützt kein BF16.
+W Die T4 unterstützt BF16.
+R La V100 no admite BF16.
+R La T4 ne prend pas en charge le BF16.
+N FP8 models do not run on the A100.
+W The L4 cannot do FP8.
+R Ampere cards such as the A100 introduced TF32.
+N Both are sold with or without NVLink, the H100 PCIe with or without NVLink."""
+BESIDE = """R The RTX 4090 has twice the memory of the RTX 3060 12GB.
+W The RTX 4090 has half the memory of the RTX 3090.
+R The RTX 5090 offers a third more memory than the RTX 4090.
+W The RTX 5090 offers twice the memory of the RTX 4090.
+R The RTX 5090 has 78 % more bandwidth than the RTX 4090.
+R Bandwidth of the RTX 5090 is 78 % higher than that of the RTX 4090.
+W Bandwidth of the RTX 5090 is 30 % higher than that of the RTX 4090.
+R The RTX 5090 draws 125 W more than the RTX 4090.
+W The RTX 5090 draws 225 W more than the RTX 4090.
+R The RTX 3090 needs 100 W less than the RTX 4090.
+W The RTX 3090 needs 50 W more than the RTX 4090.
+R The RTX 4090 has 1.56 times as many CUDA cores as the RTX 3090.
+W The RTX 4090 has 2.4 times as many CUDA cores as the RTX 3090.
+R The H200 has the same power limit as the H100 SXM.
+R The H200 has 76 % more memory than the H100 SXM.
+W The H200 has 30 % more memory than the H100 SXM.
+R The L40S has less bandwidth than the A100 80GB.
+W The L40S has more bandwidth than the A100 80GB.
+R The L4 brings 50 % more memory than the T4.
+W The L4 brings double the memory of the T4.
+W The L4 needs twice the power of the T4.
+R The L4 needs about the same power as the T4.
+R The A100 80GB has double the memory of the A100 40GB.
+W The A100 80GB has three times the memory of the A100 40GB.
+R The memory of the MI300X is 2.4 times that of the H100 SXM.
+W The memory of the MI300X is 4 times that of the H100 SXM.
+R Compared with the A100 80GB, the H200 has 2.4 times the bandwidth.
+W Compared with the A100 80GB, the H200 has 4 times the bandwidth.
+R The RTX 3090 has as much memory as the RTX 4090.
+W The RTX 4080 has as much memory as the RTX 4090.
+R The T4 needs less power than the A10.
+W The T4 needs more power than the A10.
+R At 450 W the RTX 4090 draws 130 W more than the RTX 4080.
+R The RTX 4080 has a third less memory than the RTX 4090.
+W The RTX 4080 has half as much memory as the RTX 4090.
+R The H100 SXM has roughly 64 % more bandwidth than the A100 80GB SXM.
+R The RTX 4060 has a narrower bus than the RTX 3060 12GB.
+W The RTX 4060 has a wider bus than the RTX 3060 12GB.
+R The RTX 3060 12GB has 50 percent more memory than the RTX 4060.
+N The RTX 5090 is 30 % faster than the RTX 4090.
+N The RTX 4090 trains 1.9 times as fast as the RTX 3090.
+N With twice the batch, the A100 needs more memory than the V100.
+N The H100 SXM has 3 times the FP8 throughput per dollar of the L40S.
+R The A6000 has twice as much memory as the 3090.
+W The A6000 has four times as much memory as the 3090.
+R The RTX 4090 has 24 GB, 8 GB more than the RTX 4080.
+W The RTX 4090 has 24 GB, 12 GB more than the RTX 4080."""
+SUMS = """W Our node has 8 x H100 SXM with 1,280 GB of memory in total.
+R Our node has 8 x H100 SXM with 640 GB of memory in total.
+R A node holds 8 x H100, 640 GB.
+R Sixteen V100 32GB hold 512 GB of HBM2.
+W Sixteen V100 32GB hold 640 GB of HBM2.
+R Ten nodes with two T4 each hold 320 GB.
+W Ten nodes with two T4 each hold 480 GB.
+R Three servers of four L40S make 576 GB of VRAM.
+W Three servers of four L40S make 768 GB of VRAM.
+R Four nodes with 8x A100 80GB each: 2,560 GB of GPU memory.
+R We have two RTX 3090 cards, 48 GB altogether.
+W We have two RTX 3090 cards, 64 GB altogether.
+R 4x A100 40GB (160 GB)
+W 4x A100 40GB (240 GB)
+N 4x A100 40GB (512 GB RAM)
+N The server has 8x A100 and 1 TB of RAM.
+N A node of the partition holds 320 GB.
+N Each node has four A100 80GB. A node of the partition holds 320 GB.
+N Each node has four A100 80GB. The host has 512 GB.
+N The V100 in our lab runs at a 150 W limit.
+N The 3090 is limited to 280 W here, and it is stable.
+N We power-limit the RTX 3090 to 250 W.
+N The A100 nodes run with a power cap of 300 W per GPU.
+N The RTX 4090 (power limit set to 320 W) still reaches 95 % of its speed.
+R The B200 reaches 9,000 dense and up to 18,000 sparse TFLOPS in FP4.
+W The B200 reaches 12,000 dense and up to 18,000 sparse TFLOPS in FP4.
+R FP8 on the H100 SXM: 1,979 TFLOPS dense and 3,958 TFLOPS sparse.
+W The H100 SXM reaches 1,400 dense and 3,958 sparse TFLOPS in FP8.
+W Every H100 with SXM socket has 120 GB.
+R Every H100 with SXM socket has 80 GB.
+W The H200, in either form, has 120 GB.
+R The A100 comes with 40 or 80 GB.
+W The H200 needs 450 W.
+W Both forms of the A100 have 64 GB.
+W The A100 has a peak of 15.6 TFLOPS in FP64 vector arithmetic.
+W A DGX H100 has 8 GPUs with 512 GB in total.
+R Eight A100 80GB make 640 GB.
+W Eight A100 80GB make 512 GB.
+R Two RTX 6000 Ada give you 96 GB.
+W The MI300X node (8x MI300X) has 1,024 GB of HBM.
+N The workstation with two RTX 3090 has 256 GB of memory.
+N The machine has two L4 and 384 GB of memory.
+W 2x RTX 4090 - 32 GB VRAM total
+R 2x RTX 4090 - 48 GB VRAM total
+N Eight H100 draw 10 kW in one box.
+R A pair of RTX 3090 holds 48 GB.
+N Two RTX 3090 need 700 W of power.
+N Four A100 80GB with 2 TB of memory and 128 cores.
+N With 4 H100, the box has 2 TB of DDR5.
+N The DGX H100 has 8 GPUs and 2 TB of system memory.
+R Each of the 4x A100 80GB has 80 GB.
+R We run 8x V100 16GB; each has 16 GB of HBM2."""
+
+
+@pytest.mark.parametrize("line", [*ABLE.splitlines(), *BESIDE.splitlines(), *SUMS.splitlines()])
+def test_sentences(line: str) -> None:
+    """R is right and must be found so, W is wrong and must be accused, N says nothing to accuse."""
+    kind, text = line.split(" ", 1)
+    found = {f.verdict for f in audit.audit_text(text, today=TODAY).findings}
+    assert ("contradicts" in found) == (kind == "W")
+    assert kind != "R" or "agrees" in found

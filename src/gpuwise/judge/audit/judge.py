@@ -532,7 +532,7 @@ def _of_comparison(
         else:
             off = abs(a - b - stated) if claim.relation == "plus" else abs(a - b)
             small = 0.1 * abs(stated) if claim.relation == "plus" else 0.0
-            right = off <= max(small, ROUNDED * max(a, b))
+            right = off <= max(small, (ROUGH if claim.approximate else ROUNDED) * max(a, b))
             near = off <= max(2.5 * small, APART * max(a, b))
         found.append("agrees" if right else "cannot tell" if near else "contradicts")
     silent = not all(evidence.of(i, claim.field) for i in (*claim.gpu_ids, *claim.than))

@@ -90,29 +90,29 @@ _ABILITY = re.compile(
 )
 _ABLE = ("able_not", "able_verb", "able_weak", "able_turn", "able_filler")
 _PRONOUN = re.compile(r"(?:and |but )?(?:it|this (?:card|gpu|chip)|the (?:card|gpu|chip))\b", re.IGNORECASE)
-_RATIO = re.compile(
-    r"(?P<words>[^.;]{0,40}?)"
+_FILLED = (
+    r"\s{1,3}(?:the |an? |its |those of |that of )*"
+    r"(?:predecessor |successor |older |nvidia'?s? |amd'?s? ){0,3}"
+)
+_TIMES = (
     r"(?P<times>half|a third|a quarter|twice|double|triple"
     r"|(?:two|three|four|five|six|eight|ten)(?= times\b)"
     r"|(?<![\d.,])\d{1,3}(?:\.\d{1,2})?(?= ?(?:x|\u00d7|times|-?fold)\b))"
-    r"(?: ?(?:x|\u00d7|times|-?fold))?(?P<field>[^.;,()]{2,50}?)"
-    r"\b(?:of|than|as|over|compared (?:to|with)|versus|vs\.?|relative to) {1,3}(?:the |an? |its )?"
-    r"(?:predecessor |successor |older |nvidia'?s? |amd'?s? ){0,3}",
-    re.IGNORECASE,
+    r"(?: ?(?:x|\u00d7|times|-?fold))?(?![\w/])"
 )
-
-_FILLED = r"\s{1,3}(?:the |an? |its |that of )*(?:predecessor |successor |older |nvidia'?s? |amd'?s? ){0,3}"
-_MORE = re.compile(
-    r"(?P<words>[^.;,]{0,40}?)(?<![\w.,])(?P<amount>\d[\d.,]{0,6} ?(?:%|percent|W|watts?|GB|GB/s|TB/s)\s+)?"
-    r"(?P<more>more|higher|larger|bigger|greater|wider|less|lower|smaller|fewer|narrower)\b"
-    rf"(?P<field>[^.;,()\d]{{0,40}}?)\bthan{_FILLED}",
-    re.IGNORECASE,
+_AMOUNT = r"(?<![\w.,])(?P<amount>\d[\d.,]{0,6} ?(?:%|percent|W|watts?|GB/s|TB/s|GB))"
+_MORE = r"(?P<more>more|higher|larger|bigger|greater|wider|less|lower|smaller|fewer|narrower)\b"
+_SAME = r"(?P<same>the (?:very )?same|as (?:much|many)|identical|equal)\b"
+_STATED = (
+    rf"(?:{_TIMES}(?:\s(?:as (?:much|many)|{_MORE}))?"
+    rf"|(?:{_AMOUNT}\s)?{_MORE.replace('more>', 'more_>')}|{_SAME})"
+    r"(?P<field>(?:(?!\bthan\b)[^.;,()\d]){0,50}?)"
 )
-_SAME = re.compile(
-    r"(?P<words>[^.;,]{0,40}?)\b(?P<same>the (?:very )?same (?:amount of )?|as much |identical )"
-    rf"(?P<field>[^.;,()\d]{{2,40}}?)\b(?:as|to){_FILLED}",
-    re.IGNORECASE,
+_COMPARES = re.compile(
+    rf"{_STATED}\b(?:of|than|as|to|over|compared (?:to|with)|versus|vs\.?|relative to){_FILLED}$", re.I
 )
+_COMPARED_TO = re.compile(rf"{_STATED}(?=[.;,]|$)", re.I)
+_BESIDE = re.compile(r"(?:compared (?:to|with)|versus|against|relative to|next to)\s(?:the |an? )?", re.I)
 _BOUND = re.compile(r"(?P<more>more|less|fewer) than (?:a )?$|(?P<over>over) $|(?P<under>under) $", re.I)
 # What denies a comparison, or sets a condition.
 _OPEN = re.compile(r"\b(?:no|not|if|would|could|should|needs?|neither|barely|per)\b|n't", re.IGNORECASE)
@@ -194,7 +194,6 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                 yield Left(line, token.text)
         line = text.line(start)
         yield from abilities(words, sentence.gpus, about, line, text.block)
-        yield from _ratios(words, sentence.gpus, line, text.block)
         yield from _comparisons(words, sentence.gpus, line, text.block)
         about = sentence.subject_after()
     if about is not None:
@@ -524,7 +523,7 @@ class _Sentence:
         return bool(equals or said or CUES["holds"].search(before))
 
     def is_total(self, place: int, best: _Option) -> bool:
-        """Whether a value is the sum over its GPUs: said so, or right behind them a whole number of times one's."""
+        """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
         if self.is_summed(place):
             return True
         head, first = self.listed.get(place), best.reading.values[0]
@@ -798,79 +797,71 @@ def _answer(words: str, natively: bool) -> str | None:
     return "no" if negated else "yes"
 
 
-def _ratios(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
-    """How many times a figure of one GPU is another's: "2.4 times the memory of the H100"."""
-    for first, second in pairwise(gpus):
-        match = _RATIO.fullmatch(sentence, first.end, second.start)
-        label = label_of(match["field"]) if match else None
-        one, other = subject([first]), subject([second])
-        if match is None or label is None or not label.first or one is None or other is None:
-            continue
-        if label.first.startswith("peak:") or not CUES["has_ratio"].search(match["words"]):
-            continue
-        written = match["times"].lower()
-        value = TIMES.get(written) or float(written)
-        # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
-        number = Number(value=value, digits=len(written.replace(".", "")) if "." in written else 1)
-        start, end = match.start("times"), match.end("field")
-        token = Token(
-            kind="value", start=start, end=end, text=sentence[start:end].strip(),
-            approximate=CUES["about"].search(sentence[max(0, start - 14) : start]) is not None,
-        )  # fmt: skip
-        claim = claim_of(Reading(field=label.first, values=(number,), token=token), one, line, block, True)
-        more = re.search(r"\b(?:more|higher|larger|greater|faster|bigger)\b", match["field"]) is not None
-        bound = _BOUND.search(match["words"])
-        relation: Relation = "times"
-        if bound is not None:
-            relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"
-        sure = not CUES["doubt"].search(sentence[max(0, first.start - 70) : start]) and sentence[-1:] != "?"
-        yield replace(claim, than=other.gpu_ids, more=more, sure=sure and claim.count == 1, relation=relation)
-
-
 def _comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
-    """More, less and the same: "78 % more memory than", "100 W more than", "the same bandwidth as"."""
-    for first, second in pairwise(gpus):
-        one, other = subject([first]), subject([second])
-        match = _MORE.fullmatch(sentence, first.end, second.start)
-        same = None if match else _SAME.fullmatch(sentence, first.end, second.start)
-        found = match or same
-        if found is None or one is None or other is None or _OPEN.search(found["words"]):
+    """What one GPU has beside another: "2.4 times the memory of", "78 % more bandwidth", "100 W less than",
+    "the same bus as", "more power than"; also behind "Compared with the one, the other ..."."""
+    for place, (first, second) in enumerate(pairwise(gpus)):
+        behind = gpus[place + 2].start if place + 2 < len(gpus) else len(sentence)
+        lead = sentence[: first.start]
+        turned = _BESIDE.fullmatch(lead) and re.fullmatch(
+            r",\s(?:the |an? )?", sentence[first.end : second.start]
+        )
+        start, end = (second.end, behind) if turned else (first.end, second.start)
+        match = (_COMPARED_TO if turned else _COMPARES).search(sentence, start, end)
+        one, other = (subject([gpu]) for gpu in ((second, first) if turned else (first, second)))
+        words = sentence[start : match.start()] if match else ""
+        if match is None or one is None or other is None or re.search(r"[.;]", words) or len(words) > NEAR:
             continue
-        amount = next(iter(scan((match["amount"] or "").strip())), None) if match else None
-        named = label_of(found["field"]).first
-        united = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
-        of_unit = united.get(amount.dimension) if amount and amount.kind == "value" else None
-        field = named if named is not None else of_unit
+        said, times = match["more"] or match["more_"], match["times"]
+        less = said is not None and said.lower() in ("less", "lower", "smaller", "fewer", "narrower")
+        amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
+        units = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
+        of_unit = units.get(amount.dimension) if amount is not None else None
+        # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
+        of_subject = label_of(lead[-NEAR:]).first if re.search(r"\bof (?:the |an? )?$", lead) else None
+        named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
+        field = named if named is not None else of_unit or label_of(words).first or of_subject
         if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field):
             continue
-        if not CUES["has_ratio"].search(found["words"]):
+        verb = CUES["has_ratio"].search(words) or (
+            field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words)
+        )
+        if _OPEN.search(words.replace("need", "") if field == "power_w" else words + match[0]) or not verb:
             continue
-        less = match is not None and match["more"].lower() in (
-            "less",
-            "lower",
-            "smaller",
-            "fewer",
-            "narrower",
-        )
-        relation: Relation = "same" if same else "under" if less else "over"
-        number = Number(value=1.0, digits=1)
-        if amount is not None:
-            stated = amount.numbers[0]
-            relation = "times" if amount.dimension == "%" else "plus"
-            sign = -1 if less else 1
-            number = replace(
-                stated,
-                value=1 + sign * stated.value / 100 if relation == "times" else sign * stated.value,
-                digits=3 if relation == "times" else stated.digits,
+        value, digits, more = 1.0, 1, False
+        relation: Relation = "same" if match["same"] else "under" if less else "over"
+        sign = -1 if less else 1
+        if times:
+            relation, written = "times", times.lower()
+            value = TIMES.get(written) or float(written)
+            # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
+            digits, more = (
+                len(written.replace(".", "")) if "." in written else 1,
+                said is not None and value > 1,
             )
-        start = (
-            found.start("amount") if match and match["amount"] else found.start("more" if match else "same")
-        )
-        said = sentence[start : found.end("field")].strip()
+            if said and value < 1:
+                value, digits = 1 + sign * value, 2
+            if less and more:
+                continue
+        elif amount is not None:
+            relation = "times" if amount.dimension == "%" else "plus"
+            stated = sign * amount.numbers[0].value
+            value, digits = (
+                (1 + stated / 100, 3) if relation == "times" else (stated, amount.numbers[0].digits)
+            )
+        bound = _BOUND.search(words)
+        if times and bound is not None:
+            relation = "over" if bound["over"] or str(bound["more"]).lower() == "more" else "under"
+        about = CUES["about"].search(sentence[max(0, match.start() - 14) : match.start()])
         token = Token(
-            kind="value", start=start, end=found.end("field"), text=said,
-            approximate=CUES["about"].search(sentence[max(0, start - 14) : start]) is not None,
+            kind="value", start=match.start(), end=match.end("field"), approximate=about is not None,
+            text=sentence[match.start() : match.end("field")].strip(),
         )  # fmt: skip
-        sure = sentence[-1:] != "?" and not CUES["doubt"].search(sentence[max(0, first.start - 70) : start])
-        claim = claim_of(Reading(field=field, values=(number,), token=token), one, line, block, sure)
-        yield replace(claim, than=other.gpu_ids, relation=relation, sure=claim.sure and claim.count == 1)
+        sure = sentence[-1:] != "?" and not CUES["doubt"].search(
+            sentence[max(0, first.start - 70) : first.start]
+        )
+        reading = Reading(field=field, values=(Number(value=value, digits=digits),), token=token)
+        claim = claim_of(reading, one, line, block, sure)
+        yield replace(
+            claim, than=other.gpu_ids, more=more, relation=relation, sure=claim.sure and claim.count == 1
+        )
