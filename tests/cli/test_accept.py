@@ -19,10 +19,17 @@ from gpuwise.measure.session import Session
 from gpuwise.measure.telemetry import DeviceInfo, Process, Sample, ScriptedSensor, TorchBuild, Wear
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval, Measurement, Telemetry
+from gpuwise.show import html
+from gpuwise.show.page import Page, Section
+from gpuwise.show.table import Table
+from tests.show.browser import missing
 
 Call = Callable[..., tuple[int, str, str]]
 
-SPEEDS = {("matmul", "fp32"): 5.11e13, ("copy", "fp32"): 4.26e12}
+SPEEDS = {
+    ("matmul", "fp32"): 5.11e13, ("copy", "fp32"): 4.26e12, ("peer", "fp32"): 3.9e11,
+    ("all-reduce", "fp32"): 3.6e11, ("all-to-all", "fp32"): 3.1e11, ("disk-read", "fp32"): 5e9,
+}  # fmt: skip
 
 
 class Machine:
@@ -36,6 +43,7 @@ class Machine:
         self.company: dict[int, tuple[Process, ...]] = {}
         self.wear: dict[int, Wear] = {}
         self.interrupted = False
+        self.failing = ""  # A workload
 
     def sensors(self) -> tuple[ScriptedSensor, ...]:
         return tuple(self._sensor(index) for index in range(self.count))
@@ -61,19 +69,19 @@ class Machine:
 
     def measure(self, session: Session, plan: tuple[RunConfig, ...], listen: object) -> bool:
         """In place of `jobs.measuring.run`: what this GPU's script says, at once."""
-        assert session.sensor is not None
-        index = session.sensor.info().index
+        index = session.sensor.info().index if session.sensor is not None else 0
         measured = tuple(self._measured(config, index) for config in plan)
         session.result = replace(session.result, measurements=measured)
         session.keep(session.result)
         return not self.interrupted
 
     def _measured(self, config: RunConfig, index: int) -> Measurement:
-        value = SPEEDS[config.workload, config.precision] * self.slow.get(index, 1.0)
+        value = SPEEDS.get((config.workload, config.precision), 1e12) * self.slow.get(index, 1.0)
         return Measurement(
             config=config,
             workload_version=1,
-            status="ok",
+            status="failed" if config.workload == self.failing else "ok",
+            error="rank 1 (GPU 1 of its machine) was killed by SIGBUS",
             item="FLOP" if config.workload == "matmul" else "byte",
             started_at="",
             throughput=Interval(value=value, low=value, high=value, method="bootstrap"),
@@ -299,3 +307,67 @@ def test_what_a_fleet_refuses(gpuwise: Call, tmp_path: Path) -> None:
     assert (code, "leave out --suite, --gpu" in err) == (2, True)
     code, _, err = gpuwise("accept", str(tmp_path), "-o", "x.zip")
     assert (code, "use a suffix of" in err) == (2, True)
+
+
+EXCHANGES = (
+    Request(workloads=("copy", "peer"), precisions=("fp32",)),
+    Request(workloads=("all-reduce", "all-to-all"), precisions=("fp32",), batch=(1, 1024)),
+)
+
+
+def test_what_all_cards_do_together_is_the_host_s(
+    gpuwise: Call, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(SUITES, "limits", EXCHANGES)
+    machine.count = 6  # no power of two
+    code, out, err = gpuwise(*HOST, "--input", "host", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert [card["card"] for card in found["cards"]] == [f"GPU {n}" for n in range(6)]
+    together, host = found["common"]
+    assert (together["part"], len(together["speeds"]), host["part"]) == ("all GPUs", 4, "host")
+    assert {each["speed_of"] for each in host["speeds"]} >= {"copy fp32", "disk-read fp32"}
+    kept = {result.id: result for result in map(store.load, store.saved())}
+    assert kept[together["result"]].command.endswith("--gpu 0,1,2,3,4,5")
+    assert {m.config.gpus for m in kept[together["result"]].measurements} == {6}
+    card = kept[found["cards"][5]["result"]]
+    assert {m.config.workload for m in card.measurements} >= {"copy", "peer"}
+    # The files by themselves are six cards, too: what they did together, and the host, count as none.
+    files = json.loads(gpuwise("accept", str(store.results_dir()), "--json")[1])
+    assert len(files["judged"][0]["cards"]) == 6
+    # An exchange that fails is no card's fault.
+    machine.failing = "all-to-all"
+    code, out, err = gpuwise(*HOST, "-o", str(tmp_path / "host.zip"))
+    assert (code, "not accepted: host (failed)" in err, "6 of 6 cards pass" in out) == (1, True, True)
+    found = json.loads(gpuwise("accept", str(tmp_path / "host.zip"), "--json")[1])["judged"][0]
+    assert [reason["code"] for reason in found["host"]] == ["failed", "failed"]
+    assert all(each["passed"] for each in found["cards"])
+
+
+def test_a_certificate_on_paper(
+    gpuwise: Call, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(SUITES, "limits", EXCHANGES)
+    machine.slow[1] = 0.8
+    page = tmp_path / "certificate.html"
+    assert gpuwise(*HOST, "-o", str(page))[0] == 1
+    text = page.read_text()
+    assert text.count("FAIL") >= 3  # the host, the card and its speeds
+    assert "all-reduce" in text
+    measured = len(store.saved())
+    monkeypatch.setattr(html, "BROWSERS", ())
+    assert gpuwise(*HOST, "-o", str(tmp_path / "none.pdf"))[0] == 3
+    assert len(store.saved()) == measured  # it is said before anything is measured
+
+
+@pytest.mark.skipif(missing(), reason="it is a browser that prints")
+def test_a_pdf_is_printed_by_a_browser() -> None:
+    table = Table.of([{"card": "GPU 0", "verdict": "pass"}], title="Cards")
+    page = Page(
+        title="One",
+        subtitle="",
+        summary=(),
+        sections=(Section(id="a", title="A", tables=(table,)),),
+        made_on="",
+    )
+    assert html.pdf(page).startswith(b"%PDF-")

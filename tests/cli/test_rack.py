@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,16 @@ from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.judge.accept import TestedCard, bundle, fleet, judge
 from gpuwise.judge.accept.judging import faded, faults, weak
+from gpuwise.measure import engine
 from gpuwise.measure.cluster import Remote, read_hosts
 from gpuwise.measure.engine import timing_plan
+from gpuwise.measure.events import Timed
 from gpuwise.measure.session import soak_ends
 from gpuwise.measure.telemetry import DeviceInfo, Wear
 from gpuwise.measure.telemetry.health import fabric
+from gpuwise.measure.telemetry.sensor import MOST_READINGS
 from gpuwise.model.question import Environment, RunConfig
-from gpuwise.model.result import Interval, Link, Measurement, Result, Window
+from gpuwise.model.result import Interval, Link, Measurement, Reading, Result, Telemetry, Window
 
 Call = Callable[..., tuple[int, str, str]]
 SSH = """#!/bin/sh
@@ -247,6 +251,50 @@ def test_a_card_that_fades_in_a_soak_is_refused() -> None:
     assert not list(faded(soak(*[0.1] * 12), 0.05))
     assert [issue.code for issue in faded(soak(*[0.1] * 8, *[0.11] * 4), 0.05)] == ["soak"]
     assert not list(faded(soak(*[0.1] * 8, *[0.104] * 4), 0.05))
+
+
+class Fake:
+    """A clock on which every step takes a little more or less than so many seconds."""
+
+    def __init__(self, step_s: float) -> None:
+        self.at_s, self._step_s, self._marks = 1e5 / 3, step_s, [0.0]
+
+    def now(self) -> float:
+        return self.at_s
+
+    def step(self) -> None:
+        self.at_s += self._step_s * (1 + 1e-3 * ((self.at_s * 7919) % 1))
+
+    def mark(self) -> None:
+        self._marks.append(self.at_s)
+
+    def read(self) -> tuple[float, ...]:
+        ends, self._marks = self._marks[1:], [0.0]
+        return tuple(b - a for a, b in pairwise(ends))
+
+
+def test_four_hours_of_a_soak_are_less_than_a_hundred_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A hundredth of the times, so that the test takes as much less; steps so short that they are merged.
+    most = engine.SOAK_TIMES
+    monkeypatch.setattr(engine, "SOAK_TIMES", most // 100)
+    config = replace(soak(0.1).config, time_s=4 * 3600.0)
+    clock, windows = Fake(0.4), []
+
+    def report(event: object) -> None:
+        if isinstance(event, Timed):
+            windows.append(Window(step_s=event.step_s, started_s=0.0, ended_s=1.0, each=event.each))
+
+    engine.measure(clock.step, 64, clock, timing_plan(config), report)
+    assert sum(sum(w.step_s) * w.each for w in windows) == pytest.approx(4 * 3600.0, rel=0.02)
+    readings = tuple(Reading(at_s=1e5 / 3 + n / 7, power_w=n / 7) for n in range(MOST_READINGS))
+    told = Telemetry(samples=144_000, timeline=readings)
+    done = replace(soak(0.1), config=config, windows=tuple(windows), telemetry=told)
+    result = Result(
+        id="r", created_at="", command="", environment=Environment(device="d"), measurements=(done,)
+    )
+    times = sum(len(window.step_s) for window in windows)
+    assert most / 200 < times < 1.02 * most / 100
+    assert len(store.encode(result)) / times * most < 100e6
 
 
 def test_a_soak_runs_its_time_and_is_stopped_where_a_card_errs() -> None:

@@ -51,7 +51,7 @@ def test_tf_cnn_is_the_table_of_the_article_on_the_a5000() -> None:
 def test_limits_are_all_limits_in_every_precision() -> None:
     plan = schedule([replace(request, present=2) for request in suite("limits")])
     everything = {spec.id for spec in workloads.specs() if "limit" in spec.modes}
-    assert {c.workload for c in plan} == everything
+    assert {c.workload for c in plan} == everything - {"disk-read"}  # no card's: `accept --input host`
     products = [c.precision for c in plan if c.workload == "matmul"]
     assert set(products) == set(workloads.get("matmul").spec.precisions)
     assert len(products) == len(set(products))

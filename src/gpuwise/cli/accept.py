@@ -32,7 +32,7 @@ from gpuwise.model import units
 from gpuwise.show import acceptance as show
 from gpuwise.show.table import markdown
 
-BUNDLE, CERTIFICATE = ".zip", ".html"
+BUNDLE, CERTIFICATES = ".zip", (".html", ".pdf")
 # Longest wait for the verdict of one host of a rack, beside its soak.
 HOST_S = 3600.0
 GUIDE = "gpuwise accept RESULT|FOLDER... takes --against FILE|GPU, --margin, -o and --json"
@@ -41,6 +41,7 @@ MEASURING = {
     "suite_text": "--suite",
     "indices": "--gpu",
     "device": "--device",
+    "input": "--input",
     "time_text": "--time",
     "with_serials": "--with-serials",
     "hosts": "--hosts",
@@ -67,6 +68,14 @@ MEASURING = {
 @click.option("--gpu", "indices", help="GPU indices, e.g. 0,1. [default: all]")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cuda", show_default=True)
 @click.option("--time", "time_text", help="Longest timing of one measurement, e.g. 20s.")
+@click.option(
+    "--input",
+    "input",
+    type=click.Choice(["device", "host"]),
+    default="device",
+    show_default=True,
+    help="host: read the input there, and judge its memory and disk, too.",
+)
 @click.option(
     "--soak",
     "soak_text",
@@ -97,9 +106,9 @@ MEASURING = {
 @printer.toy_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no lines: only the verdict.")
 @printer.output(
-    "Write to FILE: a bundle for the vendor (.zip), a certificate (.html), or the verdict "
+    "Write to FILE: a bundle for the vendor (.zip), a certificate (.html, .pdf), or the verdict "
     "(.json, .csv, .md).",
-    (*printer.SUFFIXES, BUNDLE, CERTIFICATE),
+    (*printer.SUFFIXES, BUNDLE, *CERTIFICATES),
 )
 def command(results: tuple[str, ...], **options: Any) -> None:
     """Measure every GPU of this host and judge it: speed, heat, clocks, PCIe, power, ECC, MIG, other
@@ -118,9 +127,13 @@ def command(results: tuple[str, ...], **options: Any) -> None:
     else:
         request = _request(results, options)
     if results:
-        printer.check_output(output, (*printer.SUFFIXES, CERTIFICATE))
+        printer.check_output(output, (*printer.SUFFIXES, *CERTIFICATES))
     if output is not None:
         store.check_writable(output)
+        if output.suffix == ".pdf":
+            from gpuwise.show.html import browser
+
+            browser()  # before hours of measuring
     answer = accept(request, _Cards(quiet=quiet or as_json).listen)
     if answer.exit_status == INTERRUPTED:  # a verdict on half of the cards would be read as one on all
         sys.exit(INTERRUPTED)
@@ -131,15 +144,17 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         cards, table = [judged.card for judged in found.cards], markdown(answer.table)
         serials = options["with_serials"]
         made = bundle.pack(
-            cards, health(), table, answer.document, serials=serials, links=found.links, fabric=found.fabric
-        )
+            cards, health(), table, answer.document, serials=serials, links=found.links, fabric=found.fabric,
+            common=found.common,
+        )  # fmt: skip
         store.write(made, output)
         printer.talk(f"bundle written to {output}")
         output = None  # the verdict goes to the screen beside it
-    if output is not None and output.suffix == CERTIFICATE:
-        from gpuwise.show.html import html
+    if output is not None and output.suffix in CERTIFICATES:
+        from gpuwise.show.html import html, pdf
 
-        printer.write_bytes(output, html(show.certificate(found)).encode())
+        page = show.certificate(found)
+        printer.write_bytes(output, pdf(page) if output.suffix == ".pdf" else html(page).encode())
         printer.talk(f"certificate written to {output}")
         output = None
     printer.deliver_answer(answer, as_json=as_json, output=output)
@@ -171,6 +186,7 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     for name, flag in (("soak_text", "--soak"), ("indices", "--gpu"), ("time_text", "--time")):
         words += [flag, options[name]] if options[name] else []
     words += ["--device", "cpu"] if options["device"] == "cpu" else []
+    words += ["--input", "host"] if options["input"] == "host" else []
     words += ["--toy"] if options["toy"] else []
     words += ["--with-serials"] if options["with_serials"] else []
     options["with_serials"] = False  # the hosts put them into their bundles
@@ -224,8 +240,8 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         )
 
     # One for each card, since each has its own result.
-    def command(index: int | None) -> str:
-        which = ("--gpu", str(index)) if index is not None else ("--device", "cpu")
+    def command(indices: str | None) -> str:
+        which = ("--gpu", indices) if indices is not None else ("--device", "cpu")
         time = ("--time", options["time_text"]) if options["time_text"] is not None else ()
         soak = ("--soak", options["soak_text"]) if options["soak_text"] else ()
         return shlex.join(["gpuwise", "accept", "--suite", options["suite_text"], *which, *time, *soak])
@@ -236,6 +252,7 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         margin=units.parse_share(options["margin"]),
         suites=units.parse_list(options["suite_text"]),
         device=options["device"],
+        input=options["input"],
         gpus=tuple(dict.fromkeys(int(word) for word in indices)),
         time_s=units.parse_seconds(options["time_text"]) if options["time_text"] is not None else None,
         soak_s=units.parse_seconds(options["soak_text"]) if options["soak_text"] else 0.0,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gpuwise import store
+from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, InputError, MachineError, NoDataError
 from gpuwise.jobs import Answer
 from gpuwise.jobs.measuring import REFERENCE, Listen, session
@@ -20,7 +20,8 @@ from gpuwise.measure.prepare import Target, find_target, plan_for, visible
 from gpuwise.measure.request import Request, suite
 from gpuwise.measure.telemetry import Wear
 from gpuwise.measure.telemetry.health import Check, checks, fabric
-from gpuwise.model.question import Asked, RunConfig
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import Asked, Input, RunConfig
 from gpuwise.model.result import Result
 
 QUICK = Request(workloads=REFERENCE).given(quick=True, time_s=0.0)
@@ -45,9 +46,10 @@ class AcceptRequest(Asked):
     device: str = "cuda"  # `cuda` or `cpu`
     gpus: tuple[int, ...] = ()  # Indices, as nvidia-smi counts; empty = all
     time_s: float | None = None  # Longest timing of one measurement
+    input: Input = "device"  # host: read it there, and judge the host's memory and disk, too
     toy: bool = False  # Shrunken models, to test gpuwise itself
-    command: Callable[[int | None], str] = lambda index: "gpuwise.accept"
-    """Kept in each result: what measures the card of this index again."""
+    command: Callable[[str | None], str] = lambda indices: "gpuwise.accept"
+    """Kept in each result: what measures the cards of these indices again, None the processor."""
 
 
 def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answer[Any]:
@@ -81,10 +83,10 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
             to_data=lambda: show.fleet_document(judged),
         )
     counted = fabric()
-    cards, complete = _cards(request, listen)
+    cards, common, complete = _measured(request, listen)
     grew = {name: count - counted.get(name, 0) for name, count in fabric().items()}
     infos = [card.info for card in cards if card.info is not None]
-    found = judge(cards, known, request.margin, telemetry.links(infos), grew)
+    found = judge(cards, known, request.margin, telemetry.links(infos), grew, tuple(common))
     named = tuple(
         replace(issue, detail=f"{judged.card.name}: {issue.detail}")
         for judged in found.cards
@@ -99,12 +101,14 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
     )
 
 
-def _cards(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard], bool]:
-    """(the cards of this machine with their results, whether all was measured)."""
+def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard], list[TestedCard], bool]:
+    """(the cards of this machine with their results, what they did together and the host itself, whether all
+    was measured)."""
     changes: dict[str, Any] = {"size": "toy", "batch": (None,)} if request.toy else {}
     if request.time_s is not None:
         changes["time_s"] = request.time_s
-    wanted = [r for name in request.suites for r in ((QUICK,) if name == "quick" else suite(name))]
+    quick = QUICK.given(input=request.input)
+    wanted = [r for name in request.suites for r in ((quick,) if name == "quick" else suite(name))]
     asked = [each.given(**changes) for each in wanted]
     if request.soak_s:
         soak = Request(workloads=REFERENCE[:1], modes=("train",))
@@ -123,31 +127,51 @@ def _cards(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard], bo
     if request.against == "last":
         for target in targets:
             check_last(_unmeasured(target, "").environment)
-    cards: list[TestedCard] = []
+    # In a ring: each card copies to the next one, so that every card's link is measured by itself.
+    rings = [(*targets[number + 1 :], *targets[:number]) for number in range(len(targets))]
+    if len(targets) > 1:
+        targets = [
+            replace(
+                target, named=False, others=tuple(each.info for each in ring if each.info),
+                other_sensors=tuple(each.sensor for each in ring if each.sensor),
+            )
+            for target, ring in zip(targets, rings, strict=True)
+        ]  # fmt: skip
+    parts: list[tuple[str, Target, tuple[RunConfig, ...]]] = []
     for target in targets:
-        index = target.info.index if target.info else None
-        name, command = f"GPU {index}" if target.info else "CPU", request.command(index)
+        name = f"GPU {target.info.index}" if target.info else "CPU"
+        parts.append((name, target, once(plan_for(asked, target, suite=True)[0])))
+    if len(targets) > 1 and (together := once(plan_for(asked, targets[0], suite=True)[0], len(targets))):
+        parts.append(("all GPUs", targets[0], together))
+    if request.input == "host" and request.device == "cuda":
+        host = find_target("cpu", None)
+        read = Request(workloads=("copy", "disk-read"), precisions=(Precision.FP32,)).given(**changes)
+        parts.append(("host", host, once(plan_for([read], host, suite=True)[0])))
+    found: list[TestedCard] = []
+    complete = True
+    for name, target, plan in parts:
+        command = request.command(",".join(str(each.index) for each in target.devices(plan) if each) or None)
         card = TestedCard(name=name, result=_unmeasured(target, command), info=target.info)
         before = target.sensor.wear() if target.sensor else Wear()
-        plan = once(plan_for(asked, target, suite=True)[0])
         try:
             done = session(plan, target, listen, command=command, name=name)
         except MachineError as refusal:  # a card that cannot be measured is one that fails
-            cards.append(replace(card, refusal=str(refusal)))
+            found.append(replace(card, refusal=str(refusal)))
             continue
         after = target.sensor.wear() if target.sensor else Wear()
-        cards.append(replace(card, result=done.result, before=before, after=after))
-        if not done.complete:
-            return cards, False
-    return cards, True
+        found.append(replace(card, result=done.result, before=before, after=after))
+        if not (complete := done.complete):
+            break
+    return found[: len(targets)], found[len(targets) :], complete
 
 
-def once(plan: Sequence[RunConfig]) -> tuple[RunConfig, ...]:
-    """What one card does, each question once: suites share their limits, and what GPUs do together says
-    nothing of one of them."""
+def once(plan: Sequence[RunConfig], gpus: int = 1) -> tuple[RunConfig, ...]:
+    """What so many cards do together, or one alone, each question once: suites share their limits. Of several
+    it is what they exchange, at their full number: how a network scales says nothing of a card."""
     found: dict[str, RunConfig] = {}
     for config in plan:
-        if config.gpus == 1:
+        if (config.gpus > 1) == (gpus > 1) and (gpus == 1 or workloads.get(config.workload).spec.collective):
+            config = replace(config, gpus=gpus)
             found.setdefault(config.key(), config)
     return tuple(found.values())
 

@@ -55,8 +55,9 @@ MARK_S = 200e-6
 # A long measurement has longer windows: no more of them are kept than show its slow part.
 MOST_WINDOWS = 100
 
-# Windows of a soak at least: a minute shows what an hour does, and 4 h of step times stay below 100 MB.
-SOAK_WINDOW_S = 1.0
+# Windows of a soak at least: a minute shows what an hour does. So many times are kept of one, some 20 bytes
+# each; shorter steps are timed together.
+SOAK_WINDOW_S, SOAK_TIMES = 1.0, 10**6
 
 # Each look at the windows is a chance to stop because they happen to agree, so looks come ever rarer.
 LOOK_AGAIN = 1.5
@@ -168,6 +169,7 @@ class TimingPlan:
     """Least load before timing: sampled power is a mean of the last second on most cards."""
     bursts: bool = False
     """Windows are bursts apart from each other: no speed that could wander is sought in them."""
+    mark_s: float = MARK_S  # Steps shorter than this are timed together
     rest_between_windows_s: float = 0.0
     """The device rests so long before each window, and takes one more step before its first timed one:
     after a rest a step holds what it takes to start (0.2 ms on an H200, an eighth of a matrix product)."""
@@ -200,8 +202,10 @@ def timing_plan(config: RunConfig) -> TimingPlan:
         )
     if config.protocol == "soak":
         # However narrow the interval is: what heat, power and errors do in hours is looked for.
-        long = timed(window_s=max(SOAK_WINDOW_S, config.time_s / MOST_WINDOWS))
-        return replace(long, windows=sys.maxsize, target_ci=0.0)
+        # Heat is what it waits for, so it does not wait until the speed has settled.
+        long = timed(window_s=max(SOAK_WINDOW_S, config.time_s / MOST_WINDOWS), warmup_steps=10)
+        mark_s = max(MARK_S, config.time_s / SOAK_TIMES)
+        return replace(long, windows=sys.maxsize, target_ci=0.0, mark_s=mark_s)
     if config.size == "toy":
         return timed(window_s=0.05, warmup_block_s=0.05, warmup_min_s=0.05)
     if config.quick:
@@ -226,9 +230,9 @@ def run_steps(step: Step, clock: Clock, count: int, each: int = 1) -> tuple[floa
     return times
 
 
-def together(step_s: float) -> int:
+def together(step_s: float, mark_s: float = MARK_S) -> int:
     """How many steps of that length are timed together."""
-    return max(1, math.ceil(MARK_S / step_s)) if step_s < MARK_S else 1
+    return max(1, math.ceil(mark_s / step_s)) if step_s < mark_s else 1
 
 
 def warm_up(step: Step, clock: Clock, plan: TimingPlan) -> tuple[float, ...]:
@@ -267,7 +271,7 @@ def measure(step: Step, items: int, clock: Clock, plan: TimingPlan, report: Repo
     warm = warm_up(step, clock, plan)
     report(Warmup(step_s=warm))
     typical = median(warm[len(warm) // 2 :])
-    each = together(typical) if plan.steps is None else 1
+    each = together(typical, plan.mark_s) if plan.steps is None else 1
     count = max(1, round(plan.window_s / typical / each))
     if plan.steps is not None:
         count = _within(plan.steps, plan.max_window_s, typical, FEWEST_STEPS)

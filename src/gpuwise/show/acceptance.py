@@ -7,12 +7,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from gpuwise.judge.accept import Acceptance, Judged
+from gpuwise.judge.accept import Acceptance, Judged, TestedCard
 from gpuwise.judge.accept.bundle import LOOSE
-from gpuwise.judge.accept.card import named, question, speed_of
+from gpuwise.judge.accept.card import named, question, speed_of, speeds
 from gpuwise.judge.accept.fleet import Deviation, Fleet
-from gpuwise.judge.accept.judging import hottest, weak
-from gpuwise.model.result import Issue
+from gpuwise.judge.accept.judging import flapped, hottest, weak
+from gpuwise.model.result import Issue, Link
 from gpuwise.model.units import Amount, percent, whole
 from gpuwise.show.page import Page, Section
 from gpuwise.show.results import counted, rate
@@ -97,6 +97,17 @@ def document(found: Acceptance) -> dict[str, Any]:
             }
             for judged in found.cards
         ],
+        "common": [
+            {
+                "part": part.name,
+                "result": part.result.id,
+                "speeds": [
+                    {"speed_of": named(asked), "value": speed.value, "low": speed.low, "high": speed.high}
+                    for asked, speed in speeds(part.result).items()
+                ],
+            }
+            for part in found.common
+        ],
     }
 
 
@@ -107,9 +118,18 @@ def certificate(found: Acceptance | Fleet) -> Page:
     passed = sum(judged.outcome == "pass" for _, judged in every)
     dates = sorted(judged.card.result.created_at[:10] for _, judged in every)
     cards = Table.of((_certified(host, judged) for host, judged in every), title="Cards")
+    common = Table.of(
+        (row for host, each in hosts for part in each.common
+         for row in _speeds(host, Judged(card=part))), title="Together",
+    )  # fmt: skip
+    ports = Table.of(({
+        "host": host or "this host", "counter": counter, "grew by": whole(count),
+        "verdict": "FAIL" if any(i.severity == "invalid" for i in flapped({counter: count})) else "pass",
+    } for host, each in hosts for counter, count in each.fabric.items()), title="InfiniBand")  # fmt: skip
     links = Table.of(({
         "host": host or "this host", "link": f"card {link.a} - card {link.b}",
         "path": link.path, "peer access": {True: "yes", False: "no", None: "not reported"}[link.peer],
+        "copy": _copied(each, link),
         "verdict": "FAIL" if any(weak(link, each.links)) else "pass",
     } for host, each in hosts for link in each.links), title="Links")  # fmt: skip
     speeds = Table.of((row for host, judged in every for row in _speeds(host, judged)), title="Speeds")
@@ -131,7 +151,16 @@ def certificate(found: Acceptance | Fleet) -> Page:
         ),
         sections=(
             Section(id="cards", title="Verdict of each card", tables=(cards,)),
-            Section(id="links", title="Verdict of each link", tables=(links,) if links.rows else ()),
+            Section(
+                id="links",
+                title="Verdict of each link",
+                tables=tuple(table for table in (links, ports) if table.rows),
+            ),
+            Section(
+                id="together",
+                title="All GPUs together, and the host",
+                tables=(common,) if common.rows else (),
+            ),
             Section(id="reasons", title="Reasons", tables=(reasons,) if reasons.rows else ()),
             Section(id="speeds", title="Measured speeds", tables=(speeds,) if speeds.rows else ()),
         ),
@@ -153,18 +182,42 @@ def _certified(host: str, judged: Judged) -> dict[str, str]:
         "power limit": f"{place.power_limit_w:.0f} W" if place.power_limit_w else "",
         "PCIe": f"{place.pcie_generation_max or '?'} x{place.pcie_width}" if place.pcie_width else "",
         "memory errors": "" if card.after.ecc_uncorrected is None else str(card.after.ecc_uncorrected),
+        "PCIe replays": _grown(card, "pcie_replays"),
+        "NVLink errors": _grown(card, "nvlink_replays", "nvlink_recoveries", "nvlink_crc_errors"),
         "fails for": _failures(judged.issues),
     }
 
 
+def _grown(card: TestedCard, *counters: str) -> str:
+    """How far counters of the driver grew during the test; empty where it does not report them."""
+    pairs = [(getattr(card.before, name), getattr(card.after, name)) for name in counters]
+    return str(sum(now - (was or 0) for was, now in pairs if now is not None)) if any(
+        now is not None for _, now in pairs
+    ) else ""  # fmt: skip
+
+
+def _copied(found: Acceptance, link: Link) -> str:
+    """How fast one card of a pair copied to the other: each was measured with the next one alone."""
+    if (link.b - link.a) % len(found.cards) not in (1, len(found.cards) - 1):
+        return ""
+    giver = link.a if (link.a + 1) % len(found.cards) == link.b else link.b
+    copies = [m for m in found.cards[giver].card.result.measurements if m.config.workload == "peer"]
+    return ", ".join(rate(m.throughput.value, m.item) for m in copies if m.throughput)
+
+
 def _speeds(host: str, judged: Judged) -> Iterator[dict[str, str]]:
     for m in judged.card.result.measurements:
-        speed = speed_of(m)
+        speed, least = speed_of(m), judged.least.get(question(m))
+        verdict = "not compared" if speed is None or least is None else "pass"
+        if speed is not None and least is not None and speed.high < least:
+            verdict = "FAIL"
         yield {
             "host": host or "this host",
             "card": judged.card.name,
             "speed of": named(question(m)),
             "measured": rate(speed.value, m.item) if speed else m.status,
+            "least": rate(least, m.item) if least else "",
+            "verdict": verdict if speed else "",
             "power": f"{m.telemetry.power_w:.0f} W" if m.telemetry and m.telemetry.power_w else "",
             "energy": f"{m.telemetry.energy_j:,.0f} J" if m.telemetry and m.telemetry.energy_j else "",
         }

@@ -8,9 +8,14 @@ every fetch.
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import MachineError
@@ -33,6 +38,42 @@ _CODE = re.compile(r"`([^`]+)`")
 def html(page: Page) -> str:
     """The page as one file."""
     return templates().get_template("page.html").render(page=page)
+
+
+# Programs that print a page to PDF, by the name of each system.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
+            "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")  # fmt: skip
+PRINTING_S = 120.0
+
+
+def browser() -> str:
+    """The program that prints. Raises MachineError where there is none."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        problem = "no Chromium or Chrome is here, which prints a page to PDF"
+        raise MachineError(problem, hint="write .html, and print that from any browser")
+    return found
+
+
+def pdf(page: Page) -> bytes:
+    """The page on A4 as its print style says, by a headless browser. Raises MachineError without one."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "page.html"), Path(folder, "page.pdf")
+        source.write_text(html(page), encoding="utf-8")
+        words = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={folder}/user"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            words.append("--no-sandbox")  # as root Chromium does not start otherwise; the page is our own
+        words += [f"--print-to-pdf={made}", source.as_uri()]
+        try:
+            done = subprocess.run([browser(), *words], capture_output=True, timeout=PRINTING_S, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise MachineError("the browser did not print", hint="write .html, and print that") from error
+        if not made.is_file():
+            said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            raise MachineError(
+                f"the browser did not print: {''.join(said)}", hint="write .html, and print that"
+            )
+        return made.read_bytes()
 
 
 def svg(drawing: Drawing) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gpuwise.model.precision import NETWORK_PRECISIONS, Precision
 from gpuwise.model.question import Cost, Mode, RunConfig, WorkloadSpec
+from gpuwise.model.units import si
 from gpuwise.workloads.registry import Build, Workload, workload
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ HALF_OF_L2 = 4
 LAUNCHES, TOY_LAUNCHES = 1000, 300
 TRANSFER_BYTES, PEER_BYTES, TOY_LINK_BYTES = 2**28, 2**30, 2**22
 MIB, TOY_MIB = 2**20, 2**14
+DISK_BYTES, TOY_DISK_BYTES, READERS = 2**30, 2**20, 4
 
 
 def _limit(
@@ -255,6 +257,58 @@ def peer(config: RunConfig, batch: int) -> Job:
     source = _random_bytes(size, here)
     target = torch.empty_like(source, device=there)
     return Job(step=lambda: target.copy_(source, non_blocking=True), items=size)
+
+
+@_limit(
+    "disk-read", "Read a file of 1 GiB where results are kept, past the page cache", "input", "byte",
+    free_cost, cpu_batch=1,
+)  # fmt: skip
+def disk_read(config: RunConfig, batch: int) -> Job:
+    """One pass over the file a step, whatever the batch, by four threads as loaders read, in blocks of 8 MiB.
+
+    O_DIRECT where the file system has it; else what the kernel keeps of the file is dropped before each pass.
+    Raises InputError where the disk has no room for the file.
+    """
+    import mmap
+    import os
+    import tempfile
+    from concurrent.futures import ThreadPoolExecutor
+
+    from gpuwise import store
+    from gpuwise.errors import InputError
+    from gpuwise.workloads.job import Job
+
+    size, block = (TOY_DISK_BYTES, 2**16) if config.size == "toy" else (DISK_BYTES, 2**23)
+    store.home().mkdir(parents=True, exist_ok=True)
+    file = tempfile.NamedTemporaryFile(dir=store.home())  # noqa: SIM115  the job keeps it
+    try:
+        for _ in range(size // block):
+            file.write(os.urandom(block))
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(f"cannot write {si(size, 'B')} to {store.home()}: {error.strerror}") from error
+    try:
+        reader = os.open(file.name, os.O_RDONLY | getattr(os, "O_DIRECT", 0))
+    except OSError:  # tmpfs and some network disks
+        reader = os.open(file.name, os.O_RDONLY)
+    rooms = [mmap.mmap(-1, block) for _ in range(READERS)]  # aligned, as O_DIRECT wants it
+    pool = ThreadPoolExecutor(READERS)
+
+    def part(number: int) -> int:
+        places = range(number * block, size, READERS * block)
+        return sum(os.preadv(reader, [rooms[number]], at) for at in places)
+
+    def step() -> Tensor:
+        import torch
+
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(reader, 0, 0, os.POSIX_FADV_DONTNEED)
+        read = sum(pool.map(part, range(READERS)))
+        assert read == file.tell(), "the file became shorter"
+        return torch.tensor(read)
+
+    return Job(step=step, items=size)
 
 
 # Bytes that at least cross each rank's link for a byte of S, over n ranks, whatever the algorithm: the bus

@@ -70,7 +70,7 @@ _FAMILIES = {
     "science": ("fft", "stencil", "cholesky"),
     "limits": (
         "matmul", "copy", "copy-l2", "launch", "host-to-device", "device-to-host", "peer", "all-reduce",
-        "all-gather", "reduce-scatter", "all-to-all", "send-receive",
+        "all-gather", "reduce-scatter", "all-to-all", "send-receive", "disk-read",
     ),
 }  # fmt: skip
 # Ways on from names of networks that are not built in.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -89,10 +90,18 @@ def test_one_refusal_leaves_the_rest(nvml: Any, query: str) -> None:
 
 
 def test_errors_of_links_are_summed(nvml: Any) -> None:
-    nvml.answers["nvmlDeviceGetNvLinkErrorCounter"] = {0: 2, 1: 1}  # the same of each of 18 links
+    nvml.answers["nvmlDeviceGetNvLinkErrorCounter"] = {0: 2, 1: 1, 2: 3}  # the same of each of 18 links
     nvml.answers["nvmlDeviceGetPcieReplayCounter"] = 7
     found = NvmlSensor(0).wear()
     assert (found.nvlink_replays, found.nvlink_recoveries, found.pcie_replays) == (36, 18, 7)
+    assert found.nvlink_crc_errors == 54
+    # Since NVLink 5 they are fields of each link, of which some may be refused.
+    nvml.answers["nvmlDeviceGetNvLinkErrorCounter"] = nvml.NVMLError("Not Supported")
+    nvml.answers["nvmlDeviceGetFieldValues"] = [
+        SimpleNamespace(nvmlReturn=refused, value=SimpleNamespace(ullVal=2)) for refused in (0, 3, 0)
+    ]
+    found = NvmlSensor(0).wear()
+    assert (found.nvlink_replays, found.nvlink_recoveries, found.nvlink_crc_errors) == (None, 4, 4)
 
 
 def test_old_names(nvml: Any) -> None:

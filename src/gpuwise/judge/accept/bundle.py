@@ -47,20 +47,25 @@ LOOSE = ""
 
 def pack(
     cards: Sequence[TestedCard], checks: Sequence[Check], page: str, verdict: Any, *, serials: bool = False,
-    links: Sequence[Link] = (), fabric: Mapping[str, int] | None = None,
+    links: Sequence[Link] = (), fabric: Mapping[str, int] | None = None, common: Sequence[TestedCard] = (),
 ) -> bytes:  # fmt: skip
     """The bundle's bytes; `page` is the verdict as Markdown, `verdict` as plain data."""
     files = {"verdict.md": private(page), "verdict.json": _json(verdict)}
-    gpus, results = [], {}
-    for card in cards:
+    entries, results = [], {}
+    for card in (*cards, *common):
         member = f"results/{card.name.lower().replace(' ', '-')}.json"
         device = asdict(card.info) if card.info else None
         if device is not None and not serials:
             device = {name: value for name, value in device.items() if name not in SECRETS}
         wear = {"before": asdict(card.before), "after": asdict(card.after)}
-        gpus.append({"name": card.name, "result": member, "refusal": card.refusal, "device": device, **wear})
+        entries.append(
+            {"name": card.name, "result": member, "refusal": card.refusal, "device": device, **wear}
+        )
         results[member] = store.encode(_private(card.result, serials)).decode()
-    health = {"gpus": gpus, "links": [asdict(link) for link in links], "fabric": dict(fabric or {})}
+    health = {
+        "gpus": entries[: len(cards)], "common": entries[len(cards) :],
+        "links": [asdict(link) for link in links], "fabric": dict(fabric or {}),
+    }  # fmt: skip
     files[HEALTH] = _json({**health, "checks": [asdict(check) for check in checks]})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -84,6 +89,7 @@ class _Entry(msgspec.Struct):
 
 class _Health(msgspec.Struct):
     gpus: list[_Entry]
+    common: list[_Entry] = []
     links: tuple[Link, ...] = ()
     fabric: dict[str, int] = {}
 
@@ -114,9 +120,10 @@ def unpack(path: Path) -> Host:
                     after=entry.after,
                     refusal=entry.refusal,
                 )
-                for entry in health.gpus
+                for entry in (*health.gpus, *health.common)
             )
-            return Host(name=path.stem, cards=cards, links=health.links, fabric=health.fabric)
+            own, common = cards[: len(health.gpus)], cards[len(health.gpus) :]
+            return Host(name=path.stem, cards=own, links=health.links, fabric=health.fabric, common=common)
     except (
         OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, RuntimeError,
         NotImplementedError, msgspec.MsgspecError,
@@ -182,6 +189,7 @@ class Host:
     cards: tuple[TestedCard, ...]
     links: tuple[Link, ...] = ()
     fabric: Mapping[str, int] = field(default_factory=dict)
+    common: tuple[TestedCard, ...] = ()  # What no single card answers for: see `Acceptance`
 
 
 def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, str], ...]]:
@@ -191,19 +199,27 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
     nothing is found.
     """
     cards: dict[str, list[TestedCard]] = defaultdict(list)
+    common: dict[str, list[TestedCard]] = defaultdict(list)
     places: dict[str, Host] = {}
     skipped = []
     for path, host, is_named in _files(paths):
         try:
             read = _read(path)
             cards[host] += read.cards
+            common[host] += read.common
             places[host] = read
         except InputError as error:
             if is_named:
                 raise
             skipped.append((str(path), str(error)))
+    for name, found in cards.items():
+        if any(card.on_gpu for card in found):  # then the processor's result is the host's
+            common[name] += [card for card in found if not card.on_gpu]
+            cards[name] = [card for card in found if card.on_gpu]
     hosts = tuple(
-        replace(places[name], name=name, cards=_distinct(found)) for name, found in cards.items() if found
+        replace(places[name], name=name, cards=_distinct(found), common=tuple(common[name]))
+        for name, found in cards.items()
+        if found
     )
     if not hosts:
         raise NoDataError(
@@ -241,16 +257,23 @@ def _read(path: Path) -> Host:
         result = store.load(path)
         if result.origin != "measured":
             raise InputError(f"{path} holds published figures", hint="give a result that was measured")
-        host = Host(name="", cards=(TestedCard(name=path.stem, result=result),))
+        card = TestedCard(name=path.stem, result=result)
+        # What several GPUs did together counts as none of them.
+        together = bool(result.measurements) and all(m.config.gpus > 1 for m in result.measurements)
+        host = Host(name="", cards=() if together else (card,), common=(card,) if together else ())
 
     def bare(m: Measurement) -> Measurement:
         return replace(m, windows=m.windows if m.config.protocol == "soak" else fastest(m), warmup_s=())
 
-    cards = tuple(
-        replace(card, result=replace(card.result, measurements=tuple(map(bare, card.result.measurements))))
-        for card in host.cards
-    )
-    return replace(host, cards=cards)
+    def lean(cards: Sequence[TestedCard]) -> tuple[TestedCard, ...]:
+        return tuple(
+            replace(
+                card, result=replace(card.result, measurements=tuple(map(bare, card.result.measurements)))
+            )
+            for card in cards
+        )
+
+    return replace(host, cards=lean(host.cards), common=lean(host.common))
 
 
 def _distinct(cards: Sequence[TestedCard]) -> tuple[TestedCard, ...]:

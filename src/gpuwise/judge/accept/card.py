@@ -106,6 +106,7 @@ class Judged:
     card: TestedCard
     issues: tuple[Issue, ...] = ()
     compared: int = 0  # Speeds that were compared with a reference or with other cards
+    least: Mapping[Asked, float] = field(default_factory=dict)  # What is still accepted, items/s
 
     @property
     def passed(self) -> bool:
@@ -129,6 +130,7 @@ class Acceptance:
     margin: float
     links: tuple[Link, ...] = ()  # Between the cards, by their place among them
     fabric: Mapping[str, int] = field(default_factory=dict)  # Errors of InfiniBand ports during the test
+    common: tuple[TestedCard, ...] = ()  # What all cards did together; the host's memory and disk
     references: tuple[str, ...] = ()  # Names of what the cards were compared with, beside each other
 
     @property

@@ -148,7 +148,7 @@ def compared(
     host the least share of a model's median."""
     groups: dict[tuple[str, Asked], list[tuple[str, str, str, Interval, float]]] = defaultdict(list)
     for host in hosts:
-        for card in host.cards:
+        for card in (*host.cards, *host.common):
             items = {question(m): m.item for m in card.result.measurements}
             found = card.result.environment
             for asked, speed in speeds(card.result).items():
@@ -189,7 +189,7 @@ def _judged(host: Host, lookup: Lookup, margin: float, mine: Sequence[Deviation]
     """One host with what is unlike other hosts' cards. Loose files are not a host: nothing is said of mixture
     and spread among them."""
     parts = [(card,) for card in host.cards] if host.name == LOOSE else [host.cards]
-    found = [judge(part, lookup, margin, host.links, host.fabric) for part in parts]
+    found = [judge(part, lookup, margin, host.links, host.fabric, host.common) for part in parts]
     unlike: dict[str, list[Issue]] = defaultdict(list)
     for each in mine:
         if each.outlier or each.low:
@@ -208,4 +208,7 @@ def _judged(host: Host, lookup: Lookup, margin: float, mine: Sequence[Deviation]
         for judged in part.cards
     )
     references = tuple(dict.fromkeys(name for part in found for name in part.references))
-    return replace(found[0], cards=cards, references=references)
+    common = (
+        replace(i, detail=f"{part.name}: {i.detail}") for part in host.common for i in unlike[part.name]
+    )
+    return replace(found[0], cards=cards, references=references, host=(*found[0].host, *common))

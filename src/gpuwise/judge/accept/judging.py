@@ -22,11 +22,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean, median_high, median_low, mode
 
 from gpuwise.facts import catalog
 from gpuwise.judge.accept.card import (
     Acceptance,
+    Asked,
     Judged,
     Lookup,
     Reference,
@@ -145,11 +147,11 @@ def link(card: TestedCard) -> Iterator[Issue]:
 def faults(card: TestedCard) -> Iterator[Issue]:
     """Errors of the memory, and of the links to other cards and to the host."""
     found, before = card.after, card.before
-    replace = "ask the vendor for another card: nvidia-smi -q -d ECC"
+    other = "ask the vendor for another card: nvidia-smi -q -d ECC"
     if found.ecc_uncorrected:
-        yield _issue("ecc", f"{found.ecc_uncorrected} uncorrected memory errors in its life", replace)
+        yield _issue("ecc", f"{found.ecc_uncorrected} uncorrected memory errors in its life", other)
     if found.remap_failed:
-        yield _issue("ecc", "a memory row could not be remapped: no spare is left", replace)
+        yield _issue("ecc", "a memory row could not be remapped: no spare is left", other)
     if found.remap_pending:
         restart = "reset the GPU or restart the host, then test again"
         yield _issue("ecc", "a memory row waits to be remapped", restart)
@@ -162,6 +164,7 @@ def faults(card: TestedCard) -> Iterator[Issue]:
     for bus, was, now in (
         ("NVLink", before.nvlink_replays, found.nvlink_replays),
         ("PCIe", before.pcie_replays, found.pcie_replays),
+        ("NVLink (damaged)", before.nvlink_crc_errors, found.nvlink_crc_errors),
     ):
         if (again := (now or 0) - (was or 0)) > 0:
             yield _issue(
@@ -170,7 +173,7 @@ def faults(card: TestedCard) -> Iterator[Issue]:
             )  # fmt: skip
     new = (found.ecc_corrected or 0) - (before.ecc_corrected or 0)
     if new > 0:
-        yield _issue("ecc", f"{new} corrected memory errors came while it was measured", replace)
+        yield _issue("ecc", f"{new} corrected memory errors came while it was measured", other)
     elif found.ecc_corrected or found.rows_remapped:
         corrected, rows = found.ecc_corrected or 0, found.rows_remapped or 0
         yield _issue(
@@ -231,12 +234,12 @@ HOTTER_C = 10.0
 
 def judge(
     cards: Sequence[TestedCard], lookup: Lookup, margin: float, links: tuple[Link, ...] = (),
-    fabric: Mapping[str, int] | None = None,
+    fabric: Mapping[str, int] | None = None, common: tuple[TestedCard, ...] = (),
 ) -> Acceptance:  # fmt: skip
     """Judge each card by itself, against its references and against the others of the host.
 
     `margin` is the share by which a speed may be below what it is compared with; `fabric` holds the errors
-    that InfiniBand ports counted meanwhile.
+    that InfiniBand ports counted meanwhile, `common` what no single card answers for: the host does.
     """
     unlike = spread(cards, margin)
     references = {card.name: lookup(card.result) for card in cards}
@@ -254,19 +257,46 @@ def judge(
         compared = sum(
             q in known or asked[card.result.environment.device, q] > 1 for q in speeds(card.result)
         )
-        judged.append(Judged(card=card, issues=found, compared=compared))
+        least = accepted(card, references[card.name], cards, margin)
+        judged.append(Judged(card=card, issues=found, compared=compared, least=least))
     return Acceptance(
         cards=tuple(judged),
         host=(
             *mixed(cards),
             *(issue for link in links for issue in weak(link, links)),
             *flapped(fabric or {}),
+            *(
+                replace(issue, detail=f"{part.name}: {issue.detail}")
+                for part in common
+                for issue in (
+                    *session(part),
+                    *(i for known in lookup(part.result) for i in slow(part, known, margin)),
+                )
+            ),
         ),
+        common=common,
         links=links,
         fabric=fabric or {},
         margin=margin,
         references=tuple(dict.fromkeys(each.name for known in references.values() for each in known)),
     )
+
+
+def accepted(
+    card: TestedCard, references: Sequence[Reference], cards: Sequence[TestedCard], margin: float
+) -> dict[Asked, float]:
+    """Of each speed of the card that is compared, the least that does not fail it, items/s."""
+    wanted: dict[Asked, list[float]] = defaultdict(list)
+    mine, place = speeds(card.result), card.result.environment
+    for known in references:
+        for asked, speed in speeds(known.result).items() if known.same_code else ():
+            wanted[asked].append(speed.value)
+    same = [speeds(each.result) for each in cards if each.result.environment.device == place.device]
+    for asked in mine:
+        rates = [each[asked].value for each in same if asked in each]
+        wanted[asked] += [median_high(rates)] if len(rates) > 1 else []
+    known_to = {asked: max(values) for asked, values in wanted.items() if values and asked in mine}
+    return {asked: (1 - allowed(place.gpu_id, asked, margin)) * most for asked, most in known_to.items()}
 
 
 def mixed(cards: Sequence[TestedCard]) -> tuple[Issue, ...]:

@@ -191,14 +191,18 @@ class NvmlSensor:
             remap_pending=_maybe(bool, pending),
             remap_failed=_maybe(bool, failed),
             slowdown_c=_maybe(float, self._ask("nvmlDeviceGetTemperatureThreshold", slowdown)),
-            nvlink_replays=self._of_links(n.NVML_NVLINK_ERROR_DL_REPLAY),
-            nvlink_recoveries=self._of_links(n.NVML_NVLINK_ERROR_DL_RECOVERY),
+            nvlink_replays=self._of_links(n.NVML_NVLINK_ERROR_DL_REPLAY, None),
+            nvlink_recoveries=self._of_links(n.NVML_NVLINK_ERROR_DL_RECOVERY, RECOVERIES),
+            nvlink_crc_errors=self._of_links(n.NVML_NVLINK_ERROR_DL_CRC_FLIT, DAMAGED),
             pcie_replays=self._ask("nvmlDeviceGetPcieReplayCounter"),
         )
 
-    def _of_links(self, counter: int) -> int | None:
-        """A counter of errors over all NVLinks; None for a card without any."""
+    def _of_links(self, counter: int, field: int | None) -> int | None:
+        """A counter of errors over all NVLinks, since NVLink 5 a field of each; None for a card without."""
         each = [self._ask("nvmlDeviceGetNvLinkErrorCounter", link, counter) for link in range(NVLINKS)]
+        if field is not None and not any(count is not None for count in each):
+            fields = self._ask("nvmlDeviceGetFieldValues", [(field, link) for link in range(NVLINKS)]) or ()
+            each = [int(one.value.ullVal) if one.nvmlReturn == 0 else None for one in fields]
         known = [count for count in each if count is not None]
         return sum(known) if known else None
 
@@ -227,6 +231,8 @@ def _text(value: str | bytes | None) -> str | None:
 PATHS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
 # Most NVLinks of one GPU so far.
 NVLINKS = 18
+# Fields of nvml.h by link: successful recoveries, and errors of received packets.
+RECOVERIES, DAMAGED = 213, 208
 # Of nvmlGpuP2PCapsIndex_t, as numbers: the library's name of the first is a tuple (13.580).
 READ, NVLINK = 0, 2
 

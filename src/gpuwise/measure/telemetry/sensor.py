@@ -84,6 +84,7 @@ class Wear:
     slowdown_c: float | None = None  # GPU Slowdown Temp of `nvidia-smi -q -d TEMPERATURE`
     nvlink_replays: int | None = None  # Packets sent again, of all links: `nvidia-smi nvlink -e`
     nvlink_recoveries: int | None = None  # Links that went down and came back
+    nvlink_crc_errors: int | None = None  # Packets that arrived damaged
     pcie_replays: int | None = None  # Replays Since Reset of `nvidia-smi -q`
 
 
