@@ -49,7 +49,7 @@ def question(m: Measurement) -> Asked:
 def named(asked: Asked) -> str:
     """`copy-l2:limit:fp32:eager:stock batch 8` in a reason."""
     cell, batch, _ = asked
-    words = cell.removesuffix(":stock").replace(":", " ").replace(" limit", "").removesuffix(" eager")
+    words = cell.replace(":stock", "").replace(":", " ").replace(" limit", "").replace(" eager", "")
     return f"{words} {batch}" if batch else words
 
 

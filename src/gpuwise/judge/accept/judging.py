@@ -164,11 +164,11 @@ def faults(card: TestedCard) -> Iterator[Issue]:
     for bus, was, now in (
         ("NVLink", before.nvlink_replays, found.nvlink_replays),
         ("PCIe", before.pcie_replays, found.pcie_replays),
-        ("NVLink (damaged)", before.nvlink_crc_errors, found.nvlink_crc_errors),
+        ("NVLink, being damaged,", before.nvlink_crc_errors, found.nvlink_crc_errors),
     ):
         if (again := (now or 0) - (was or 0)) > 0:
             yield _issue(
-                "link", f"{again} packets were sent again over {bus} while it was measured",
+                "link", f"packets sent again over {bus} while it was measured: {again}",
                 "a few are no fault; if they grow, reseat the card and its cables", "warning",
             )  # fmt: skip
     new = (found.ecc_corrected or 0) - (before.ecc_corrected or 0)
