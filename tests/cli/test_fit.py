@@ -66,6 +66,13 @@ def test_a_slip_is_answered_with_what_was_meant(
     assert next_ in err
 
 
+@pytest.mark.parametrize("name", ["gpt2", "gemma-2-9b"])
+def test_methods_by_their_other_names(name: str, gpuwise: Callable[..., Ran]) -> None:
+    words = ("fit", name, "--gpu", "h200-sxm", "--context", "1k", "--json")
+    other, own = (json.loads(gpuwise(*words, "--for", task)[1]) for task in ("sft,finetune", "full"))
+    assert other == own
+
+
 def test_training_on_several(gpuwise: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "fit.csv"
     code, _, _ = gpuwise(

@@ -140,6 +140,10 @@ def test_a_served_model(gpuwise: Cli) -> None:
     assert h100["throughput"]["value"] == pytest.approx(h100["batch"] / h100["seconds"])
     assert all("PCIe" in p["refusal"] for p in refused)
     assert "first token" in gpuwise(*words, "--gpus", "4")[1]
+    small = ("predict", "served:llama-3.2-1b", "--gpu", "h100-sxm", "--json")
+    short, long = (gpuwise(*small, "--prompt", tokens, "--answer", "512")[1] for tokens in ("2048", "2K"))
+    assert json.loads(short)["predictions"] == json.loads(long)["predictions"]
+    assert gpuwise(*small, "--prompt", "2x")[0] == 2
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,8 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
 def doctor(output: Path | None, as_json: bool) -> None:
     """Check driver, torch, ECC, MIG, power, clocks, heat, PCIe, other processes and disk.
 
-    Exits with 3 when something makes measuring impossible. Reads only, changes nothing.
+    Exits with 3 when something makes measuring a GPU impossible, also where there is none. Reads only,
+    changes nothing.
     """
     from gpuwise.show.hello import checks as table
 
@@ -275,4 +276,5 @@ def doctor(output: Path | None, as_json: bool) -> None:
     printer.deliver(table(checks), lambda: document, as_json=as_json, output=output)
     failed = [check for check in checks if check.status == "fail"]
     if failed:
-        raise MachineError(f"{len(failed)} of {len(checks)} checks failed", hint=failed[0].fix)
+        # What needs no driver first: torch is a minute's work.
+        raise MachineError(f"{len(failed)} of {len(checks)} checks failed", hint=failed[-1].fix)

@@ -55,16 +55,16 @@ from gpuwise.show import predictions as report
 )
 @click.option(
     "--prompt",
-    type=click.IntRange(1),
-    default=1024,
+    default="1k",
     show_default=True,
+    metavar="N",
     help="Tokens of a prompt, of a served model.",
 )
 @click.option(
     "--answer",
-    type=click.IntRange(1),
-    default=1024,
+    default="1k",
     show_default=True,
+    metavar="N",
     help="Tokens of an answer, of a served model.",
 )
 @click.option(
@@ -105,8 +105,8 @@ def command(
                 compile=options["compiled"] == "on",
                 recipe=options["recipe"],
                 count=options["count"],
-                prompt=options["prompt"],
-                answer=options["answer"],
+                prompt=units.parse_size(options["prompt"], "a prompt"),
+                answer=units.parse_size(options["answer"], "an answer"),
                 calibration=_result(options["calibrate"]),
                 source=_result(options["source"]),
             )

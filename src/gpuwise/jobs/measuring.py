@@ -264,7 +264,7 @@ class TuneRequest(Asked):
     recipe: Recipe = "tuned"  # `stock` searches without gpuwise's own kernels
     tried: tuple[tuple[str, ...], ...] = ()
     """Only these switches, each as `NAME=WORD`, on top of those the search starts with."""
-    time_s: float = 600.0  # No trial starts after this time
+    time_s: float = 600.0  # No trial starts after this time or goes on
     resume: str | None = None  # An interrupted search: a file, an id or `last`
     device: Device | None = None
     gpu: int | None = None

@@ -332,14 +332,15 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
     The exit status is 5 where nothing fits. Raises InputError for what is unknown or cannot be trained.
     """
     from gpuwise.facts import llms
-    from gpuwise.predict.fit import OPTIMISERS, TASKS, Plan, fit
+    from gpuwise.predict.fit import ALSO_CALLED, OPTIMISERS, TASKS, Plan, fit
     from gpuwise.show import predictions as show
 
     model = llms.find(request.model)
     cache = Precision(request.cache)
     if cache not in CACHES:
         raise InputError(f"no cache is kept in {cache}", hint=f"choose from {', '.join(CACHES)}")
-    if unknown := [task for task in request.tasks if task not in TASKS]:
+    tasks = tuple(ALSO_CALLED.get(task, task) for task in request.tasks)
+    if unknown := [task for task in tasks if task not in TASKS]:
         raise InputError(f"unknown task {unknown[0]!r}", hint=f"choose from {', '.join(TASKS)}")
     if request.optimiser not in OPTIMISERS:
         raise InputError(f"unknown optimiser {request.optimiser!r}", hint=" or ".join(OPTIMISERS))
@@ -349,7 +350,7 @@ def fit_model(request: FitRequest) -> Answer[tuple[Fit, ...]]:
         raise InputError(problem, hint=hint)
     gpus = tuple(dict.fromkeys(catalog.find(name).id for name in request.gpus)) or here() or USUAL_GPUS
     found = []
-    for task in request.tasks:
+    for task in dict.fromkeys(tasks):
         formats = tuple(_format(each) for each in request.weights) or FORMATS[task]
         if not request.weights and task == "infer" and (own := llms.stored(model)):
             formats = tuple(dict.fromkeys((own, *formats)))

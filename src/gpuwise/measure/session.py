@@ -163,8 +163,8 @@ class Session:
         for measurement in earlier.measurements:
             self.limits = self.limits.with_measured(measurement)
 
-    def measure_all(self, configs: Sequence[RunConfig]) -> Iterator[Update]:
-        """Measure every configuration; KeyboardInterrupt keeps what is done and goes on up."""
+    def measure_all(self, configs: Sequence[RunConfig]) -> Generator[Update]:
+        """Measure every configuration; KeyboardInterrupt keeps what is done and goes up, as `close` does."""
         try:
             for index, config in enumerate(configs):
                 place = Progress(

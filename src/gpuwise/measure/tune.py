@@ -14,8 +14,10 @@ before it was interrupted is not measured again.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -24,7 +26,7 @@ from gpuwise.measure.prepare import done
 from gpuwise.measure.session import Progress, Session
 from gpuwise.model.question import OWN_KERNELS, USUAL, Recipe, RunConfig, Switches, WorkloadSpec, choices
 from gpuwise.model.result import Interval, Measurement, Setting, Trial, Tuned, Tuning
-from gpuwise.model.units import percent
+from gpuwise.model.units import percent, seconds
 from gpuwise.stats.comparison import compare
 from gpuwise.stats.interval import ratio_of
 
@@ -234,12 +236,14 @@ class Tuner:
     trials: list[Trial] = field(default_factory=list)
     tuning: Tuning | None = None
     _longest_s: float = 0.0
+    _until_s: float = math.inf  # When a trial that still runs is ended
     _defaults: dict[int | None, Measurement] = field(default_factory=dict)
 
     def run(self, show: Show = lambda _: None) -> Iterator[Trial]:
         """Trials as they end. KeyboardInterrupt goes up; `tuning` and the session keep what was measured."""
         spec = workloads.get(self.config.workload).spec
         began = self.now()
+        self._until_s = began + self.time_s
         default = spec.default_batch if self.config.device == "cuda" else spec.cpu_batch
         start, *also = (
             Setting(switches=config.switches, batch=config.batch or default)
@@ -278,14 +282,20 @@ class Tuner:
         return measured
 
     def _anew(self, config: RunConfig, show: Show) -> Measurement:
-        began = self.now()
-        for update in self.session.measure_all([config]):
-            if isinstance(update, Measurement):
-                measured = update
-            else:
-                show(update)
+        began, measured = self.now(), None
+        with closing(self.session.measure_all([config])) as updates:
+            for update in updates:
+                if isinstance(update, Measurement):
+                    measured = update
+                elif config.quick and self.now() > self._until_s:
+                    break  # also of the first trial nobody knows how long it compiles
+                else:
+                    show(update)
         self._longest_s = max(self._longest_s, self.now() - began)
-        return measured
+        return measured or Measurement(
+            config=config, workload_version=workloads.get(config.workload).spec.version, item="",
+            status="interrupted", error=f"it did not end within {seconds(self.time_s)}", started_at="",
+        )  # fmt: skip
 
     def _final(self, start: Setting, best: Setting, show: Show) -> Tuned | None:
         """Default and best once more; None where either fails."""

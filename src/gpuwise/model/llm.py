@@ -16,10 +16,12 @@ from gpuwise.errors import InputError
 MOST = 10**7
 # Families whose query and key are normalised head by head, and those with a norm after each branch as well.
 _HEAD_NORMS = frozenset({"qwen3", "qwen3_moe", "gemma3_text", "gemma3"})
-_FOUR_NORMS = frozenset({"gemma3_text", "gemma3", "glm4"})
+_FOUR_NORMS = frozenset({"gemma3_text", "gemma3", "gemma2", "glm4"})
 # Families with biases on query, key and value whatever their configuration says.
 _QKV_BIAS = frozenset({"qwen", "qwen2", "qwen2_moe"})
-_GEMMA = frozenset({"gemma3_text", "gemma3"})
+_GEMMA = frozenset({"gemma3_text", "gemma3", "gemma2"})
+# Families with layer norms, biases throughout and two matrices a feed-forward layer.
+_PLAIN_FEED = frozenset({"phi", "gpt2"})
 # Base of the rotary frequencies where a file does not say it; it costs nothing.
 THETA = 500_000.0
 
@@ -50,6 +52,8 @@ class LanguageModel:
     window: int = 0  # Tokens that a layer with a sliding window looks back.
     full: tuple[bool, ...]  # By layer: attends to everything, or no further back than the window.
     context: int = 0  # Positions that the model was made for; 0 = not said.
+    learned: bool = False  # Each of them has a vector of its own (GPT-2).
+    capped: bool = False  # Scores pass a tanh before the softmax (Gemma 2).
     qkv_bias: bool = False
     output_bias: bool = False
     head_norm: Literal["", "head", "all"] = ""  # Query and key are normalised by head, or all heads as one.
@@ -75,8 +79,10 @@ class LanguageModel:
     @property
     def small(self) -> int:
         """Norms, biases and sinks of the model: too few to cost time, but published counts hold them."""
-        if not self.gated:  # One layer norm a layer and one at the end, biases throughout.
-            return self.layers * (7 * self.hidden + self.inner) + 2 * self.hidden + self.vocabulary
+        if not self.gated:  # One layer norm a layer, of GPT-2 two, and one at the end, biases throughout.
+            each = (9 if self.learned else 7) * self.hidden + self.inner
+            ends = self.context * self.hidden if self.learned else self.vocabulary
+            return self.layers * each + 2 * self.hidden + ends
         each = (4 if self.four_norms else 2) * self.hidden + self.output_bias * self.hidden
         each += self.qkv_bias * (self.heads + 2 * self.kv_heads) * self.head_size + self.sinks * self.heads
         norms = {"": 0, "head": 2 * self.head_size, "all": (self.heads + self.kv_heads) * self.head_size}
@@ -245,7 +251,9 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         full = tuple(each == "full_attention" for each in config["layer_types"])
         if len(full) != layers:
             raise InputError(f"{name}: {len(full)} layer_types are not those of {layers} layers")
-    elif window and (pattern := whole("sliding_window_pattern", default=2 if kind == "gpt_oss" else 0)):
+    elif window and (
+        pattern := whole("sliding_window_pattern", default=2 if kind in ("gpt_oss", "gemma2") else 0)
+    ):
         full = tuple(i % pattern == pattern - 1 for i in range(layers))
     if not latent and config.get("partial_rotary_factor"):
         rope = int(head * float(config["partial_rotary_factor"]))
@@ -257,7 +265,7 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         layers=layers,
         hidden=hidden,
         vocabulary=whole("vocab_size"),
-        tied=bool(config.get("tie_word_embeddings", kind in _GEMMA)),
+        tied=bool(config.get("tie_word_embeddings", kind in _GEMMA or kind == "gpt2")),
         heads=heads,
         kv_heads=kv_heads,
         head_size=head,
@@ -266,7 +274,9 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         rope=0 if not latent and rope == head else rope,
         query_rank=whole("q_lora_rank", default=0) if latent else 0,
         inner=inner,
-        gated=kind != "phi",  # The one family here with layer norms, biases throughout and two matrices.
+        gated=kind not in _PLAIN_FEED,
+        learned=kind == "gpt2",
+        capped=config.get("attn_logit_softcapping") is not None,
         dense_layers=dense,
         experts=experts,
         chosen=chosen,

@@ -188,11 +188,13 @@ def parse_count(text: str, what: str, other: str = "") -> int:
 
 def parse_counts(text: str, what: str) -> tuple[int, ...]:
     """`1,8,64`; a `k` counts 1024: `8k`, an `m` 1024 of those."""
-    found = []
-    for part in parse_list(text.casefold()):
-        unit = {"k": 1024, "m": 1024**2}.get(part[-1], 1)
-        found.append(parse_count(part if unit == 1 else part[:-1], what) * unit)
-    return tuple(found)
+    return tuple(parse_size(part, what) for part in parse_list(text))
+
+
+def parse_size(text: str, what: str) -> int:
+    """One number of those."""
+    unit = {"k": 1024, "m": 1024**2}.get(text[-1:].casefold(), 1)
+    return parse_count(text if unit == 1 else text[:-1], what) * unit
 
 
 def parse_count_range(text: str) -> tuple[int, int]:

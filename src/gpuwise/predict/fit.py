@@ -31,6 +31,8 @@ Task = Literal["infer", "full", "lora", "qlora"]
 Optimiser = Literal["adamw", "adamw8bit", "paged"]
 GGUF = (Precision.Q8_0, Precision.Q5_K_M, Precision.Q4_K_M)
 TASKS: tuple[Task, ...] = ("infer", "full", "lora", "qlora")
+# Supervised fine-tuning of every weight, as people type it.
+ALSO_CALLED: dict[str, Task] = {"sft": "full", "finetune": "full", "fine-tune": "full", "inference": "infer"}
 OPTIMISERS: tuple[Optimiser, ...] = ("adamw", "adamw8bit", "paged")
 
 # Context of the driver, handles of libraries and their workspaces: taken on every card before a tensor is.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ class _Stay(HTTPRedirectHandler):
 def check_address(address: str) -> None:
     """Raise InputError where this is not the address of a server."""
     if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
-        raise InputError(f"{address!r} is not an address of a server", hint="http://lab:8080")
+        hint = f"http://{address}" if re.match(r"[\w.-]+(:\d+)?(/|$)", address) else "http://lab:8080"
+        raise InputError(f"{address!r} is not an address of a server", hint=hint)
 
 
 def post(address: str, data: bytes, headers: Mapping[str, str], *, within_s: float) -> Sent:

@@ -581,7 +581,9 @@ def _now() -> str:
 
 
 def _driver(url: str) -> str:
-    """The address with the driver that gpuwise installs."""
+    """The address with the driver that gpuwise installs; of a path that ends in .db an SQLite file."""
+    if "://" not in url and url.endswith(".db"):
+        return f"sqlite:///{url}"
     scheme, _, rest = url.partition("://")
     return f"postgresql+psycopg://{rest}" if scheme in ("postgresql", "postgres") else url
 

@@ -328,7 +328,7 @@ def by_name(name: str) -> Workload | None:
     tokens = 1024 * int(found["thousands"] or (1 if name == "llm-124m" else TOKENS // 1024))
     if model.context and tokens > model.context:
         raise InputError(f"{model.name} was made for {model.context:,} tokens, not {tokens:,}")
-    if not model.gated:
+    if not model.gated or model.capped:
         hint = f"predict it as an engine serves it: served:{model.name}, or measure hf:./config.json"
         raise InputError(f"{model.name} is not built like a Llama", hint=hint)
     asked = Decoding(model=model, step=step, tokens=tokens, checkpointed=found["again"] is not None,

@@ -64,7 +64,7 @@ def test_two_devices(h200: DeviceInfo, cool: Sample) -> None:
 
 def test_no_gpu() -> None:
     found = {check.name: check for check in checks([], [], [], TorchBuild(version="2.13.0+cpu"), ROOM)}
-    assert wrong(found) == {"GPU": "warn"}
+    assert wrong(found) == {"GPU": "fail"}
     assert found["GPU"].detail.startswith("no GPU found")
     assert "Measuring the CPU works" in found["GPU"].detail
     assert "driver" not in found

@@ -50,7 +50,7 @@ def tune(session: FakeSession, time_s: float = 1e6, config: RunConfig = CONFIG, 
     tuner = Tuner(session=session, config=config, time_s=time_s, now=lambda: session.time_s, **given)  # type: ignore[arg-type]
     told: list[Progress] = []
     assert list(tuner.run(told.append)) == tuner.trials
-    assert len(told) == len(session.asked)
+    assert len(told) == len(session.asked) - (tuner.trials[-1].measurement.status == "interrupted")
     return tuner
 
 
@@ -73,6 +73,15 @@ def test_the_best_is_measured_again_beside_the_default() -> None:
     assert (best.switches, best.batch) == (tuned.switches, 512)
     assert {c.time_s for c in session.asked[-2:]} == {FINAL_S}
     assert {c.time_s for c in session.asked[:-2]} == {TRIAL_S}
+
+
+def test_a_trial_that_goes_on_for_too_long_is_ended_also_the_first() -> None:
+    session = FakeSession(triton_is_fast)
+    tuner = tune(session, 20.0)
+    assert [(t.measurement.status, t.adopted) for t in tuner.trials] == [("interrupted", False)]
+    assert tuner.tuning is not None
+    assert tuner.tuning.tuned is None
+    assert tune(FakeSession(triton_is_fast), 30.0).trials[0].adopted  # it has just ended
 
 
 @pytest.mark.parametrize(("batch", "gpus", "given"), [(None, 1, False), (64, 1, True), (64, 4, False)])

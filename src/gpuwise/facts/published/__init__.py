@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from gpuwise import checks, store
-from gpuwise.errors import InputError
-from gpuwise.facts import catalog
+from gpuwise.errors import InputError, NoDataError
+from gpuwise.facts import catalog, llms
 from gpuwise.model.gpu import Source
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import Framework, Mode, Question
@@ -117,6 +117,8 @@ def check_workload(name: str, others: Sequence[str] = ()) -> str:
     near = near or [other for other in known if wanted and wanted in other][:3]
     guess = f"; did you mean {' or '.join(near)}?" if near else ""
     problem = f"no speeds of a workload {name!r} are known{guess}"
+    if llms.known(name):
+        raise NoDataError(problem, hint=f"gpuwise fit {llms.find(name).name}, or measure it")
     raise InputError(problem, hint="see of which speeds are known", code="results")
 
 

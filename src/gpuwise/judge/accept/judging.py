@@ -42,7 +42,7 @@ from gpuwise.judge.accept.card import (
 )
 from gpuwise.measure.telemetry.health import FABRIC
 from gpuwise.measure.telemetry.sensor import ENOUGH_SAMPLES, NEXT_STEPS, THROTTLED
-from gpuwise.model.result import Issue, Link, Measurement, Result, Severity
+from gpuwise.model.result import Interval, Issue, Link, Measurement, Result, Severity
 from gpuwise.model.units import gibibytes, percent
 from gpuwise.stats.interval import ratio_of
 
@@ -51,6 +51,7 @@ HOT_C = 85.0
 NEAR_C = 2.0
 # Reasons for a lowered clock that are no fault: large GPUs run at their power limit, a display asks for it.
 HARMLESS = frozenset({"power-cap", "display-clocks"})
+Speeds = Mapping[Asked, Interval]
 # Drivers round the power limit.
 TOLERANCE_W = 0.5
 
@@ -243,6 +244,9 @@ def judge(
     """
     unlike = spread(cards, margin)
     references = {card.name: lookup(card.result) for card in cards}
+    rates: dict[str, list[Speeds]] = defaultdict(list)
+    for card in cards:
+        rates[card.result.environment.device].append(speeds(card.result))
     asked = Counter((card.result.environment.device, q) for card in cards for q in speeds(card.result))
     judged = []
     for card in cards:
@@ -257,7 +261,7 @@ def judge(
         compared = sum(
             q in known or asked[card.result.environment.device, q] > 1 for q in speeds(card.result)
         )
-        least = accepted(card, references[card.name], cards, margin)
+        least = accepted(card, references[card.name], rates, margin)
         judged.append(Judged(card=card, issues=found, compared=compared, least=least))
     return Acceptance(
         cards=tuple(judged),
@@ -283,20 +287,19 @@ def judge(
 
 
 def accepted(
-    card: TestedCard, references: Sequence[Reference], cards: Sequence[TestedCard], margin: float
+    card: TestedCard, references: Sequence[Reference], rates: Mapping[str, Sequence[Speeds]], margin: float
 ) -> dict[Asked, float]:
-    """Of each speed of the card that is compared, the least that does not fail it, items/s."""
-    wanted: dict[Asked, list[float]] = defaultdict(list)
-    mine, place = speeds(card.result), card.result.environment
-    for known in references:
-        for asked, speed in speeds(known.result).items() if known.same_code else ():
-            wanted[asked].append(speed.value)
-    same = [speeds(each.result) for each in cards if each.result.environment.device == place.device]
-    for asked in mine:
-        rates = [each[asked].value for each in same if asked in each]
-        wanted[asked] += [median_high(rates)] if len(rates) > 1 else []
-    known_to = {asked: max(values) for asked, values in wanted.items() if values and asked in mine}
-    return {asked: (1 - allowed(place.gpu_id, asked, margin)) * most for asked, most in known_to.items()}
+    """Of each speed of the card that is compared, the least that does not fail it, items/s; `rates` are those
+    of all cards, by model."""
+    place, found = card.result.environment, {}
+    stated = [speeds(known.result) for known in references if known.same_code]
+    for asked in speeds(card.result):
+        same = [each[asked].value for each in rates[place.device] if asked in each]
+        wanted = [each[asked].value for each in stated if asked in each]
+        wanted += [median_high(same)] if len(same) > 1 else []
+        if wanted:
+            found[asked] = (1 - allowed(place.gpu_id, asked, margin)) * max(wanted)
+    return found
 
 
 def mixed(cards: Sequence[TestedCard]) -> tuple[Issue, ...]:

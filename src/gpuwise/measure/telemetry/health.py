@@ -45,7 +45,7 @@ def fabric(root: Path = Path("/sys/class/infiniband")) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One finding. `fail` makes measuring impossible, `warn` makes its numbers doubtful."""
+    """One finding. `fail` makes measuring a GPU impossible, `warn` makes its numbers doubtful."""
 
     name: str
     status: Literal["ok", "warn", "fail"]
@@ -105,11 +105,11 @@ def _machine(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Iterato
             "for watts and clocks install ROCm's amdsmi package into this environment",
         )
     else:
-        yield _warn(
-            "GPU",
-            "no GPU found: no NVIDIA driver answers. Measuring the CPU works",
-            "if there is a GPU, install the NVIDIA driver until nvidia-smi lists it",
-        )
+        yield Check(
+            name="GPU", status="fail",
+            detail="no GPU found: no NVIDIA driver answers. Measuring the CPU works",
+            fix="if there is a GPU, install the NVIDIA driver until nvidia-smi lists it",
+        )  # fmt: skip
     if torch is None:
         fix = 'install the extra "gpuwise[torch]"'
         yield Check(name="torch", status="fail", detail="not installed", fix=fix)
