@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -15,11 +16,31 @@ from starlette.testclient import TestClient
 
 from gpuwise.errors import INTERRUPTED
 from gpuwise.jobs.facts import Facts
+from gpuwise.model.result import Result
 from gpuwise.web.server import create
 
 H200 = Path(__file__).parents[2] / "results" / "h200"
 RESULT = H200 / "resnet50-tuned.json"
 HOST = "http://127.0.0.1"
+
+
+def slowed(result: Result, factor: float) -> Result:
+    """The result with every step `factor` times as long."""
+    measurements = []
+    for m in result.measurements:
+        windows = tuple(
+            replace(
+                w, step_s=tuple(s * factor for s in w.step_s),
+                ended_s=w.started_s + (w.ended_s - w.started_s) * factor,
+            )
+            for w in m.windows
+        )  # fmt: skip
+        speed = m.throughput
+        assert speed is not None
+        slow = replace(speed, value=speed.value / factor, low=speed.low / factor, high=speed.high / factor)
+        steady = m.steady_per_s / factor if m.steady_per_s else None
+        measurements.append(replace(m, windows=windows, throughput=slow, steady_per_s=steady))
+    return replace(result, measurements=tuple(measurements))
 
 
 @pytest.fixture(scope="session", autouse=True)

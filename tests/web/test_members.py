@@ -32,7 +32,7 @@ from gpuwise.web.server import create
 from gpuwise.web.tables import TABLES
 from gpuwise.web.team import Team, alert
 
-from .conftest import H200, HOST
+from .conftest import H200, HOST, slowed
 
 FIRST = store.load(H200 / "repeat-1.json")
 # Its measurements less the matrix product, whose few windows differ too much for a verdict of one run.
@@ -70,23 +70,9 @@ def session(
     number: int, *, factor: float = 1.0, card: str = "", driver: str = "580.1", day: int = 1
 ) -> Result:
     """A result like the first, on another card, day and driver, its steps `factor` times as long."""
-    measurements = []
-    for m in FIRST.measurements:
-        windows = tuple(
-            replace(
-                w, step_s=tuple(s * factor for s in w.step_s),
-                ended_s=w.started_s + (w.ended_s - w.started_s) * factor,
-            )
-            for w in m.windows
-        )  # fmt: skip
-        speed = m.throughput
-        assert speed is not None
-        slow = replace(speed, value=speed.value / factor, low=speed.low / factor, high=speed.high / factor)
-        measurements.append(replace(m, windows=windows, throughput=slow))
     return replace(
-        FIRST, id=f"r{number}", created_at=f"2026-11-{day:02}T00:00:{number:02}+00:00",
+        slowed(FIRST, factor), id=f"r{number}", created_at=f"2026-11-{day:02}T00:00:{number:02}+00:00",
         environment=replace(FIRST.environment, card=card or None, driver=driver),
-        measurements=tuple(measurements),
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from gpuwise.web.server import create
 from gpuwise.web.tables import TABLES
 from gpuwise.web.team import Team
 
-from .conftest import H200, HOST
+from .conftest import H200, HOST, slowed
 from .postgresql import Cluster, cluster, there_is_one
 
 OLD = Path(__file__).parents[1] / "store" / "golden" / "result-1.json"
@@ -73,26 +73,7 @@ def push(client: TestClient, tokens: dict[str, str]) -> Push:
 
 def slower(result: Result, factor: float) -> Result:
     """The result as a later session would have it where every step takes `factor` times as long."""
-    measurements = []
-    for m in result.measurements:
-        windows = tuple(
-            replace(
-                w, step_s=tuple(s * factor for s in w.step_s),
-                ended_s=w.started_s + (w.ended_s - w.started_s) * factor,
-            )
-            for w in m.windows
-        )  # fmt: skip
-        speed = m.throughput
-        assert speed is not None
-        slow = replace(speed, value=speed.value / factor, low=speed.low / factor, high=speed.high / factor)
-        steady = m.steady_per_s / factor if m.steady_per_s else None
-        measurements.append(replace(m, windows=windows, throughput=slow, steady_per_s=steady))
-    return replace(
-        result,
-        id=f"{result.id}-later",
-        created_at="2026-11-22T00:00:00+00:00",
-        measurements=tuple(measurements),
-    )
+    return replace(slowed(result, factor), id=f"{result.id}-later", created_at="2026-11-22T00:00:00+00:00")
 
 
 def test_what_is_pushed_is_kept_compared_and_shown(
@@ -176,7 +157,7 @@ def test_files_that_are_none_are_refused_and_old_ones_taken(push: Push, team: Te
 
 
 def test_two_writers_lose_nothing_and_double_nothing(team: Team, tmp_path: Path) -> None:
-    other = Team(f"sqlite:///{tmp_path / 'team.db'}")
+    other = Team(str(tmp_path / "team.db"))  # a path is of SQLite
     results = [replace(BEFORE, id=f"r{n}", created_at=f"2026-11-21T00:00:{n:02}+00:00") for n in range(24)]
     with ThreadPoolExecutor(8) as pool:
         # Each is sent through both, as two servers on one database would.
@@ -217,7 +198,8 @@ def test_what_is_acknowledged_survives_a_killed_server(tmp_path: Path) -> None:
         found = re.search(r"once: (\S+)\n.*?(http://127\.0\.0\.1:\d+)", said)
         assert found is not None, said
         token, address = found.groups()
-        words = ["push", str(H200 / "repeat-1.json"), "--to", address, "--project", "lab"]
+        place = address.removeprefix("http://")
+        words = ["push", str(H200 / "repeat-1.json"), "--to", place, "--project", "lab"]
         pushed = subprocess.run(
             [sys.executable, "-m", "gpuwise", *words],
             env={**environment, "GPUWISE_TOKEN": token},
@@ -272,8 +254,9 @@ def test_postgresql_keeps_the_same(postgresql: Cluster, tmp_path: Path) -> None:
         assert each.push(slower(AFTER, 2.0), by="ann", project="lab").new is False
         assert each.push(replace(AFTER, id="next"), by="ann", project="lab").new is True
         assert each.log()[0]["what"] == "push"
-    # Times are kept to the second: the order of what came within one is by name, which no test can time.
-    assert {r["id"] for r in lite.results("lab")} == {r["id"] for r in team.results("lab")}
+    # However many came within one second, the newest is first.
+    assert lite.results("lab")[0]["id"] == team.results("lab")[0]["id"] == "next"
+    assert [r["id"] for r in lite.results("lab")] == [r["id"] for r in team.results("lab")]
     lite.close()
     team.close()
 

@@ -238,7 +238,7 @@ def _repeated(rows: Indexed) -> Found:
     for value, same in seen.items():
         if len({row.question.workload for _, row in same}) > 1:
             names = sorted({f"{row.question.workload} {row.precision}" for _, row in same})
-            detail = f"SUSPECT: {value:,.10g} stands for {' and for '.join(names[:NAMED])}"
+            detail = f"SUSPECT: {value:,.10g} is the figure of {' and of '.join(names[:NAMED])}"
             for index, _ in same:
                 yield index, "repeated", detail
 

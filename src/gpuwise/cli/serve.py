@@ -43,7 +43,7 @@ SHORTEST_TOKEN = 16
     is_flag=False,
     flag_value="",
     metavar="[URL]",
-    help="Keep what a team pushes; also $GPUWISE_DB. sqlite:///FILE or postgresql+psycopg://... "
+    help="Keep what a team pushes; also $GPUWISE_DB. FILE of SQLite, or postgresql://... "
     "[default: a file of SQLite among your results]",
 )
 @click.option(

@@ -91,7 +91,7 @@ def listed(database: str | None, output: Path | None, as_json: bool) -> None:
         {"name": user.name, "role": user.role, "since": user.made_at, "ssh key": user.public_key}
         for user in database_of(database).users()
     ]
-    table = Table.of(rows, notes=() if rows else ("nobody has a token",))
+    table = Table.of(rows, notes=() if rows else ("no token yet",))
     printer.deliver(table, lambda: rows, as_json=as_json, output=output)
 
 
@@ -311,7 +311,8 @@ def _send(
         "Authorization": f"Bearer {token}",
         **({"X-Gpuwise-Signature": signature} if signature else {}),
     }
-    place = f"{address.partition('?')[0].rstrip('/')}/push?{urlencode(asked, doseq=True)}"
+    place = address.partition("?")[0].rstrip("/")
+    place = f"{place if '://' in place else f'http://{place}'}/push?{urlencode(asked, doseq=True)}"
     sent = post_patiently(place, data, headers, within_s=PATIENCE_S)
     try:
         found: dict[str, Any] = json.loads(sent.body)

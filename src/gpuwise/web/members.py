@@ -78,8 +78,9 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
             result = store.decode(body, name)
             signed = (data, _armoured(signature)) if signature else None
             kept = team.push(
-                result, by=request.state.user.name, project=project, tags=tags, host=host, signed=signed
-            )
+                result, by=request.state.user.name, project=project, tags=tags, host=host, data=body,
+                signed=signed,
+            )  # fmt: skip
             if kept.new and not kept.problem:
                 facts.give(result, MOST_SHOWN)
             return kept

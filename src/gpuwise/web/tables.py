@@ -1,7 +1,8 @@
 """What a team's database holds, and the way to it from every earlier schema (alembic, folder `migrations`).
 
-Times are text: ISO 8601, UTC, to the second, so that they sort. What a page lists has an index, or a table
-that each push keeps up to date: `projects`, `newest`, `cards`, `alerts`.
+Times are text: ISO 8601, UTC, to the second, so that they sort; those of pushes to the microsecond, so that
+no two are alike. What a page lists has an index, or a table that each push keeps up to date: `projects`,
+`newest`, `cards`, `alerts`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ RESULTS = sql.Table(
     sql.Column("id", sql.String(128), primary_key=True),
     _name("project"),
     _name("pushed_by"),
-    _time("pushed_at"),
+    # To the microsecond; SQLite has no lengths.
+    sql.Column("pushed_at", sql.String(25).with_variant(sql.String(32), "postgresql"), nullable=False),
     _time("measured_at"),
     sql.Column("device", sql.String(200), nullable=False),
     sql.Column("software", sql.String(200), nullable=False),

@@ -120,12 +120,12 @@ class Team:
 
     def __init__(self, url: str, *, webhook: bool = False) -> None:
         try:
-            more = {"pool_size": CONNECTIONS, "pool_timeout": BUSY_S} if "sqlite" not in url else {}
+            more = {"pool_size": CONNECTIONS, "pool_timeout": BUSY_S} if "postgres" in url else {}
             self.engine = sql.create_engine(_driver(url), pool_pre_ping=True, **more)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
             raise InputError(
                 f"cannot use the database {url.partition('//')[0]}//...: {error}",
-                hint="sqlite:///team.db, or postgresql://user:password@host/name",
+                hint="team.db, or postgresql://user:password@host/name",
             ) from error
         if self.engine.dialect.name == "sqlite":
             sql.event.listen(self.engine, "connect", _connected)
@@ -200,10 +200,11 @@ class Team:
 
     def push(
         self, result: Result, *, by: str, project: str, tags: Sequence[str] = (), host: str = "",
-        signed: tuple[bytes, str] | None = None,
+        data: bytes = b"", signed: tuple[bytes, str] | None = None,
     ) -> Pushed:  # fmt: skip
         """Keep a result with each speed against the same question's last one in the project.
 
+        `data` is the result as `store.compact` wrote it, where that is at hand.
         `signed` is the file as it was signed, and the signature: the result then belongs to whose key that
         is, and the file is kept as it is. The same result again changes nothing but its tags. Raises
         InputError where another result has its id, for published figures, and for a signature of nobody here.
@@ -218,7 +219,7 @@ class Team:
             _check_name(what, each)
         if len(tags) > MOST_TAGS:
             raise InputError(f"a result has at most {MOST_TAGS} tags", hint="give fewer")
-        owner, data, signature = by, store.compact(result), ""
+        owner, data, signature = by, data or store.compact(result), ""
         if signed is not None:
             data, signature = signed
             keys = {user.name: user.public_key for user in self.users() if user.public_key}
@@ -231,7 +232,7 @@ class Team:
         there = result.environment
         software = (*there.software, *([f"driver {there.driver}"] if there.driver else ()))
         head = {
-            "id": result.id, "project": project, "pushed_by": by, "pushed_at": _now(),
+            "id": result.id, "project": project, "pushed_by": by, "pushed_at": _now("microseconds"),
             "measured_at": result.created_at, "device": there.device[:200],
             "software": ", ".join(software)[:200], "problem": problem, "data": zlib.compress(data),
             "owner": owner, "host": host, "card": (there.card or "")[:64], "signature": signature,
@@ -274,7 +275,7 @@ class Team:
             slower = sum(row["verdict"] == "slower" for row in rows)
             self._count(to, PROJECTS, {
                 "name": project, "results": 1, "apart": int(bool(head["problem"])), "slower": slower,
-                "last": head["pushed_at"],
+                "last": _now(),
             })  # fmt: skip
             _note(to, head["pushed_by"], "push", f"{result.id} to {project}, of {head['owner']}")
         return Pushed(
@@ -576,8 +577,8 @@ def _digest(token: str) -> str:
     return sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _now(to_the: str = "seconds") -> str:
+    return datetime.now(UTC).isoformat(timespec=to_the)
 
 
 def _driver(url: str) -> str:
