@@ -54,6 +54,7 @@ class Need:
     concurrent: int = 0
     """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""
     cheapest: bool = False  # Rank purchases by what is paid at once
+    fastest: bool = False  # Rank by speed: the best that a budget buys
     passes: float = 1.0  # Runs of the workload that one item takes: an image of a larger diffusion model
     context: int | None = None
     """Tokens that a language model holds of one request: prompt and answer; None: `CONTEXTS` of the task."""

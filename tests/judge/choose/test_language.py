@@ -108,6 +108,17 @@ def test_a_worker_paid_by_the_second_answers_one_request_at_a_time() -> None:
         ("we may not use the cloud: run gpt-oss-120b", "gpt-oss-120b", "infer", {"acquire": "own"}),
         ("250 euros a month to rent for bert-large", "bert-large", None,
          {"budget_usd": 275.0, "budget_per_month": True, "acquire": "rent"}),
+        ("should I buy a 5090 or rent an H100", "resnet50", "train", {"acquire": "both"}),
+        ("best gpu under 500 dollars for llms", "llama-3.1-8b", "infer",
+         {"fastest": True, "budget_usd": 500.0, "acquire": "own"}),
+        ("I run 8 H100 at 0.2 EUR per kWh, is renting cheaper for llama 70b", "llama-70b", None,
+         {"have": ("h100-sxm5-80gb",) * 8, "acquire": "both"}),
+        ("serve qwen3-32b to 20 users, first token below 1 second", "qwen3-32b", "infer",
+         {"latency": ("TTFT", 1.0), "users": 20}),
+        ("3 people and each needs a workstation for llama 3.2 3b", "llama-3.2-3b", None,
+         {"users": 3, "concurrent": 1, "acquire": "own"}),
+        ("I do not want to rent: bert-large", "bert-large", None, {"acquire": "own"}),
+        ("rent rather than buy for bert-large", "bert-large", None, {"acquire": "rent"}),
     ],
 )  # fmt: skip
 def test_a_question_in_words(text: str, workload: str, mode: str | None, fields: dict[str, object]) -> None:

@@ -20,7 +20,7 @@ from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import PRECISIONS, WEIGHTS
-from gpuwise.model.units import Work
+from gpuwise.model.units import Latency, Work
 from gpuwise.workloads import registry
 
 _NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, **units.NUMBERS}
@@ -104,6 +104,7 @@ _NOT = (
 _SPOT = r"\bspot\b|interruptible|preemptible"
 _USED = r"(?<!be )\bused\b(?! (?:to|for|by|in|with)\b)|second.hand|refurbished"
 _LAPTOP = "laptops?|notebooks?"
+_MACHINE = "gpus?|cards?|pcs?|workstations?|computers?|rigs?"
 _IMAGE_NETWORKS = ("resnet50", "vit-b16", "inception-v3")
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
@@ -212,7 +213,13 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
     }  # fmt: skip
     traits = [(has, False) for words, has in _TRAITS if reader.deny(words)]
     fields = _limits(
-        reader, rates, notes, denied, have=bool(have), work=work is not None or "epoch" in reader.plain
+        reader,
+        rates,
+        notes,
+        denied,
+        have=bool(have),
+        work=work is not None or "epoch" in reader.plain,
+        named=bool(sets),
     )
     number = reader.take(rf"\b({_COUNT}) (?:\d+ ?gb |rented |own )?(?:gpus?|cards?)\b")
     gpus = (_number(number[1]),) * 2 if number else None
@@ -226,7 +233,7 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
         return all(has(catalog.get(gpu)) == wanted for has, wanted in traits)
 
     if bad := next((gpu for gpu, _ in sets if not meant(gpu)), None):
-        raise InputError(f"the question names {bad}, and leaves it out", hint="name another GPU")
+        raise InputError(f"the question names {bad}, and others that it is not one of", hint="name each GPU")
     if sets:
         fields["sets"], counts = sets, [count for _, count in sets]
         gpus = (min(counts), max(counts))
@@ -235,7 +242,7 @@ def read(text: str, rates: Mapping[str, float]) -> Asked:
     laptop = reader.take(_LAPTOP)
     mode, precision = next((mode for pattern, mode in _MODES if reader.take(pattern)), None), None
     named = _workload(reader, notes) or ("mobile" if laptop else None)
-    if named is None and not reader.unread() and (have or sets or reader.take("gpus?|cards?")):
+    if named is None and not reader.unread() and (have or sets or reader.take(_MACHINE)):
         named, mode = "resnet50", "train"
         notes.append("no work was named: taken as training ResNet-50")
         if fields.get("cheapest") and not have:
@@ -289,11 +296,13 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     """The need of a question; `given` are arguments of `need_for` that were stated apart."""
     stated = {
         "mode": asked.mode, "work": asked.work, "gpus": asked.gpus, "form": asked.form,
-        "precision": asked.precision,
+        "precision": asked.precision, "latency": asked.fields.get("latency"),
         **{name: value for name, value in (given or {}).items() if value is not None},
     }  # fmt: skip
     need = need_for(asked.workload, **stated)
-    fields = dict(asked.fields)
+    fields = {name: value for name, value in asked.fields.items() if name != "latency"}
+    if need.task != "infer":
+        fields.pop("concurrent", None)
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
         # The number was said apart from the names.
         fields["sets"] = tuple((gpu, stated["gpus"][1]) for gpu, _ in fields["sets"])
@@ -303,7 +312,7 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
 
 def _limits(
     reader: _Reader, rates: Mapping[str, float], notes: list[str], denied: Mapping[str, bool], *,
-    have: bool, work: bool,
+    have: bool, work: bool, named: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Limits that words set, as fields of a `Need`; `denied` says what is not to be."""
     fields: dict[str, Any] = {}
@@ -316,35 +325,41 @@ def _limits(
     owns = owns or take(r"\bmy (?:pc|card)|have a pc|worth it|replace")
     if no_cloud or rents or owns or have or denied["buy"]:
         fields["acquire"] = "rent" if (rents or denied["buy"]) and not no_cloud else "own"
+        if rents and not no_cloud and (have or take(r"\bbuy\w*|purchas\w*")):
+            fields["acquire"] = "both"  # Which of the two is the question
     if batch := take(r"\bbatch(?:es)?(?: size)?(?: of)? (\d+)"):
         fields["batch"] = int(batch[1])
     if late := take(r"\b(ttft|first token)\D{0,20}?(\d[\d.]*) ?(ms|s)\w*\b"):
-        fields |= {"latency_s": units.parse_seconds(late[2] + late[3]), "latency_kind": "TTFT"}
+        fields["latency"] = Latency("TTFT", units.parse_seconds(late[2] + late[3]))
     elif late := take(
         r"(\d[\d.]*) ?(?:ms|milliseconds?)\b(?: ?(?:per|an?|each|every|/) ?tokens?| latency| tpot)*"
     ):
-        fields["latency_s"] = float(late[1]) / 1e3
+        fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
     if spot:
         fields["spot"] = True
     if used or denied["used"]:
         fields["sold"] = ("used" if used else "new", "street")
     if take(r"\bquiet\w*|silent|low[- ]noise") or denied["loud"]:
         fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
-    if take(r"\bcheap(?:est)? (?:\w+ ){0,2}(?:gpu|card|laptop)|least expensive"):
+    if take(r"\bcheap(?:est)? (?:\w+ ){0,2}(?:gpu|card|laptop)|least expensive") or (
+        named and take("cheapest")
+    ):
         fields["cheapest"] = True
     size = r"(\d[\d.,]*) ?(k?)\b"
     if context := take(rf"\b{size}(?: tokens?)?(?: of)? context") or take(rf"contexts?(?: of)? {size}"):
         fields["context"] = int(_amount(context[1]) * (1024 if context[2] else 1))
     if people := take(rf"\b({_COUNT}) (?:\w+ )?(?:users?|people|students?|requests?|persons?)\b"):
         fields["users"] = _number(people[1])
+        if take(r"\beach (?:\w+ )?(?:needs?|has|gets?|wants?|with|on)\b|of their own|per person"):
+            fields["concurrent"] = 1
     least = r"(?:at least |min(?:imum)? |>=? ?)"
     if memory := take(rf"{least}(\d+) ?gi?b\b|\b(\d+) ?gi?b (?:or more|and up)"):
         fields["memory_gb"] = (float(memory[1] or memory[2]), None)
-    elif memory := take(
+    elif memory := take(r"\b(\d+) ?gi?b(?=$|[,;.])") or take(
         r"\b(\d+) ?gi?b (?:card|gpu|vram|of (?:vram|memory)|each)|"
         r"\bwith (\d+) ?gi?b\b(?! (?:of )?(?:ram|disk|storage))"
     ):
-        fields["memory_gb"] = (float(memory[1] or memory[2]),) * 2
+        fields["memory_gb"] = (float(next(filter(None, memory.groups()))),) * 2
     if slots := take(rf"\b(\d[\d.]*|{'|'.join(_NUMBERS)})[ -]slots?\b(?: (?:wide|high|thick))?"):
         fields["slots"] = float(_NUMBERS.get(slots[1], slots[1]))
         fields.setdefault("acquire", "own")
@@ -392,6 +407,7 @@ def _limits(
         fields |= {"budget_usd": fields["budget_usd"] / hours, "budget_per_hour": True, "acquire": "rent"}
     elif not rents and not (work and "deadline_s" in fields):
         fields["acquire"] = "own"
+        fields["fastest"] = bool(take(r"\b(?:best|fastest|strongest|most powerful)\b")) and not work
     return fields
 
 
@@ -409,7 +425,7 @@ def _cards(reader: _Reader) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...
         usual = (
             catalog.resolve(text.removesuffix("s")).spec.id if len(named.gpu_ids) > 1 else named.gpu_ids[0]
         )
-        owner = re.search(r"\b(?:have|own|from|replace|my) (?:\S+ ){0,3}$", before)
+        owner = re.search(r"\b(?:have|own|from|replace|my|i (?:run|use)) (?:\S+ ){0,3}$", before)
         if owner:
             have += [usual] * count
         else:

@@ -371,7 +371,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
         time=time, per_item=per_item,
         half=np.hypot(np.hypot(timed_half, price_half * share), watts_half * (1.0 - share) * cards),
-        ranked=paid * (share * np.where(stale, np.exp(price_half), 1.0) + 1 - share),
+        ranked=1 / speed if need.fastest
+        else paid * (share * np.where(stale, np.exp(price_half), 1.0) + 1 - share),
         joules=(watts + host_w) * a.cooling / speed, drawn=drawn,
     )  # fmt: skip
 

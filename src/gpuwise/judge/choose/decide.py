@@ -90,7 +90,7 @@ def recommend(
     places = ordered(them, kept(found, len(them)), every_provider=every_provider)
     if not places:
         raise contradiction(them, found)
-    if not need.cheapest and them.ranked[places[0]] > 0 and not them.rows[places[0]].late:
+    if not (need.cheapest or need.fastest) and them.ranked[places[0]] > 0 and not them.rows[places[0]].late:
         # For the same money, as nearly as anybody can tell, everybody takes the one that is much faster.
         level = (p for p in places if them.ranked[p] < EQUAL * them.ranked[places[0]])
         best = max(level, key=lambda p: float(them.speed[p]), default=places[0])
@@ -343,7 +343,10 @@ def _reasons(found: Recommendation) -> tuple[str, ...]:
         dearer = others[0].cost_per_item_usd.value / cost.value
         if need.cheapest and others[0].outlay_usd:
             dearer = others[0].outlay_usd / max(first.outlay_usd, 1.0)
-        if dearer < 1:
+        if need.fastest:
+            slower = percent(others[0].throughput.value / first.throughput.value, 0)
+            said.append(f"the fastest within the limits: the next GPU does {slower} of it")
+        elif dearer < 1:
             faster = significant(first.throughput.value / others[0].throughput.value)
             said.append(f"{significant(1 / dearer)} times the least cost, {faster} times as fast as the next")
         else:
@@ -510,7 +513,7 @@ def _changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[st
 def _price_change(need: Need, them: Candidates, place: int, target: float, says: str) -> Iterator[str]:
     """The price at which a candidate's ranked cost is `target`."""
     price, fixed = float(them.price[place]), float(them.fixed[place])
-    if not price > 0 or not fixed > 0 or need.cheapest:
+    if not price > 0 or not fixed > 0 or need.cheapest or need.fastest:
         return
     per_hour = target * float(them.per_hour[place]) / float(them.per_item[place])
     old = exp(float(them.price_half[place])) if them.rows[place].stale else 1.0

@@ -227,6 +227,9 @@ def _of_model(
         raise InputError(f"{model.name} counts tokens, the work {work.item}s", hint="state it in tokens")
     limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
     notes = ["each token within 50 ms"] if task == "infer" and latency is None else []
+    notes += (
+        [f"{'all weights learn' if task == 'full' else f'adapters, by {task}'}"] if task != "infer" else []
+    )
     formats: tuple[Precision, ...] = ()
     if task == "infer" and precision is None:
         # As engines serve: as published, in 8 bits where the card computes in them, in 4.
@@ -262,7 +265,8 @@ def settled(need: Need) -> Need:
             # People who use one machine together, or who have it at home.
             together = need.concurrent or (need.users if need.users > 1 else int(need.acquire == "own"))
             if together:
-                need = replace(need, concurrent=together, users=1)
+                # Each with a machine of their own, where somebody says so.
+                need = replace(need, concurrent=together, users=need.users if need.concurrent else 1)
                 said.append(f"for {together} people at once" if together > 1 else "for one person at a time")
         # A need that was kept with its answer has them already.
         need = replace(need, notes=tuple(dict.fromkeys((*need.notes, *said))))
