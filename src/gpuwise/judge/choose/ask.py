@@ -437,8 +437,9 @@ def _cards(reader: _Reader) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...
 def _workload(reader: _Reader, notes: list[str]) -> str | None:
     """The first model, network or use that is named."""
     left, names = reader.left(), {*DIFFUSION, *ALIASES, *registry.names(), *presets()}
-    words = list(re.finditer(r"[a-z][\w.+-]*|\d+(?:\.\d+)?b\b", left))
-    for size in (3, 2, 1):
+    # With its version, else without one that is not known.
+    for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
+        words = list(re.finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+)?{version}\b", left))
         for at in range(len(words) - size + 1):
             start, end = words[at].start(), words[at + size - 1].end()
             parts = [word[0] for word in words[at : at + size]]
@@ -446,7 +447,8 @@ def _workload(reader: _Reader, notes: list[str]) -> str | None:
             spelt = (name, name.replace("-", ""), " ".join(parts))
             known = next((each for each in spelt if each in names), None)
             if known is None and (size > 1 or not name.isalpha()) and name not in _SIZES:
-                known = name if is_model(name, None) else None
+                together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
+                known = next((each for each in (name, together) if is_model(each, None)), None)
             if known is not None:
                 reader.mark(start, end)
                 return known
