@@ -80,6 +80,8 @@ def test_of_a_file_from_elsewhere_nothing_is_believed_that_can_be_computed() -> 
     copied = replace(copied, config=replace(copied.config, mode="limit"))
     assert invalid(copied) == [[]]
     assert invalid(replace(copied, bytes_per_item=2.06)) == [["above-peak"]]
+    # 102 % of it are still lucky.
+    assert invalid(replace(copied, bytes_per_item=2.04)) == [[]]
 
 
 def test_steps_that_do_not_fill_their_window_are_invalid_in_a_file_from_elsewhere() -> None:

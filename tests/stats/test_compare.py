@@ -185,6 +185,16 @@ def test_how_runs_differ_is_pooled_over_questions() -> None:
     assert own.error == pytest.approx(differ / sqrt(2), rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"status": "interrupted"}, {"config": replace(CONFIG, mode="limit")}, {"items_per_step": None},
+     {"windows": ()}],
+)  # fmt: skip
+def test_what_is_no_speed_says_nothing_of_runs(change: dict[str, Any]) -> None:
+    sessions = [result(replace(processes(step_s), **change)) for step_s in (0.030, 0.031)]
+    assert run_to_run(sessions, {"NVIDIA H200"}) is None
+
+
 def test_of_many_questions_one_that_changed_does_not_stand_for_all() -> None:
     modes = [replace(CONFIG, batch=size) for size in (1, 2, 4, 8, 16)]
     times = {1: 0.0303, 2: 0.0303, 4: 0.0303, 8: 0.0303, 16: 0.3}
