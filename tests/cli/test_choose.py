@@ -165,8 +165,9 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("resnet50", "--have", "rtx"), "could be any of"),
         (("llm-8b-decode", "--latency", "TPOT<=30"), "lacks its unit"),
         (("resnet50", "--depreciation", "0.3"), "lacks its percent sign"),
+        (("resnet50", "--budget", "-5"), "lacks its currency"),
         (("missing.json",), "cannot read"),
-        ((), "no terminal"),
+        ((), "is not a terminal"),
     ],
 )
 def test_faults_exit_with_2_and_a_next_step(gpuwise, asked: tuple[str, ...], says: str) -> None:

@@ -122,7 +122,7 @@ def test_a_broken_file_is_an_input_error_and_an_old_schema_is_passed_over(tmp_pa
     for number, text in enumerate(("{", "[]", "{}")):
         path = tmp_path / f"{number}.json"
         path.write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match="is no trace"):
+        with pytest.raises(InputError, match="is not a trace"):
             trace_store.read(path)
     old = tmp_path / "old.json"
     old.write_text('{"schema": 0}', encoding="utf-8")

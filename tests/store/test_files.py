@@ -143,7 +143,7 @@ def test_pipes_and_devices_are_not_replaced(example: Result, tmp_path: Path) -> 
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
     for attempt in (lambda: store.check_writable(pipe), lambda: store.save(example, pipe)):
-        with pytest.raises(InputError, match="no ordinary file"):
+        with pytest.raises(InputError, match="not an ordinary file"):
             attempt()
     assert pipe.is_fifo()
     assert names(tmp_path) == ["pipe.json"]

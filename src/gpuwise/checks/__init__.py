@@ -80,7 +80,7 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
 def judge_foreign(measurements: Sequence[Measurement], environment: Environment) -> tuple[Measurement, ...]:
     """The same for a file that comes from elsewhere: nothing is believed that can be computed anew.
 
-    So its steps are held against its own clock, its operations against the data sheet, whatever share of a
+    So its steps are compared with its own clock, its operations with the data sheet, whatever share of a
     peak it states, and several GPUs against one are invalid where they are more than perfect.
     """
     try:
@@ -411,11 +411,7 @@ def peak_faults(m: Measurement, memory_bytes_per_s: float | None) -> Iterator[Is
         yield Issue.invalid(
             "above-peak",
             f"{percent(m.limit_share)} of the measured {m.limit} limit"
-            + (
-                ", which is no ceiling on a CPU: convolutions and matrix products are different libraries"
-                if host
-                else ""
-            ),
+            + (", not an upper bound on a CPU: convolutions run in another library" if host else ""),
             "take the share as a comparison, not as a limit" if host else doubt,
         )
 

@@ -62,5 +62,7 @@ def _standard_input() -> str:
     """Raises InputError where it is longer than an article, or not text."""
     text = sys.stdin.read(LARGEST + 1)  # a device has no end
     if len(text) > LARGEST or "\0" in text:
-        raise InputError("the standard input is no article, or longer than one", hint="give a part of it")
+        raise InputError(
+            f"the standard input is not text, or longer than {LARGEST:,} characters", hint="give a part of it"
+        )
     return text

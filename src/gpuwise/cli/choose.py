@@ -42,7 +42,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         option = click.option(
             f"--{field.name}",
             type=kind,
-            is_flag=field.flag,
+            is_flag=field.flag or None,  # False would let it go without a value
             multiple=field.many,
             metavar=field.like or None,
             help=field.help,
@@ -163,7 +163,7 @@ def _ask(terminal: bool, rates: Mapping[str, float]) -> dict[str, Any]:
 
     if not terminal:
         raise InputError(
-            "choose for which work? there is no terminal to ask in",
+            "no workload given, and standard input is not a terminal",
             hint=f"gpuwise choose WORKLOAD, or one of {', '.join(presets())}",
         )
     known = "; ".join(f"{name}: {preset.title}" for name, preset in presets().items())

@@ -45,7 +45,7 @@ VERBS = {
     "prices": "What a GPU costs to rent or buy, and when that was seen.",
     "audit": "Find wrong figures in articles, tables and results.",
     "predict": "Speed, memory and watts on GPUs that are not here.",
-    "calibrate": "Time operators on this GPU, so that predictions rest on them.",
+    "calibrate": "Time operators on this GPU, so that predictions use them.",
     "fit": "Does a language model fit on a GPU, and how fast?",
     "validate": "Score the time model on measured data, held out.",
     "workloads": "List what can be measured.",
@@ -69,7 +69,7 @@ HOMES = {
     "validate": "predict:validate",
     "doctor": "accept:doctor",
 }
-# Of other tools, for what this one calls otherwise.
+# Names that other tools use.
 SYNONYMS = {
     "list": ["gpus"],
     "ls": ["gpus"],

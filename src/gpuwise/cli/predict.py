@@ -79,7 +79,7 @@ def command(
     workload: str, gpus: tuple[str, ...], sort: str, output: Path | None, as_json: bool, **options: Any
 ) -> None:
     """Predict WORKLOAD on GPUs that need not be here: throughput with an 80 % interval, memory and whether
-    it fits, watts, what bounds it, and what the prediction rests on.
+    it fits, watts, what bounds it, and the basis of the prediction.
 
     WORKLOAD is a name of `gpuwise workloads`, a file (./my_model.py), timm:NAME, torchvision:NAME or
     hf:CONFIG; or served:NAME, a language model behind an engine. Built-in workloads need neither a GPU nor
@@ -241,7 +241,7 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
         raise NoDataError(f"nothing of this fits on {count}", hint=f"gpuwise fit {model} {gpus}{other}")
 
 
-@click.command("calibrate", short_help="Time operators here, so that predictions of this GPU rest on them.")
+@click.command("calibrate", short_help="Time operators here, so that predictions of this GPU use them.")
 @click.option("--gpu", metavar="NAME", help="The GPU's name, where the driver's is not enough.")
 @click.option(
     "--time",
@@ -264,7 +264,7 @@ def calibrate(
     gpu: str | None, time_s: float, device: str, only: tuple[str, ...], output: Path | None, as_json: bool
 ) -> None:
     """Measure convolutions, products, norms, copies, reductions, lookups, recurrent layers and optimisers on
-    this machine's GPU for two to three minutes. Predictions of that GPU rest on them from then on, of
+    this machine's GPU for two to three minutes. Predictions of that GPU use them from then on, of
     networks that nobody measured too.
     """
     from gpuwise.jobs import calibrating

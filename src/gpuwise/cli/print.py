@@ -89,7 +89,7 @@ def has_status() -> bool:
 
 
 def status(text: str) -> None:
-    """Overwrite the progress line; on something that is no terminal, say nothing."""
+    """Overwrite the progress line; on something that is not a terminal, say nothing."""
     if has_status():
         width = os.get_terminal_size(sys.stderr.fileno()).columns
         # To the start of the line, clear it; one character less, or a full line would scroll.

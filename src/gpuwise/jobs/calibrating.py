@@ -1,4 +1,4 @@
-"""Measure single operators on this machine's GPU, so that predictions of any network there rest on them.
+"""Measure single operators on this machine's GPU, so that predictions of any network there use them.
 
 - ratio of a case: measured / predicted, over the same of the H200 on which classes were fitted, so that what
   a lone operator says otherwise than one within a step counts on neither;
@@ -129,7 +129,7 @@ def calibrate(
             title=f"{own.id}: {found.cases} operators in {units.seconds(time.monotonic() - began)}",
             notes=(
                 f"the host takes x{found.host:.2f}",
-                f"predictions of {own.id} rest on this now" if request.keep else "a rehearsal: not kept",
+                f"predictions of {own.id} use this from now on" if request.keep else "a rehearsal: not kept",
                 *(f"{name} failed: {why}" for name, why in list(failed.items())[:FAILED_SHOWN]),
                 *([f"{len(failed) - FAILED_SHOWN} more failed"] if len(failed) > FAILED_SHOWN else []),
             ),

@@ -22,7 +22,7 @@ Way = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
-    """What the cost of owning rests on; none of it is a fact of a GPU."""
+    """The assumptions behind the cost of owning; none of it is a fact of a GPU."""
 
     electricity_usd_per_kwh: float = 0.20
     hours_per_week: float = 40.0  # Hours a week in which owned GPUs work
@@ -50,7 +50,7 @@ class Need:
     fallback: Precision | None = None  # What a GPU without that precision may use instead
     formats: tuple[Precision, ...] = ()
     """Weights of a served model that compete, the shortest last: each GPU takes the fastest."""
-    title: str = ""  # What was asked for, where the workload stands for something else
+    title: str = ""  # What was asked for, where the workload is an example of something else
     concurrent: int = 0
     """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""
     cheapest: bool = False  # Rank purchases by what is paid at once
@@ -172,7 +172,7 @@ class Recommendation(Shown):
 
 
 Verdict = Literal["agrees", "contradicts", "differs", "cannot tell"]
-"""`differs`: another value than the catalog's, which rests on one source only."""
+"""`differs`: another value than the catalog's, which has one source only."""
 
 Kind = Literal[
     "digit swap",

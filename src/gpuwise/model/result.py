@@ -24,7 +24,7 @@ class Issue:
 
     code: str  # Short and stable, such as `noisy`; programs and tests read it
     severity: Severity
-    detail: str  # One sentence with the figures that it rests on
+    detail: str  # One sentence with the figures behind it
     fix: str = ""  # The next step in words; commands are added by the command line
 
     @classmethod
@@ -133,7 +133,7 @@ class Telemetry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputPipeline:
-    """A measurement that reads its input from the host, held against its step alone."""
+    """A measurement that reads its input from the host, compared with its step alone."""
 
     workers: int
     pipeline: Interval  # Items per second that the workers hand over while nothing else runs
@@ -219,7 +219,7 @@ class KernelTime:
 class Profile:
     """What a few steps after the timed windows did, by torch's profiler; all figures are of one step.
 
-    On a CPU an operator stands for a kernel.
+    On a CPU operators are counted as kernels.
     """
 
     steps: int
@@ -317,7 +317,7 @@ class Measurement(Shown):
     loss: tuple[float, ...] = ()  # Loss of the first and the last step (training on one fixed batch)
     gradient_norm: float | None = None
     """Of all gradients of a step from the first weights; two recipes of one workload must agree."""
-    reference_norm: float | None = None  # The same with products in bf16, for FP8 training to be held against
+    reference_norm: float | None = None  # The same with products in bf16, to compare FP8 training with
     flop_per_item: float | None = None
     bytes_per_item: float | None = None
     mfu: float | None = None  # Achieved model FLOP/s over the catalog's dense peak of this precision
@@ -437,7 +437,7 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """A search, as far as it came."""
+    """A search, also one that was ended early."""
 
     trials: tuple[Trial, ...] = ()
     left: int = 0  # Settings that the time did not reach
@@ -446,7 +446,7 @@ class Tuning:
 
     @property
     def compared(self) -> bool:
-        """Whether anything was held against the default, or nothing else was there to be tried."""
+        """Whether anything was compared with the default, or nothing else was there to be tried."""
         return len(self.trials) > 1 or not self.left
 
 
@@ -498,7 +498,7 @@ class Record(Shown):
     date: str = ""  # ISO date of the measurement or publication
     software: str = ""  # Framework and version
     issues: tuple[Issue, ...] = ()
-    notes: tuple[str, ...] = ()  # What the figures rest on, a sentence each
+    notes: tuple[str, ...] = ()  # The basis of the figures, a sentence each
     measured: Record | None = None  # Beside a prediction: what was measured of the same question on this GPU
     raw: Measurement | None = field(default=None, repr=False)
     """Of a measured one: step times, telemetry and profile behind it."""

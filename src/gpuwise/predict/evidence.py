@@ -196,7 +196,7 @@ class Calibration:
     factor: float = 1.0  # On the predicted time of a step
     width: float = 1.0
     """On the half width of its interval: how the card's networks scatter around what the others say."""
-    steps: int = 0  # Measured steps that both rest on
+    steps: int = 0  # Measured steps that both are based on
     parameters: Parameters | None = None
     """With the measured limits as the card's own rates, where there were no steps."""
 

@@ -25,7 +25,7 @@ where the errors of left-out cards are (`evaluation/predict/cross.py`) and shipp
 have their own: spec-only, transferred, calibrated. What was never seen widens the interval or refuses.
 
 What single operators that were timed on an owned card say (`gpuwise calibrate`) lies in a file a card in
-the user's folder; predictions of that card rest on it until it is deleted (`Operators`).
+the user's folder; predictions of that card use it until it is deleted (`Operators`).
 """
 
 from __future__ import annotations

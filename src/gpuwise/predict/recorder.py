@@ -162,7 +162,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
         if not isinstance(func, torch._ops.OpOverload):
-            refuse(f"{func} is no plain operator")
+            refuse(f"{func} is not a plain operator")
         operator = operator_of(func)
         if operator.composite:
             # Seen undone in inference mode only, where no autograd takes them apart first.

@@ -398,7 +398,9 @@ def read(place: Traversable) -> Document | None:
         document = json.loads(place.read_text(encoding="utf-8"))
         found: Document | None = document if document["schema"] == SCHEMA else None
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{place} is no trace: {error}", hint="delete it; it will be made again") from error
+        raise InputError(
+            f"{place} is not a trace: {error}", hint="delete it; it will be made again"
+        ) from error
     return found
 
 

@@ -83,7 +83,7 @@ class Criterion:
     reader: str  # `Training where time matters`
     what: str  # What the figures count
     because: str  # How the best is ahead: a sentence with places for {best}, {next} and {lead}
-    ground: str  # What the figures rest on
+    ground: str  # The basis of the figures
     figures: Mapping[str, Amount]
     """GPU -> its figure, of those that have one; at least two."""
     less: bool = False  # The least is the best
@@ -573,7 +573,7 @@ def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
             "reader": one.reader, "what decides": one.what,
             **{short(spec): one.figures.get(spec.id, "") for spec in given.specs},
             "choose": " or ".join(map(given.name, one.tied)),
-            "rests on": one.ground,
+            "basis": one.ground,
         }
         for one in found.values()
     ]  # fmt: skip

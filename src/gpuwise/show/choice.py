@@ -1,4 +1,4 @@
-"""A recommendation as tables: the answer in words, the options, what was left out, what it rests on.
+"""A recommendation as tables: the answer in words, the options, what was left out, the assumptions.
 
 Beside it, for whom one GPU is: each preset with a verdict.
 """
@@ -59,7 +59,7 @@ def table(
         spare, pays, joules = option.memory_spare, option.break_even_h, option.energy_j_per_item
         kwh, cost = joules * scale / 3.6e6 if joules is not None else None, option.cost_per_item_usd
         rows.append({
-            # Where one row stands for several, the list is counted as it is seen.
+            # Where one row is shown for several, the list is counted as it is seen.
             "": f"{option.rank if why else place}{'*' if option.frontier else ' '}",
             "GPUs": f"{option.count} x {option.gpu_id}{option.precision and f' ({option.precision})'}",
             "from": _source(option),
@@ -227,7 +227,7 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
 
 
 def assumed(a: Assumptions, *, service: bool = False) -> str:
-    """What the cost of owning rests on; a service runs around the clock."""
+    """The assumptions behind the cost of owning; a service runs around the clock."""
     host = "host by class" if a.host_usd is None else f"host ${a.host_usd:,.0f} for each GPU"
     parts = (
         f"electricity ${a.electricity_usd_per_kwh:g}/kWh",

@@ -93,7 +93,7 @@ def _row(p: Record) -> dict[str, str]:
         "bound": Amount(f"{p.bound} {percent(p.shares[0][1], 0)}", p.shares[0][1], p.bound)
         if p.bound
         else "",
-        # What the figure rests on, and whether that is known ground.
+        # The basis of the figure, and whether that is known ground.
         "evidence": f"{p.basis}{', order of magnitude' * far}" if p.throughput else "",
         "why not": p.refusal,
     }
@@ -160,8 +160,8 @@ def fit_table(rows: Sequence[Fit]) -> Table:
     model = plan.model
     experts = f", {significant(model.active / 1e9)} B a token" if model.experts else ""
     notes = [
-        "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds rest on the data "
-        "sheet and on public rows of other cards, 80 % interval",
+        "fits: within 95 % of the memory, which fragments and rounding leave usable; speeds come from the "
+        "data sheet and from public rows of other cards, 80 % interval",
     ]
     if any(row.fits and row.plan.chunked for row in rows):
         notes.append("in chunks: fits where the loss is computed for some tokens at a time, as by Unsloth, "

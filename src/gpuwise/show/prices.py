@@ -334,7 +334,7 @@ def over_time(months: Sequence[Month], query: str) -> Table:
             for month in sorted({m.month for m in months}, reverse=True)
         ),
         title=f"Rent of {query!r} by month, USD per GPU-hour: median (lowest to highest)",
-        notes=("a median over other providers or regions than the month before is no move of prices",),
+        notes=("a median over other providers or regions than the month before is not a change of prices",),
     )  # fmt: skip
 
 

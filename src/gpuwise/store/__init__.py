@@ -135,7 +135,7 @@ def check_target(path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(EISDIR, "it is a folder")
     if path.exists() and not path.is_file():
-        raise OSError(EINVAL, "it is no ordinary file")
+        raise OSError(EINVAL, "it is not an ordinary file")
 
 
 def unwritable(path: Path, error: OSError) -> InputError:

@@ -68,7 +68,7 @@ def load_choice(path: Path) -> Recommendation:
             raise TypeError("its need has a number that no need has")
     except (KeyError, TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path} is no recommendation of gpuwise choose: {error}",
+            f"{path} is not a recommendation of gpuwise choose: {error}",
             hint="make it again",
             code="choose-again",
         ) from error

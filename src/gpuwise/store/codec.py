@@ -102,7 +102,7 @@ def decode(data: bytes, origin: str) -> Result:
     """
     # Larger than any float: no arithmetic can be done with it.
     if re.search(rb"\d{300}", data):
-        raise InputError(f"{origin} is no valid result: a number of 300 digits", hint=NEW, code="bench")
+        raise InputError(f"{origin} is not a valid result: a number of 300 digits", hint=NEW, code="bench")
     try:
         schema = msgspec.json.decode(data, type=_Header).schema
     except msgspec.ValidationError:
@@ -126,12 +126,12 @@ def decode(data: bytes, origin: str) -> Result:
         else:
             result = msgspec.json.decode(data, type=Result)
     except msgspec.ValidationError as error:
-        raise InputError(f"{origin} is no valid result: {error}", hint=NEW, code="bench") from error
+        raise InputError(f"{origin} is not a valid result: {error}", hint=NEW, code="bench") from error
     except (UnicodeDecodeError, RecursionError) as error:
         # The check of the header skips the text of other keys.
         raise _damaged(origin, error) from error
     for fault in _faults(result):
-        raise InputError(f"{origin} is no valid result: {fault}", hint=NEW, code="bench")
+        raise InputError(f"{origin} is not a valid result: {fault}", hint=NEW, code="bench")
     return replace(result, measurements=tuple(map(_rechecked, result.measurements)))
 
 

@@ -92,7 +92,7 @@ TOO_MANY = 503, "Too many uploads come at once: send it again.\n"
 
 
 Owner = Callable[[str], object]
-"""Whose a token is; None for one that nobody has."""
+"""Whose a token is; None for an unknown one."""
 Answer = tuple[int, str, bytes]
 """Status, media type, body."""
 Work = Callable[[dict[str, str], bytes], Answer]

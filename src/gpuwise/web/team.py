@@ -55,7 +55,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 # Of one line of a page.
 MOST_ROWS = 200
-# Results that the pages of GPUs and workloads rest on.
+# Results that the pages of GPUs and workloads read.
 MOST_SHOWN = 200
 MOST_TAGS = 20
 # Earlier speeds from which it is known how runs on that kind of GPU differ.
@@ -178,7 +178,7 @@ class Team:
         return token
 
     def revoke(self, name: str, *, by: str = "") -> None:
-        """Take a token back. Raises NoDataError where nobody has that name."""
+        """Take a token back. Raises NoDataError for an unknown name."""
         with self.writing() as to:
             if not to.execute(USERS.delete().where(USERS.c.name == name)).rowcount:
                 raise NoDataError(f"nobody is called {name!r}", hint="see the list of tokens")

@@ -268,7 +268,7 @@ def read_answer(answer: dict[str, Any]) -> tuple[Workload, ...]:
 
 
 def answer(reference: str) -> dict[str, Any]:
-    """What `ask` is told: specifications without their cost functions, or an error in words."""
+    """The answer to `ask`: specifications without their cost functions, or an error in words."""
     try:
         found = load(reference)
     except GpuwiseError as error:

@@ -83,7 +83,7 @@ def test_it_comes_back_and_is_the_same_file_each_time(card: Make, tmp_path: Path
 def test_what_is_no_bundle(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="is no bundle"):
+    with pytest.raises(InputError, match="is not a bundle"):
         bundle.unpack(path)
 
 
@@ -136,7 +136,7 @@ def test_a_damaged_account_of_the_cards_is_refused(health: str, tmp_path: Path) 
     path = tmp_path / "b.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(bundle.HEALTH, health)
-    with pytest.raises(InputError, match="is no bundle"):
+    with pytest.raises(InputError, match="is not a bundle"):
         bundle.unpack(path)
 
 
@@ -145,5 +145,5 @@ def test_a_bundle_whose_bytes_are_damaged_is_refused(card: Make, tmp_path: Path)
     data = bytearray(bundle.pack([card()], CHECKS, "", {}))
     data[data.index(b"health.json") + 30] ^= 0xFF
     path.write_bytes(data)
-    with pytest.raises(InputError, match="is no bundle"):
+    with pytest.raises(InputError, match="is not a bundle"):
         bundle.unpack(path)

@@ -129,7 +129,7 @@ def unpack(path: Path) -> Host:
         NotImplementedError, msgspec.MsgspecError,
     ) as error:  # fmt: skip
         raise InputError(
-            f"{path} is no bundle of gpuwise: {error}", hint="an acceptance test writes one", code="bundle"
+            f"{path} is not a bundle of gpuwise: {error}", hint="an acceptance test writes one", code="bundle"
         ) from error
 
 

@@ -170,7 +170,7 @@ def faults(card: TestedCard) -> Iterator[Issue]:
         if (again := (now or 0) - (was or 0)) > 0:
             yield _issue(
                 "link", f"packets sent again over {bus} while it was measured: {again}",
-                "a few are no fault; if they grow, reseat the card and its cables", "warning",
+                "a few are normal; if they grow, reseat the card and its cables", "warning",
             )  # fmt: skip
     new = (found.ecc_corrected or 0) - (before.ecc_corrected or 0)
     if new > 0:

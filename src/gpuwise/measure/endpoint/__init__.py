@@ -186,7 +186,7 @@ class Client:
                 return [str(each["id"]) for each in listed]
             except (msgspec.DecodeError, KeyError, TypeError) as error:
                 problem = (
-                    f"{self.url} speaks another protocol: its list of models is no JSON of OpenAI's form"
+                    f"{self.url} speaks another protocol: its list of models is not JSON in OpenAI's form"
                 )
                 raise InputError(problem, hint="give the address of the API, up to /v1") from error
         raise InputError(f"{self.url} redirects in a circle", hint="give the address it leads to")
