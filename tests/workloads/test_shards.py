@@ -62,7 +62,6 @@ def rank(number: int, folder: Path) -> None:
 
         patch.setattr(Decoder, "initialise", initialise)
         patch.setattr(parallel, "fits", lambda model, config: False)
-        patch.setattr("gpuwise.workloads.job.fits", lambda model, config: False)
         for name in NAMES:
             torch.manual_seed(number)
             config = RunConfig(

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
@@ -26,7 +27,9 @@ from gpuwise.model.gpu import GpuSpec, Source
 from gpuwise.model.question import Environment
 from gpuwise.model.result import Issue, Measurement, Record
 from gpuwise.model.units import percent, seconds, si, significant
-from gpuwise.stats.scaling import series
+
+if TYPE_CHECKING:
+    from gpuwise.stats.scaling import Point
 
 AGAIN = "measure both again, cool and alone, in one session"
 
@@ -62,7 +65,12 @@ def judge_measured(measurements: Sequence[Measurement], environment: Environment
     for index, caution in _logic(list(rows.values())):
         # gpuwise knows that its own rows are neither exchanged nor invented.
         found[places[index]].append(replace(caution, fix=AGAIN))
-    for point in (point for each in series(measurements) for point in each.points):
+    points: list[Point] = []
+    if any(m.config.gpus > 1 for m in measurements):
+        from gpuwise.stats.scaling import series  # nothing for one GPU
+
+        points = [point for each in series(measurements) for point in each.points]
+    for point in points:
         # More than perfect, and by more than equal runs differ.
         if point.factor.low > 1 and point.factor.value > OVER:
             faster = f"{significant(point.speedup)} times as fast as one ({percent(point.factor.value)})"

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 
 from gpuwise.model.precision import Half, Precision
 from gpuwise.model.question import RunConfig
-from gpuwise.workloads.parallel import fits, spread
 from gpuwise.workloads.switches import (
     HalfPrecisionWeights,
     by_blocks,
@@ -127,13 +126,16 @@ def training_job(
         run = partial(forward, torch.compile(model))
     elif config.compile and not by_blocks(config):
         run = compiled(eager, config)
+    several = config.gpus > 1
+    if several:
+        from gpuwise.workloads.parallel import fits, spread  # torch.distributed: nothing for one GPU
     # Where weights are split over GPUs, products read them as they are gathered, in 16 bits already.
     half = config.recipe != "script" and config.switches.master_weights == "on" and config.precision.autocast
     copies = None
-    if half and (config.gpus == 1 or fits(model, config)):
+    if half and (not several or fits(model, config)):
         copies = HalfPrecisionWeights(model, _HALVES[half])
     own = frozenset(scales.seen if scales is not None else ())
-    parallel = spread(model, run, optimizer, config, own) if config.gpus > 1 else None
+    parallel = spread(model, run, optimizer, config, own) if several else None
     if parallel is not None:
         run = parallel.loss
     # Only fp16 needs it: bf16 has the range of fp32. Switched off it passes everything through.
