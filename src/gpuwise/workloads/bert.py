@@ -283,8 +283,12 @@ def _pretraining(tokens: int, masked: int, batch: int) -> Workload:
 
 bert_base = _answering("bert-base", "BERT-base", BASE, default_batch=128, cpu_batch=2)
 bert_large = _answering(
-    "bert-large", "BERT-large", LARGE, default_batch=64,
-    precisions=(*NETWORK_PRECISIONS, Precision.FP8), script=True,
-)  # fmt: skip
+    "bert-large",
+    "BERT-large",
+    LARGE,
+    default_batch=64,
+    precisions=(*NETWORK_PRECISIONS, Precision.FP8),
+    script=True,
+)
 bert_large_s128 = _pretraining(128, 20, batch=128)
 bert_large_s512 = _pretraining(512, 80, batch=32)

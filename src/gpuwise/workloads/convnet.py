@@ -213,9 +213,16 @@ def image_job(
 
 
 def _classifier(
-    name: str, title: str, counted: Callable[..., Count], build: Callable[[RunConfig, int], Job], *,
-    parameters: int, default_batch: int, cpu_batch: int, script: bool = False,
-) -> Workload:  # fmt: skip
+    name: str,
+    title: str,
+    counted: Callable[..., Count],
+    build: Callable[[RunConfig, int], Job],
+    *,
+    parameters: int,
+    default_batch: int,
+    cpu_batch: int,
+    script: bool = False,
+) -> Workload:
     """`counted(auxiliary=)` is a forward pass of one image; `parameters` are those of training."""
 
     def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
@@ -224,10 +231,19 @@ def _classifier(
         )
 
     spec = WorkloadSpec(
-        id=name, version=1, title=title, task="image classification", item="image", modes=("train", "infer"),
-        parameters=parameters, default_batch=default_batch, cpu_batch=cpu_batch, cost=cost,
-        switches=SWITCHES, script=script,
-    )  # fmt: skip
+        id=name,
+        version=1,
+        title=title,
+        task="image classification",
+        item="image",
+        modes=("train", "infer"),
+        parameters=parameters,
+        default_batch=default_batch,
+        cpu_batch=cpu_batch,
+        cost=cost,
+        switches=SWITCHES,
+        script=script,
+    )
     return workload(spec)(build)
 
 
@@ -469,18 +485,39 @@ def _inception_v3(config: RunConfig, batch: int) -> Job:
 
 
 resnet50 = _classifier(
-    "resnet50", "ResNet-50 v1.5, 224 px", partial(resnet_count, RESNET_50), partial(_resnet, RESNET_50, 1.0),
-    parameters=25_557_032, default_batch=256, cpu_batch=8, script=True,
-)  # fmt: skip
+    "resnet50",
+    "ResNet-50 v1.5, 224 px",
+    partial(resnet_count, RESNET_50),
+    partial(_resnet, RESNET_50, 1.0),
+    parameters=25_557_032,
+    default_batch=256,
+    cpu_batch=8,
+    script=True,
+)
 resnet152 = _classifier(
-    "resnet152", "ResNet-152 v1.5, 224 px", partial(resnet_count, RESNET_152),
-    partial(_resnet, RESNET_152, RESIDUAL_152), parameters=60_192_808, default_batch=256, cpu_batch=8,
-)  # fmt: skip
+    "resnet152",
+    "ResNet-152 v1.5, 224 px",
+    partial(resnet_count, RESNET_152),
+    partial(_resnet, RESNET_152, RESIDUAL_152),
+    parameters=60_192_808,
+    default_batch=256,
+    cpu_batch=8,
+)
 googlenet = _classifier(
-    "googlenet", "GoogLeNet (torchvision's), 224 px", googlenet_count, _googlenet,
-    parameters=13_004_888, default_batch=512, cpu_batch=16,
-)  # fmt: skip
+    "googlenet",
+    "GoogLeNet (torchvision's), 224 px",
+    googlenet_count,
+    _googlenet,
+    parameters=13_004_888,
+    default_batch=512,
+    cpu_batch=16,
+)
 inception_v3 = _classifier(
-    "inception-v3", "Inception v3, 299 px", inception_count, _inception_v3,
-    parameters=27_161_264, default_batch=256, cpu_batch=4,
-)  # fmt: skip
+    "inception-v3",
+    "Inception v3, 299 px",
+    inception_count,
+    _inception_v3,
+    parameters=27_161_264,
+    default_batch=256,
+    cpu_batch=4,
+)

@@ -275,9 +275,16 @@ def dit_job(shape: DitShape, side: int, config: RunConfig, batch: int) -> Job:
 
 
 def _denoiser(
-    name: str, title: str, tally: Callable[[], Tally], full: Build, toy: Build, *,
-    parameters: int, default_batch: int, switches: tuple[str, ...],
-) -> Workload:  # fmt: skip
+    name: str,
+    title: str,
+    tally: Callable[[], Tally],
+    full: Build,
+    toy: Build,
+    *,
+    parameters: int,
+    default_batch: int,
+    switches: tuple[str, ...],
+) -> Workload:
     """`tally` counts one image through the full network, when it is asked for."""
 
     def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
@@ -304,19 +311,29 @@ def _denoiser(
 def _unet(name: str, pixels: int, default_batch: int) -> Workload:
     side = pixels // 8
     return _denoiser(
-        name, f"Stable Diffusion 1.5's U-Net, {pixels} px", lambda: unet_tally(UnetShape(), side),
-        partial(unet_job, UnetShape(), side), partial(unet_job, TOY_UNET, TOY_SIDE),
-        parameters=859_520_964, default_batch=default_batch, switches=("master_weights", "compiler", "graph"),
-    )  # fmt: skip
+        name,
+        f"Stable Diffusion 1.5's U-Net, {pixels} px",
+        lambda: unet_tally(UnetShape(), side),
+        partial(unet_job, UnetShape(), side),
+        partial(unet_job, TOY_UNET, TOY_SIDE),
+        parameters=859_520_964,
+        default_batch=default_batch,
+        switches=("master_weights", "compiler", "graph"),
+    )
 
 
 def _dit(name: str, pixels: int, default_batch: int) -> Workload:
     side = pixels // 8
     return _denoiser(
-        name, f"DiT-XL/2, {pixels} px", lambda: dit_tally(DitShape(), side),
-        partial(dit_job, DitShape(), side), partial(dit_job, TOY_DIT, TOY_SIDE),
-        parameters=674_834_720, default_batch=default_batch, switches=("master_weights", *REPEATED),
-    )  # fmt: skip
+        name,
+        f"DiT-XL/2, {pixels} px",
+        lambda: dit_tally(DitShape(), side),
+        partial(dit_job, DitShape(), side),
+        partial(dit_job, TOY_DIT, TOY_SIDE),
+        parameters=674_834_720,
+        default_batch=default_batch,
+        switches=("master_weights", *REPEATED),
+    )
 
 
 unet_sd15 = _unet("unet-sd15", 512, 8)

@@ -43,16 +43,34 @@ DISK_BYTES, TOY_DISK_BYTES, READERS = 2**30, 2**20, 4
 
 
 def _limit(
-    name: str, title: str, task: str, item: str, cost: CostOf, *, batch: int = 1, cpu_batch: int | None =
-    None, precisions: tuple[Precision, ...] = (Precision.FP32,), gpus: int = 0, collective: bool = False,
-) -> Callable[[Build], Workload]:  # fmt: skip
+    name: str,
+    title: str,
+    task: str,
+    item: str,
+    cost: CostOf,
+    *,
+    batch: int = 1,
+    cpu_batch: int | None = None,
+    precisions: tuple[Precision, ...] = (Precision.FP32,),
+    gpus: int = 0,
+    collective: bool = False,
+) -> Callable[[Build], Workload]:
     return workload(
         WorkloadSpec(
-            id=name, version=1, title=title, task=f"{task} limit", item=item, modes=("limit",), cost=cost,
-            default_batch=batch, cpu_batch=batch if cpu_batch is None else cpu_batch, precisions=precisions,
-            gpus=gpus, collective=collective,
+            id=name,
+            version=1,
+            title=title,
+            task=f"{task} limit",
+            item=item,
+            modes=("limit",),
+            cost=cost,
+            default_batch=batch,
+            cpu_batch=batch if cpu_batch is None else cpu_batch,
+            precisions=precisions,
+            gpus=gpus,
+            collective=collective,
         )
-    )  # fmt: skip
+    )
 
 
 def _random_bytes(size: int, device: str) -> Tensor:
@@ -77,9 +95,13 @@ def free_cost(mode: Mode, precision: Precision, batch: int) -> Cost:
 
 
 @_limit(
-    "matmul", "Square matrix product, 8192 (CPU: 2048), cold", "compute", "FLOP", product_cost,
+    "matmul",
+    "Square matrix product, 8192 (CPU: 2048), cold",
+    "compute",
+    "FLOP",
+    product_cost,
     precisions=(Precision.FP64, *NETWORK_PRECISIONS, Precision.FP8),
-)  # fmt: skip
+)
 def matmul(config: RunConfig, batch: int) -> Job:
     """One square product a step, whatever the batch: fp64 and fp32 as IEEE, fp16 and bf16 with fp32 sums.
 
@@ -133,9 +155,13 @@ def memory_copy(config: RunConfig, batch: int) -> Job:
 
 
 @_limit(
-    "copy-l2", "Copy within the L2 cache, half of it, warm; batch = eighths of the L2", "cache", "byte",
-    free_cost, batch=HALF_OF_L2,
-)  # fmt: skip
+    "copy-l2",
+    "Copy within the L2 cache, half of it, warm; batch = eighths of the L2",
+    "cache",
+    "byte",
+    free_cost,
+    batch=HALF_OF_L2,
+)
 def copy_l2(config: RunConfig, batch: int) -> Job:
     """Copies within a working set, source and target together, of `batch` eighths of the L2.
 
@@ -365,9 +391,15 @@ def _exchange(name: str, title: str) -> Workload:
         return Job(step=step, items=round(whole.nbytes * BUS[name](ranks)))
 
     return _limit(
-        name, f"{title} over all GPUs, bus bandwidth, 1 GiB", "link", "byte", byte_cost, batch=1024,
-        cpu_batch=4, collective=True,
-    )(build)  # fmt: skip
+        name,
+        f"{title} over all GPUs, bus bandwidth, 1 GiB",
+        "link",
+        "byte",
+        byte_cost,
+        batch=1024,
+        cpu_batch=4,
+        collective=True,
+    )(build)
 
 
 all_reduce, all_gather, reduce_scatter, all_to_all, send_receive = (

@@ -100,21 +100,40 @@ def _shape(name: str, **config: int | bool) -> LanguageModel:
 
 SHAPES = {
     "llm-124m": _shape(
-        "llm-124m", hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=2048,
-        vocab_size=50_304, tie_word_embeddings=True,
+        "llm-124m",
+        hidden_size=768,
+        num_hidden_layers=12,
+        num_attention_heads=12,
+        intermediate_size=2048,
+        vocab_size=50_304,
+        tie_word_embeddings=True,
     ),
     "llm-1b": llms.find("llama-3.2-1b"),
     "llm-8b": llms.find("llama-3.1-8b"),
     "toy": _shape(
-        "toy", hidden_size=128, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        intermediate_size=256, vocab_size=256, tie_word_embeddings=True,
+        "toy",
+        hidden_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=256,
+        vocab_size=256,
+        tie_word_embeddings=True,
     ),
     "toy-experts": _shape(
-        "toy-experts", hidden_size=128, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        intermediate_size=256, vocab_size=256, tie_word_embeddings=True, num_experts=4, num_experts_per_tok=2,
+        "toy-experts",
+        hidden_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=256,
+        vocab_size=256,
+        tie_word_embeddings=True,
+        num_experts=4,
+        num_experts_per_tok=2,
         moe_intermediate_size=64,
     ),
-}  # fmt: skip
+}
 """Our own sizes, and two for tests."""
 
 
@@ -122,12 +141,28 @@ def shrunk(m: LanguageModel) -> LanguageModel:
     """A model of the same kind that a CPU runs in milliseconds: every part that it has, at a small size."""
     mixed, latent = bool(m.experts), bool(m.latent)
     return replace(
-        m, layers=2, hidden=128, vocabulary=256, heads=4, kv_heads=4 if latent else 2, head_size=32,
-        value_size=32, latent=64 * latent, rope=16 * bool(m.rope), query_rank=64 * bool(m.query_rank),
-        inner=256, dense_layers=min(m.dense_layers, 1) if mixed else 2, experts=4 * mixed,
-        chosen=min(m.chosen, 2), expert_inner=128 * mixed, shared_inner=128 * bool(m.shared_inner),
-        window=16 * bool(m.window), full=(m.full[0], m.full[-1]), groups=min(m.groups, 2), chosen_groups=1,
-    )  # fmt: skip
+        m,
+        layers=2,
+        hidden=128,
+        vocabulary=256,
+        heads=4,
+        kv_heads=4 if latent else 2,
+        head_size=32,
+        value_size=32,
+        latent=64 * latent,
+        rope=16 * bool(m.rope),
+        query_rank=64 * bool(m.query_rank),
+        inner=256,
+        dense_layers=min(m.dense_layers, 1) if mixed else 2,
+        experts=4 * mixed,
+        chosen=min(m.chosen, 2),
+        expert_inner=128 * mixed,
+        shared_inner=128 * bool(m.shared_inner),
+        window=16 * bool(m.window),
+        full=(m.full[0], m.full[-1]),
+        groups=min(m.groups, 2),
+        chosen_groups=1,
+    )
 
 
 def inner_width(m: LanguageModel) -> float:
@@ -277,9 +312,13 @@ BATCHES = {
     "llm-8b-decode-8k": 8,
 }  # fmt: skip
 WHAT = {
-    "pretrain": "pre-training", "full": "fine-tuning of every weight", "lora": f"LoRA rank {RANK}",
-    "qlora": f"QLoRA rank {RANK}, base in NF4", "decode": "decode", "prefill": "prefill",
-}  # fmt: skip
+    "pretrain": "pre-training",
+    "full": "fine-tuning of every weight",
+    "lora": f"LoRA rank {RANK}",
+    "qlora": f"QLoRA rank {RANK}, base in NF4",
+    "decode": "decode",
+    "prefill": "prefill",
+}
 _NAME = re.compile(
     r"(?P<model>.+?)-(?P<step>decode|prefill|pretrain|full|finetune|lora|qlora)"
     r"(?P<narrow>-adamw8bit)?(?P<again>-checkpointed)?"
@@ -331,8 +370,13 @@ def by_name(name: str) -> Workload | None:
     if not model.gated or model.capped:
         hint = f"predict it as an engine serves it: served:{model.name}, or measure hf:./config.json"
         raise InputError(f"{model.name} is not built like a Llama", hint=hint)
-    asked = Decoding(model=model, step=step, tokens=tokens, checkpointed=found["again"] is not None,
-                     adamw8bit=found["narrow"] is not None)  # fmt: skip
+    asked = Decoding(
+        model=model,
+        step=step,
+        tokens=tokens,
+        checkpointed=found["again"] is not None,
+        adamw8bit=found["narrow"] is not None,
+    )
     train, lora = step not in ("decode", "prefill"), step in ("lora", "qlora")
     usual = {"decode": 16, "prefill": 2}.get(step, 2 if model.parameters > 4e9 else 4)
     title = f"Decoder {model.parameters / 1e9:.1f}B" if own else model.name
@@ -348,16 +392,22 @@ def by_name(name: str) -> Workload | None:
         id=name if own else name.replace(found["model"], model.name),
         version=1,
         title=title if not train or name in TITLES else f"{title} tokens",
-        task=f"language-model inference: {step}" if not train
-        else "language-model pre-training" if step == "pretrain" else "language-model fine-tuning",
+        task=f"language-model inference: {step}"
+        if not train
+        else "language-model pre-training"
+        if step == "pretrain"
+        else "language-model fine-tuning",
         item="token",
         modes=("train",) if train else ("infer",),
         parameters=model.parameters + (adapter_parameters(model) if lora else 0),
         default_batch=BATCHES.get(name, usual),
         cost=asked.cost,
         precisions=precisions,
-        switches=("master_weights", *REPEATED) if step == "pretrain"
-        else ("compiler", "decode") if step == "decode" else REPEATED,
+        switches=("master_weights", *REPEATED)
+        if step == "pretrain"
+        else ("compiler", "decode")
+        if step == "decode"
+        else REPEATED,
         phase=cast("Literal['prefill', 'decode']", step) if not train else None,
-    )  # fmt: skip
+    )
     return Workload(spec=spec, build=asked.build)

@@ -75,10 +75,13 @@ _FAMILIES = {
 }  # fmt: skip
 # Ways on from names of networks that are not built in.
 _WAYS = (
-    (r"((wide-)?resnet|resnext|densenet|vgg|alexnet|squeezenet|mobilenet|efficientnet|regnet|shufflenet|mnasnet"
-     r"|convnext|swin|maxvit|vit-[blh])[-\w.]*$", "write torchvision:{}, or "),
+    (
+        r"((wide-)?resnet|resnext|densenet|vgg|alexnet|squeezenet|mobilenet|efficientnet|regnet|shufflenet|mnasnet"
+        r"|convnext|swin|maxvit|vit-[blh])[-\w.]*$",
+        "write torchvision:{}, or ",
+    ),
     (r"sd(xl|-?\d)|stable-?diffusion|flux|diffusion", "write unet-sd15 (Stable Diffusion 1.5), or "),
-)  # fmt: skip
+)
 _BUILT_IN = {name: family for family, names in _FAMILIES.items() for name in names}
 # Foreign workloads that were asked for, by the name that results store.
 _FOREIGN: dict[str, Workload] = {}
@@ -122,9 +125,12 @@ def find(name: str) -> tuple[Workload, ...]:
 
 
 def expand(
-    name: str, modes: tuple[Mode, ...], methods: tuple[str, ...] = (), checkpointing: bool = False,
+    name: str,
+    modes: tuple[Mode, ...],
+    methods: tuple[str, ...] = (),
+    checkpointing: bool = False,
     contexts: tuple[int, ...] = (),
-) -> tuple[str, ...]:  # fmt: skip
+) -> tuple[str, ...]:
     """Names of what is measured of a language model, with each method at each context; of anything else its
     own. Raises InputError where such options are given for something else."""
     asked = bool(methods or checkpointing or contexts)

@@ -44,9 +44,16 @@ def cholesky_flop(side: int) -> float:
 
 
 def _scientific(
-    name: str, title: str, item: str, flop: float, values: float, *, batch: int = 1, cpu_batch: int = 1,
+    name: str,
+    title: str,
+    item: str,
+    flop: float,
+    values: float,
+    *,
+    batch: int = 1,
+    cpu_batch: int = 1,
     compiles: bool = False,
-) -> Callable[[Build], Workload]:  # fmt: skip
+) -> Callable[[Build], Workload]:
     """An item costs `flop` operations and moves `values` numbers."""
 
     def cost(mode: Mode, precision: Precision, batch: int) -> Cost:
@@ -54,17 +61,30 @@ def _scientific(
 
     return workload(
         WorkloadSpec(
-            id=name, version=1, title=title, task="scientific", item=item, modes=("compute",), cost=cost,
-            default_batch=batch, cpu_batch=cpu_batch, precisions=(Precision.FP64, Precision.FP32),
+            id=name,
+            version=1,
+            title=title,
+            task="scientific",
+            item=item,
+            modes=("compute",),
+            cost=cost,
+            default_batch=batch,
+            cpu_batch=cpu_batch,
+            precisions=(Precision.FP64, Precision.FP32),
             compiles=compiles,
         )
-    )  # fmt: skip
+    )
 
 
 @_scientific(
-    "fft", "Complex FFT, 1024 x 1024, batched", "FLOP", 1.0, 8 * FFT_SIDE**2 / fft_flop(FFT_SIDE),
-    batch=64, cpu_batch=4,
-)  # fmt: skip
+    "fft",
+    "Complex FFT, 1024 x 1024, batched",
+    "FLOP",
+    1.0,
+    8 * FFT_SIDE**2 / fft_flop(FFT_SIDE),
+    batch=64,
+    cpu_batch=4,
+)
 def fft(config: RunConfig, batch: int) -> Job:
     """`batch` forward transforms, one library call."""
     import torch
@@ -125,9 +145,14 @@ def stencil(config: RunConfig, batch: int) -> Job:
 
 
 @_scientific(
-    "cholesky", "Cholesky factorisation, 512 x 512, batched", "FLOP", 1.0,
-    2 * MATRIX_SIDE**2 / cholesky_flop(MATRIX_SIDE), batch=256, cpu_batch=8,
-)  # fmt: skip
+    "cholesky",
+    "Cholesky factorisation, 512 x 512, batched",
+    "FLOP",
+    1.0,
+    2 * MATRIX_SIDE**2 / cholesky_flop(MATRIX_SIDE),
+    batch=256,
+    cpu_batch=8,
+)
 def cholesky(config: RunConfig, batch: int) -> Job:
     """`batch` factorisations A = L L^T, one library call."""
     import torch

@@ -61,13 +61,20 @@ def rows(path: Path | str) -> list[dict[str, str]]:
 
 def read_sources(path: Path) -> Mapping[str, Source]:
     """Sources by id, from columns id, title, kind, read_on, url, licence and perhaps copy_of."""
-    return MappingProxyType({
-        row["id"]: Source(
-            id=row["id"], title=row["title"], kind=cast(SourceKind, row["kind"]), read_on=row["read_on"],
-            url=row["url"] or None, licence=row["licence"] or None, copy_of=row.get("copy_of") or None,
-        )
-        for row in rows(path)
-    })  # fmt: skip
+    return MappingProxyType(
+        {
+            row["id"]: Source(
+                id=row["id"],
+                title=row["title"],
+                kind=cast(SourceKind, row["kind"]),
+                read_on=row["read_on"],
+                url=row["url"] or None,
+                licence=row["licence"] or None,
+                copy_of=row.get("copy_of") or None,
+            )
+            for row in rows(path)
+        }
+    )
 
 
 @cache
@@ -76,13 +83,18 @@ def fields() -> Mapping[str, Field]:
 
     `peak:*` is the entry of all peaks that have no line of their own.
     """
-    return MappingProxyType({
-        row["field"]: Field(
-            name=row["field"], group=row["group"], label=row["label"], chart=row["chart"] == "yes",
-            kind=cast(Literal["text", "number", "flag"], row["kind"]),
-        )
-        for row in rows("fields.csv")
-    })  # fmt: skip
+    return MappingProxyType(
+        {
+            row["field"]: Field(
+                name=row["field"],
+                group=row["group"],
+                label=row["label"],
+                chart=row["chart"] == "yes",
+                kind=cast(Literal["text", "number", "flag"], row["kind"]),
+            )
+            for row in rows("fields.csv")
+        }
+    )
 
 
 @cache
@@ -186,7 +198,9 @@ def _spec(
                 stated[rule["field"]] = [[row["gpu_id"], rule["field"], *values]]
     peaks = [field for field in stated if field.startswith("peak:")]
     return GpuSpec(
-        id=row["gpu_id"], name=row["name"], aliases=_parts(row["aliases"]),
+        id=row["gpu_id"],
+        name=row["name"],
+        aliases=_parts(row["aliases"]),
         device_names=_parts(row["device_names"]),
         facts=_Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
         # Few and searched by format, so that decoding them late would save nothing.
@@ -195,7 +209,7 @@ def _spec(
             {name: lines[1:] for name, lines in stated.items() if len(lines) > 1},
             lambda lines: tuple(_fact(line) for line in lines),
         ),
-    )  # fmt: skip
+    )
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -217,7 +231,12 @@ def _fact(row: Row) -> Fact:
 def _peak(fact: Fact) -> Peak:
     _, number_format, accumulate, unit, *sparse = fact.field.split(":")
     return Peak(
-        format=number_format, accumulate=accumulate, unit="matrix" if unit == "matrix" else "vector",
-        flop_per_s=float(fact.value), sparse=sparse == ["sparse"], source=fact.source, locator=fact.locator,
+        format=number_format,
+        accumulate=accumulate,
+        unit="matrix" if unit == "matrix" else "vector",
+        flop_per_s=float(fact.value),
+        sparse=sparse == ["sparse"],
+        source=fact.source,
+        locator=fact.locator,
         note=fact.note,
-    )  # fmt: skip
+    )

@@ -163,11 +163,12 @@ def collect(
     late = [offer for offer in fixed if offer.seen_on > now]
     unborn = [
         Skipped(
-            file="shipped prices", line=0,
+            file="shipped prices",
+            line=0,
             reason=f"{o.provider} {o.gpu} dated {o.seen_on}, after today ({now})",
         )
         for o in late
-    ]  # fmt: skip
+    ]
     return PriceList(
         offers=(
             *(fixed if not late else (offer for offer in fixed if offer.seen_on <= now)),
@@ -192,16 +193,26 @@ def shipped() -> tuple[Offer, ...]:
     leaving = {row["provider"]: float(row["usd_per_gb"]) for row in catalog.rows(DATA / "egress.csv")}
     return tuple(
         Offer(
-            gpu=row["gpu"], gpu_ids=tuple(row["gpu_ids"].split(";")) if row["gpu_ids"] else (),
-            count=float(row["count"]), kind=cast(OfferKind, row["kind"]), amount=float(row["amount"]),
-            low=float(row["low"]) if row["low"] else None, high=float(row["high"]) if row["high"] else None,
-            provider=row["provider"], instance=row["instance"], region=row["region"], seen_on=row["seen_on"],
-            source=known[row["source"]], locator=row["locator"], note=row["note"],
-            whole=row["whole"] == "yes", egress_usd_per_gb=leaving.get(row["provider"]),
+            gpu=row["gpu"],
+            gpu_ids=tuple(row["gpu_ids"].split(";")) if row["gpu_ids"] else (),
+            count=float(row["count"]),
+            kind=cast(OfferKind, row["kind"]),
+            amount=float(row["amount"]),
+            low=float(row["low"]) if row["low"] else None,
+            high=float(row["high"]) if row["high"] else None,
+            provider=row["provider"],
+            instance=row["instance"],
+            region=row["region"],
+            seen_on=row["seen_on"],
+            source=known[row["source"]],
+            locator=row["locator"],
+            note=row["note"],
+            whole=row["whole"] == "yes",
+            egress_usd_per_gb=leaving.get(row["provider"]),
             listed_on=newest_day,
         )
         for row in rows
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -209,13 +220,20 @@ def launch_prices() -> tuple[Offer, ...]:
     """What each GPU of the catalog cost when it came out, as its facts state it."""
     return tuple(
         Offer(
-            gpu=spec.name, gpu_ids=(spec.id,), count=1, kind="new", amount=float(fact.value),
-            provider=(spec.vendor or "vendor").lower(), seen_on=spec.text("launch") or "", source=fact.source,
-            locator=fact.locator, note="; ".join(text for text in ("launch price", fact.note) if text),
+            gpu=spec.name,
+            gpu_ids=(spec.id,),
+            count=1,
+            kind="new",
+            amount=float(fact.value),
+            provider=(spec.vendor or "vendor").lower(),
+            seen_on=spec.text("launch") or "",
+            source=fact.source,
+            locator=fact.locator,
+            note="; ".join(text for text in ("launch price", fact.note) if text),
         )
         for spec in catalog.all_gpus()
         if (fact := spec.facts.get("launch_price_usd")) is not None and not isinstance(fact.value, str)
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -229,12 +247,19 @@ def history() -> tuple[Month, ...]:
     """Rents by month, provider, kind and region, as far back as public sources go."""
     return tuple(
         Month(
-            month=row["month"], gpu_ids=tuple(row["gpu_ids"].split(";")), provider=row["provider"],
-            kind=row["kind"], term=row["term"], region=row["region"], median=float(row["median"]),
-            low=float(row["low"]), high=float(row["high"]), source=row["source"],
+            month=row["month"],
+            gpu_ids=tuple(row["gpu_ids"].split(";")),
+            provider=row["provider"],
+            kind=row["kind"],
+            term=row["term"],
+            region=row["region"],
+            median=float(row["median"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+            source=row["source"],
         )
         for row in catalog.rows(DATA / "history.csv")
-    )  # fmt: skip
+    )
 
 
 def fetched_path() -> Path:
@@ -249,9 +274,13 @@ def _fetched(today: date) -> PriceList:
     from gpuwise.facts.prices.files import read
 
     source = Source(
-        id="gpuhunt", title="gpuhunt, fetched by gpuwise prices update", kind="third-party", read_on="",
-        url="https://github.com/dstackai/gpuhunt", licence="MPL-2.0",
-    )  # fmt: skip
+        id="gpuhunt",
+        title="gpuhunt, fetched by gpuwise prices update",
+        kind="third-party",
+        read_on="",
+        url="https://github.com/dstackai/gpuhunt",
+        licence="MPL-2.0",
+    )
     try:
         found = read(path, today=today, source=source, unknown_gpus=True)
     except InputError as failure:
@@ -332,10 +361,17 @@ def believable(offers: Sequence[Offer], today: date) -> list[Offer]:
 
 
 def select(
-    offers: Sequence[Offer], *, today: date, wanted: Wanted | None = None, kinds: Collection[str] = (),
-    providers: Collection[str] = (), count: float | None = None, region: str | None = None,
-    limit: Limit | None = None, newer_than: int | None = None,
-) -> tuple[Offer, ...]:  # fmt: skip
+    offers: Sequence[Offer],
+    *,
+    today: date,
+    wanted: Wanted | None = None,
+    kinds: Collection[str] = (),
+    providers: Collection[str] = (),
+    count: float | None = None,
+    region: str | None = None,
+    limit: Limit | None = None,
+    newer_than: int | None = None,
+) -> tuple[Offer, ...]:
     """The offers that meet every condition given; an undated one is never newer than anything.
 
     Raises InputError for a provider of which no offer is known.
@@ -443,10 +479,15 @@ def _line(offers: Sequence[Offer]) -> Line:
     # A launch price is years old by nature: it says nothing of how fresh the rents are.
     judged = [offer for offer in offers if offer.per_hour] or offers
     return Line(
-        gpu=first.gpu_ids[0] if len(first.gpu_ids) == 1 else first.gpu, gpu_ids=first.gpu_ids,
-        on_demand=spread(offers, "on-demand"), spot=spread(offers, "spot"), new=spread(offers, "new"),
-        street=spread(offers, "street"), offers=len(offers), newest=max(offer.seen_on for offer in judged),
-    )  # fmt: skip
+        gpu=first.gpu_ids[0] if len(first.gpu_ids) == 1 else first.gpu,
+        gpu_ids=first.gpu_ids,
+        on_demand=spread(offers, "on-demand"),
+        spot=spread(offers, "spot"),
+        new=spread(offers, "new"),
+        street=spread(offers, "street"),
+        offers=len(offers),
+        newest=max(offer.seen_on for offer in judged),
+    )
 
 
 def changes(offers: Sequence[Offer]) -> tuple[Change, ...]:

@@ -83,10 +83,13 @@ def update(today: date, library: Any = None) -> Update:
     writer.writerows([*kept, *former])
     store.write(text.getvalue().encode(), path)
     return Update(
-        path=path, seen_on=today.isoformat(), offers=len(kept), providers=tuple(sorted(providers)),
+        path=path,
+        seen_on=today.isoformat(),
+        offers=len(kept),
+        providers=tuple(sorted(providers)),
         silent=tuple(sorted((failed | {row["provider"] for row in former}) - providers)),
         left_out=MappingProxyType(dict(left_out)),
-    )  # fmt: skip
+    )
 
 
 def convert(
@@ -123,10 +126,17 @@ def _row(item: Any, known_memory: Mapping[str, frozenset[float]], today: date) -
     whole = "" if share != 1 or not item.gpu_memory else f" {item.gpu_memory:g}GB"
     kind = "spot" if item.spot else "community" if provider in MARKETS else "on-demand"
     return {
-        "gpu": f"{item.gpu_name}{whole}", "count": str(Fraction(item.gpu_count) * share), "kind": kind,
-        "amount": f"{item.price:.6f}", "currency": "USD", "per": "hour", "provider": provider,
-        "instance": item.instance_name or "", "region": item.location or "", "seen_on": today.isoformat(),
-    }  # fmt: skip
+        "gpu": f"{item.gpu_name}{whole}",
+        "count": str(Fraction(item.gpu_count) * share),
+        "kind": kind,
+        "amount": f"{item.price:.6f}",
+        "currency": "USD",
+        "per": "hour",
+        "provider": provider,
+        "instance": item.instance_name or "",
+        "region": item.location or "",
+        "seen_on": today.isoformat(),
+    }
 
 
 def _share(item: Any, known_memory: Mapping[str, frozenset[float]]) -> Fraction:

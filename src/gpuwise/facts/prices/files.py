@@ -39,9 +39,13 @@ _COUNT = re.compile(r"\d{1,6}(\.\d{1,6})?(/\d{1,4})?", re.ASCII)
 
 
 def read(
-    path: Path, *, today: date, rates: Mapping[str, float] = MappingProxyType({}),
-    source: Source | None = None, unknown_gpus: bool = False,
-) -> PriceList:  # fmt: skip
+    path: Path,
+    *,
+    today: date,
+    rates: Mapping[str, float] = MappingProxyType({}),
+    source: Source | None = None,
+    unknown_gpus: bool = False,
+) -> PriceList:
     """The offers of a price file; `rates` are USD for one unit of another currency.
 
     Raises InputError where the file cannot be read as a table of prices.
@@ -73,9 +77,14 @@ def read(
 
 
 def read_text(
-    text: str, name: str, *, today: date, rates: Mapping[str, float] = MappingProxyType({}), source: Source,
+    text: str,
+    name: str,
+    *,
+    today: date,
+    rates: Mapping[str, float] = MappingProxyType({}),
+    source: Source,
     unknown_gpus: bool = False,
-) -> PriceList:  # fmt: skip
+) -> PriceList:
     """The offers in the text of a price file called `name`. Raises InputError for another text."""
     text = text.removeprefix("\ufeff")
     first = next((line for line in text.splitlines() if line.strip()), "")
@@ -127,9 +136,13 @@ def _header(cells: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str,
 
 
 def _offer(
-    row: Mapping[str, str], locator: str, today: date, rates: Mapping[str, float], source: Source,
+    row: Mapping[str, str],
+    locator: str,
+    today: date,
+    rates: Mapping[str, float],
+    source: Source,
     unknown_gpus: bool,
-) -> Offer:  # fmt: skip
+) -> Offer:
     """One row as an offer. Raises ValueError with the reason where it cannot be used."""
     gpu = _plain(row.get("gpu", ""))
     if not gpu:
@@ -151,12 +164,20 @@ def _offer(
     if seen_on and day(seen_on) > today:
         raise ValueError(f"dated {seen_on}, after today ({today.isoformat()})")
     return Offer(
-        gpu=gpu, gpu_ids=gpu_ids, count=count, kind=kind, amount=amount,
-        provider=_plain(row.get("provider", "")) or "own file", instance=_plain(row.get("instance", "")),
-        region=_plain(row.get("region", "")), seen_on=seen_on, source=source, locator=locator,
+        gpu=gpu,
+        gpu_ids=gpu_ids,
+        count=count,
+        kind=kind,
+        amount=amount,
+        provider=_plain(row.get("provider", "")) or "own file",
+        instance=_plain(row.get("instance", "")),
+        region=_plain(row.get("region", "")),
+        seen_on=seen_on,
+        source=source,
+        locator=locator,
         note="; ".join(text for text in (_plain(row.get("note", "")), note) if text),
         whole=row.get("whole", "").casefold() in ("yes", "true", "1"),
-    )  # fmt: skip
+    )
 
 
 def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:

@@ -56,15 +56,26 @@ def all_results() -> Records:
         known = Issue(code=code, severity="warning", detail=detail, fix="do not use this figure: measure it")
         made.append(
             record(
-                gpu=row["gpu"], gpu_id=row["gpu_id"], gpus=int(row["n_gpus"]), workload=row["workload"],
-                mode=cast(Mode, row["mode"]), precision=row["precision"], stated=row["precision_stated"],
-                compiled={"yes": True, "no": False}.get(row["compiled"]), framework=row["framework"],
-                versions=row["software"], speed=float(row["throughput"]), item=row["item"], date=row["date"],
+                gpu=row["gpu"],
+                gpu_id=row["gpu_id"],
+                gpus=int(row["n_gpus"]),
+                workload=row["workload"],
+                mode=cast(Mode, row["mode"]),
+                precision=row["precision"],
+                stated=row["precision_stated"],
+                compiled={"yes": True, "no": False}.get(row["compiled"]),
+                framework=row["framework"],
+                versions=row["software"],
+                speed=float(row["throughput"]),
+                item=row["item"],
+                date=row["date"],
                 batch=int(row["batch_per_gpu"]) if row["batch_per_gpu"] else None,
-                source=sources()[row["source"]], locator=row["locator"], note=row["note"],
+                source=sources()[row["source"]],
+                locator=row["locator"],
+                note=row["note"],
                 issues=(known,) if code else (),
             )
-        )  # fmt: skip
+        )
     return judged(made)
 
 
@@ -75,10 +86,15 @@ def plausible(rows: Iterable[Record]) -> Records:
 
 
 def select(
-    rows: Sequence[Record] | None = None, *, workload: str | None = None, mode: str | None = None,
-    precision: str | None = None, gpu_ids: Collection[str] | None = None, n_gpus: int | None = None,
+    rows: Sequence[Record] | None = None,
+    *,
+    workload: str | None = None,
+    mode: str | None = None,
+    precision: str | None = None,
+    gpu_ids: Collection[str] | None = None,
+    n_gpus: int | None = None,
     source: str | None = None,
-) -> Records:  # fmt: skip
+) -> Records:
     """The figures that match all that is given, in their order; of the curated table without `rows`.
 
     `workload` may be any spelling that `names.workload_id` knows; `precision` also finds its
@@ -151,11 +167,26 @@ def judged(rows: Sequence[Record]) -> Records:
 
 
 def record(
-    *, gpu: str, gpu_id: str | None, workload: str, mode: Mode, precision: str, speed: float, item: str,
-    source: Source, gpus: int = 1, stated: str = "", compiled: bool | None = None, framework: str = "",
-    versions: str = "", batch: int | None = None, date: str = "", locator: str = "", note: str = "",
+    *,
+    gpu: str,
+    gpu_id: str | None,
+    workload: str,
+    mode: Mode,
+    precision: str,
+    speed: float,
+    item: str,
+    source: Source,
+    gpus: int = 1,
+    stated: str = "",
+    compiled: bool | None = None,
+    framework: str = "",
+    versions: str = "",
+    batch: int | None = None,
+    date: str = "",
+    locator: str = "",
+    note: str = "",
     issues: tuple[Issue, ...] = (),
-) -> Record:  # fmt: skip
+) -> Record:
     """A published speed, in items per second of all GPUs together.
 
     `precision` is as it ran: `tf32?` where a figure called fp32 was likely TF32, `?` where nothing tells. A
@@ -166,17 +197,29 @@ def record(
     ours = next((f for f in ("tensorflow", "jax") if framework.casefold().startswith(f)), "torch")
     return Record(
         question=Question(
-            workload=workload, mode=mode, precision=Precision(named) if known else None, compile=compiled,
-            batch=batch, gpus=gpus, framework=cast(Framework, ours),
+            workload=workload,
+            mode=mode,
+            precision=Precision(named) if known else None,
+            compile=compiled,
+            batch=batch,
+            gpus=gpus,
+            framework=cast(Framework, ours),
         ),
-        gpu_id=gpu_id or gpu, gpu=gpu, item=item, origin="published", basis="published",
+        gpu_id=gpu_id or gpu,
+        gpu=gpu,
+        item=item,
+        origin="published",
+        basis="published",
         # A publisher states a value without its uncertainty.
         throughput=Interval(value=speed, low=speed, high=speed, level=None, method="stated"),
-        source=source, session=f"{source.id} {framework}".strip(), date=date, software=framework,
+        source=source,
+        session=f"{source.id} {framework}".strip(),
+        date=date,
+        software=framework,
         stated=Statement(precision=stated, versions=versions, locator=locator),
         issues=(*((UNSURE,) if known and named != precision else ()), *issues),
         notes=(note,) if note else (),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,9 +244,14 @@ def import_file(
 
 
 def import_text(
-    text: str, *, name: str, read_on: date, format: str | None = None, gpu: str | None = None,
+    text: str,
+    *,
+    name: str,
+    read_on: date,
+    format: str | None = None,
+    gpu: str | None = None,
     n_gpus: int | None = None,
-) -> Imported:  # fmt: skip
+) -> Imported:
     """The figures of a text; `name` is its file name, in which some formats say the GPU."""
     from gpuwise.facts.published.formats import FORMATS, Figure, Origin  # only where a file is read
 
@@ -275,10 +323,21 @@ def _checked(figure: Figure, origin: Origin, framework: str, today: date) -> Rec
         return skipped(figure.line, "says nowhere which network ran")
     # What a format says that does not know its items; the network may tell.
     return record(
-        gpu=gpu, gpu_id=gpu_id, gpus=int(count), workload=workload, mode=figure.mode, speed=speed,
-        precision=figure.precision or names.as_run(figure.stated, gpu_id), stated=figure.stated,
-        compiled=figure.compiled, framework=figure.framework or framework, versions=figure.versions,
-        batch=names.whole(figure.batch_per_gpu), date=figure.date, source=origin.source,
+        gpu=gpu,
+        gpu_id=gpu_id,
+        gpus=int(count),
+        workload=workload,
+        mode=figure.mode,
+        speed=speed,
+        precision=figure.precision or names.as_run(figure.stated, gpu_id),
+        stated=figure.stated,
+        compiled=figure.compiled,
+        framework=figure.framework or framework,
+        versions=figure.versions,
+        batch=names.whole(figure.batch_per_gpu),
+        date=figure.date,
+        source=origin.source,
         item=names.item_of(workload, figure.item) if figure.item in ("item", "sample") else figure.item,
-        locator=f"{origin.name}, line {figure.line}", note=figure.note,
-    )  # fmt: skip
+        locator=f"{origin.name}, line {figure.line}",
+        note=figure.note,
+    )

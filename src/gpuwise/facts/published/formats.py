@@ -163,13 +163,20 @@ def timm(text: str, origin: Origin) -> Read:
         for prefix in modes:
             size = whole(row.get(f"{prefix}img_size"))
             yield Figure(
-                line=lines.line_num, throughput=row[f"{prefix}samples_per_sec"],
+                line=lines.line_num,
+                throughput=row[f"{prefix}samples_per_sec"],
                 # Another image size is other work: it must not stand in one table with the usual one.
                 workload=network if size in (None, usual) else f"{network} {size} px",
-                mode="train" if prefix == "train_" else "infer", stated=stated, gpu=gpu,
-                gpu_id=names.gpu_id_of(gpu), n_gpus=1, batch_per_gpu=row.get(f"{prefix}batch_size"),
-                compiled=compiled, versions=versions, note=f"{size} px" if size is not None else "",
-            )  # fmt: skip
+                mode="train" if prefix == "train_" else "infer",
+                stated=stated,
+                gpu=gpu,
+                gpu_id=names.gpu_id_of(gpu),
+                n_gpus=1,
+                batch_per_gpu=row.get(f"{prefix}batch_size"),
+                compiled=compiled,
+                versions=versions,
+                note=f"{size} px" if size is not None else "",
+            )
 
 
 # --- Lambda ---
@@ -208,10 +215,17 @@ def lambda_(text: str, origin: Origin) -> Read:
                 yield skipped(at, f"{column}: no figure (0)")
                 continue
             yield Figure(
-                line=at, throughput=cell, workload=column, item=_LAMBDA_ITEMS.get(column, "item"), gpu=gpu,
-                stated=precision[1] if precision else "", gpu_id=gpu_id, n_gpus=count or 1, compiled=False,
+                line=at,
+                throughput=cell,
+                workload=column,
+                item=_LAMBDA_ITEMS.get(column, "item"),
+                gpu=gpu,
+                stated=precision[1] if precision else "",
+                gpu_id=gpu_id,
+                n_gpus=count or 1,
+                compiled=False,
                 note=_COUNTED_WRONG if column.startswith("bert") and (count or 1) >= 8 else "",
-            )  # fmt: skip
+            )
 
 
 # --- SuperBench ---
@@ -251,11 +265,16 @@ def superbench(text: str, origin: Origin) -> Read:
                 continue
             ours, copies = _TORCHVISION.fullmatch(model) is not None, len(speeds)
             yield Figure(
-                line=at, throughput=sum(speeds), workload=model if ours else f"superbench-{model}",
-                mode="train" if mode == "train" else "infer", item="image" if ours else "sample",
-                stated=stated, n_gpus=copies, compiled=False,
+                line=at,
+                throughput=sum(speeds),
+                workload=model if ours else f"superbench-{model}",
+                mode="train" if mode == "train" else "infer",
+                item="image" if ours else "sample",
+                stated=stated,
+                n_gpus=copies,
+                compiled=False,
                 note=f"{copies} independent copies, one a GPU" if copies > 1 else "one process",
-            )  # fmt: skip
+            )
 
 
 def _object(text: str) -> Any:
@@ -339,12 +358,16 @@ def _of_milabench(line: int, name: str, speed: object, gpus: int) -> Figure:
     network = name.removesuffix("-noio") if name in _IMAGES else f"milabench-{found[1] if found else name}"
     inputs = "images in memory" if name.endswith("-noio") else "with its input pipeline"
     return Figure(
-        line=line, throughput=speed, workload=network, item="image" if name in _IMAGES else "item",
-        stated=stated, n_gpus=gpus,
+        line=line,
+        throughput=speed,
+        workload=network,
+        item="image" if name in _IMAGES else "item",
+        stated=stated,
+        n_gpus=gpus,
         # A name like bert-fp32 means IEEE arithmetic: milabench has a tf32 one beside it.
         precision=names.precision_of(stated) if found else "?",
         note=f"{gpus} GPUs: independent copies, or one job; {inputs}" if gpus > 1 else inputs,
-    )  # fmt: skip
+    )
 
 
 # --- MLPerf ---
@@ -431,12 +454,17 @@ class _MlperfRun:
         except (ValueError, OverflowError, OSError):
             began = ""
         return Figure(
-            line=self.line, throughput=speed[0], workload=workload, stated="fp16" if self.half else "",
-            item="run" if speed[1].startswith("time") else item, n_gpus=gpus,
+            line=self.line,
+            throughput=speed[0],
+            workload=workload,
+            stated="fp16" if self.half else "",
+            item="run" if speed[1].startswith("time") else item,
+            n_gpus=gpus,
             batch_per_gpu=total // gpus if total is not None and gpus and total % gpus == 0 else None,
-            versions=said["platform"][:80], date=began if self.started_ms else "",
+            versions=said["platform"][:80],
+            date=began if self.started_ms else "",
             note=f"{said['org'][:60]}; {speed[1]}; {UNVERIFIED}".lstrip("; "),
-        )  # fmt: skip
+        )
 
 
 def mlperf(text: str, origin: Origin) -> Read:
@@ -502,13 +530,21 @@ class _AimeRun:
         for line, items, mode, mean_speed in found:
             own_fp32 = items == "sequences" and names.precision_of(stated) == "fp32" and compiled is False
             yield Figure(
-                line=line, throughput=mean_speed, workload=said("Model", ""), mode=mode,
-                item=items.removesuffix("s"), stated=stated, precision="fp32" if own_fp32 else None, gpu=gpu,
-                gpu_id=names.gpu_id_of(gpu), n_gpus=self.n_gpus, compiled=compiled,
+                line=line,
+                throughput=mean_speed,
+                workload=said("Model", ""),
+                mode=mode,
+                item=items.removesuffix("s"),
+                stated=stated,
+                precision="fp32" if own_fp32 else None,
+                gpu=gpu,
+                gpu_id=names.gpu_id_of(gpu),
+                n_gpus=self.n_gpus,
+                compiled=compiled,
                 batch_per_gpu=said("Local train batch size") or said("Local batch size"),
                 versions=" ".join(part for part in versions if not part.endswith(" ")),
                 date=said("Benchmark start", "")[:10].replace("/", "-"),
-            )  # fmt: skip
+            )
 
 
 def aime(text: str, origin: Origin) -> Read:
@@ -613,10 +649,18 @@ def article(text: str, origin: Origin) -> Read:
                 continue
             for column, count in counts.items():
                 yield Figure(
-                    line=line, throughput=cells[column], workload=network, stated=cells[1], gpu=gpu,
-                    gpu_id=gpu_id, n_gpus=count, batch_per_gpu=batches.get(cells[1].casefold()),
-                    framework="TensorFlow" if script else "", versions=script, date=date,
-                )  # fmt: skip
+                    line=line,
+                    throughput=cells[column],
+                    workload=network,
+                    stated=cells[1],
+                    gpu=gpu,
+                    gpu_id=gpu_id,
+                    n_gpus=count,
+                    batch_per_gpu=batches.get(cells[1].casefold()),
+                    framework="TensorFlow" if script else "",
+                    versions=script,
+                    date=date,
+                )
 
 
 def _gpu_columns(table: PipeTable) -> dict[int, int]:
@@ -684,15 +728,20 @@ def nvidia(text: str, origin: Origin) -> Read:
                 items = (i for start, i in _NVIDIA_ITEMS.items() if word.startswith(start))
                 ran = _PRECISION.search(table.columns[column]) or precision
                 yield Figure(
-                    line=line, throughput=cell, mode=mode, item=next(items, word.removesuffix("s")),
-                    workload=f"bert-large-s{length:.0f}" if another else workload, gpu=gpu, gpu_id=gpu_id,
+                    line=line,
+                    throughput=cell,
+                    mode=mode,
+                    item=next(items, word.removesuffix("s")),
+                    workload=f"bert-large-s{length:.0f}" if another else workload,
+                    gpu=gpu,
+                    gpu_id=gpu_id,
                     stated=ran[0].casefold() if ran else "",
                     n_gpus=count if count is not None else 1 if mode == "infer" else gpus,
                     batch_per_gpu=batch if re.fullmatch(r"\s*\d+\s*", batch) else None,
                     framework=title[2].strip() if title else "",
                     versions=f"NGC {release}" if release else "",
                     date=f"20{release.replace('.', '-')}" if release else "",
-                )  # fmt: skip
+                )
 
 
 def _speed_columns(table: PipeTable) -> list[int]:
@@ -728,18 +777,22 @@ class Format(NamedTuple):
 FORMATS: Mapping[str, Format] = {
     "mlperf": Format("MLPerf Training log", lambda text: MARK in text, mlperf, "MLPerf Training"),
     "aime": Format(
-        "log of AIME's PyTorch benchmarks", lambda text: "GPU(s) used for benchmark:" in text, aime,
+        "log of AIME's PyTorch benchmarks",
+        lambda text: "GPU(s) used for benchmark:" in text,
+        aime,
         "PyTorch (AIME)",
     ),
     "superbench": Format(
         "SuperBench results-summary.jsonl",
-        lambda text: _is_json(text) and _SUPERBENCH.search(text) is not None, superbench,
+        lambda text: _is_json(text) and _SUPERBENCH.search(text) is not None,
+        superbench,
         "PyTorch (SuperBench)",
     ),
     "milabench": Format(
         "milabench summary or report",
         lambda text: (_is_json(text) and '"train_rate"' in text) or _report_header(text) is not None,
-        milabench, "PyTorch (milabench)",
+        milabench,
+        "PyTorch (milabench)",
     ),
     "timm": Format(
         "timm benchmark CSV", lambda text: _TIMM_HEADER.match(text[:4096]) is not None, timm, "PyTorch (timm)"
@@ -747,11 +800,13 @@ FORMATS: Mapping[str, Format] = {
     "lambda": Format("Lambda throughput CSV", _is_lambda, lambda_, "PyTorch"),
     "article": Format(
         "article with a table of networks and GPU counts",
-        lambda text: any(_gpu_columns(table) for table in pipe_tables(text)), article,
+        lambda text: any(_gpu_columns(table) for table in pipe_tables(text)),
+        article,
     ),
     "nvidia": Format(
         "README of NVIDIA's Deep Learning Examples",
-        lambda text: any(_speed_columns(table) for table in pipe_tables(text)), nvidia,
+        lambda text: any(_speed_columns(table) for table in pipe_tables(text)),
+        nvidia,
     ),
-}  # fmt: skip
+}
 """By name, the surest to recognise first."""
